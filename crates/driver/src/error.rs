@@ -1,0 +1,137 @@
+//! One error, its kind private: what went wrong, who can put it right, and where.
+
+use std::fmt;
+
+use crate::event::Failure;
+
+/// Anything that stops the driver, or one event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Inner {
+    kind: Kind,
+    message: String,
+    cause: Option<String>,
+    hint: String,
+    code: Option<String>,
+    place: Option<String>,
+    connection: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    User,
+    Engine,
+    Host,
+    Driver,
+}
+
+impl Error {
+    /// The plan, an option or the script is at fault.
+    pub fn user(message: impl Into<String>) -> Self {
+        Self::new(Kind::User, message)
+    }
+
+    /// The engine said no.
+    pub fn engine(message: impl Into<String>) -> Self {
+        Self::new(Kind::Engine, message)
+    }
+
+    /// The machine said no: a missing file, a full disk, a limit.
+    pub fn host(message: impl Into<String>) -> Self {
+        Self::new(Kind::Host, message)
+    }
+
+    /// We are at fault.
+    pub fn driver(message: impl Into<String>) -> Self {
+        Self::new(Kind::Driver, message)
+    }
+
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            cause: None,
+            hint: String::new(),
+            code: None,
+            place: None,
+            connection: None,
+        }))
+    }
+
+    /// Adds the reason, shown after a colon.
+    #[must_use]
+    pub fn because(mut self, cause: impl fmt::Display) -> Self {
+        self.0.cause = Some(cause.to_string());
+        self
+    }
+
+    /// Adds the remedy, shown on its own line.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = hint.into();
+        self
+    }
+
+    /// Adds the engine's own code, by which failures are counted.
+    #[must_use]
+    pub fn code(mut self, code: impl Into<String>) -> Self {
+        self.0.code = Some(code.into());
+        self
+    }
+
+    /// Adds the script's file and line.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.0.place = Some(place.into());
+        self
+    }
+
+    /// Adds the user's number.
+    #[must_use]
+    pub fn on(mut self, connection: u32) -> Self {
+        self.0.connection = Some(connection);
+        self
+    }
+
+    /// The engine's own code, where it gave one.
+    pub fn engine_code(&self) -> Option<&str> {
+        self.0.code.as_deref()
+    }
+
+    /// The error as the last line of a failed trial.
+    pub fn failure(&self, phase: Option<&str>) -> Failure {
+        Failure {
+            blame: self.0.kind.blame().to_owned(),
+            message: self.to_string(),
+            hint: self.0.hint.clone(),
+            phase: phase.map(str::to_owned),
+            place: self.0.place.clone(),
+            connection: self.0.connection,
+        }
+    }
+}
+
+impl Kind {
+    fn blame(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Engine => "engine",
+            Self::Host => "host",
+            Self::Driver => "driver",
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        match &self.0.cause {
+            Some(cause) => write!(f, ": {cause}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,84 @@
+//! Ways of talking to an engine: one file each, one arm each in [`open`].
+
+use crate::error::Error;
+
+/// One connection to an engine, as a script's user holds it.
+///
+/// A session never blocks on a network: it answers [`Reply::Ready`], or [`Reply::Pending`] and is
+/// polled by the worker while the script's coroutine is suspended. An embedded engine works inside
+/// the call, so its sessions are always ready and each has a thread of its own
+/// ([`Session::embedded`]).
+pub trait Session {
+    /// Sends SQL as text.
+    fn query(&mut self, sql: &str) -> Result<Reply, Error>;
+
+    /// Makes a prepared statement; its handle is valid on this session only.
+    fn prepare(&mut self, sql: &str) -> Result<u32, Error>;
+
+    /// Sends a prepared statement with one value per parameter.
+    fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error>;
+
+    /// Frees a prepared statement.
+    fn close(&mut self, statement: u32) -> Result<(), Error>;
+
+    /// Asks how a pending request is going, without waiting.
+    fn poll(&mut self) -> Result<Reply, Error> {
+        Err(Error::driver("a session was polled that never has a pending request"))
+    }
+
+    /// The rows of the last answer; valid until the next request.
+    fn rows(&self) -> &Rows;
+
+    /// What the session counted since the last call, and starts anew.
+    fn take_counts(&mut self) -> Counts;
+}
+
+/// Where a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Answered: rows that came back, rows that were changed.
+    Ready {
+        /// Rows that came back.
+        rows: u64,
+        /// Rows that the statement reported as changed.
+        changed: u64,
+    },
+    /// Not yet; poll again, at the latest at this CLOCK_MONOTONIC time.
+    Pending {
+        /// When an answer may be expected; `u64::MAX`: unknown.
+        until_ns: u64,
+    },
+}
+
+/// What a session counts beside the requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Times that the engine said busy and was asked again.
+    pub busy: u64,
+    /// Nanoseconds inside the engine, where they are measured.
+    pub service_ns: Option<u64>,
+}
+
+/// A value bound to a parameter, or found in a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A signed 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// Text in UTF-8 (bytes as they came).
+    Text(Vec<u8>),
+}
+
+/// Rows of one answer, packed: reused from request to request, so that a read allocates nothing.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Column names.
+    pub columns: Vec<String>,
+    /// All fields' bytes, end to end.
+    pub bytes: Vec<u8>,
+    /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
+    pub ends: Vec<u32>,
+}

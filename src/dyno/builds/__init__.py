@@ -1,0 +1,37 @@
+"""Builds: where an engine's program comes from. One file per source, which offers `fetch`.
+
+Everything fetched or compiled lies in the cache, keyed by the hash of all that went into it, and
+is put there by one rename: a build that fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+#: Told what is going on, a clause at a time ("compiling sqlite 3.24.0"); the CLI shows it.
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Build:
+    """An engine's program, ready to start.
+
+    `program` is the file to run or to open; `version` as the engine itself would say it; `facts`
+    is what a reader needs to make it again: source, coordinate, flags, compiler, sha256.
+    """
+
+    engine: str
+    name: str
+    version: str
+    program: Path
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+class Source(Protocol):
+    """A place that programs or their sources come from."""
+
+    def fetch(self, name: str, version: str, say: Say) -> Path:
+        """A folder (or file) with `name` at `version`, from the cache or fetched into it."""

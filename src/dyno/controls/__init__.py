@@ -1,0 +1,47 @@
+"""Controls: one file per thing held still during a trial, which offers `CONTROL`.
+
+A control sets, yields what it found and what the processes to be started need, and puts back
+exactly what it found.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dyno.plugins import things
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a control did.
+
+    `found` is the state before and the state set, for the record. `prefix` is the command that
+    starts the engine's process under it (`("setarch", "-R")`), `environment` is added to that
+    process's; `cpus` are the driver's cores, where the control chooses them.
+    """
+
+    found: dict[str, str]
+    prefix: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    cpus: tuple[int, ...] = ()
+
+
+class Control(Protocol):
+    """Holds one thing still; `values` maps each value it takes to its meaning."""
+
+    summary: str
+    default: str
+    values: dict[str, str]
+
+    def hold(
+        self, value: str, *, embedded: bool, dice: random.Random
+    ) -> AbstractContextManager[Held]:
+        """Holds `value` for one trial; `dice` is the trial's own randomness."""
+
+
+def controls() -> dict[str, Control]:
+    """Every control, by name."""
+    return things("dyno.controls", "CONTROL")

@@ -1,0 +1,68 @@
+"""Engines: one file per engine, which offers a class `Engine`.
+
+An engine finds its program (by `dyno.builds`), starts it in a private home, reads its settings
+back, lets it settle, and stops it. SQL reaches it through `ask`, which the conductor hands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from dyno.builds import Build, Say
+from dyno.plan import Session
+from dyno.plugins import find as find_module
+
+#: Answers SQL statements over a session: for each, its rows as text (None for NULL).
+Ask = Callable[[Session, Sequence[str]], list[list[list[str | None]]]]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A started engine: how to reach it, which process to watch, where its data and log lie.
+
+    `pid` is None where the engine lives inside the driver's process.
+    """
+
+    session: Session
+    home: Path
+    pid: int | None = None
+    log: Path | None = None
+    handle: Any = field(default=None, compare=False)
+
+
+class Engine(Protocol):
+    """The verbs of an engine.
+
+    `embedded` says that it runs inside the driver's process. `options` maps each setting that it
+    knows to its default and meaning; `flags` the same for its builds; `versions` are those that
+    `program` can fetch by number.
+    """
+
+    embedded: ClassVar[bool]
+    options: ClassVar[dict[str, tuple[str, str]]]
+    flags: ClassVar[dict[str, tuple[str, str]]]
+    versions: ClassVar[tuple[str, ...]]
+
+    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+        """The program for what stands after the `@`; `UsageError` where there is none."""
+
+    def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
+        """Starts `build` with its data in `home`, an empty private folder."""
+
+    def settings(self, server: Server) -> dict[str, str]:
+        """Every setting as the engine itself reports it."""
+
+    def settle(self, server: Server) -> None:
+        """Checkpoint, vacuum, analyse: what this engine needs between writes and reads."""
+
+    def stop(self, server: Server) -> None:
+        """Ends the engine; its home stays."""
+
+
+def find(name: str, ask: Ask) -> Engine:
+    """The engine called `name`; an unknown one raises `UsageError` with the nearest names."""
+    engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)
+    return engine

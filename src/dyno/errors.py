@@ -1,0 +1,67 @@
+"""What can go wrong, named by who can put it right.
+
+    DynoError
+    ├── UsageError      the user: a word, a number, a file (exit 64)
+    ├── HostError       the machine: no compiler, no room, no permission (exit 64)
+    ├── TrialFailed     the engine or the script; the trial is kept as failed, the run goes on
+    └── InternalError   us (exit 70)
+
+A message is one clause in lower case without a full stop; its cause follows a colon; its remedy
+stands on a ``hint:`` line.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+USAGE_EXIT = 64
+INTERNAL_EXIT = 70
+INTERRUPTED_EXIT = 130
+
+
+class DynoError(Exception):
+    """A failure with a cause and a remedy; `str()` of it is all that a user sees."""
+
+    exit_code = INTERNAL_EXIT
+
+    def __init__(self, message: str, *, cause: object = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.cause, self.hint = message, str(cause), hint
+
+    def __str__(self) -> str:
+        sentence = f"{self.message}: {self.cause}" if self.cause else self.message
+        return f"{sentence}\nhint: {self.hint}" if self.hint else sentence
+
+
+class UsageError(DynoError):
+    """A word, number or file of the user's that cannot be right."""
+
+    exit_code = USAGE_EXIT
+
+
+class HostError(DynoError):
+    """Something that this machine lacks or refuses, and its owner can change."""
+
+    exit_code = USAGE_EXIT
+
+
+class TrialFailed(DynoError):
+    """The engine or the script gave up in a trial; what it measured before is kept."""
+
+
+class InternalError(DynoError):
+    """A fault of Dyno's own."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """The error for a name that does not exist, with the nearest names that do.
+
+    `kind` is a noun of the trade ("engine", "option"); `known` is every valid name.
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return UsageError(f"unknown {kind} '{name}'", hint=f"did you mean {' or '.join(near)}?")
+    offer = ", ".join(names[:12]) or "none"
+    return UsageError(f"unknown {kind} '{name}'", hint=f"known: {offer}")

@@ -1,0 +1,113 @@
+"""The Python face of the driver's plan (`crates/driver/src/plan.rs`, `phase.rs`).
+
+`tests/contract/test_plan.py` holds both sides' types against each other.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+VERSION = 1
+
+#: How to reach an engine, as its `Engine.start` answers: `kind` names the driver's session
+#: (`null`, `sqlite`), the rest are that session's own fields.
+Session = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A Lua file and the options that the user set, as text, names with underscores."""
+
+    path: str
+    options: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the driver needs to play one trial.
+
+    `commands` are the script's, in order (`prepare`, `run`, …); `cpus` the cores of the worker
+    threads, empty for any; `progress_s` the seconds between progress events, 0 for none.
+    """
+
+    session: Session
+    script: Script
+    seed: int
+    commands: tuple[str, ...] = ("prepare", "run")
+    cpus: tuple[int, ...] = ()
+    progress_s: float = 1.0
+    version: int = VERSION
+
+    def line(self) -> str:
+        """The plan as the one line of JSON that the driver reads."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True)
+class Primary:
+    """A pair of stream and metric that a verdict rests on; `margin_percent` None: the run's."""
+
+    stream: str
+    metric: str
+    margin_percent: float | None = None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Users of one kind within a phase: the same script function, pace and role."""
+
+    name: str
+    function: str
+    connections: int
+    pace: dict[str, Any]
+    role: str
+    unit: str
+    units_per_event: int
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One stretch of a trial, as the script declares it under its options."""
+
+    name: str
+    streams: tuple[Stream, ...]
+    stop: dict[str, Any]
+    warmup_s: float
+    stationary: bool
+    settle: bool
+    primary: tuple[Primary, ...]
+    expected_s: float
+
+
+@dataclass(frozen=True)
+class ScriptOption:
+    """An option of a script; `owner` is `script` or `general`."""
+
+    name: str
+    help: str
+    default: str
+    value: str
+    owner: str
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One SQL number that must equal a weighted sum of the script's counters."""
+
+    name: str
+    sql: str
+    counters: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What `dyno-driver describe` says of a script under a plan's options."""
+
+    summary: str
+    options: tuple[ScriptOption, ...]
+    commands: tuple[str, ...]
+    phases: tuple[Phase, ...]
+    ledger: tuple[LedgerEntry, ...]
+    size_bytes: int

@@ -1,0 +1,48 @@
+"""Probes: one file per thing watched beside the load, which offers `PROBE`.
+
+A probe is sampled at the two ends of a phase, while the driver waits, and costs the load nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from dyno.plugins import things
+from dyno.record import Better
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What there is to watch: the engine's process (the driver's where embedded) and its data."""
+
+    server_pid: int
+    client_pid: int
+    home: Path
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that a probe gives: `counter` is differenced over a phase, a gauge is not."""
+
+    name: str
+    unit: str
+    better: Better
+    counter: bool = True
+    per_operation: bool = True
+
+
+class Probe(Protocol):
+    """Watches one thing; `sample` answers a number for each of `measures`, by name."""
+
+    summary: str
+    measures: tuple[Measure, ...]
+
+    def sample(self, watched: Watched) -> dict[str, float]:
+        """The counters and gauges now; a number that cannot be read here is left out."""
+
+
+def probes() -> dict[str, Probe]:
+    """Every probe, by name."""
+    return things("dyno.probes", "PROBE")

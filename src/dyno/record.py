@@ -1,0 +1,308 @@
+"""The waist: what a run leaves behind, and all that a judge or a report may know of it.
+
+A run is a folder; a trial is one file in it, written once and never rewritten. Everything else
+(`verdict.json`, `report.html`, `trials.csv`) is derived and can be made again with no engine
+installed. `SCHEMA` is the version of these files; older ones are still read, newer refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA = 1
+
+Better = Literal["lower", "higher"]
+
+
+@dataclass(frozen=True, order=True)
+class Metric:
+    """A number's identity. A number without one cannot be stored.
+
+    `transaction` names the stream, or `stream/type` where a script names transaction types, or
+    is empty for what belongs to a whole phase (server cost, database size).
+    """
+
+    workload: str
+    phase: str
+    transaction: str
+    name: str
+    unit: str
+    better: Better
+
+
+@dataclass(frozen=True)
+class Latency:
+    """A distribution of durations in ns, from the intended time to the answer."""
+
+    count: int
+    mean_ns: float
+    max_ns: int
+    percentiles_ns: dict[str, int]
+    hdr: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """Per-second columns of a stream, all of one length."""
+
+    done: tuple[int, ...]
+    failed: tuple[int, ...]
+    latency_ns_max: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a stream did in a phase. Always: intended = done + failed + skipped."""
+
+    name: str
+    unit: str
+    units_per_event: int
+    connections: int
+    target_per_s: float | None
+    intended: int
+    done: int
+    failed: int
+    skipped: int
+    warmup: int
+    restarted: int
+    queries: int
+    rows_read: int
+    rows_changed: int
+    busy: int
+    errors: dict[str, int]
+    service_ns: int | None
+    latency: Latency
+    lateness: Latency
+    transactions: dict[str, Latency]
+    series: Series
+
+    def __post_init__(self) -> None:
+        if self.intended != self.done + self.failed + self.skipped:
+            raise ValueError(
+                f"stream {self.name}: {self.intended} intended, but {self.done} done + "
+                f"{self.failed} failed + {self.skipped} skipped"
+            )
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the driver's process spent in a phase (with the engine in it, where embedded)."""
+
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    resident_bytes: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A probe's number over one phase, with its identity.
+
+    `value` is what the phase added to a counter, or a gauge's value at its end. `per_operation`
+    says that the number is a cost to be divided by the phase's operations.
+    """
+
+    probe: str
+    name: str
+    unit: str
+    better: Better
+    value: float
+    per_operation: bool
+
+
+@dataclass(frozen=True)
+class PhaseRecord:
+    """What one phase of one trial measured; times are CLOCK_MONOTONIC."""
+
+    phase: str
+    started_ns: int
+    measured_ns: int
+    ended_ns: int
+    interrupted: bool
+    usage: Usage
+    streams: tuple[Tally, ...]
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds measured: from the end of the warm-up to the last answer."""
+        return (self.ended_ns - self.measured_ns) / 1e9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the ledger saw: a statement's number beside the driver's own."""
+
+    name: str
+    sql: str
+    expected: int
+    found: str
+
+
+Status = Literal["ok", "failed", "interrupted"]
+
+#: The candidate name of the trials that play the script on `null`, to know the driver's floor.
+FLOOR = "(floor)"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One restart of one candidate under one workload.
+
+    `number` names its file; `attempt` counts the times that its block was begun; `conditions` is
+    what each control found and set; `settings` are the engine's, as read back; `failure` is the
+    sentence of a failed trial.
+    """
+
+    number: int
+    workload: str
+    block: int
+    candidate: str
+    attempt: int
+    order: int
+    started_utc: str
+    status: Status
+    phases: tuple[PhaseRecord, ...] = ()
+    counters: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    conditions: dict[str, dict[str, str]] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    size_bytes: int = 0
+    failure: str = ""
+    log: str = ""
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One side of a comparison: a name, the spec that the user wrote, and what it resolved to.
+
+    `build` holds the build's facts (version, source, flags, checksum of the program, compiler);
+    `settings` the engine settings asked for; `controls` the controls that differ from the run's.
+    """
+
+    name: str
+    spec: str
+    engine: str
+    embedded: bool
+    build: dict[str, str]
+    settings: dict[str, str]
+    controls: dict[str, str]
+
+
+@dataclass(frozen=True)
+class WorkloadPlan:
+    """A workload as resolved: its options, and its phases and primaries under them.
+
+    `phases` are `plan.Phase` as plain data; `script` is the Lua file and `script_sha256` its
+    checksum, which a resume compares.
+    """
+
+    name: str
+    script: str
+    script_sha256: str
+    options: dict[str, str]
+    phases: tuple[dict[str, Any], ...]
+    ledger: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Design:
+    """How an experiment is played and judged, all of it fixed before the first trial.
+
+    `looks` are the numbers of valid blocks at which the data are looked at (the last is MAX);
+    `margin_percent` and `alpha` are METHOD.md's δ and α; `quick` marks a shortened run; `limits`
+    are the noise limits, name to largest value (`steal_percent`, `foreign_percent`).
+    """
+
+    base: str
+    looks: tuple[int, ...]
+    margin_percent: float
+    alpha: float
+    quick: bool
+    limits: dict[str, float]
+    controls: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """`run.json`: the experiment as resolved, the host and the versions it was played with."""
+
+    name: str
+    created_utc: str
+    question: str
+    command: str
+    seed: int
+    candidates: tuple[Candidate, ...]
+    workloads: tuple[WorkloadPlan, ...]
+    design: Design
+    host: dict[str, str]
+    published: tuple[dict[str, str], ...] = ()
+    dyno: str = ""
+    driver_sha256: str = ""
+    schema: int = SCHEMA
+
+
+VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One candidate against the base in one metric: a row of the table and of `--json`.
+
+    Percentages are slowdowns turned into the metric's own change: `change_percent` is how the
+    candidate's number differs from the base's, `slowdown_percent` = time ratio − 1 (positive is
+    worse, whatever the metric's direction). `low_percent` and `high_percent` bound the slowdown.
+    """
+
+    metric: Metric
+    primary: bool
+    base: str
+    candidate: str
+    base_value: float
+    candidate_value: float
+    change_percent: float
+    slowdown_percent: float
+    low_percent: float
+    high_percent: float
+    margin_percent: float
+    blocks: int
+    dropped: int
+    sd_percent: float
+    mde80_percent: float
+    p_value: float
+    verdict: VerdictName
+    notes: tuple[str, ...] = ()
+
+
+Soundness = Literal["sound", "doubtful", "invalid"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An audit's judgement: how sound, one sentence why, and the trials meant."""
+
+    audit: str
+    soundness: Soundness
+    sentence: str
+    trials: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`verdict.json`: everything derived from a run's trials.
+
+    `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
+    `sentence` says it in words; `dropped` names the noise-broken blocks with the reason.
+    """
+
+    overall: VerdictName
+    sentence: str
+    complete: bool
+    comparisons: tuple[Comparison, ...]
+    findings: tuple[Finding, ...]
+    dropped: dict[str, str]
+    looks: tuple[dict[str, float], ...] = ()
+    schema: int = SCHEMA

@@ -1,0 +1,40 @@
+"""The report: one file per section, which offers `SECTION`; text and one self-contained page.
+
+A report reads records and verdicts only, so it can be made again on a machine without engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from dyno.plugins import things
+from dyno.record import Run, Trial, Verdict
+
+
+@dataclass(frozen=True)
+class Book:
+    """All that a section may look at."""
+
+    folder: Path
+    run: Run
+    trials: Sequence[Trial]
+    verdict: Verdict
+
+
+class Section(Protocol):
+    """A part of the HTML page; sections stand in the order of their `place`."""
+
+    title: str
+    place: int
+
+    def render(self, book: Book) -> str | None:
+        """The section's HTML, or None where it has nothing to say of this run."""
+
+
+def sections() -> list[Section]:
+    """Every section, in the order of the page."""
+    found: list[Section] = list(things("dyno.report", "SECTION").values())
+    return sorted(found, key=lambda section: section.place)

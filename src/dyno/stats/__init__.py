@@ -1,0 +1,1 @@
+"""Statistics: arrays in, estimates and warnings out. Knows nothing else of ours."""
