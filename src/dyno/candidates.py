@@ -1,0 +1,99 @@
+"""A candidate as the user writes it: ``[name=]engine@build?key=value&key=value``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dyno.errors import UsageError, unknown
+
+FORM = "[name=]engine@build?key=value&key=value"
+
+_SPEC = re.compile(
+    r"(?:(?P<name>[^@=?&/]+)=)?(?P<engine>[^@=?&/]+)(?:@(?P<build>[^?]*))?(?:\?(?P<keys>.*))?"
+)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One side of a comparison, parsed but not yet looked up.
+
+    `keys` are the text's settings in their order; whose each one is, `owned` says. `text` is what
+    the user wrote.
+    """
+
+    name: str
+    engine: str
+    build: str
+    keys: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Owned:
+    """The keys of a spec, each with the one thing that knows it."""
+
+    flags: dict[str, str]
+    settings: dict[str, str]
+    controls: dict[str, str]
+
+
+def parse(text: str) -> Spec:
+    """`text` taken apart; `UsageError` where it is not a spec.
+
+    Without a name the candidate is called by the text itself; without a build the engine gets
+    an empty one, which it may take as its default.
+    """
+    found = _SPEC.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"'{text}' does not name a candidate", hint=f"write {FORM}")
+    shown = text.strip() if not found["name"] else text.strip().split("=", 1)[1]
+    keys = dict(_pairs(text, found["keys"] or ""))
+    name = found["name"] or shown
+    return Spec(name, found["engine"], found["build"] or "", keys, shown)
+
+
+def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
+    seen: set[str] = set()
+    for pair in filter(None, keys.split("&")):
+        key, equals, value = pair.partition("=")
+        if not (key and equals):
+            raise UsageError(f"'{pair}' in '{text}' is not key=value", hint=f"write {FORM}")
+        if key in seen:
+            raise UsageError(f"'{key}' stands twice in '{text}'")
+        seen.add(key)
+        yield key, value
+
+
+def named_apart(specs: Sequence[Spec]) -> tuple[Spec, ...]:
+    """The specs with unique names: the second of a name becomes ``name#2``.
+
+    The same text twice is an A/A comparison and allowed.
+    """
+    counts: dict[str, int] = {}
+    apart = []
+    for spec in specs:
+        counts[spec.name] = count = counts.get(spec.name, 0) + 1
+        apart.append(spec if count == 1 else replace(spec, name=f"{spec.name}#{count}"))
+    return tuple(apart)
+
+
+def owned(
+    keys: Mapping[str, str],
+    *,
+    flags: Iterable[str],
+    options: Iterable[str],
+    controls: Iterable[str],
+) -> Owned:
+    """Gives every key to its owner; one that nobody knows raises with the nearest of all."""
+    rooms = {"flag": set(flags), "setting": set(options), "control": set(controls)}
+    sorted_out: dict[str, dict[str, str]] = {room: {} for room in rooms}
+    for key, value in keys.items():
+        owners = [room for room, known in rooms.items() if key in known]
+        if not owners:
+            raise unknown("flag, setting or control", key, set().union(*rooms.values()))
+        if len(owners) > 1:
+            raise UsageError(f"'{key}' is both a {owners[0]} and a {owners[1]}")
+        sorted_out[owners[0]][key] = value
+    return Owned(sorted_out["flag"], sorted_out["setting"], sorted_out["control"])

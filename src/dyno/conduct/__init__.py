@@ -1,0 +1,17 @@
+"""Plays an experiment: the only room that knows builds, engines, controls, probes and driver.
+
+    resolve(experiment, say) -> Prepared      builds fetched, phases described, keys sorted out
+    forecast(prepared) -> Forecast            how long, how much disk, what it can detect
+    fit(prepared, budget_s) -> Prepared       fewer blocks, to end within a time
+    play(prepared, folder, watch) -> Run      blocks of trials, until the looks decide
+    resume(folder, watch) -> Run              the same from where a run was torn
+    play_once(prepared, watch) -> Trial       one trial of one candidate, nothing kept
+
+Nothing here prints: `watch` is told what happens (`watch.py`).
+"""
+
+from dyno.conduct.estimate import Forecast, fit, forecast
+from dyno.conduct.prepared import Prepared, resolve
+from dyno.conduct.run import play, play_once, resume
+
+__all__ = ["Forecast", "Prepared", "fit", "forecast", "play", "play_once", "resolve", "resume"]

@@ -1,0 +1,108 @@
+"""What a run tells whoever watches it: small facts, in the order in which they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.record import Run, Trial
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """A run begins, or goes on: `played` blocks are already there. `folder` None: not kept."""
+
+    run: Run
+    folder: Path | None
+    played: int
+
+
+@dataclass(frozen=True)
+class TrialStarted:
+    """A trial begins; `number` is its file's, `place` its place among the `of` of its block.
+
+    `block` counts from 0 and is -1 for the driver's floor.
+    """
+
+    block: int
+    attempt: int
+    workload: str
+    candidate: str
+    number: int
+    place: int
+    of: int
+
+
+@dataclass(frozen=True)
+class PhaseStarted:
+    """A phase was told to go; `expected_s` is the script's guess, 0 where it made none."""
+
+    phase: str
+    expected_s: float
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """How a stream is going: totals since the phase began, rate and maximum of late."""
+
+    name: str
+    done: int
+    failed: int
+    rate_per_s: float
+    latency_ns_max: int
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """Once a second while a phase plays."""
+
+    phase: str
+    elapsed_s: float
+    streams: tuple[StreamProgress, ...]
+
+
+@dataclass(frozen=True)
+class TrialEnded:
+    """A trial is over and written down, whatever its status."""
+
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class BlockDropped:
+    """A block counts for nothing: it broke a noise limit, or a trial failed in it for good."""
+
+    block: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The data were looked at: `decided` of `of` primary comparisons have their verdict."""
+
+    blocks: int
+    decided: int
+    of: int
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """Nothing is left to play; `reason` says why in words."""
+
+    reason: str
+
+
+Event = (
+    RunStarted
+    | TrialStarted
+    | PhaseStarted
+    | Progressed
+    | TrialEnded
+    | BlockDropped
+    | Looked
+    | RunEnded
+)
+
+#: Told everything while a run plays; the CLI draws it.
+Watch = Callable[[Event], None]
