@@ -1,0 +1,58 @@
+"""Probe `host`: what the rest of the machine did while a phase played.
+
+Every reading is a counter in nanoseconds, summed over all cores: `steal_ns` (the hypervisor ran
+somebody else), `busy_ns` (any process here, kernel and interrupts included), `idle_ns` (waiting
+for a disk included), `own_ns` (the driver, the engine, their children, and this Python), and
+`psi_cpu_ns` (time in which some task waited for a core: a covariate only, METHOD 7).
+
+A judge makes of their differences over a phase:
+
+    total           = steal_ns + busy_ns + idle_ns
+    steal_percent   = 100 · steal_ns / total
+    foreign_percent = 100 · max(0, busy_ns − own_ns) / total
+
+`/proc/stat` counts in ticks of 10 ms per core, so over a phase of 1 s on two cores a percentage
+is true to about one point. Steal that happens while the core belongs to us is not in `own_ns`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dyno.probes import Measure, Watched
+from dyno.probes._proc import TICK_NS, cpu_ns_of, family
+
+NAMES = ("steal_ns", "busy_ns", "idle_ns", "own_ns", "psi_cpu_ns")
+
+
+class Host:
+    """Steal, busy, idle and our own CPU time; pressure where the kernel offers it."""
+
+    summary = "steal, foreign CPU and pressure of the whole machine"
+    measures = tuple(Measure(name, "ns", "lower", per_operation=False) for name in NAMES)
+
+    def sample(self, watched: Watched) -> dict[str, float]:
+        """The counters since boot, in ns over all cores."""
+        ours = family(watched.server_pid) | family(watched.client_pid) | {os.getpid()}
+        return {**_cores(), "own_ns": float(cpu_ns_of(ours)), **_pressure()}
+
+
+def _cores() -> dict[str, float]:
+    """The first line of `/proc/stat` (proc_stat(5)); guest time is inside user time already."""
+    words = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    user, nice, system, idle, iowait, irq, softirq, steal = (int(w) * TICK_NS for w in words)
+    busy = user + nice + system + irq + softirq
+    return {"steal_ns": float(steal), "busy_ns": float(busy), "idle_ns": float(idle + iowait)}
+
+
+def _pressure() -> dict[str, float]:
+    """Total of the line `some` in `/proc/pressure/cpu` (µs there)."""
+    try:
+        some = Path("/proc/pressure/cpu").read_text().split("\n", 1)[0]
+    except OSError:
+        return {}
+    return {"psi_cpu_ns": float(some.rpartition("total=")[2]) * 1_000}
+
+
+PROBE = Host()

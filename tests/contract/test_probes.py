@@ -1,0 +1,87 @@
+"""The probes' room: every probe keeps the door's promise, and reads what really happened."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dyno.probes import Probe, Watched, probes
+
+ROOM = sorted(probes().items())
+
+
+def _self(home: Path) -> Watched:
+    return Watched(os.getpid(), os.getpid(), home)
+
+
+@pytest.mark.parametrize(("name", "probe"), ROOM)
+def test_a_probe_answers_only_what_it_declares(name: str, probe: Probe, tmp_path: Path) -> None:
+    declared = [measure.name for measure in probe.measures]
+    sample = probe.sample(_self(tmp_path))
+    assert len(set(declared)) == len(declared)
+    assert sample and set(sample) <= set(declared), name
+    assert probe.summary and all(measure.unit for measure in probe.measures)
+
+
+@pytest.mark.parametrize(("name", "probe"), ROOM)
+def test_a_counter_never_falls(name: str, probe: Probe, tmp_path: Path) -> None:
+    before, after = (probe.sample(_self(tmp_path)) for _ in range(2))
+    counters = {measure.name for measure in probe.measures if measure.counter}
+    assert all(after[key] >= before[key] for key in counters & set(before)), name
+
+
+@pytest.mark.parametrize(("name", "probe"), ROOM)
+def test_a_process_that_is_gone_raises_nothing(name: str, probe: Probe, tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    assert isinstance(probe.sample(Watched(gone.pid, gone.pid, tmp_path)), dict), name
+
+
+def test_cpu_of_all_threads_and_of_ended_children_is_seen(tmp_path: Path) -> None:
+    spin = "import time\nwhile time.process_time() < 0.2: pass"
+    code = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {spin!r}])\ninput()"
+    process = probes()["process"]
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as parent:
+        watched = Watched(parent.pid, os.getpid(), tmp_path)
+        patience = time.monotonic() + 20
+        while (sample := process.sample(watched))["server_cpu_us"] < 190_000:
+            assert time.monotonic() < patience, sample
+            time.sleep(0.02)
+        parent.communicate(b"\n")
+
+
+def test_calls_and_size_follow_what_a_process_writes(tmp_path: Path) -> None:
+    process = probes()["process"]
+    before = process.sample(_self(tmp_path))
+    file = tmp_path / "deep" / "data"
+    file.parent.mkdir()
+    with file.open("wb", buffering=0) as out:
+        for _ in range(100):
+            out.write(b"x" * 4096)
+        os.fsync(out.fileno())
+    after = process.sample(_self(tmp_path))
+    assert after["write_calls"] - before["write_calls"] >= 100
+    assert after["database_bytes"] - before["database_bytes"] >= 100 * 4096
+
+
+def test_switches_are_left_out_where_the_engine_lives_in_the_driver(tmp_path: Path) -> None:
+    process = probes()["process"]
+    assert "context_switches" not in process.sample(_self(tmp_path))
+    other = Watched(os.getpid(), os.getppid(), tmp_path)
+    assert process.sample(other)["context_switches"] > 0
+
+
+def test_own_time_of_the_host_grows_with_our_work_and_counts_no_process_twice(
+    tmp_path: Path,
+) -> None:
+    host = probes()["host"]
+    before, began = host.sample(_self(tmp_path)), time.process_time_ns()
+    while time.process_time_ns() - began < 100_000_000:
+        pass
+    own = host.sample(_self(tmp_path))["own_ns"] - before["own_ns"]
+    assert 100e6 <= own < 190e6
