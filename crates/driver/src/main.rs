@@ -1,6 +1,7 @@
 //! `dyno-driver`: a plan on stdin, events on stdout; no database server, no Python.
 #![allow(dead_code)]
 
+mod clock;
 mod error;
 mod event;
 mod phase;

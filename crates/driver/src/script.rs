@@ -4,7 +4,24 @@ use std::collections::BTreeMap;
 
 use crate::error::Error;
 use crate::event::Description;
+use crate::phase::Phase;
 use crate::plan::Plan;
+
+/// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
+/// all of it, so that no two streams and no two phases send the same requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Seat<'a> {
+    /// The command that is played: `run`, `prepare`, …
+    pub command: &'a str,
+    /// The phase's name.
+    pub phase: &'a str,
+    /// The stream's name.
+    pub stream: &'a str,
+    /// The user's number within its stream, from 0: sysbench's `tid`.
+    pub number: u32,
+    /// Users of the stream: `sysbench.opt.threads`.
+    pub users: u32,
+}
 
 /// One user of a workload (a sysbench thread): a Lua state with the script loaded, and 0 … n
 /// connections that the script opened.
@@ -51,10 +68,9 @@ pub struct UserCounts {
 }
 
 impl User {
-    /// Loads the plan's script into a fresh state for `command`. `number` is sysbench's `tid`,
-    /// `users` how many there are of this stream (`sysbench.opt.threads`).
-    pub fn load(plan: &Plan, command: &str, number: u32, users: u32) -> Result<Self, Error> {
-        let _ = (plan, command, number, users);
+    /// Loads the plan's script into a fresh state for one seat; calls nothing in it yet.
+    pub fn load(plan: &Plan, seat: &Seat) -> Result<Self, Error> {
+        let _ = (plan, seat);
         Err(Error::driver("script.rs is not built yet"))
     }
 
@@ -89,5 +105,13 @@ impl User {
 /// Loads the script without a session and says what it declares under the plan's options.
 pub fn describe(plan: &Plan) -> Result<Description, Error> {
     let _ = plan;
+    Err(Error::driver("script.rs is not built yet"))
+}
+
+/// The phases that a command plays: for `run` what `dyno.phases` declares, or one phase `run` from
+/// the general options; for any other one phase of its name, whose single stream calls the
+/// command's function once per user (all threads where the script says `PARALLEL_COMMAND`).
+pub fn phases(plan: &Plan, command: &str) -> Result<Vec<Phase>, Error> {
+    let _ = (plan, command);
     Err(Error::driver("script.rs is not built yet"))
 }

@@ -1,13 +1,30 @@
 //! Ways of talking to an engine: one file each, one arm each in [`open`].
 
+mod null;
+mod sqlite;
+
 use crate::error::Error;
+use crate::plan;
+
+/// Opens one connection.
+pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    match session {
+        plan::Session::Null { delay_ns } => Ok(Box::new(null::Null::new(*delay_ns))),
+        plan::Session::Sqlite { .. } => sqlite::open(session),
+    }
+}
+
+/// Does the engine work inside the call? Then each connection has a thread of its own.
+pub fn embedded(session: &plan::Session) -> bool {
+    matches!(session, plan::Session::Sqlite { .. })
+}
 
 /// One connection to an engine, as a script's user holds it.
 ///
 /// A session never blocks on a network: it answers [`Reply::Ready`], or [`Reply::Pending`] and is
 /// polled by the worker while the script's coroutine is suspended. An embedded engine works inside
 /// the call, so its sessions are always ready and each has a thread of its own
-/// ([`Session::embedded`]).
+/// ([`embedded`]).
 pub trait Session {
     /// Sends SQL as text.
     fn query(&mut self, sql: &str) -> Result<Reply, Error>;
@@ -23,7 +40,9 @@ pub trait Session {
 
     /// Asks how a pending request is going, without waiting.
     fn poll(&mut self) -> Result<Reply, Error> {
-        Err(Error::driver("a session was polled that never has a pending request"))
+        Err(Error::driver(
+            "a session was polled that never has a pending request",
+        ))
     }
 
     /// The rows of the last answer; valid until the next request.
@@ -81,4 +100,44 @@ pub struct Rows {
     pub bytes: Vec<u8>,
     /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
     pub ends: Vec<u32>,
+}
+
+impl Rows {
+    /// Marks a field that is NULL in [`Rows::ends`].
+    pub const NULL: u32 = u32::MAX;
+
+    /// Forgets the last answer and keeps the memory.
+    pub fn clear(&mut self) {
+        self.columns.clear();
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a field to the last row.
+    pub fn push(&mut self, field: Option<&[u8]>) -> Result<(), Error> {
+        let Some(field) = field else {
+            self.ends.push(Self::NULL);
+            return Ok(());
+        };
+        self.bytes.extend_from_slice(field);
+        let end = u32::try_from(self.bytes.len())
+            .ok()
+            .filter(|end| *end != Self::NULL);
+        self.ends
+            .push(end.ok_or_else(|| Error::user("one answer of more than 4 GiB"))?);
+        Ok(())
+    }
+
+    /// All fields in order, row by row; a row is as many as there are columns.
+    pub fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            if end == Self::NULL {
+                return None;
+            }
+            let field = &self.bytes[start..end as usize];
+            start = end as usize;
+            Some(field)
+        })
+    }
 }
