@@ -1,1 +1,46 @@
-"""Makes `tests/` importable, so that every test can `from fakes import make_run, make_trials`."""
+"""What every test may ask for, and what the header says of this machine.
+
+Its presence also makes `tests/` importable: `from fakes import make_run, make_trials`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+
+import pytest
+
+SEED = int(os.environ.get("DYNO_TEST_SEED", "20261121"))
+
+#: Programs from outside that some tests look at the real thing with.
+OUTSIDE = {"chromium": "the report in a browser", "sysbench": "other people's scripts"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: compiles an engine or plays a whole run")
+
+
+def pytest_report_header() -> list[str]:
+    missing = [f"{name} ({use})" for name, use in OUTSIDE.items() if not shutil.which(name)]
+    lines = [f"dyno: seed {SEED} (DYNO_TEST_SEED)"]
+    if missing:
+        lines.append(f"dyno: WITHOUT {', '.join(missing)}: their tests skip here, and fail in CI")
+    return lines
+
+
+@pytest.fixture
+def dice() -> random.Random:
+    """Randomness that the header's seed repeats."""
+    return random.Random(SEED)
+
+
+def outside(name: str) -> str:
+    """The path of a program from outside; without it, skip on a laptop and fail in CI."""
+    found = shutil.which(name)
+    if found is None:
+        message = f"{name} is not on this machine ({OUTSIDE.get(name, 'needed by this test')})"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return found

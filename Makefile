@@ -1,0 +1,8 @@
+.PHONY: setup demo test check lint bench docs
+setup: ; @tools/setup
+demo: setup ; @tools/demo
+test: setup ; @tools/test
+check: setup ; @tools/check
+lint: setup ; @tools/lint
+docs: setup ; @.venv/bin/python tools/reference.py
+bench: setup ; @bench/run all --quick

@@ -1,0 +1,1 @@
+"""Writes docs/reference/ from the docstrings, so that the docs are what the code says."""
