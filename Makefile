@@ -1,4 +1,5 @@
-.PHONY: setup demo test check lint bench docs
+.PHONY: help setup demo test check lint bench docs
+help: ; @sed -n 's/^make /make /p' CONTRIBUTING.md
 setup: ; @tools/setup
 demo: setup ; @tools/demo
 test: setup ; @tools/test

@@ -1,1 +1,94 @@
-"""Writes docs/reference/ from the docstrings, so that the docs are what the code says."""
+"""Writes docs/reference/ from the docstrings and the program's own tables: `make docs`.
+
+`pages()` is what tests/test_docs.py compares with the files, so that the docs cannot grow stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from pathlib import Path
+
+from dyno.plugins import modules
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
+
+#: Modules whose public names are documented, by page.
+PAGES = {
+    "record": ("dyno.record",),
+    "plan": ("dyno.plan",),
+    "doors": ("dyno.builds", "dyno.engines", "dyno.controls", "dyno.probes", "dyno.audits"),
+    "conduct": ("dyno.experiment", "dyno.candidates", "dyno.folder", "dyno.driver"),
+    "errors": ("dyno.errors",),
+}
+ROOMS = ("dyno.stats",)
+
+
+def pages() -> dict[str, str]:
+    """Every page of the reference: file name to Markdown."""
+    made = {f"{name}.md": page(name, names) for name, names in PAGES.items()}
+    for room in ROOMS:
+        name = room.removeprefix("dyno.")
+        made[f"{name}.md"] = page(name, [f"{room}.{m}" for m in modules(room)])
+    made["cli.md"] = command_line()
+    return made
+
+
+def page(title: str, names: Iterable[str]) -> str:
+    """One page: each module's docstring, then its public classes and functions."""
+    parts = [f"# {title}\n\nMade from the docstrings by `make docs`.\n"]
+    for name in names:
+        module = __import__(name, fromlist=["_"])
+        parts.append(f"## {name}\n\n{prose(module)}\n")
+        parts += [entry(thing) for thing in public(module)]
+    return "\n".join(parts)
+
+
+def public(module: object) -> list[type]:
+    """The classes and functions that a module itself defines for others, in its own order."""
+    name = getattr(module, "__name__", "")
+    found = [
+        thing
+        for key, thing in vars(module).items()
+        if key[0] != "_"
+        and (inspect.isclass(thing) or inspect.isfunction(thing))
+        and thing.__module__ == name
+    ]
+    return sorted(found, key=lambda thing: inspect.getsourcelines(thing)[1])
+
+
+def entry(thing: type) -> str:
+    """A class or function: its signature and its docstring."""
+    kind = "class " if inspect.isclass(thing) else ""
+    return f"### {kind}{thing.__name__}{signature(thing)}\n\n{prose(thing)}\n"
+
+
+def signature(thing: type) -> str:
+    """The parameters as written; nothing for classes that are not called by hand."""
+    if inspect.isclass(thing):
+        return ""
+    return f"`{inspect.signature(thing)}`"
+
+
+def prose(thing: object) -> str:
+    """The docstring, indented blocks kept as they are."""
+    return inspect.getdoc(thing) or ""
+
+
+def command_line() -> str:
+    """The page of the commands, which the command line makes itself."""
+    from dyno.cli.reference import reference
+
+    return reference()
+
+
+def main() -> None:
+    """Writes every page."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The docs are what the code says: commands exist, terms are explained, the reference is fresh."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dyno.plugins import modules
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = runpy.run_path(str(ROOT / "tools" / "reference.py"))
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/GLOSSARY.md"]
+
+
+@pytest.mark.parametrize("name,text", REFERENCE["pages"]().items())
+def test_the_reference_is_what_the_code_says(name: str, text: str) -> None:
+    path = REFERENCE["FOLDER"] / name
+    assert path.exists(), f"docs/reference/{name} is missing: run `make docs`"
+    assert path.read_text() == text, f"docs/reference/{name} is stale: run `make docs`"
+
+
+def test_every_command_in_the_readme_exists() -> None:
+    from dyno.cli import command
+
+    readme = (ROOT / "README.md").read_text()
+    used = set(re.findall(r"^\$? ?(?:\.venv/bin/)?dyno ([a-z]+)", readme, re.MULTILINE))
+    assert used, "the README shows no command"
+    assert used <= set(command.commands), f"no such command: {used - set(command.commands)}"
+
+
+def test_every_make_target_in_the_documents_exists() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for name in DOCUMENTS:
+        used = set(re.findall(r"\bmake (\w+)", (ROOT / name).read_text()))
+        used &= set(re.findall(r"`make (\w+)", (ROOT / name).read_text()))
+        assert used <= targets, f"{name}: no make target {used - targets}"
+
+
+def test_every_file_that_a_document_names_exists() -> None:
+    for name in DOCUMENTS:
+        text = (ROOT / name).read_text()
+        links = re.findall(r"\]\(([^)#:]+)\)", text)
+        gone = [link for link in links if not (ROOT / name).parent.joinpath(link).exists()]
+        assert not gone, f"{name} links to {gone}"
+
+
+@pytest.mark.parametrize("room", ["controls", "probes", "audits", "engines"])
+def test_everything_in_a_room_is_documented_by_its_own_file(room: str) -> None:
+    for name, module in modules(f"dyno.{room}").items():
+        assert module.__doc__, f"{room}/{name} says nothing of itself"
+
+
+def test_the_glossary_is_in_the_words_of_the_code() -> None:
+    glossary = (ROOT / "docs" / "GLOSSARY.md").read_text().lower()
+    words = re.findall(r"class (\w+)", (ROOT / "src/dyno/record.py").read_text())
+    core = {"Metric", "Tally", "Reading", "Trial", "Candidate", "Run", "Verdict", "Finding"}
+    assert core <= set(words)
+    assert not [word for word in core if f"**{word.lower()}**" not in glossary]
+
+
+def test_make_alone_says_what_there_is() -> None:
+    said = subprocess.run(
+        ["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=20
+    )
+    assert "make demo" in said.stdout
+    assert "make test" in said.stdout
