@@ -1,0 +1,5 @@
+-- One row inserted per event, as text; the tables grow.
+
+local oltp = require("_oltp")
+
+oltp.workload({kinds = {"inserts"}, writes = true, drifts = true})

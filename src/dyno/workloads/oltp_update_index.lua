@@ -1,0 +1,5 @@
+-- One update of an indexed column by primary key per event.
+
+local oltp = require("_oltp")
+
+oltp.workload({kinds = {"index_updates"}, writes = true, sums_k = true})

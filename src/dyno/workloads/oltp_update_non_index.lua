@@ -1,0 +1,5 @@
+-- One update of an unindexed column by primary key per event.
+
+local oltp = require("_oltp")
+
+oltp.workload({kinds = {"non_index_updates"}, writes = true})
