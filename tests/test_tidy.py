@@ -42,8 +42,9 @@ ALLOWED: dict[str, set[str]] = {
     "audits": DOORS | {"record", "measures", "stats"},
     "report": DOORS | {"record", "measures", "stats"},
     "judge": DOORS | {"record", "measures", "stats", "audits"},
-    "folder": {"record", "errors"},
-    "driver": {"plan", "record", "errors"},
+    "plain": set(),
+    "folder": {"record", "errors", "plain"},
+    "driver": {"plan", "record", "errors", "plain"},
 }
 CLI_ONLY = {"report", "cli"}
 

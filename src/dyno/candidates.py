@@ -48,10 +48,9 @@ def parse(text: str) -> Spec:
     found = _SPEC.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"'{text}' does not name a candidate", hint=f"write {FORM}")
-    shown = text.strip() if not found["name"] else text.strip().split("=", 1)[1]
     keys = dict(_pairs(text, found["keys"] or ""))
-    name = found["name"] or shown
-    return Spec(name, found["engine"], found["build"] or "", keys, shown)
+    name = found["name"] or text.strip()
+    return Spec(name, found["engine"], found["build"] or "", keys, text.strip())
 
 
 def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
+from dyno import candidates
 from dyno.candidates import Spec
+from dyno.errors import DynoError, UsageError, unknown
+
+BLOCKS = range(3, 201)
+MARGIN_PERCENT_MAX = 50.0
+LIMITS = ("steal_percent", "foreign_percent")
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload's name (or a script's path) and the options set for it, as text."""
+    """A workload's name (or a script's path), the options set for it, as text, and what it is
+    judged by, where that is not the script's own choice: ``phase``, ``stream``, ``metric``.
+    """
 
     name: str
     options: dict[str, str] = field(default_factory=dict)
+    primary: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,19 @@ class Measuring:
     limits: dict[str, float] = field(default_factory=dict)
     controls: dict[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuses what no run could be judged by (`UsageError`)."""
+        if self.blocks is not None and self.blocks not in BLOCKS:
+            raise UsageError(f"{self.blocks} blocks", hint=f"{BLOCKS[0]} to {BLOCKS[-1]} are fine")
+        if self.margin_percent is not None and not 0 < self.margin_percent <= MARGIN_PERCENT_MAX:
+            hint = f"above 0 % and up to {MARGIN_PERCENT_MAX:g} %"
+            raise UsageError(f"a margin of {self.margin_percent:g} %", hint=hint)
+        if not 0.001 <= self.alpha <= 0.2:
+            raise UsageError(f"an alpha of {self.alpha:g}", hint="0.001 to 0.2 are fine")
+        for name in self.limits:
+            if name not in LIMITS:
+                raise unknown("limit", name, LIMITS)
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -48,11 +73,6 @@ class Experiment:
     command: str = ""
 
 
-def read(path: Path) -> Experiment:
-    """The experiment in a TOML file; `UsageError` with file and line where it is malformed."""
-    raise NotImplementedError
-
-
 def compared(
     specs: Sequence[str],
     workload: str,
@@ -61,9 +81,151 @@ def compared(
     command: str = "",
 ) -> Experiment:
     """The experiment that `dyno compare` (or `play`, with one spec) asks for."""
-    raise NotImplementedError
+    sides = candidates.named_apart([candidates.parse(text) for text in specs])
+    chosen = Workload(workload, _with_underscores(options))
+    name = f"{Path(workload).stem}-{'-'.join(side.name for side in sides)}"
+    return Experiment(name, sides, (chosen,), measuring, command=command)
 
 
 def every() -> dict[str, Path]:
-    """The experiments that come with Dyno, by name."""
-    raise NotImplementedError
+    """The experiments that come with Dyno (the folder `experiments`), by name."""
+    return {path.stem: path for path in sorted(Path("experiments").glob("*.toml"))}
+
+
+def read(path: Path) -> Experiment:
+    """The experiment in a TOML file; `UsageError` with file and line where it is malformed.
+
+    A name without a path is one of those in `experiments/`.
+    """
+    file = path if path.is_file() else every().get(str(path))
+    if file is None:
+        raise unknown("experiment", str(path), every())
+    text = file.read_text()
+    try:
+        return _experiment(_Table(file, text, tomllib.loads(text)))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file} is not TOML", cause=error) from error
+
+
+_KEYS = {"name", "question", "published", "candidates", "workload"} | {
+    each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")
+}
+_MAX = "max_blocks"
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A TOML file's table, which knows where its words stand."""
+
+    file: Path
+    text: str
+    data: dict[str, Any]
+
+    def wrong(self, word: str, error: DynoError) -> UsageError:
+        """The error, with the file and the line on which `word` stands."""
+        lines = self.text.splitlines()
+        found = (i for i, line in enumerate(lines, 1) if _stands(word, line))
+        place = f"{self.file}:{next(found, 1)}"
+        return UsageError(f"{place}: {error.message}", cause=error.cause, hint=error.hint)
+
+    def only(self, table: Mapping[str, Any], keys: Iterable[str]) -> None:
+        """Refuses a key that is not one of `keys`."""
+        for key in table:
+            if key not in keys:
+                raise self.wrong(key, unknown("key", key, keys))
+
+    def get(self, table: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
+        """The value of `key`, None where there is none; refuses one of another type."""
+        value = table.get(key)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            names = kind.__name__ if isinstance(kind, type) else "number"
+            raise self.wrong(key, UsageError(f"'{key}' is not of type {names}"))
+        return value
+
+
+def _stands(word: str, line: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.split("#")[0]) is not None
+
+
+def _experiment(table: _Table) -> Experiment:
+    table.only(table.data, _KEYS | {_MAX})
+    specs = table.get(table.data, "candidates", list) or []
+    if not specs:
+        raise table.wrong("candidates", UsageError("no candidates", hint='candidates = ["…", "…"]'))
+    published = table.get(table.data, "published", list) or []
+    return Experiment(
+        name=table.get(table.data, "name", str) or table.file.stem,
+        candidates=candidates.named_apart([_spec(table, text) for text in specs]),
+        workloads=_workloads(table),
+        measuring=_measuring(table),
+        question=table.get(table.data, "question", str) or "",
+        published=tuple({k: str(v) for k, v in each.items()} for each in published),
+        command=f"dyno run {table.file}",
+    )
+
+
+def _spec(table: _Table, text: object) -> Spec:
+    try:
+        return candidates.parse(str(text))
+    except UsageError as error:
+        raise table.wrong(str(text), error) from error
+
+
+def _workloads(table: _Table) -> tuple[Workload, ...]:
+    found = table.get(table.data, "workload", list) or []
+    if not found:
+        hint = '[[workload]] and name = "…" below it'
+        raise table.wrong("workload", UsageError("no workload", hint=hint))
+    return tuple(_workload(table, each) for each in found)
+
+
+def _workload(table: _Table, found: dict[str, Any]) -> Workload:
+    table.only(found, ("name", "options", "primary"))
+    name = table.get(found, "name", str)
+    if not name:
+        raise table.wrong("workload", UsageError("a workload without a name"))
+    beside = table.file.parent / name
+    options = table.get(found, "options", dict) or {}
+    primary = table.get(found, "primary", list) or []
+    for each in primary:
+        table.only(each, ("phase", "stream", "metric", "margin_percent"))
+    script = str(beside) if beside.suffix == ".lua" else name
+    return Workload(script, _with_underscores(options), tuple(primary))
+
+
+def _measuring(table: _Table) -> Measuring:
+    number = (int, float)
+    fixed, most = (table.get(table.data, key, int) for key in ("blocks", _MAX))
+    if fixed is not None and most is not None:
+        raise table.wrong(_MAX, UsageError(f"both 'blocks' (fixed) and '{_MAX}' are set"))
+    limits = table.get(table.data, "limits", dict) or {}
+    controls = table.get(table.data, "controls", dict) or {}
+    try:
+        return Measuring(
+            margin_percent=table.get(table.data, "margin_percent", number),
+            alpha=table.get(table.data, "alpha", number) or 0.05,
+            blocks=fixed or most,
+            fixed=fixed is not None,
+            seed=table.get(table.data, "seed", int),
+            limits={name: float(value) for name, value in limits.items()},
+            controls={name: _text(value) for name, value in controls.items()},
+        )
+    except UsageError as error:
+        raise table.wrong(_blamed(error, table.data), error) from error
+
+
+def _blamed(error: UsageError, data: Mapping[str, Any]) -> str:
+    """The key that a refusal of `Measuring` is about."""
+    words = {"blocks": ("blocks", _MAX), "margin": ("margin_percent",), "alpha": ("alpha",)}
+    keys = next((keys for word, keys in words.items() if word in error.message), ())
+    named = re.search(r"'(\w+)'", error.message)
+    return next((key for key in keys if key in data), named[1] if named else "")
+
+
+def _with_underscores(options: Mapping[str, Any]) -> dict[str, str]:
+    """Options by the driver's names: sysbench writes ``table-size`` and ``table_size``."""
+    return {name.replace("-", "_"): _text(value) for name, value in options.items()}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,11 +1,25 @@
-"""A run on disk: `run.json`, `trials/NNNN.json`, `logs/`, and what is derived from them."""
+"""A run on disk: `run.json`, `trials/NNNN.json`, `logs/`, and what is derived from them.
+
+A file is written under a temporary name, synced and renamed, so that it is there whole or not at
+all, whatever kills us. Nothing but what is derived is ever written twice.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import re
+import shutil
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
-from dyno.record import Run, Trial, Verdict
+from dyno import plain
+from dyno.errors import HostError, UsageError, unknown
+from dyno.record import SCHEMA, Run, Trial, Verdict
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -16,35 +30,127 @@ class Folder:
 
     def run(self) -> Run:
         """`run.json`; `UsageError` where it is missing, broken or from a newer Dyno."""
-        raise NotImplementedError
+        return _read(Run, self.path / "run.json")
 
     def trials(self) -> list[Trial]:
         """Every trial on disk, by number, torn ones included."""
-        raise NotImplementedError
+        files = sorted((self.path / "trials").glob("[0-9]*.json"))
+        return [_read(Trial, file) for file in files]
 
     def write_trial(self, trial: Trial) -> None:
-        """Writes a trial once, whole or not at all."""
-        raise NotImplementedError
+        """Writes a trial once, whole or not at all; `HostError` where the disk is full."""
+        file = self.path / "trials" / f"{trial.number:04}.json"
+        if file.exists():
+            raise UsageError(f"{file} is already there", hint="is another dyno on this run?")
+        _write(file, asdict(trial))
+
+    def verdict(self) -> Verdict | None:
+        """`verdict.json`, or None where nothing has judged the run yet."""
+        file = self.path / "verdict.json"
+        return _read(Verdict, file) if file.exists() else None
 
     def write_verdict(self, verdict: Verdict) -> Path:
         """Writes `verdict.json`, which is derived and may be written again."""
-        raise NotImplementedError
+        return _write(self.path / "verdict.json", asdict(verdict))
 
     def log(self, number: int) -> Path:
         """Where trial `number` writes its log."""
-        raise NotImplementedError
+        return self.path / "logs" / f"{number:04}.log"
+
+    def homes(self) -> Path:
+        """The private folder for the engines' data: on the run's file system, or `$DYNO_TMP`."""
+        if chosen := os.environ.get("DYNO_TMP"):
+            return Path(chosen).absolute() / f"dyno-{self.path.name}"
+        return self.path.absolute() / "home"
+
+    def clear_homes(self) -> None:
+        """Removes the engines' data, those of torn trials too."""
+        shutil.rmtree(self.homes(), ignore_errors=True)
 
 
 def create(run: Run, runs: Path) -> Folder:
     """A new folder ``<utc>-<name>`` under `runs`, with `run.json` in it."""
-    raise NotImplementedError
+    stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
+    name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
+    path = _fresh(runs, f"{stamp}-{name}")
+    for room in ("trials", "logs"):
+        (path / room).mkdir()
+    _write(path / "run.json", asdict(run))
+    return Folder(path)
 
 
-def opened(path: Path) -> Folder:
+def _fresh(runs: Path, name: str) -> Path:
+    for count in range(1, 1000):
+        path = runs / (name if count == 1 else f"{name}-{count}")
+        with suppress(FileExistsError):
+            try:
+                path.mkdir(parents=True)
+                return path
+            except PermissionError as error:
+                raise HostError(f"cannot make {path}", cause=error.strerror) from error
+    raise HostError(f"too many runs are called {name}")
+
+
+def opened(path: Path, runs: Path = Path("runs")) -> Folder:
     """The folder at `path`, or at ``runs/path``; `UsageError` where there is no run in it."""
-    raise NotImplementedError
+    for folder in (path, runs / path):
+        if (folder / "run.json").is_file():
+            return Folder(folder)
+    if path.is_dir():
+        raise UsageError(f"there is no run in {path}", hint="run.json is missing")
+    raise unknown("run", str(path), [f.path.name for f in every(runs)])
 
 
 def every(runs: Path) -> list[Folder]:
     """All runs under `runs`, oldest first."""
-    raise NotImplementedError
+    return [Folder(file.parent) for file in sorted(runs.glob("*/run.json"))]
+
+
+def _read(kind: type[T], file: Path) -> T:
+    try:
+        data = json.loads(file.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"there is no {file}") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {file}", cause=error) from error
+    _refuse_newer(file, data)
+    try:
+        return plain.load(kind, data)
+    except ValueError as error:
+        raise UsageError(f"{file} is damaged", cause=error) from error
+
+
+def _refuse_newer(file: Path, data: Any) -> None:
+    written = data.get("schema", 0) if isinstance(data, dict) else 0
+    if isinstance(written, int) and written > SCHEMA:
+        raise UsageError(
+            f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}",
+            hint="use the dyno that wrote it, or a newer one",
+        )
+
+
+def _write(file: Path, data: dict[str, Any]) -> Path:
+    new = file.with_name(f".{file.name}.new")
+    try:
+        with new.open("w") as out:
+            json.dump(data, out, separators=(",", ":"))
+            out.flush()
+            os.fsync(out.fileno())
+        new.rename(file)
+        _sync(file.parent)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise HostError(
+            f"cannot write {file}",
+            cause=error.strerror,
+            hint="what was written before is kept; dyno resume goes on from there",
+        ) from error
+    return file
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

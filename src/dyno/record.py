@@ -197,7 +197,7 @@ class WorkloadPlan:
     """A workload as resolved: its options, and its phases and primaries under them.
 
     `phases` are `plan.Phase` as plain data; `script` is the Lua file and `script_sha256` its
-    checksum, which a resume compares.
+    checksum, which a resume compares; `commands` are those of the script that a trial plays.
     """
 
     name: str
@@ -206,6 +206,7 @@ class WorkloadPlan:
     options: dict[str, str]
     phases: tuple[dict[str, Any], ...]
     ledger: tuple[dict[str, Any], ...]
+    commands: tuple[str, ...] = ("prepare", "run")
 
 
 @dataclass(frozen=True)

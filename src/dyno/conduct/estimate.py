@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
-from dyno.conduct.prepared import Prepared
+from dyno.conduct.length import expected_s
+from dyno.conduct.prepared import Prepared, looks_up_to
+from dyno.errors import UsageError
+from dyno.experiment import BLOCKS
+from dyno.record import Run, WorkloadPlan
+
+#: METHOD.md 7: blocks that noise breaks are replayed up to so many times MAX.
+REPLAYS = 1.5
+#: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
+OVERHEAD_S = 0.2
+#: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
+LOAD_BYTES_PER_S = 20e6
+#: Free space asked for beside the data: journals, temporary files, the records themselves.
+SPARE_BYTES = 64 << 20
+#: Standard deviations of a block's log ratio, in percent, that the forecast speaks of.
+SDS_PERCENT = (1.0, 2.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -25,9 +41,71 @@ class Forecast:
 
 def forecast(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
-    raise NotImplementedError
+    run, looks = prepared.run, prepared.run.design.looks
+    block_s, most = _block_s(prepared), blocks_at_most(run)
+    return Forecast(
+        expected_s=_floor_s(prepared) + looks[0] * block_s,
+        worst_s=_floor_s(prepared) + most * block_s,
+        disk_bytes=disk_bytes(prepared),
+        blocks_expected=looks[0],
+        blocks_worst=most,
+        detectable={sd: _detectable(looks[-1], sd, run.design.alpha) for sd in SDS_PERCENT},
+    )
 
 
 def fit(prepared: Prepared, budget_s: float) -> Prepared:
     """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
-    raise NotImplementedError
+    run, block_s = prepared.run, _block_s(prepared)
+    blocks = int((budget_s - _floor_s(prepared)) // block_s)
+    if blocks < BLOCKS[0]:
+        least = math.ceil(_floor_s(prepared) + BLOCKS[0] * block_s)
+        hint = f"{BLOCKS[0]} blocks take {least} s"
+        raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+    if blocks >= run.design.looks[-1]:
+        return prepared
+    looks = (blocks,) if len(run.design.looks) == 1 else looks_up_to(blocks)
+    return replace(prepared, run=replace(run, design=replace(run.design, looks=looks)))
+
+
+def blocks_at_most(run: Run) -> int:
+    """Blocks of a workload that a run plays at the very most, broken ones included."""
+    return math.ceil(REPLAYS * run.design.looks[-1])
+
+
+def disk_bytes(prepared: Prepared) -> int:
+    """Free space that a run needs: one trial's data at a time, twice over while it is vacuumed."""
+    return 2 * prepared.size_bytes + SPARE_BYTES
+
+
+def _block_s(prepared: Prepared) -> float:
+    trials = sum(_trial_s(workload, prepared) for workload in prepared.run.workloads)
+    return trials * len(prepared.run.candidates)
+
+
+def _floor_s(prepared: Prepared) -> float:
+    if not needs_floor(prepared.run):
+        return 0.0
+    return sum(_trial_s(workload, prepared) for workload in prepared.run.workloads)
+
+
+def needs_floor(run: Run) -> bool:
+    """Does a candidate live in the driver's process, so that the driver's own share is asked for?
+
+    `null` is that share itself.
+    """
+    return any(each.embedded and each.engine != "null" for each in run.candidates)
+
+
+def _trial_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+    phases_s = sum(expected_s(phase) for phase in workload.phases)
+    return phases_s + prepared.size_bytes / LOAD_BYTES_PER_S + OVERHEAD_S
+
+
+def _detectable(blocks: int, sd_percent: float, alpha: float) -> float:
+    """The slowdown in percent that a t interval on `blocks` log ratios excludes from 0 with a
+    power of 80 % (the usual sum of quantiles; sequential looks cost a little more).
+    """
+    from scipy.stats import t  # here, since it takes longer to load than all the rest
+
+    quantiles = t.ppf(1 - alpha / 2, blocks - 1) + t.ppf(0.8, blocks - 1)
+    return float(100 * math.expm1(quantiles * sd_percent / 100 / math.sqrt(blocks)))

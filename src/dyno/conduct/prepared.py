@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
+import dyno
+from dyno import candidates, driver, engines
 from dyno.builds import Build, Say
+from dyno.candidates import Spec
+from dyno.conduct import described, host
+from dyno.controls import controls
 from dyno.engines import Engine
-from dyno.experiment import Experiment
-from dyno.record import Run
+from dyno.errors import UsageError, unknown
+from dyno.experiment import Experiment, Measuring
+from dyno.record import Candidate, Design, Run
+
+#: METHOD.md 4: valid blocks at which a default run looks at its data; the last is MAX.
+LOOKS = (6, 10, 14, 18, 24)
+#: METHOD.md 11: the one look of a quick run.
+QUICK_LOOKS = (5,)
+MARGIN_PERCENT = 2.0
+#: METHOD.md 7: what the neighbours may take of all cores' time in a phase, in percent.
+LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
 
 @dataclass(frozen=True)
@@ -28,4 +48,120 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
 
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
-    raise NotImplementedError
+    measuring = experiment.measuring
+    held = _held(measuring.controls)
+    workloads = described.workloads(experiment)
+    sides = [_side(spec, say) for spec in experiment.candidates]
+    run = Run(
+        name=experiment.name,
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        question=experiment.question,
+        command=experiment.command,
+        seed=secrets.randbelow(1 << 31) if measuring.seed is None else measuring.seed,
+        candidates=tuple(candidate for candidate, _, _ in sides),
+        workloads=tuple(plan for plan, _ in workloads),
+        design=_design(measuring, sides[0][0].name, held),
+        host=here(),
+        published=experiment.published,
+        dyno=dyno.__version__,
+        driver_sha256=sha256(driver.locate()),
+    )
+    return _prepared(run, sides, max(size for _, size in workloads))
+
+
+def again(run: Run, say: Say) -> Prepared:
+    """A run from disk, with its engines and builds at hand again."""
+    sides = [_side(candidates.parse(side.spec), say) for side in run.candidates]
+    return _prepared(run, sides, 0)
+
+
+def here() -> dict[str, str]:
+    """The facts of this host, with the file system that the data will lie on."""
+    return host.facts(Path(os.environ.get("DYNO_TMP", "runs")))
+
+
+def sha256(file: Path) -> str:
+    """The checksum of a file, in hexadecimal."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+_Side = tuple[Candidate, Engine, Build]
+
+
+def _prepared(run: Run, sides: Sequence[_Side], size_bytes: int) -> Prepared:
+    names = [candidate.name for candidate in run.candidates]
+    found = dict(zip(names, (engine for _, engine, _ in sides), strict=True))
+    builds = dict(zip(names, (build for _, _, build in sides), strict=True))
+    return Prepared(run, found, builds, size_bytes)
+
+
+def _side(spec: Spec, say: Say) -> _Side:
+    """One candidate with its engine and build."""
+    engine = engines.find(spec.engine, driver.ask)
+    owned = candidates.owned(
+        spec.keys, flags=engine.flags, options=engine.options, controls=controls()
+    )
+    _known_values(owned.controls)
+    build = engine.program(spec.build, owned.flags, say)
+    candidate = Candidate(
+        name=spec.name,
+        spec=spec.text,
+        engine=spec.engine,
+        embedded=engine.embedded,
+        build=facts(build),
+        settings=owned.settings,
+        controls=owned.controls,
+    )
+    return candidate, engine, build
+
+
+def facts(build: Build) -> dict[str, str]:
+    """The build as a record: its own facts, and the checksum of its program where it has one."""
+    facts = {"name": build.name, "version": build.version, "program": str(build.program)}
+    if build.program.is_file():
+        facts["sha256"] = sha256(build.program)
+    return build.facts | facts
+
+
+def _design(measuring: Measuring, base: str, held: dict[str, str]) -> Design:
+    own = measuring.margin_percent
+    return Design(
+        base=base,
+        looks=_looks(measuring),
+        margin_percent=MARGIN_PERCENT if own is None else own,
+        alpha=measuring.alpha,
+        quick=measuring.quick,
+        limits=LIMITS | measuring.limits,
+        controls=held,
+    )
+
+
+def _looks(measuring: Measuring) -> tuple[int, ...]:
+    if measuring.quick:
+        if measuring.blocks is not None:
+            raise UsageError(f"a quick run has {QUICK_LOOKS[-1]} blocks", hint="leave one out")
+        return QUICK_LOOKS
+    most = measuring.blocks or LOOKS[-1]
+    return (most,) if measuring.fixed else looks_up_to(most)
+
+
+def looks_up_to(most: int) -> tuple[int, ...]:
+    """The default looks below `most` blocks, and `most` itself."""
+    return (*(look for look in LOOKS if look < most), most)
+
+
+def _held(chosen: Mapping[str, str]) -> dict[str, str]:
+    """Every control's value for the whole run."""
+    for name in chosen:
+        if name not in controls():
+            raise unknown("control", name, controls())
+    _known_values(chosen)
+    return {name: chosen.get(name, control.default) for name, control in controls().items()}
+
+
+def _known_values(chosen: Mapping[str, str]) -> None:
+    for name, value in chosen.items():
+        values = controls()[name].values
+        if value not in values:
+            raise unknown(f"value of {name}", value, values)

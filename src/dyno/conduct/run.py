@@ -2,22 +2,211 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno import driver, engines, judge, workloads
+from dyno.builds import Say
+from dyno.conduct import prepared as preparing
+from dyno.conduct import trial as trials
+from dyno.conduct.blocks import Next, floor_attempt, hopeless, upcoming
+from dyno.conduct.estimate import blocks_at_most, disk_bytes, needs_floor
+from dyno.conduct.host import FLEETING
+from dyno.conduct.order import order
 from dyno.conduct.prepared import Prepared
-from dyno.conduct.watch import Watch
+from dyno.conduct.trial import Job
+from dyno.conduct.watch import (
+    BlockDropped,
+    Looked,
+    RunEnded,
+    RunStarted,
+    TrialEnded,
+    TrialStarted,
+    Watch,
+)
+from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.folder import Folder
-from dyno.record import Run, Trial
+from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
 
 
 def play(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
-    """Plays what is left of `prepared` into `folder` (made by `folder.create`)."""
-    raise NotImplementedError
+    """Plays what is left of `prepared` into `folder` (made by `folder.create`).
+
+    Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
+    does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
+    """
+    _room(folder, disk_bytes(prepared))
+    folder.clear_homes()
+    folder.homes().mkdir(mode=0o700, parents=True)
+    try:
+        _Stage(prepared, folder, watch, folder.trials()).play()
+    finally:
+        folder.clear_homes()
+    return prepared.run
 
 
-def resume(folder: Folder, watch: Watch) -> Run:
-    """Goes on with a torn run; `UsageError` where host, program or script are not the same."""
-    raise NotImplementedError
+def resume(folder: Folder, watch: Watch, say: Say = lambda _: None) -> Run:
+    """Goes on with a torn run; `UsageError` where host, program or script are not the same.
+
+    A run that is over stays as it is.
+    """
+    run = folder.run()
+    prepared = preparing.again(run, say)
+    if changes := _changes(run, prepared):
+        hint = "start a new run; this one's verdict so far: dyno report"
+        raise UsageError("the run cannot go on", cause="; ".join(changes), hint=hint)
+    return play(prepared, folder, watch)
 
 
 def play_once(prepared: Prepared, watch: Watch) -> Trial:
     """One trial of the first candidate on the first workload, judged by nobody, kept nowhere."""
-    raise NotImplementedError
+    with tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as room:
+        folder = Folder(Path(room))
+        (folder.path / "logs").mkdir()
+        _room(folder, disk_bytes(prepared))
+        watch(RunStarted(prepared.run, None, 0))
+        stage = _Stage(prepared, folder, watch, [])
+        workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
+        job = stage.job(workload, candidate, Next(0, 1), 0)
+        watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
+        trial, error = trials.play(job, watch)
+        if error is not None:
+            raise error
+        watch(TrialEnded(trial))
+        return trial
+
+
+def _room(folder: Folder, needed_bytes: int) -> None:
+    """Refuses to start where the data would not fit."""
+    there = next(path for path in folder.homes().parents if path.exists())
+    free_bytes = shutil.disk_usage(there).free
+    if free_bytes < needed_bytes:
+        raise HostError(
+            f"{there} has {free_bytes >> 20} MB free, and the run needs {needed_bytes >> 20} MB",
+            hint="free some (dyno clean), or set $DYNO_TMP to another file system",
+        )
+
+
+def _changes(run: Run, prepared: Prepared) -> list[str]:
+    """What is no longer as it was when the run began, in words."""
+    now = preparing.here()
+    facts = {name: (was, now.get(name, "")) for name, was in run.host.items()}
+    changes = [
+        f"{name} was '{was}' and is '{found}'"
+        for name, (was, found) in facts.items()
+        if name not in FLEETING and was != found
+    ]
+    if run.driver_sha256 != preparing.sha256(driver.locate()):
+        changes.append("dyno-driver is another one")
+    for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
+        if preparing.facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
+            changes.append(f"the program of {was.name} is another one")
+    return changes + [f"{w.script} was edited" for w in run.workloads if _edited(w)]
+
+
+def _edited(workload: WorkloadPlan) -> bool:
+    script = Path(workload.script)
+    return not script.is_file() or workloads.checksum(script) != workload.script_sha256
+
+
+@dataclass
+class _Stage:
+    """A run under way; `played` is every trial there is, in memory as on disk."""
+
+    prepared: Prepared
+    folder: Folder
+    watch: Watch
+    played: list[Trial]
+
+    @property
+    def run(self) -> Run:
+        """The run that is played."""
+        return self.prepared.run
+
+    def play(self) -> None:
+        """The floor, then a block of every workload that lacks one, until the judge is done."""
+        blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
+        self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
+        look = judge.look(self.run, self.played)
+        if not look.over:
+            self._floors()
+        while not look.over:
+            for workload in self.run.workloads:
+                if look.missing.get(workload.name, 0):
+                    self._block(workload)
+            look = self._look(look)
+        self.watch(RunEnded(look.sentence))
+
+    def _look(self, before: judge.Look) -> judge.Look:
+        """The judge's word after a round; a block that it did not take is reported as dropped."""
+        look = judge.look(self.run, self.played)
+        for workload in self.run.workloads:
+            gained = look.valid.get(workload.name, 0) > before.valid.get(workload.name, 0)
+            if before.missing.get(workload.name, 0) and not gained:
+                block = max(t.block for t in self.played if t.workload == workload.name)
+                self.watch(BlockDropped(block, look.sentence))
+        self.watch(Looked(look.blocks, look.valid, look.state, look.sentence))
+        return look
+
+    def _floors(self) -> None:
+        """The driver's own share of each workload, played on `null` without delay."""
+        if not needs_floor(self.run):
+            return
+        engine = engines.find("null", driver.ask)
+        build = engine.program("0us", {}, lambda _: None)
+        side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {})
+        self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
+        for workload in self.run.workloads:
+            while (attempt := floor_attempt(workload.name, self.played)) is not None:
+                self._trial(self.job(workload, side, Next(-1, attempt), 0), 1)
+
+    def _block(self, workload: WorkloadPlan) -> None:
+        """One block, until a trial of it fails; what failed and has never worked ends the run."""
+        place = upcoming(self.run, workload.name, self.played)
+        if place.block >= blocks_at_most(self.run):
+            raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
+        sides = {candidate.name: candidate for candidate in self.run.candidates}
+        names = order(self.run.seed, workload.name, place.block, list(sides))
+        for position, name in enumerate(names):
+            job = self.job(workload, sides[name], place, position)
+            if self._trial(job, len(names)).status != "ok":
+                break
+        if failed := hopeless(workload.name, self.played):
+            raise TrialFailed(
+                f"{failed.candidate} fails on {workload.name} every time",
+                cause=failed.failure.partition("\nhint: ")[0],
+                hint=failed.failure.partition("\nhint: ")[2] or f"see {failed.log or 'dyno show'}",
+            )
+
+    def job(self, workload: WorkloadPlan, side: Candidate, place: Next, position: int) -> Job:
+        """The next trial's job."""
+        number = max((trial.number for trial in self.played), default=0) + 1
+        return Job(
+            number=number,
+            block=place.block,
+            attempt=place.attempt,
+            order=position,
+            seed=trials.seed(self.run.seed, workload.name, place.block),
+            workload=workload,
+            candidate=side,
+            engine=self.prepared.engines[side.name],
+            build=self.prepared.builds[side.name],
+            controls=self.run.design.controls | side.controls,
+            home=self.folder.homes() / f"{number:04}",
+            log=self.folder.log(number),
+        )
+
+    def _trial(self, job: Job, of: int) -> Trial:
+        """Plays a trial and writes it down; raises what more trials would not mend."""
+        names = (job.workload.name, job.candidate.name)
+        self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
+        trial, error = trials.play(job, self.watch)
+        self.folder.write_trial(trial)
+        self.played.append(trial)
+        self.watch(TrialEnded(trial))
+        if error is not None and not isinstance(error, TrialFailed):
+            raise error
+        return trial

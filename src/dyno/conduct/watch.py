@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno.driver import StreamProgress
 from dyno.record import Run, Trial
 
 
@@ -43,17 +44,6 @@ class PhaseStarted:
 
 
 @dataclass(frozen=True)
-class StreamProgress:
-    """How a stream is going: totals since the phase began, rate and maximum of late."""
-
-    name: str
-    done: int
-    failed: int
-    rate_per_s: float
-    latency_ns_max: int
-
-
-@dataclass(frozen=True)
 class Progressed:
     """Once a second while a phase plays."""
 
@@ -79,11 +69,16 @@ class BlockDropped:
 
 @dataclass(frozen=True)
 class Looked:
-    """The data were looked at: `decided` of `of` primary comparisons have their verdict."""
+    """Where the run stands after a block: `blocks` are to be valid before the next look.
+
+    `valid` counts them so far, by workload; `state` and `sentence` are the judge's
+    (`judge.Look`).
+    """
 
     blocks: int
-    decided: int
-    of: int
+    valid: dict[str, int]
+    state: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -103,6 +98,20 @@ Event = (
     | Looked
     | RunEnded
 )
+
+__all__ = [
+    "BlockDropped",
+    "Event",
+    "Looked",
+    "PhaseStarted",
+    "Progressed",
+    "RunEnded",
+    "RunStarted",
+    "StreamProgress",
+    "TrialEnded",
+    "TrialStarted",
+    "Watch",
+]
 
 #: Told everything while a run plays; the CLI draws it.
 Watch = Callable[[Event], None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from pathlib import Path
 
 from dyno.errors import UsageError, unknown
@@ -25,3 +27,23 @@ def find(name: str) -> Path:
     if name not in found:
         raise unknown("workload", name, found)
     return found[name]
+
+
+def checksum(script: Path) -> str:
+    """SHA-256 of a script and of the scripts beside it that it requires, directly or not."""
+    text = hashlib.sha256()
+    for file in _with_required(script, []):
+        text.update(file.read_bytes())
+    return text.hexdigest()
+
+
+def _with_required(script: Path, found: list[Path]) -> list[Path]:
+    if script in found:
+        return found
+    found.append(script)
+    source = script.read_text(errors="replace")
+    for name in re.findall(r"""require\s*\(?\s*["']([\w./-]+)["']""", source):
+        beside = script.parent / f"{name.replace('.', '/')}.lua"
+        if beside.is_file():
+            _with_required(beside, found)
+    return found

@@ -1,0 +1,138 @@
+"""What the scripts of an experiment declare, with the options that nobody set filled in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from dyno import driver
+from dyno import workloads as room
+from dyno.errors import UsageError, unknown
+from dyno.experiment import Experiment, Measuring, Workload
+from dyno.plan import Description, LedgerEntry, Phase, Plan, Primary, Script
+from dyno.record import WorkloadPlan
+
+#: A script is described without an engine.
+_NOTHING = {"kind": "null", "delay_ns": 0}
+
+#: A restart tells more than a longer trial (METHOD.md 1), so a comparison measures briefly where
+#: nobody said how long. A single `play` keeps sysbench's ten seconds.
+COMPARED = {"time": "2", "warmup_time": "0.3"}
+QUICK = {"time": "1", "warmup_time": "0.3"}
+
+
+def workloads(experiment: Experiment) -> list[tuple[WorkloadPlan, int]]:
+    """Each workload as resolved, with its guess of the data's size in bytes."""
+    found = [_workload(chosen, experiment) for chosen in experiment.workloads]
+    names = [plan.name for plan, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"the workload '{name}' stands twice", hint="one experiment each")
+    return found
+
+
+def _workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, int]:
+    script = room.find(chosen.name)
+    options, said = _filled(script, chosen.options, experiment)
+    phases = [_judged(phase, experiment.measuring) for phase in _primaries(chosen, said)]
+    plan = WorkloadPlan(
+        name=script.stem,
+        script=str(script),
+        script_sha256=room.checksum(script),
+        options=options,
+        phases=tuple(_data(phase) for phase in phases),
+        ledger=tuple(_data(entry) for entry in said.ledger),
+        commands=("prepare", "run") if "prepare" in said.commands else ("run",),
+    )
+    return plan, said.size_bytes
+
+
+def _data(declared: Phase | LedgerEntry) -> dict[str, Any]:
+    """As it will be read back from the record: plain data, lists for tuples."""
+    data: dict[str, Any] = json.loads(json.dumps(asdict(declared)))
+    return data
+
+
+def _filled(
+    script: Path, options: dict[str, str], experiment: Experiment
+) -> tuple[dict[str, str], Description]:
+    """The options with ours added, and what the script says under them.
+
+    Ours are kept only if they change the phases: a script with phases of its own need not heed
+    `time`, and a record should not say that it did.
+    """
+    plain = _describe(script, options)
+    ours = _ours(options, experiment)
+    if not ours:
+        return options, plain
+    briefly = _describe(script, options | ours)
+    return (options, plain) if briefly.phases == plain.phases else (options | ours, briefly)
+
+
+def _ours(options: dict[str, str], experiment: Experiment) -> dict[str, str]:
+    if len(experiment.candidates) == 1:
+        return {}
+    ours = QUICK if experiment.measuring.quick else COMPARED
+    counted = "events" in options
+    free = {name for name in ours if name not in options and not (counted and name == "time")}
+    return {name: ours[name] for name in ours if name in free}
+
+
+def _describe(script: Path, options: dict[str, str]) -> Description:
+    return driver.describe(Plan(_NOTHING, Script(str(script), options), seed=0))
+
+
+def _primaries(chosen: Workload, said: Description) -> list[Phase]:
+    """The phases, judged by what the experiment names, else by what the script declares, else
+    by the first stream of every phase.
+    """
+    if chosen.primary:
+        return _named(chosen, said)
+    if any(phase.primary for phase in said.phases):
+        return list(said.phases)
+    return [replace(phase, primary=(_default(phase),)) for phase in said.phases]
+
+
+def _default(phase: Phase) -> Primary:
+    """Throughput; in a paced phase, where that is set and not measured, the 95th percentile."""
+    first = phase.streams[0]
+    closed = first.pace["kind"] == "closed"
+    return Primary(first.name, "rate_per_s" if closed else "latency_ns_p95")
+
+
+def _named(chosen: Workload, said: Description) -> list[Phase]:
+    by_phase: dict[str, tuple[Primary, ...]] = {}
+    phases = {phase.name: phase for phase in said.phases}
+    for each in chosen.primary:
+        name = each.get("phase", said.phases[0].name)
+        if name not in phases:
+            raise unknown("phase", name, phases)
+        by_phase[name] = (*by_phase.get(name, ()), _primary(each, phases[name]))
+    return [replace(phase, primary=by_phase.get(phase.name, ())) for phase in said.phases]
+
+
+def _primary(each: dict[str, Any], phase: Phase) -> Primary:
+    streams = [stream.name for stream in phase.streams]
+    stream = each.get("stream", streams[0])
+    if stream not in streams:
+        raise unknown("stream", stream, streams)
+    metric = each.get("metric", "rate_per_s")
+    if metric not in METRICS:
+        raise unknown("metric", metric, METRICS)
+    return Primary(stream, metric, each.get("margin_percent"))
+
+
+def _judged(phase: Phase, measuring: Measuring) -> Phase:
+    """The phase with the run's margin, which the user set, in place of the script's own."""
+    if measuring.margin_percent is None:
+        return phase
+    primary = tuple(replace(each, margin_percent=None) for each in phase.primary)
+    return replace(phase, primary=primary)
+
+
+_LATENCIES = ("p50", "p95", "p99", "p99.9", "max", "mean")
+
+#: What a stream can be judged by.
+METRICS = ("rate_per_s", *(f"latency_ns_{kind}" for kind in _LATENCIES), "failed_percent")

@@ -1,0 +1,112 @@
+"""Plain data (as JSON gives it) to frozen dataclasses, checked; the way back is `asdict`."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+class ShapeError(ValueError):
+    """Data that does not have the shape of its type; says where."""
+
+
+def load(kind: type[T], data: Any) -> T:
+    """`data` as a `kind`; fields with defaults may be missing, unknown ones may not be there.
+
+    Raises `ShapeError` with the path of the field that does not fit.
+    """
+    read: Loader = _loader(kind)  # type: ignore[arg-type]
+    made: T = read(data, kind.__name__)
+    return made
+
+
+Loader = Callable[[Any, str], Any]
+
+
+@cache
+def _loader(hint: Any) -> Loader:
+    """How to read one type; made once per type, since a run has many trials."""
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _dataclass(hint)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _optional(next(_loader(each) for each in inner if each is not type(None)))
+    if origin is tuple and inner[-1] is Ellipsis:
+        return _sequence(_loader(inner[0]))
+    if origin is dict:
+        return _mapping(_loader(inner[1]))
+    if origin is Literal:
+        return _literal(inner)
+    return _scalar(hint)
+
+
+def _dataclass(kind: type) -> Loader:
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
+    hints = get_type_hints(kind)
+    needed = {n for n, f in fields.items() if _is_needed(f)}
+
+    def load_it(data: Any, place: str) -> Any:
+        _expect(data, dict, place)
+        if unknown := data.keys() - fields.keys():
+            raise ShapeError(f"{place}: unknown field {sorted(unknown)[0]}")
+        if missing := needed - data.keys():
+            raise ShapeError(f"{place}: no field {sorted(missing)[0]}")
+        values = {n: _loader(hints[n])(v, f"{place}.{n}") for n, v in data.items()}
+        return kind(**values)
+
+    return load_it
+
+
+def _is_needed(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is missing and field.default_factory is missing
+
+
+def _optional(inner: Loader) -> Loader:
+    return lambda data, place: None if data is None else inner(data, place)
+
+
+def _sequence(inner: Loader) -> Loader:
+    def load_it(data: Any, place: str) -> Any:
+        _expect(data, list, place)
+        return tuple(inner(each, f"{place}[{i}]") for i, each in enumerate(data))
+
+    return load_it
+
+
+def _mapping(inner: Loader) -> Loader:
+    def load_it(data: Any, place: str) -> Any:
+        _expect(data, dict, place)
+        return {key: inner(value, f"{place}.{key}") for key, value in data.items()}
+
+    return load_it
+
+
+def _literal(allowed: tuple[Any, ...]) -> Loader:
+    def load_it(data: Any, place: str) -> Any:
+        if data not in allowed:
+            raise ShapeError(f"{place}: {data!r} is none of {allowed}")
+        return data
+
+    return load_it
+
+
+def _scalar(kind: Any) -> Loader:
+    def load_it(data: Any, place: str) -> Any:
+        if kind is float and isinstance(data, int) and not isinstance(data, bool):
+            return float(data)
+        if kind is not Any:
+            _expect(data, kind, place)
+        return data
+
+    return load_it
+
+
+def _expect(data: Any, kind: type, place: str) -> None:
+    if not isinstance(data, kind) or (isinstance(data, bool) and kind is int):
+        raise ShapeError(f"{place}: {kind.__name__} expected, found {type(data).__name__}")

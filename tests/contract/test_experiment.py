@@ -1,0 +1,154 @@
+"""Specs, experiments and the order of play: what a user writes becomes what will be played."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from dyno import candidates, experiment, workloads
+from dyno.conduct.order import order
+from dyno.errors import UsageError
+from dyno.experiment import Measuring
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GOOD = """
+name = "old-or-new"
+question = "is new slower?"
+candidates = ["old=null@200us", "null@210us?aslr=off"]
+margin_percent = 3
+blocks = 6
+seed = 7
+
+[limits]
+steal_percent = 1
+
+[[workload]]
+name = "oltp_point_select"
+[workload.options]
+table-size = 500
+auto_inc = true
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_spec_comes_apart_into_name_engine_build_and_keys() -> None:
+    spec = candidates.parse("old=sqlite@3.54.1?cflags=-O3 -g&journal_mode=wal")
+    assert (spec.name, spec.engine, spec.build) == ("old", "sqlite", "3.54.1")
+    assert spec.keys == {"cflags": "-O3 -g", "journal_mode": "wal"}
+    path = candidates.parse("sqlite@/opt/lib=x/libsqlite3.so.0")
+    assert (path.name, path.build) == (path.text, "/opt/lib=x/libsqlite3.so.0")
+    assert candidates.parse("null").build == ""
+
+
+@pytest.mark.parametrize("text", ["", "@3", "null@1us?delay", "null@1us?=3", "null@1us?a=1&a=2"])
+def test_what_is_no_spec_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        candidates.parse(text)
+
+
+def test_the_same_spec_twice_is_two_candidates() -> None:
+    twice = candidates.named_apart([candidates.parse("null@200us")] * 2)
+    assert [spec.name for spec in twice] == ["null@200us", "null@200us#2"]
+
+
+def test_every_key_has_one_owner_and_a_stranger_gets_the_nearest_names() -> None:
+    rooms = {"flags": ["cflags"], "options": ["journal_mode"], "controls": ["aslr"]}
+    keys = {"aslr": "off", "cflags": "-O3", "journal_mode": "wal"}
+    owned = candidates.owned(keys, **rooms)
+    assert owned == candidates.Owned({"cflags": "-O3"}, {"journal_mode": "wal"}, {"aslr": "off"})
+    with pytest.raises(UsageError, match="did you mean journal_mode"):
+        candidates.owned({"journalmode": "wal"}, **rooms)
+    with pytest.raises(UsageError, match="both a setting and a control"):
+        candidates.owned({"aslr": "off"}, flags=[], options=["aslr"], controls=["aslr"])
+
+
+def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
+    read = experiment.read(written(tmp_path, GOOD))
+    assert (read.name, read.question) == ("old-or-new", "is new slower?")
+    assert [spec.name for spec in read.candidates] == ["old", "null@210us?aslr=off"]
+    assert read.workloads[0].options == {"table_size": "500", "auto_inc": "true"}
+    limits = {"steal_percent": 1.0}
+    assert read.measuring == Measuring(3, blocks=6, fixed=True, seed=7, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ('question = "', "question = ", None, "at line 3"),
+        ("margin_percent", "margn_percent", 5, "did you mean margin_percent"),
+        ("margin_percent = 3", "margin_percent = 0", 5, "a margin of 0 %"),
+        ("margin_percent = 3", 'margin_percent = "3"', 5, "not of type number"),
+        ("blocks = 6", "blocks = 2", 6, "2 blocks"),
+        ("blocks = 6", "max_blocks = 1000", 6, "1000 blocks"),
+        ("blocks = 6", "blocks = 6\nmax_blocks = 9", 7, "both"),
+        ("steal_percent", "steel_percent", 10, "did you mean steal_percent"),
+        ("[workload.options]", "[workload.optoins]", 14, "did you mean options"),
+        ("null@210us?aslr=off", "null@210us?aslr", 4, "not key=value"),
+        ("[[workload]]", "[[workloads]]", 12, "did you mean workload"),
+    ],
+)
+def test_a_mistake_is_named_with_file_and_line(
+    tmp_path: Path, old: str, new: str, line: int | None, says: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        experiment.read(written(tmp_path, GOOD.replace(old, new)))
+    assert says in str(refused.value)
+    place = f"mine.toml:{line}:" if line else "mine.toml"
+    assert place in str(refused.value)
+
+
+def test_a_missing_experiment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown experiment"):
+        experiment.read(tmp_path / "nothing.toml")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda p: p.stem
+)
+def test_the_experiments_that_come_along_can_be_read(path: Path) -> None:
+    read = experiment.read(path)
+    assert read.question
+    assert len(read.candidates) >= 2
+
+
+def test_a_comparison_is_an_experiment_too() -> None:
+    made = experiment.compared(["null@1us", "null@2us"], "x.lua", {"table-size": "5"})
+    assert made.workloads[0].options == {"table_size": "5"}
+    assert made.name == "x-null@1us-null@2us"
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c"), ("a", "b", "c", "d")])
+def test_the_order_is_balanced_in_every_cycle_and_the_seed_s_own(names: tuple[str, ...]) -> None:
+    cycle = len(names) * (2 if len(names) == 3 else 1)
+    blocks = [order(1, "w", block, names) for block in range(cycle)]
+    assert all(sorted(block) == sorted(names) for block in blocks)
+    for place in range(len(names)):
+        assert len(set(Counter(block[place] for block in blocks).values())) == 1
+    followers = Counter(pair for block in blocks for pair in pairwise(block))
+    assert len(followers) == len(names) * (len(names) - 1)
+    assert len(set(followers.values())) <= 1
+    assert blocks == [order(1, "w", block, names) for block in range(cycle)]
+    longer = {seed: [order(seed, "w", block, names) for block in range(24)] for seed in range(9)}
+    assert len(names) == 1 or len({str(blocks) for blocks in longer.values()}) > 1
+
+
+def test_a_workload_is_found_by_name_or_path(tmp_path: Path) -> None:
+    script = tmp_path / "mine.lua"
+    script.write_text('local c = require("shared")\n')
+    assert workloads.find(str(script)) == script.resolve()
+    before = workloads.checksum(script)
+    (tmp_path / "shared.lua").write_text("return {}\n")
+    assert workloads.checksum(script) != before
+    with pytest.raises(UsageError, match="no script at"):
+        workloads.find(str(tmp_path / "other.lua"))
+    with pytest.raises(UsageError, match="unknown workload"):
+        workloads.find("oltp_pont_select")
