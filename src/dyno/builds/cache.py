@@ -1,0 +1,111 @@
+"""The cache: everything fetched or compiled, each entry a folder put in place by one rename.
+
+It lies in `$DYNO_CACHE`, else `$XDG_CACHE_HOME/dyno`, else `~/.cache/dyno`, as `KIND/NAME/`
+(`crate/libsqlite3-sys-0.9.4`, `program/sqlite-3.24.0-2b1c…`). An entry never changes once it is
+there; the folder's own time is that of its last use. `locks/` holds one empty file per entry ever
+made: removing a lock while another process waits for it would let both in.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.builds import Say
+from dyno.errors import HostError
+
+#: A folder beside the entries, and the beginning of the name of an entry in the making.
+LOCKS, UNDER_WAY = "locks", ".making-"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something cached; `used_s` is when it was last used, in seconds since 1970."""
+
+    kind: str
+    name: str
+    path: Path
+    size_bytes: int
+    used_s: float
+
+
+def root() -> Path:
+    """The cache's folder; it need not exist yet."""
+    own, shared = os.environ.get("DYNO_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if own:
+        return Path(own).expanduser().absolute()
+    return (Path(shared).absolute() if shared else Path.home() / ".cache") / "dyno"
+
+
+def get(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:
+    """The entry's folder; where it is missing, `make` fills an empty one that becomes it.
+
+    Safe among threads and processes: one makes, the others wait. What `make` raises passes
+    through and leaves nothing behind; `HostError` where the cache cannot be written.
+    """
+    home = root() / kind / name
+    try:
+        if not home.is_dir():
+            with _alone(kind, name, say):
+                _make(home, make)
+        os.utime(home)
+    except OSError as refused:
+        hint = "free some room, or set DYNO_CACHE to a folder that can be written"
+        raise HostError(f"cannot fill the cache at {root()}", cause=refused, hint=hint) from None
+    return home
+
+
+def entries() -> list[Entry]:
+    """Everything cached, the longest unused first."""
+    folders = (path for path in root().glob("*/*") if path.is_dir() and path.name[0] != ".")
+    return sorted((_entry(path) for path in folders), key=lambda entry: entry.used_s)
+
+
+def remove(entry: Entry) -> None:
+    """Frees an entry, in one step for whoever looks for it meanwhile."""
+    with _alone(entry.kind, entry.name, lambda _: None):
+        doomed = Path(tempfile.mkdtemp(prefix=UNDER_WAY, dir=entry.path.parent))
+        with suppress(FileNotFoundError):
+            entry.path.rename(doomed / entry.name)
+        shutil.rmtree(doomed)
+
+
+def _entry(path: Path) -> Entry:
+    size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+    return Entry(path.parent.name, path.name, path, size, path.stat().st_mtime)
+
+
+def _make(home: Path, make: Callable[[Path], None]) -> None:
+    """Fills a folder beside `home` and renames it; sweeps what a killed process left there."""
+    for stale in home.parent.glob(f"{UNDER_WAY}{home.name}-*"):
+        shutil.rmtree(stale, ignore_errors=True)
+    if home.is_dir():
+        return
+    fresh = Path(tempfile.mkdtemp(prefix=f"{UNDER_WAY}{home.name}-", dir=home.parent))
+    try:
+        make(fresh)
+        fresh.chmod(0o755)
+        fresh.rename(home)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _alone(kind: str, name: str, say: Say) -> Iterator[None]:
+    """Holds the entry's lock; the kernel frees it if we die."""
+    (root() / kind).mkdir(parents=True, exist_ok=True)
+    (root() / LOCKS).mkdir(exist_ok=True)
+    with (root() / LOCKS / f"{kind}-{name}").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another dyno that is making {name}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

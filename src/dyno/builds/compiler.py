@@ -1,0 +1,107 @@
+"""Compiles C sources into a shared library, cached by the hash of all that went into it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.builds import Say, cache
+from dyno.errors import HostError, UsageError
+
+#: How many of the compiler's last lines a failure shows.
+TAIL_LINES = 15
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to compile: a name for people, one C file, and the flags as the user wrote them.
+
+    `cflags` go to the compiler as they are ("-O2 -g"); `defines` are macros without their `-D`
+    ("HAVE_USLEEP=1"); `libraries` are linked ("m").
+    """
+
+    name: str
+    source: Path
+    cflags: str
+    defines: str
+    libraries: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A library and what made it, for the record."""
+
+    program: Path
+    facts: dict[str, str]
+
+
+def compiled(recipe: Recipe, say: Say) -> Compiled:
+    """The recipe's library, from the cache or compiled now (an amalgamation takes ~20 s).
+
+    `$CC` chooses the compiler (`cc`). `HostError` where there is none, `UsageError` with the
+    compiler's last lines where it fails: its flags are the user's.
+    """
+    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    facts = {
+        "cflags": recipe.cflags,
+        "defines": recipe.defines,
+        "libraries": " ".join(recipe.libraries),
+        "compiler": _version(compiler),
+        "machine": platform.machine(),
+        "source_sha256": sha256(recipe.source),
+    }
+    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    file = f"lib{recipe.name}.so"
+
+    def make(folder: Path) -> None:
+        say(f"compiling {recipe.name} ({recipe.cflags})")
+        _run([*compiler, *_arguments(recipe), "-o", str(folder / file)], recipe)
+
+    program = cache.get("program", f"{recipe.name}-{key}", make, say) / file
+    return Compiled(program, {**facts, "sha256": sha256(program)})
+
+
+def sha256(file: Path) -> str:
+    """The checksum of a file, in hex."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _arguments(recipe: Recipe) -> list[str]:
+    defines = [f"-D{macro}" for macro in _words(recipe.defines)]
+    links = [f"-l{library}" for library in recipe.libraries]
+    return ["-shared", "-fPIC", *_words(recipe.cflags), *defines, str(recipe.source), *links]
+
+
+def _words(flags: str) -> list[str]:
+    try:
+        return shlex.split(flags)
+    except ValueError as unbalanced:
+        raise UsageError(f"cannot read the flags '{flags}'", cause=unbalanced) from None
+
+
+def _version(compiler: list[str]) -> str:
+    """The first line of `cc --version`: it names the compiler and its release."""
+    try:
+        command = [*compiler, "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        hint = "install gcc or clang, or set CC to a compiler"
+        raise HostError(f"no C compiler: {compiler[0]} does not run", hint=hint) from None
+    return (done.stdout.strip().splitlines() or [compiler[0]])[0]
+
+
+def _run(command: list[str], recipe: Recipe) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        tail = "\n".join(done.stderr.strip().splitlines()[-TAIL_LINES:])
+        cause = f"the compiler's last lines are\n{tail or f'(none; exit code {done.returncode})'}"
+        hint = f"the flags were: {recipe.cflags} {recipe.defines}"
+        raise UsageError(f"cannot compile {recipe.name}", cause=cause, hint=hint)

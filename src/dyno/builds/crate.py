@@ -1,0 +1,56 @@
+"""Source `crate`: what a Rust package brings along, fetched by cargo and checked by it.
+
+cargo's own client is used, by package name, so that a user's mirrors, proxies and credentials
+apply, and so that its checksums are verified.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from dyno.builds import Say, cache
+from dyno.errors import HostError
+
+#: A package that depends on nothing but the crate; its own workspace, whatever lies around it.
+MANIFEST = """[package]
+name = "fetched"
+version = "0.0.0"
+edition = "2018"
+[lib]
+path = "lib.rs"
+[dependencies]
+{name} = {{ version = "={version}", default-features = false }}
+[workspace]
+"""
+
+
+def fetch(name: str, version: str, say: Say) -> Path:
+    """The folder of crate `name` at exactly `version`; `HostError` where cargo cannot get it."""
+
+    def make(folder: Path) -> None:
+        say(f"fetching crate {name} {version}")
+        with tempfile.TemporaryDirectory(prefix="dyno-crate-") as scratch:
+            package = Path(scratch)
+            (package / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
+            (package / "lib.rs").touch()
+            _vendor(package, f"{name} {version}")
+            shutil.copytree(package / "vendor" / name, folder, dirs_exist_ok=True)
+
+    return cache.get("crate", f"{name}-{version}", make, say)
+
+
+def _vendor(package: Path, crate: str) -> None:
+    """Puts the package's dependencies into `vendor/`: unpacked, each checksum verified."""
+    command = ["cargo", "vendor", "--quiet", "vendor"]
+    try:
+        done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        hint = "install Rust (cargo), or name a library by its path"
+        raise HostError(f"cannot fetch crate {crate}: no cargo on PATH", hint=hint) from None
+    if done.returncode:
+        tail = "\n".join(done.stderr.strip().splitlines()[-12:])
+        hint = "cargo must reach a registry; a mirror goes into cargo's own configuration"
+        raise HostError(f"cannot fetch crate {crate}", cause=f"cargo says\n{tail}", hint=hint)
