@@ -1,0 +1,64 @@
+//! `dyno-driver run`: plays a plan's commands phase by phase, hand in hand with the caller.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use crate::caller::{self, Caller, Wish, say};
+use crate::error::Error;
+use crate::event::Event;
+use crate::plan::VERSION;
+use crate::play::{Ending, Scene, play};
+use crate::script;
+
+/// The script's own u64 counters.
+pub type Counters = BTreeMap<String, u64>;
+
+/// Says hello, plays every phase of every command, says the end.
+pub fn run(caller: &Caller) -> Result<ExitCode, Error> {
+    say(&Event::Hello {
+        version: VERSION,
+        driver: env!("CARGO_PKG_VERSION").to_owned(),
+    })?;
+    let plan = caller.plan()?;
+    let mut counters = Counters::new();
+    for command in &plan.commands {
+        for phase in script::phases(&plan, command)? {
+            let scene = Scene {
+                plan: &plan,
+                command,
+                phase: &phase,
+            };
+            let ending = match play(scene, caller, &mut counters) {
+                Ok(Ending::Over) => after_done(caller)?,
+                Ok(ending) => ending,
+                Err(error) => return Ok(caller::fail(&error, Some(&phase.name))),
+            };
+            match ending {
+                Ending::Over => {}
+                Ending::Gone => return Ok(ExitCode::FAILURE),
+                Ending::Interrupted => return end(counters, 130),
+            }
+        }
+    }
+    end(counters, 0)
+}
+
+fn after_done(caller: &Caller) -> Result<Ending, Error> {
+    Ok(match caller.wish()? {
+        Wish::Go => Ending::Over,
+        Wish::Stop => Ending::Interrupted,
+        Wish::Gone => Ending::Gone,
+    })
+}
+
+fn end(counters: Counters, code: u8) -> Result<ExitCode, Error> {
+    say(&Event::End { counters })?;
+    Ok(ExitCode::from(code))
+}
+
+/// Adds counters to a sum.
+pub fn add(sum: &mut Counters, counters: Counters) {
+    for (name, count) in counters {
+        *sum.entry(name).or_default() += count;
+    }
+}

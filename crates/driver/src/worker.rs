@@ -1,0 +1,364 @@
+//! One thread, its users, the hot loop.
+//!
+//! A worker goes round its users. A turn of a user ends its request if the answer is there, and
+//! begins its next event if that is due; so users whose engine answers at once share fairly.
+//! The clock is read once per answer: in a closed loop that is the next event's intended time.
+
+use crate::clock::{doze_until, now_ns, wait_until};
+use crate::error::Error;
+use crate::lane::{Lane, Next, Window};
+use crate::run::{Counters, add};
+use crate::script::{Seat, Step, User, UserCounts};
+use crate::stage::{NEVER, Stage};
+use crate::tally::Played;
+
+/// A user's place in a phase: which stream, which number in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The stream's place in the phase.
+    pub queue: usize,
+    /// The user's number in the stream.
+    pub number: u32,
+}
+
+/// One thread's users and what it counted of them.
+pub struct Worker<'a> {
+    stage: &'a Stage<'a>,
+    lanes: Vec<Lane<'a>>,
+    slots: Vec<Slot>,
+    error: Option<Error>,
+}
+
+/// What a worker hands back when its phase is over.
+pub struct Report<'a> {
+    /// One per stream it had a share in.
+    pub lanes: Vec<Lane<'a>>,
+    /// The script's own counters, summed over its users.
+    pub counters: Counters,
+    /// The first error that stopped the trial.
+    pub error: Option<Error>,
+}
+
+struct Slot {
+    user: User,
+    number: u32,
+    lane: usize,
+    state: State,
+    measured: bool,
+    /// The user's transaction numbers as the lane's.
+    kinds: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    /// Free since; takes an arrival next.
+    Free { since_ns: u64 },
+    /// Holds an arrival that is not due yet.
+    Due { intended_ns: u64 },
+    /// An event is under way.
+    Busy {
+        intended_ns: u64,
+        begun_ns: u64,
+        until_ns: u64,
+    },
+    /// Nothing more to do.
+    Over,
+}
+
+impl<'a> Worker<'a> {
+    /// Loads the users, opens their connections, runs `thread_init`.
+    pub fn load(
+        stage: &'a Stage<'a>,
+        places: &[Place],
+        windows: &'a [Window],
+    ) -> Result<Self, Error> {
+        let mut lanes: Vec<Lane> = Vec::new();
+        let mut slots = Vec::with_capacity(places.len());
+        for place in places {
+            let known = lanes.iter().position(|lane| lane.index == place.queue);
+            if known.is_none() {
+                let window = &windows[place.queue];
+                lanes.push(Lane::new(stage, place.queue, window, places.len())?);
+            }
+            let lane = known.unwrap_or(lanes.len() - 1);
+            slots.push(Slot::load(stage, *place, lane).map_err(|error| error.on(place.number))?);
+        }
+        Ok(Self {
+            stage,
+            lanes,
+            slots,
+            error: None,
+        })
+    }
+
+    /// Plays from the common start until nobody has anything more to do.
+    pub fn play(&mut self, start_ns: u64) {
+        let warmup_ns = self.stage.warmup_ns();
+        self.lanes
+            .iter_mut()
+            .for_each(|lane| lane.start(start_ns, warmup_ns));
+        wait_until(start_ns);
+        let mut now = now_ns();
+        self.slots
+            .iter_mut()
+            .for_each(|slot| slot.state = State::Free { since_ns: now });
+        let mut slots = std::mem::take(&mut self.slots);
+        loop {
+            let before = now;
+            let mut rest = Rest {
+                intended_ns: NEVER,
+                busy: false,
+                over: true,
+            };
+            for slot in &mut slots {
+                self.turn(slot, &mut now);
+                rest.look(&slot.state);
+            }
+            if rest.over {
+                break;
+            }
+            if now == before {
+                rest.wait(now);
+                now = now_ns();
+            }
+        }
+        self.slots = slots;
+    }
+
+    #[inline]
+    fn turn(&mut self, slot: &mut Slot, now: &mut u64) {
+        if let State::Busy {
+            intended_ns,
+            begun_ns,
+            until_ns,
+        } = slot.state
+        {
+            if *now < until_ns && until_ns != NEVER {
+                return;
+            }
+            let step = slot.user.advance();
+            self.after(slot, step, (intended_ns, begun_ns), now);
+        }
+        if let State::Free { since_ns } = slot.state {
+            slot.state = self.next(slot, since_ns, *now);
+        }
+        if let State::Due { intended_ns } = slot.state {
+            if *now >= intended_ns {
+                self.begin(slot, intended_ns, now);
+            } else if intended_ns >= self.stage.stop_ns() {
+                self.lanes[slot.lane].drop(intended_ns);
+                slot.state = self.over(slot.lane);
+            }
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, slot: &Slot, since_ns: u64, now: u64) -> State {
+        let lane = &mut self.lanes[slot.lane];
+        match lane.next(since_ns, now, self.stage.stop_ns()) {
+            Next::At(intended_ns) => State::Due { intended_ns },
+            Next::Over => self.over(slot.lane),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, slot: &mut Slot, intended_ns: u64, now: &mut u64) {
+        let lane = &mut self.lanes[slot.lane];
+        if lane.begin(intended_ns) && !slot.measured {
+            // What was counted in thread_init and in the warm-up is not measured.
+            slot.user.take_counts();
+            slot.measured = true;
+        }
+        let begun_ns = *now;
+        let step = slot.user.begin(&lane.queue.stream.function);
+        self.after(slot, step, (intended_ns, begun_ns), now);
+    }
+
+    #[inline]
+    fn after(
+        &mut self,
+        slot: &mut Slot,
+        step: Result<Step, Error>,
+        (intended_ns, begun_ns): (u64, u64),
+        now: &mut u64,
+    ) {
+        if let Ok(Step::Waiting { until_ns }) = step {
+            slot.state = State::Busy {
+                intended_ns,
+                begun_ns,
+                until_ns,
+            };
+            return;
+        }
+        *now = now_ns();
+        let event = Played {
+            intended_ns,
+            begun_ns,
+            answered_ns: *now,
+        };
+        slot.state = State::Free { since_ns: *now };
+        let outcome = match step {
+            Ok(Step::Done { transaction, more }) => self.done(slot, event, transaction, more),
+            Ok(_) => {
+                self.lanes[slot.lane].failed(event);
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(true) if !self.lanes[slot.lane].queue.once => {}
+            Ok(_) => slot.state = self.over(slot.lane),
+            Err(error) => self.fatal(slot, event, error),
+        }
+    }
+
+    /// Counts a good event; false if the user's stream has no more to play.
+    #[inline]
+    fn done(
+        &mut self,
+        slot: &mut Slot,
+        event: Played,
+        transaction: usize,
+        more: bool,
+    ) -> Result<bool, Error> {
+        let lane = &mut self.lanes[slot.lane];
+        if transaction >= slot.kinds.len() {
+            slot.learn_kinds(lane)?;
+        }
+        let kind = slot.kinds.get(transaction).copied().unwrap_or(0);
+        lane.done(event, kind);
+        if !more && lane.queue.ends_on_false() {
+            self.stage.stop(event.answered_ns);
+        }
+        Ok(more || lane.queue.limit.is_some())
+    }
+
+    /// The trial is lost: this event failed, everybody stops.
+    #[cold]
+    fn fatal(&mut self, slot: &mut Slot, event: Played, error: Error) {
+        self.lanes[slot.lane].failed(event);
+        self.stage.stop(event.answered_ns);
+        self.error.get_or_insert(error.on(slot.number));
+        slot.state = self.over(slot.lane);
+    }
+
+    #[cold]
+    fn over(&self, lane: usize) -> State {
+        self.stage.leave(self.lanes[lane].index);
+        State::Over
+    }
+
+    /// Runs `thread_done`, closes the connections, hands back what was counted.
+    pub fn close(mut self) -> Report<'a> {
+        let mut counters = Counters::new();
+        for slot in &mut self.slots {
+            if slot.measured {
+                merge(&mut self.lanes[slot.lane].counts, slot.user.take_counts());
+            }
+            if self.error.is_none() && self.stage.scene.is_load() {
+                let ended = call(&mut slot.user, "thread_done");
+                self.error = ended.err().map(|error| error.on(slot.number));
+            }
+            add(&mut counters, slot.user.counters());
+        }
+        Report {
+            lanes: self.lanes,
+            counters,
+            error: self.error,
+        }
+    }
+}
+
+impl Slot {
+    fn load(stage: &Stage, place: Place, lane: usize) -> Result<Self, Error> {
+        let scene = stage.scene;
+        let stream = stage.queues[place.queue].stream;
+        let mut user = User::load(
+            scene.plan,
+            &Seat {
+                command: scene.command,
+                phase: &scene.phase.name,
+                stream: &stream.name,
+                number: place.number,
+                users: stream.connections,
+            },
+        )?;
+        if scene.is_load() {
+            call(&mut user, "thread_init")?;
+        }
+        let state = State::Over;
+        Ok(Self {
+            user,
+            number: place.number,
+            lane,
+            state,
+            measured: false,
+            kinds: Vec::new(),
+        })
+    }
+
+    #[cold]
+    fn learn_kinds(&mut self, lane: &mut Lane) -> Result<(), Error> {
+        let names = self.user.transaction_names();
+        let kinds = names.iter().map(|name| lane.tally.kind(name));
+        self.kinds = kinds.collect::<Result<_, Error>>()?;
+        Ok(())
+    }
+}
+
+/// Calls a function outside the measured time and waits for its end.
+fn call(user: &mut User, function: &str) -> Result<(), Error> {
+    let mut step = user.begin(function)?;
+    loop {
+        match step {
+            Step::Done { .. } => return Ok(()),
+            Step::Failed(error) => return Err(error),
+            Step::Waiting { until_ns: NEVER } => std::thread::yield_now(),
+            Step::Waiting { until_ns } => wait_until(until_ns),
+        }
+        step = user.advance()?;
+    }
+}
+
+/// Adds what a user counted to a sum.
+pub fn merge(sum: &mut UserCounts, counts: UserCounts) {
+    sum.queries += counts.queries;
+    sum.rows_read += counts.rows_read;
+    sum.rows_changed += counts.rows_changed;
+    sum.restarted += counts.restarted;
+    sum.busy += counts.busy;
+    if let Some(service_ns) = counts.service_ns {
+        *sum.service_ns.get_or_insert(0) += service_ns;
+    }
+    add(&mut sum.errors, counts.errors);
+}
+
+/// What a round of turns found: how long the worker may rest.
+struct Rest {
+    intended_ns: u64,
+    busy: bool,
+    over: bool,
+}
+
+impl Rest {
+    #[inline]
+    fn look(&mut self, state: &State) {
+        match state {
+            State::Over => return,
+            State::Due { intended_ns } => self.intended_ns = self.intended_ns.min(*intended_ns),
+            State::Busy { .. } => self.busy = true,
+            State::Free { .. } => {}
+        }
+        self.over = false;
+    }
+
+    /// Spins while an answer is awaited; sleeps towards an intended time that is far away.
+    #[inline]
+    fn wait(&self, now: u64) {
+        if self.busy {
+            std::hint::spin_loop();
+        } else {
+            doze_until(self.intended_ns, now);
+        }
+    }
+}
