@@ -28,7 +28,7 @@ def joined(record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:
 def _readings(before: Sample, after: Sample) -> list[Reading]:
     found = []
     for name, probe in probes().items():
-        first, last = before[name], after[name]
+        first, last = before.get(name, {}), after[name]
         for measure in probe.measures:
             if measure.name not in last or (measure.counter and measure.name not in first):
                 continue

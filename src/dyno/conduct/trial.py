@@ -117,8 +117,11 @@ def _play(job: Job, notes: _Notes, watch: Watch) -> None:
         held = _hold(job, notes, stack)
         server = job.engine.start(job.build, job.home, job.candidate.settings)
         stack.callback(_stop, job, server)
-        _drive(job, server, held, _Listener(job, notes, watch, server))
-        notes.evidence = _evidence(job, server, notes.counters)
+        script = Script(job.workload.script, job.workload.options)
+        plan = Plan(server.session, script, job.seed, job.workload.commands, held.cpus)
+        with driver.Process(plan, _launch(job, held, notes)) as process:
+            _Listener(job, notes, watch, server).listen(process)
+        notes.evidence = _evidence(plan, notes.counters)
         notes.settings = job.engine.settings(server)
     notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
 
@@ -147,22 +150,19 @@ def _hold(job: Job, notes: _Notes, stack: ExitStack) -> Held:
     return Held({}, prefix, environment, cpus)
 
 
-def _drive(job: Job, server: Server, held: Held, listener: _Listener) -> None:
-    """Plays the script through the driver; prefix and environment are for the engine's process,
+def _launch(job: Job, held: Held, notes: _Notes) -> driver.Launch:
+    """How the driver is started. Prefix and environment are meant for the engine's process,
     which is the driver's where the engine is embedded.
     """
     engine = held if job.candidate.embedded else Held({})
-    script = Script(job.workload.script, job.workload.options)
-    plan = Plan(server.session, script, job.seed, job.workload.commands, held.cpus)
-    environment = engine.environment | {"TMPDIR": str(job.home)}
-    listener.notes.conditions["driver"] = {
+    notes.conditions["driver"] = {
         "environment": " ".join(f"{k}={v}" for k, v in driver.environment().items()),
         "prefix": " ".join(engine.prefix),
         "cpus": ",".join(str(cpu) for cpu in held.cpus),
         "seed": str(job.seed),
     }
-    with driver.Process(plan, driver.Launch(job.log, engine.prefix, environment)) as process:
-        listener.listen(process)
+    environment = engine.environment | {"TMPDIR": str(job.home)}
+    return driver.Launch(job.log, engine.prefix, environment)
 
 
 @dataclass
@@ -179,7 +179,7 @@ class _Listener:
         server_pid = self.server.pid or process.pid
         watched = Watched(server_pid, process.pid, self.job.home)
         limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
-        before = readings.sample(watched)
+        before: readings.Sample = {}
         while True:
             match process.next(limit):
                 case driver.Ready(phase=phase, settle=settle):
@@ -205,17 +205,18 @@ class _Listener:
         return driver.Limit(f"phase {phase}", limit_s(declared))
 
 
-def _evidence(job: Job, server: Server, counters: dict[str, int]) -> tuple[Evidence, ...]:
+def _evidence(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
     """What the engine says it holds beside what the script says it put there.
 
-    Nothing is asked of `null`, which holds nothing.
+    The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
+    asked of `null`, which holds nothing.
     """
-    ledger = job.workload.ledger
-    if not ledger or server.session["kind"] == "null":
+    if plan.session["kind"] == "null":
         return ()
-    answers = driver.ask(server.session, [entry["sql"] for entry in ledger])
+    ledger = driver.describe(plan).ledger
+    answers = driver.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
     return tuple(
-        Evidence(entry["name"], entry["sql"], _expected(entry["counters"], counters), _cell(rows))
+        Evidence(entry.name, entry.sql, _expected(entry.counters, counters), _cell(rows))
         for entry, rows in zip(ledger, answers, strict=True)
     )
 

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""A driver that acts a part, for tests of whoever listens to it; the part is the option `act`."""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+
+def say(event: str, **fields: Any) -> None:
+    sys.stdout.write(json.dumps({"event": event, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def go() -> None:
+    if sys.stdin.readline() != "go\n":
+        sys.exit(3)
+
+
+def failure(blame: str) -> dict[str, Any]:
+    where = {"phase": "run", "place": "mine.lua:7", "connection": 3}
+    return {"blame": blame, "message": "it broke: for a reason", "hint": "mend it", **where}
+
+
+def play() -> None:
+    plan = json.loads(sys.stdin.readline())
+    act = plan["script"]["options"].get("act", "")
+    say("hello", version=9 if act == "old" else 1, driver="0.1.0")
+    sys.stderr.write("a word in the log\n")
+    say("ready", phase="run", settle=False, monotonic_ns=time.monotonic_ns())
+    go()
+    if act == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif act == "exit":
+        sys.exit(7)
+    elif act == "hang":
+        time.sleep(30)
+    elif act == "babble":
+        sys.stdout.write("no json\n")
+    elif act:
+        say("error", **failure(act))
+        sys.exit(1)
+    say("end", counters={"inserted": 2})
+
+
+def answer() -> None:
+    question = json.loads(sys.stdin.readline())
+    texts = question.get("statements") or [question["script"]["options"].get("act", "")]
+    if texts == ["bad"]:
+        say("error", **failure("user"))
+        sys.exit(64)
+    if texts == ["die"]:
+        sys.stderr.write("thread panicked\nwhat a pity\n")
+        sys.exit(101)
+    sys.stdout.write(json.dumps([{"columns": ["a"], "rows": [[t], [None]]} for t in texts]))
+
+
+if __name__ == "__main__":
+    play() if sys.argv[1] == "run" else answer()
