@@ -103,6 +103,8 @@ def _side(spec: Spec, say: Say) -> _Side:
         spec.keys, flags=engine.flags, options=engine.options, controls=controls()
     )
     _known_values(owned.controls)
+    if isinstance(engine, engines.Checks):
+        engine.check(owned.settings)
     build = engine.program(spec.build, owned.flags, say)
     candidate = Candidate(
         name=spec.name,
@@ -162,6 +164,4 @@ def _held(chosen: Mapping[str, str]) -> dict[str, str]:
 
 def _known_values(chosen: Mapping[str, str]) -> None:
     for name, value in chosen.items():
-        values = controls()[name].values
-        if value not in values:
-            raise unknown(f"value of {name}", value, values)
+        controls()[name].check(value)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import random
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from dyno.plugins import things
+
+#: How `Held.found` begins to say, under `state`, that this machine did not let a control do it.
+NOT_HERE = "not controllable here"
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,17 @@ class Held:
 
 
 class Control(Protocol):
-    """Holds one thing still; `values` maps each value it takes to its meaning."""
+    """Holds one thing still; `values` maps each value it takes to its meaning.
+
+    A value in capitals (`LIST`) stands for a kind of values.
+    """
 
     summary: str
     default: str
-    values: dict[str, str]
+    values: ClassVar[dict[str, str]]
+
+    def check(self, value: str) -> None:
+        """`UsageError` where the control takes no such value, before anything is started."""
 
     def hold(
         self, value: str, *, embedded: bool, dice: random.Random

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
 from dyno.plan import Session
@@ -60,6 +60,14 @@ class Engine(Protocol):
 
     def stop(self, server: Server) -> None:
         """Ends the engine; its home stays."""
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """An engine that knows a wrong setting before anything is built or started."""
+
+    def check(self, settings: dict[str, str]) -> None:
+        """`UsageError` where a setting has a value that the engine would refuse."""
 
 
 def find(name: str, ask: Ask) -> Engine:

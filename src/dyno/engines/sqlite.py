@@ -138,11 +138,15 @@ class Engine:
             return _described(build, path_source.fetch("SQLite library", build, say), {})
         raise _unknown_version(build)
 
+    def check(self, settings: dict[str, str]) -> None:
+        """`UsageError` where SQLite would ignore a setting, as it does with most nonsense."""
+        for name, value in settings.items():
+            _valid(name, value)
+
     def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
         chosen = {name: default for name, (default, _) in self.options.items()}
-        for name, value in settings.items():
-            chosen[name] = _valid(name, value)
+        chosen |= {name: _valid(name, value) for name, value in settings.items()}
         session = {
             "kind": "sqlite",
             "library": str(build.program),

@@ -1,0 +1,82 @@
+"""Control `pinning`: which cores the driver works on, and which are the engine's.
+
+A thread that wanders between cores loses its caches, and a driver that shares the engine's core
+takes time from it. An embedded engine works in the driver's threads, so both get the same cores.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from dyno.controls import NOT_HERE, Held
+from dyno.errors import UsageError, unknown
+
+
+class Pinning:
+    """Worker threads on cores of their own, through the plan; a server's through taskset(1)."""
+
+    summary = "keeps the driver and the engine on chosen cores"
+    default = "apart"
+    values: ClassVar[dict[str, str]] = {
+        "apart": "an embedded engine gets all cores but the first; a server gets the first "
+        "three quarters of them, the driver the rest",
+        "off": "the kernel places every thread",
+        "LIST": "the driver on these cores (1 or 0-2,5), a server on all others",
+    }
+
+    def check(self, value: str) -> None:
+        """`UsageError` where `value` is neither a word nor a list of cores of this machine."""
+        if value not in ("apart", "off"):
+            _cores(value)
+
+    @contextmanager
+    def hold(self, value: str, *, embedded: bool, dice: random.Random) -> Iterator[Held]:
+        """Answers the cores; nothing of this process is changed, so nothing is put back."""
+        del dice
+        usable = sorted(os.sched_getaffinity(0))
+        before = {"before": _text(usable)}
+        if value == "off":
+            yield Held(before)
+            return
+        driver = _apart(usable, embedded) if value == "apart" else _cores(value)
+        engine = driver if embedded else [core for core in usable if core not in driver]
+        if not driver or not engine or not (embedded or shutil.which("taskset")):
+            why = "no taskset" if driver and engine else f"{len(usable)} core to share"
+            yield Held({**before, "state": f"{NOT_HERE}: {why}"})
+            return
+        prefix = () if embedded else ("taskset", "-c", _text(engine))
+        found = {**before, "driver": _text(driver), "engine": _text(engine)}
+        yield Held(found, prefix=prefix, cpus=tuple(driver))
+
+
+def _apart(usable: Sequence[int], embedded: bool) -> list[int]:
+    """The driver's cores, the last ones: the first serves most interrupts and everybody else."""
+    first = 1 if embedded else len(usable) - max(1, len(usable) // 4)
+    return list(usable[first:]) if len(usable) > 1 else []
+
+
+def _cores(text: str) -> list[int]:
+    """`0-2,5` as numbers; `UsageError` where this machine lacks one of them."""
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
+        raise unknown("value of pinning", text, Pinning.values)
+    spans = (part.partition("-") for part in text.split(","))
+    cores = {core for low, _, high in spans for core in range(int(low), int(high or low) + 1)}
+    usable = os.sched_getaffinity(0)
+    if not cores or not cores <= usable:
+        raise UsageError(
+            f"cannot pin to cores {text}", hint=f"usable here are {_text(sorted(usable))}"
+        )
+    return sorted(cores)
+
+
+def _text(cores: Sequence[int]) -> str:
+    return ",".join(str(core) for core in cores)
+
+
+CONTROL = Pinning()
