@@ -1,0 +1,5 @@
+"""`python -m dyno.cli` is `dyno`."""
+
+from dyno.cli import main
+
+main()

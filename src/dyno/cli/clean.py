@@ -1,0 +1,92 @@
+"""`dyno clean`: lists what runs and cached builds take on the disk, and frees what you name."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import click
+
+from dyno.cli import screen
+from dyno.cli.arguments import DURATION, RUN, SIZE, runs_home
+from dyno.errors import unknown
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that may be freed: a run, or an entry of the cache; `age_s` since its last use."""
+
+    kind: str
+    name: str
+    size_bytes: int
+    age_s: float
+    free: Callable[[], object]
+
+
+@click.command("clean")
+@click.argument("names", nargs=-1, type=RUN, metavar="[NAME]...")
+@click.option("--runs", "kind", flag_value="run", help="Runs only.")
+@click.option("--cache", "kind", flag_value="cache", help="Cached sources and builds only.")
+@click.option("--older", type=DURATION, default=0.0, help="Only what is older, e.g. 30d.")
+@click.option("--larger", type=SIZE, default=0, help="Only what is larger, e.g. 500M.")
+@click.option("--yes", is_flag=True, help="Free what is listed; without it nothing is touched.")
+def command(names: tuple[str, ...], kind: str | None, older: float, larger: int, yes: bool) -> None:
+    """List the disk that runs and cached builds take; free it with --yes.
+
+    NAME picks runs or cache entries by their name as listed.
+    """
+    items = chosen(names, kind)
+    items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
+    if not items:
+        click.echo("nothing to free")
+        return
+    rows = [(i.kind, i.name, screen.spelled_bytes(i.size_bytes), age(i.age_s)) for i in items]
+    screen.table(("what", "name", "size", "age"), rows, right=(2, 3))
+    total = screen.spelled_bytes(sum(i.size_bytes for i in items))
+    if not yes:
+        click.echo(f"\n{total} in all; nothing was freed, --yes frees what is listed")
+        return
+    for item in items:
+        item.free()
+    click.echo(f"\nfreed {total}")
+
+
+def chosen(names: tuple[str, ...], kind: str | None) -> list[Item]:
+    """Everything at hand of `kind`, or what `names` pick of it, largest first."""
+    items = [item for item in everything() if kind in (None, item.kind)]
+    known = {item.name for item in items}
+    for name in names:
+        if name not in known:
+            raise unknown("run or cache entry", name, known)
+    picked = [item for item in items if not names or item.name in names]
+    return sorted(picked, key=lambda item: -item.size_bytes)
+
+
+def everything() -> list[Item]:
+    """Each run, and each entry of the cache."""
+    from dyno import folder
+    from dyno.builds import cache
+
+    now = time.time()
+    runs = [run_item(run.path) for run in folder.every(runs_home())]
+    return runs + [
+        Item("cache", e.name, e.size_bytes, now - e.used_s, partial(cache.remove, e))
+        for e in cache.entries()
+    ]
+
+
+def run_item(path: Path) -> Item:
+    """A run with the disk it takes (blocks, not lengths) and the time since it was written."""
+    stats = [file.lstat() for file in (path, *path.rglob("*"))]
+    age_s = time.time() - max(stat.st_mtime for stat in stats)
+    size_bytes = sum(stat.st_blocks * 512 for stat in stats)
+    return Item("run", path.name, size_bytes, age_s, partial(shutil.rmtree, path))
+
+
+def age(seconds: float) -> str:
+    """Time since, in its largest unit: a list needs no more."""
+    return " ".join(screen.spelled_duration(max(seconds, 1)).split()[:2])

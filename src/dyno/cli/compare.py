@@ -1,0 +1,83 @@
+"""`dyno compare`: blocks of restarts of two or more candidates, and a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli import playing
+from dyno.cli.arguments import ENGINE, PERCENT, SETTING, WORKLOAD
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.experiment import Experiment
+
+
+@click.command("compare")
+@click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="BASE CANDIDATE...")
+@click.option(
+    *("--workload", "-w", "workloads"),
+    multiple=True,
+    required=True,
+    type=WORKLOAD,
+    metavar="W",
+    help="What is played: a workload's name or a Lua script; may be repeated.",
+)
+@click.option(
+    *("--set", "settings"),
+    multiple=True,
+    type=SETTING,
+    metavar="KEY=VALUE",
+    help="An option of the workload (`dyno show W` lists them); may be repeated.",
+)
+@click.option(
+    "--margin",
+    type=PERCENT,
+    metavar="PERCENT",
+    help="The slowdown that matters.  [default: the workload's own, else 2%]",
+)
+@playing.BLOCKS
+@playing.BUDGET
+@playing.QUICK
+@playing.JSON
+@click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
+def command(**words: Any) -> int:
+    """Compare engine builds: is CANDIDATE slower than BASE?
+
+    A candidate is ENGINE@BUILD?KEY=VALUE&KEY=VALUE, with NAME= before it if you like. Each key is
+    a build flag, an engine setting or a control; `dyno show ENGINE` says which. The first
+    candidate is the base.
+
+    \b
+    dyno compare null@200us null@210us --workload oltp_point_select
+    dyno compare null@200us slow=null@210us?aslr=off -w insert --budget 10m
+    """
+    wanted = playing.Wanted(words["budget"], words["json_file"])
+    verdict = playing.play(experiment(**words), wanted)
+    return playing.EXITS[verdict.overall]
+
+
+def experiment(**words: Any) -> Experiment:
+    """The command line's words as an experiment."""
+    from dyno import experiment as experiments
+
+    if len(words["candidates"]) < 2:
+        raise UsageError(
+            "one candidate is not a comparison",
+            hint="name the base first, then what is compared with it; `dyno play` plays one",
+        )
+    measuring = experiments.Measuring(
+        margin_percent=words["margin"],
+        blocks=words["blocks"],
+        quick=words["quick"],
+        seed=words["seed"],
+    )
+    first, *others = words["workloads"]
+    options = dict(words["settings"])
+    made = experiments.compared(
+        words["candidates"], first, options, measuring, playing.spelled_command()
+    )
+    more = tuple(experiments.Workload(name, options) for name in others)
+    return replace(made, workloads=made.workloads + more)

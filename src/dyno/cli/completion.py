@@ -1,0 +1,27 @@
+"""`dyno completion`: the script that makes a shell complete Dyno's words."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from dyno.errors import InternalError
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
+    """Print a shell's completion script.
+
+    It completes commands, options, engines, workloads, experiments and runs.
+
+    \b
+    bash:  echo 'eval "$(dyno completion bash)"' >> ~/.bashrc
+    zsh:   echo 'eval "$(dyno completion zsh)"' >> ~/.zshrc
+    fish:  dyno completion fish > ~/.config/fish/completions/dyno.fish
+    """
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise InternalError(f"no completion for {shell}")
+    click.echo(kind(ctx.find_root().command, {}, "dyno", "_DYNO_COMPLETE").source())

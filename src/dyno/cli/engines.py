@@ -1,0 +1,72 @@
+"""`dyno engines`: fetches and builds engines ahead of time, lists them, frees them."""
+
+from __future__ import annotations
+
+import click
+
+from dyno.cli import screen
+from dyno.cli.arguments import ENGINE, Word
+from dyno.cli.playing import said
+from dyno.errors import unknown
+
+
+@click.group("engines")
+def command() -> None:
+    """Fetch and build engines ahead of time, list them, free them."""
+
+
+@command.command("install")
+@click.argument("engines", nargs=-1, required=True, type=ENGINE, metavar="ENGINE@BUILD...")
+def install(engines: tuple[str, ...]) -> None:
+    """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
+    from dyno import candidates, driver
+    from dyno.controls import controls
+    from dyno.engines import find
+
+    for text in engines:
+        spec = candidates.parse(text)
+        engine = find(spec.engine, driver.ask)
+        owned = candidates.owned(
+            spec.keys, flags=engine.flags, options=engine.options, controls=controls()
+        )
+        build = engine.program(spec.build, owned.flags, said)
+        click.echo(f"{build.engine} {build.version}  {build.program}")
+
+
+@command.command("list")
+def list_() -> None:
+    """List the engines, the builds of each that can be had, and those in the cache."""
+    from dyno.builds import cache
+    from dyno.plugins import things
+
+    rows = [
+        (name, ", ".join(kind.versions) or "-")
+        for name, kind in things("dyno.engines", "Engine").items()
+    ]
+    screen.table(("engine", "builds that can be fetched (a path works too)"), rows)
+    cached = [(e.name, e.kind, screen.spelled_bytes(e.size_bytes)) for e in cache.entries()]
+    click.echo(f"\nin the cache, {cache.root()}:" if cached else "\nnothing in the cache yet")
+    if cached:
+        screen.table(("name", "kind", "size"), cached, right=(2,))
+
+
+def cached_names() -> list[str]:
+    """Every entry of the cache."""
+    from dyno.builds import cache
+
+    return [entry.name for entry in cache.entries()]
+
+
+@command.command("remove")
+@click.argument("names", nargs=-1, required=True, type=Word("name", cached_names))
+def remove(names: tuple[str, ...]) -> None:
+    """Free entries of the cache by the names that `dyno engines list` shows."""
+    from dyno.builds import cache
+
+    found = {entry.name: entry for entry in cache.entries()}
+    for name in names:
+        if name not in found:
+            raise unknown("cached build", name, found)
+    for name in names:
+        cache.remove(found[name])
+        click.echo(f"freed {name}, {screen.spelled_bytes(found[name].size_bytes)}")

@@ -1,0 +1,126 @@
+"""How a command ends: every exception becomes one sentence on stderr and one exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+
+import click
+
+from dyno.errors import (
+    INTERNAL_EXIT,
+    INTERRUPTED_EXIT,
+    USAGE_EXIT,
+    DynoError,
+    HostError,
+    InternalError,
+    TrialFailed,
+    UsageError,
+)
+
+#: A process that dies of SIGPIPE would end so; `dyno show | head` is no failure of ours.
+PIPE_EXIT = 141
+
+#: What the machine's owner can change, by the kernel's own code.
+HOST_HINTS = {
+    errno.ENOSPC: "`dyno clean` lists what can be freed; what was measured so far stays",
+    errno.EDQUOT: "the quota is used up; `dyno clean` lists what can be freed",
+    errno.EFBIG: "raise the limit on file sizes (`ulimit -f`); what was measured so far stays",
+    errno.EROFS: "choose another folder with DYNO_RUNS",
+    errno.EACCES: "check the folder's owner and mode, or choose another with DYNO_RUNS",
+    errno.EPERM: "check the file's owner and mode",
+    errno.EMFILE: "raise the limit on open files (`ulimit -n`)",
+    errno.ENOMEM: "free some memory, or make the data smaller with --set",
+}
+
+
+def guarded(command: Callable[[], object]) -> int:
+    """Plays `command` and answers its exit code; whatever it raises is said on stderr."""
+    try:
+        result = command()
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort) as stop:
+        say(DynoError("interrupted", hint=" ".join(map(str, stop.args))))
+        return INTERRUPTED_EXIT
+    except (BrokenPipeError, SystemExit):  # click turns the first into the second
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_EXIT
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except Exception as error:  # the last line of defence: a user never meets a bare traceback
+        return failed(error)
+    return result if isinstance(result, int) else 0
+
+
+def failed(error: Exception) -> int:
+    """Says `error` in the house's form and answers the code that it ends with."""
+    told = sentence_of(error)
+    if told.exit_code == INTERNAL_EXIT and not isinstance(told, TrialFailed):
+        told = with_report(told, error)
+    say(told)
+    return USAGE_EXIT if isinstance(told, TrialFailed) else told.exit_code
+
+
+def sentence_of(error: Exception) -> DynoError:
+    """Any exception as one of the house's."""
+    if isinstance(error, DynoError):
+        return error
+    if isinstance(error, click.ClickException):
+        return from_click(error)
+    if isinstance(error, OSError) and error.errno in HOST_HINTS:
+        where = f" ({error.filename})" if error.filename else ""
+        cause = os.strerror(error.errno).lower() + where
+        return HostError("the machine refused", cause=cause, hint=HOST_HINTS[error.errno])
+    return InternalError("internal error", cause=f"{type(error).__name__}: {error}".strip(": "))
+
+
+def from_click(error: click.ClickException) -> UsageError:
+    """click's sentence in the house's form: lower case, no full stop, remedy on its own line."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "dyno"
+    near = getattr(error, "possibilities", None)
+    if isinstance(error, click.NoSuchOption):
+        message = f"unknown option '{error.option_name}' of `{path}`"
+    elif isinstance(error, click.exceptions.NoSuchCommand):
+        message = f"unknown command '{error.command_name}'"
+    else:
+        message = lowered(error.format_message())
+    hint = f"did you mean {' or '.join(near)}?" if near else f"`{path} --help` shows what it takes"
+    return UsageError(message, hint=hint)
+
+
+def lowered(sentence: str) -> str:
+    """`Invalid value for '--x': 3 is too small.` as a clause of ours."""
+    one_line = re.sub(r"\s+", " ", sentence).strip().removesuffix(".")
+    return one_line[:1].lower() + one_line[1:]
+
+
+def with_report(told: DynoError, error: Exception) -> DynoError:
+    """`told` with a hint where its traceback is: shown if DYNO_TRACEBACK=1, else in a file."""
+    trace = "".join(traceback.format_exception(error))
+    please = "this is a fault of Dyno's own; please report it with the traceback"
+    if os.environ.get("DYNO_TRACEBACK") == "1":
+        click.echo(trace, err=True)
+        return InternalError(told.message, cause=told.cause, hint=f"{please} above")
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="dyno-traceback-", suffix=".txt", delete=False
+        ) as file:
+            file.write(trace)
+    except OSError:
+        return InternalError(told.message, cause=told.cause, hint=f"{please}: set DYNO_TRACEBACK=1")
+    hint = f"{please} in {file.name} (DYNO_TRACEBACK=1 shows it)"
+    return InternalError(told.message, cause=told.cause, hint=hint)
+
+
+def say(error: DynoError) -> None:
+    """One sentence on stderr, its hint below; colours only on a terminal."""
+    sentence, _, hint = str(error).partition("\nhint: ")
+    click.echo(f"{click.style('dyno:', fg='red', bold=True)} {sentence}", err=True)
+    if hint:
+        click.echo(f"{click.style('hint:', bold=True)} {hint}", err=True)

@@ -1,0 +1,131 @@
+"""`dyno play`: one trial of one engine, rate and latency as they come; no verdict."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.cli import screen
+from dyno.cli.arguments import DURATION, ENGINE, SETTING, WORKLOAD
+from dyno.cli.live import stream_said
+from dyno.cli.playing import said, spelled_command
+from dyno.errors import UsageError
+from dyno.record import Latency, Trial
+
+if TYPE_CHECKING:
+    from dyno.conduct.watch import Event
+
+PERCENTILES = ("50", "95", "99", "99.9")
+
+
+@click.command("play")
+@click.argument("engine", type=ENGINE, metavar="ENGINE")
+@click.option(
+    *("--workload", "-w"),
+    required=True,
+    type=WORKLOAD,
+    metavar="W",
+    help="What is played: a workload's name or a Lua script.",
+)
+@click.option(
+    *("--set", "settings"),
+    multiple=True,
+    type=SETTING,
+    metavar="KEY=VALUE",
+    help="An option of the workload (`dyno show W` lists them); may be repeated.",
+)
+@click.option("--time", type=DURATION, metavar="TIME", help="Short for --set time=SECONDS.")
+def command(
+    engine: str, workload: str, settings: tuple[tuple[str, str], ...], time: float | None
+) -> None:
+    """Play a workload once on ENGINE and show its rate and latency each second.
+
+    One trial has no verdict: restarts differ by more than most changes do. `dyno compare` plays
+    blocks of restarts and says what they prove.
+
+    \b
+    dyno play null@200us --workload oltp_point_select --time 5s
+    """
+    from dyno import conduct
+    from dyno.experiment import compared
+
+    options = dict(settings)
+    if time is not None:
+        options["time"] = f"{time:g}"
+    experiment = compared([engine], workload, options, command=spelled_command())
+    summarise(conduct.play_once(conduct.resolve(experiment, said), each_second))
+
+
+def each_second(event: Event) -> None:
+    """A line per second and phase, as it happens."""
+    from dyno.conduct.watch import PhaseStarted, Progressed
+
+    if isinstance(event, PhaseStarted):
+        click.echo(f"phase {event.phase}")
+    elif isinstance(event, Progressed):
+        streams = "  ".join(stream_said(stream) for stream in event.streams)
+        click.echo(f"{event.elapsed_s:6.0f} s  {streams}")
+    sys.stdout.flush()
+
+
+def summarise(trial: Trial) -> None:
+    """What the trial measured; a failed one is said last, as an error."""
+    click.echo()
+    if trial.phases:
+        heads = ("phase", "stream", "rate/s", *(f"p{p}" for p in PERCENTILES), "max", "failed")
+        screen.table(heads, stream_rows(trial), right=range(2, len(heads)))
+    for line in (*errors(trial), *ledger(trial)):
+        click.echo(line)
+    if trial.status == "failed":
+        message, _, hint = trial.failure.partition("\nhint: ")
+        raise UsageError(message, hint=hint or "what was measured before stands above")
+    click.echo("\nno verdict: one restart proves nothing; `dyno compare` plays blocks of them")
+
+
+def stream_rows(trial: Trial) -> list[tuple[object, ...]]:
+    """A row per phase and stream, and one per transaction type where a script names them."""
+    rows: list[tuple[object, ...]] = []
+    for phase in trial.phases:
+        for tally in phase.streams:
+            per_s = tally.done * tally.units_per_event / phase.duration_s if tally.done else 0.0
+            rate = f"{screen.spelled_rate(per_s)} {screen.plural(tally.unit)}"
+            failed = f"{tally.failed:,}"
+            rows.append((phase.phase, tally.name, rate, *latencies(tally.latency), failed))
+            rows += [
+                ("", f"  {name}", f"{latency.count:,} in all", *latencies(latency), "")
+                for name, latency in tally.transactions.items()
+            ]
+    return rows
+
+
+def latencies(latency: Latency) -> tuple[str, ...]:
+    """Percentiles and maximum, spelled."""
+    if not latency.count:
+        return ("-",) * (len(PERCENTILES) + 1)
+    values = (*(latency.percentiles_ns[p] for p in PERCENTILES), latency.max_ns)
+    return tuple(screen.spelled_latency(value) for value in values)
+
+
+def errors(trial: Trial) -> list[str]:
+    """What engines refused and what was not sent, by stream."""
+    lines = []
+    for phase in trial.phases:
+        for tally in phase.streams:
+            where = f"{phase.phase} {tally.name}"
+            lines += [f"{where}: error {c}, {n:,} times" for c, n in tally.errors.items()]
+            if tally.skipped:
+                lines.append(f"{where}: {tally.skipped:,} of {tally.intended:,} were never sent")
+            if tally.busy:
+                lines.append(f"{where}: the engine was busy {tally.busy:,} times")
+    return lines
+
+
+def ledger(trial: Trial) -> list[str]:
+    """Whether the database holds what the driver says it did."""
+    return [
+        f"ledger: {e.name}: {e.found} found, {e.expected} expected"
+        + ("" if e.found == str(e.expected) else "  <- they differ")
+        for e in trial.evidence
+    ]

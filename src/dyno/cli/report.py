@@ -1,0 +1,22 @@
+"""`dyno report`: makes all that is derived from a run again; no engine is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dyno.cli import playing
+from dyno.cli.arguments import RUN, run_folder
+
+
+@click.command("report")
+@click.argument("run", type=RUN, metavar="RUN")
+@playing.JSON
+def command(run: str, json_file: Path | None) -> None:
+    """Make a run's verdict.json, report.html and trials.csv again.
+
+    RUN is its folder, its name, a unique beginning of the name, or `last`. Nothing that was
+    measured is touched, and no engine is needed.
+    """
+    playing.tell(run_folder(run), json_file)

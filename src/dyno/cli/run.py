@@ -1,0 +1,47 @@
+"""`dyno run`: plays an experiment file to its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli import playing
+from dyno.cli.arguments import EXPERIMENT
+
+if TYPE_CHECKING:
+    from dyno.experiment import Measuring
+
+
+@click.command("run")
+@click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
+@click.option("--gate", is_flag=True, help="Exit as `compare` does: 0, 1, 2 or 3.")
+@playing.BLOCKS
+@playing.BUDGET
+@playing.QUICK
+@playing.JSON
+def command(experiment: str, *, gate: bool, **words: Any) -> int:
+    """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
+
+    Ends with 0 once the run is complete, whatever its verdict; with --gate the verdict is the
+    exit code.
+    """
+    from dyno import experiment as experiments
+
+    read = experiments.read(Path(experiment))
+    made = replace(
+        read,
+        measuring=changed(read.measuring, words["blocks"], words["quick"]),
+        command=playing.spelled_command(),
+    )
+    verdict = playing.play(made, playing.Wanted(words["budget"], words["json_file"]))
+    return playing.EXITS[verdict.overall] if gate else 0
+
+
+def changed(measuring: Measuring, blocks: int | None, quick: bool) -> Measuring:
+    """The file's way of measuring, where the command line does not say otherwise."""
+    if quick:
+        return replace(measuring, quick=True, blocks=blocks)
+    return measuring if blocks is None else replace(measuring, blocks=blocks, fixed=False)
