@@ -187,8 +187,9 @@ local function build(con, kind, number)
   return KINDS[kind][1](con, unpack(sql))
 end
 
+-- An engine without SQL of its own here takes what sysbench's scripts would send it.
 local function dialect()
-  return ID[dyno.dialect] and dyno.dialect or "pgsql"
+  return ID[dyno.engine] and dyno.engine or ID[dyno.dialect] and dyno.dialect or "pgsql"
 end
 
 local function create_table(con, number)
