@@ -90,6 +90,7 @@ impl Caller {
                     return Err(Error::user(format!("expected `go` on stdin, not `{line}`")));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if self.interrupted() => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(Wish::Gone),
             }
         }

@@ -31,6 +31,7 @@ struct Hand<'s, 'a> {
 enum News {
     Ready(Result<(), Error>),
     Finished,
+    Lost,
 }
 
 /// A worker's end of the line, and its core.
@@ -82,9 +83,10 @@ impl<'s, 'a: 's> Crew<'s, 'a> {
     pub fn hear(&self, patience: Duration) -> Result<bool, Error> {
         match self.news.recv_timeout(patience) {
             Ok(News::Ready(Err(error))) => Err(error),
+            Ok(News::Lost) => Err(lost()),
             Ok(_) => Ok(true),
             Err(RecvTimeoutError::Timeout) => Ok(false),
-            Err(RecvTimeoutError::Disconnected) => Err(Error::driver("a worker has died")),
+            Err(RecvTimeoutError::Disconnected) => Err(lost()),
         }
     }
 
@@ -104,12 +106,24 @@ impl<'s, 'a: 's> Crew<'s, 'a> {
             .map(|hand| (hand.orders, hand.thread))
             .unzip();
         drop(orders);
-        let lost = || Error::driver("a worker has died");
         threads
             .into_iter()
             .map(|thread| thread.join().ok().flatten().ok_or_else(lost))
             .collect()
     }
+}
+
+impl Drop for Post {
+    /// A panic must not leave the watch waiting for news.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.news.send(News::Lost);
+        }
+    }
+}
+
+fn lost() -> Error {
+    Error::driver("a worker thread panicked").hint("its last words are in the driver's log")
 }
 
 /// Who works together: each user alone where the engine works inside the call, else round-robin

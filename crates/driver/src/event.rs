@@ -77,11 +77,11 @@ pub struct StreamProgress {
 pub struct Done {
     /// The phase's name.
     pub phase: String,
-    /// CLOCK_MONOTONIC when its first event was sent.
+    /// CLOCK_MONOTONIC of the common start: its first event is sent now.
     pub started_ns: u64,
     /// CLOCK_MONOTONIC when the warm-up was over.
     pub measured_ns: u64,
-    /// CLOCK_MONOTONIC when its last event was answered.
+    /// CLOCK_MONOTONIC when its last event was answered, or its time was up if that is later.
     pub ended_ns: u64,
     /// A SIGINT ended it.
     pub interrupted: bool,

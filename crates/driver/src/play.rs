@@ -119,7 +119,11 @@ impl Watch<'_> {
         crew.start(start_ns);
         wait_until(start_ns);
         let before = usage::now()?;
-        let interrupted = self.follow(crew, start_ns)?;
+        let followed = self.follow(crew, start_ns);
+        if followed.is_err() {
+            self.stage.stop(now_ns());
+        }
+        let interrupted = followed?;
         let usage = usage::now()?.since(&before);
         Ok(Times {
             start_ns,

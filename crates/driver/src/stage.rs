@@ -14,7 +14,7 @@ pub struct Stage<'a> {
     pub scene: Scene<'a>,
     /// One per stream, in the phase's order.
     pub queues: Vec<Queue<'a>>,
-    /// Nothing that is due at or after this is begun. Only ever moves forward in time to now.
+    /// Nothing that is due at or after this is begun. Once known, it only comes nearer.
     stop_ns: AtomicU64,
 }
 

@@ -147,3 +147,61 @@ pub fn histogram() -> Result<Histogram<u64>, Error> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3)
         .map_err(|cause| Error::driver("cannot make a histogram").because(cause))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn played(intended_ns: u64, answered_ns: u64) -> Played {
+        Played {
+            intended_ns,
+            begun_ns: intended_ns + 10,
+            answered_ns,
+        }
+    }
+
+    #[test]
+    fn events_due_in_the_warm_up_are_counted_apart() {
+        let mut tally = Tally::new(0).unwrap();
+        tally.start(1_000);
+        tally.done(played(999, 5_000), 0);
+        tally.failed(played(500, 900));
+        tally.done(played(1_000, 1_200), 0);
+        assert_eq!((tally.warmup, tally.done, tally.failed), (2, 1, 0));
+        assert_eq!((tally.latency[0].len(), tally.lateness.len()), (1, 1));
+    }
+
+    #[test]
+    fn latency_runs_from_the_intended_time_and_is_kept_by_type() {
+        let mut tally = Tally::new(0).unwrap();
+        let kind = tally.kind("payment").unwrap();
+        assert_eq!(tally.kind("payment").unwrap(), kind);
+        tally.done(played(0, 800), kind);
+        assert_eq!(
+            (tally.latency[kind].max(), tally.latency[0].len()),
+            (800, 0)
+        );
+        assert_eq!(tally.lateness.max(), 10);
+    }
+
+    #[test]
+    fn more_than_an_hour_counts_as_an_hour() {
+        let mut tally = Tally::new(0).unwrap();
+        tally.done(played(0, 2 * LONGEST_NS), 0);
+        assert_eq!(tally.latency[0].len(), 1);
+        assert!(tally.latency[0].equivalent(tally.latency[0].max(), LONGEST_NS));
+    }
+
+    #[test]
+    fn every_second_has_a_row_even_an_idle_one() {
+        let mut tally = Tally::new(0).unwrap();
+        tally.start(0);
+        tally.done(played(0, 500), 0);
+        tally.done(played(0, 2 * SECOND_NS + 1), 0);
+        tally.failed(played(0, 2 * SECOND_NS + 2));
+        assert_eq!(tally.series.done, [1, 0, 1]);
+        assert_eq!(tally.series.failed, [0, 0, 1]);
+        assert_eq!(tally.series.latency_ns_max, [500, 0, 2 * SECOND_NS + 1]);
+    }
+}
