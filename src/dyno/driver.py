@@ -155,7 +155,9 @@ class End:
 
 
 @dataclass(frozen=True)
-class _Hello:
+class Hello:
+    """The first line: which driver speaks, and which version of the plan."""
+
     version: int
     driver: str
 
@@ -163,7 +165,7 @@ class _Hello:
 Event = Ready | Progress | PhaseRecord | End
 
 _EVENTS: dict[str, type[Any]] = {
-    "hello": _Hello,
+    "hello": Hello,
     "ready": Ready,
     "progress": Progress,
     "done": PhaseRecord,
@@ -225,14 +227,19 @@ class Process:
         `TrialFailed` where the driver is gone or the limit is over.
         """
         while True:
-            event: _Hello | Event = self._event(self._line(limit))
-            if not isinstance(event, _Hello):
+            event: Hello | Event = self._event(self._line(limit))
+            if not isinstance(event, Hello):
                 return event
             if event.version != VERSION:
                 raise HostError(
                     f"dyno-driver speaks version {event.version} of the plan, dyno {VERSION}",
                     hint="make setup builds both from one source",
                 )
+
+    def interrupt(self) -> None:
+        """Asks the driver to end now and say what it measured so far."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGINT)
 
     def close(self) -> None:
         """Kills what is left of the driver's process group, and reaps it."""

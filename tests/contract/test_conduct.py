@@ -23,7 +23,7 @@ from dyno.engines import Server
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.plan import Description, Plan
 from dyno.probes import Measure, Watched
-from dyno.record import PhaseRecord, Reading, Run, Trial, WorkloadPlan
+from dyno.record import Reading, Run, Trial, WorkloadPlan
 
 Journal = list[str]
 
@@ -37,7 +37,7 @@ GOOD: tuple[Event, ...] = (
 
 
 class FakeEngine:
-    embedded = True
+    embedded: ClassVar[bool] = True
     options: ClassVar[dict[str, tuple[str, str]]] = {}
     flags: ClassVar[dict[str, tuple[str, str]]] = {}
     versions: ClassVar[tuple[str, ...]] = ()
@@ -148,7 +148,8 @@ def theatre(monkeypatch: pytest.MonkeyPatch) -> Theatre:
             stage.journal.append("drive")
             stage.plans.append(plan)
             stage.launches.append(launch)
-            self.events = iter(stage.says.pop(0) if stage.says else GOOD)
+            said = stage.says.pop(0) if stage.says else GOOD
+            self.events = iter((*said, TrialFailed("the driver was killed (signal 2)")))
 
         def __enter__(self) -> FakeProcess:
             return self
@@ -164,6 +165,9 @@ def theatre(monkeypatch: pytest.MonkeyPatch) -> Theatre:
 
         def go(self) -> None:
             stage.journal.append("go")
+
+        def interrupt(self) -> None:
+            stage.journal.append("interrupt")
 
     def describe(plan: Plan) -> Description:
         entry = plain.load(
@@ -226,25 +230,27 @@ def test_a_trial_records_what_was_measured_held_and_found(theatre: Theatre, tmp_
     assert theatre.launches[0].environment == {"MARK": "1", "TMPDIR": str(job.home)}
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (TrialFailed("it gave up"), "failed"),
-        (UsageError("a wrong word"), "failed"),
-        (KeyboardInterrupt(), "interrupted"),
-    ],
-)
+@pytest.mark.parametrize("error", [TrialFailed("it gave up"), UsageError("a wrong word")])
 def test_a_trial_that_ends_badly_keeps_what_it_has_and_leaves_nothing(
-    theatre: Theatre, tmp_path: Path, error: BaseException, status: str
+    theatre: Theatre, tmp_path: Path, error: BaseException
 ) -> None:
     theatre.says = [(GOOD[0], PHASE, error)]
     job = theatre.job(tmp_path)
     played, stopped = trial.play(job, theatre.events.append)
     assert stopped is error
-    assert (played.status, len(played.phases)) == (status, 1)
-    assert played.failure == (str(error) if status == "failed" else "")
+    assert (played.status, len(played.phases)) == ("failed", 1)
+    assert played.failure == str(error)
     assert theatre.journal[-3:] == ["close", "stop a", "release"]
     assert not job.home.exists()
+
+
+def test_an_interrupted_trial_keeps_the_driver_s_last_words(
+    theatre: Theatre, tmp_path: Path
+) -> None:
+    theatre.says = [(GOOD[0], KeyboardInterrupt(), GOOD[1], PHASE, GOOD[3])]
+    played, _ = trial.play(theatre.job(tmp_path), theatre.events.append)
+    assert (played.status, len(played.phases)) == ("interrupted", 1)
+    assert theatre.journal[-4:] == ["interrupt", "close", "stop a", "release"]
 
 
 def test_the_engine_s_process_gets_prefix_and_environment_not_the_driver_s(

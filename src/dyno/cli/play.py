@@ -78,6 +78,8 @@ def summarise(trial: Trial) -> None:
         screen.table(heads, stream_rows(trial), right=range(2, len(heads)))
     for line in (*errors(trial), *ledger(trial)):
         click.echo(line)
+    if trial.status == "interrupted":
+        raise KeyboardInterrupt
     if trial.status == "failed":
         message, _, hint = trial.failure.partition("\nhint: ")
         raise UsageError(message, hint=hint or "what was measured before stands above")

@@ -77,7 +77,8 @@ def again(run: Run, say: Say) -> Prepared:
 
 def here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
-    return host.facts(Path(os.environ.get("DYNO_TMP", "runs")))
+    chosen = (os.environ.get(name) for name in ("DYNO_TMP", "DYNO_RUNS"))
+    return host.facts(Path(next(filter(None, chosen), "runs")))
 
 
 def sha256(file: Path) -> str:

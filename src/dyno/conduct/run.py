@@ -27,7 +27,7 @@ from dyno.conduct.watch import (
     TrialStarted,
     Watch,
 )
-from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.errors import HostError, InternalError, TrialFailed, UsageError
 from dyno.folder import Folder
 from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
 
@@ -62,7 +62,10 @@ def resume(folder: Folder, watch: Watch, say: Say = lambda _: None) -> Run:
 
 
 def play_once(prepared: Prepared, watch: Watch) -> Trial:
-    """One trial of the first candidate on the first workload, judged by nobody, kept nowhere."""
+    """One trial of the first candidate on the first workload, judged by nobody, kept nowhere.
+
+    A failed or interrupted one is answered too, with what it measured before.
+    """
     with tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as room:
         folder = Folder(Path(room))
         (folder.path / "logs").mkdir()
@@ -73,7 +76,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
         job = stage.job(workload, candidate, Next(0, 1), 0)
         watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
         trial, error = trials.play(job, watch)
-        if error is not None:
+        if isinstance(error, InternalError):
             raise error
         watch(TrialEnded(trial))
         return trial

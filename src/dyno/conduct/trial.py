@@ -26,6 +26,9 @@ from dyno.record import Candidate, Evidence, PhaseRecord, Status, Trial, Workloa
 #: its log back then), and to say so. Far above anything healthy: it ends what hangs.
 BETWEEN_PHASES_S = 300.0
 
+#: What an interrupted driver may take over its last words.
+LAST_WORDS_S = 5.0
+
 
 @dataclass(frozen=True)
 class Job:
@@ -175,7 +178,22 @@ class _Listener:
     server: Server
 
     def listen(self, process: driver.Process) -> None:
-        """Until the driver's end; its errors are raised."""
+        """Until the driver's end; its errors are raised.
+
+        On Ctrl-C the driver is given a moment to say what it measured so far.
+        """
+        try:
+            self._listen(process)
+        except KeyboardInterrupt:
+            process.interrupt()
+            limit = driver.Limit("stopping", LAST_WORDS_S)
+            with suppress(DynoError):
+                while not isinstance(event := process.next(limit), driver.End):
+                    if isinstance(event, PhaseRecord):
+                        self.notes.phases.append(event)
+            raise
+
+    def _listen(self, process: driver.Process) -> None:
         server_pid = self.server.pid or process.pid
         watched = Watched(server_pid, process.pid, self.job.home)
         limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)

@@ -1,0 +1,152 @@
+"""Both sides of the plan and of its events held against each other: Rust's schema, our types."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pytest
+
+from dyno import driver, plain, plan, record
+
+#: Ours, and the driver's type that it must mirror (`Type` or `Type/definition`).
+PAIRS: dict[type, str] = {
+    plan.Plan: "Plan",
+    plan.Script: "Plan/Script",
+    plan.Description: "Description",
+    plan.Phase: "Description/Phase",
+    plan.Stream: "Description/Stream",
+    plan.Primary: "Description/Primary",
+    plan.ScriptOption: "Description/ScriptOption",
+    plan.LedgerEntry: "Description/LedgerEntry",
+    record.PhaseRecord: "Event=done",
+    record.Tally: "Event/Tally",
+    record.Latency: "Event/Latency",
+    record.Series: "Event/Series",
+    record.Usage: "Event/Usage",
+    driver.Hello: "Event=hello",
+    driver.Ready: "Event=ready",
+    driver.Progress: "Event=progress",
+    driver.StreamProgress: "Event/StreamProgress",
+    driver.End: "Event=end",
+}
+#: What the record adds to what the driver said.
+OURS_ALONE: dict[type, set[str]] = {record.PhaseRecord: {"readings"}}
+
+JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+@cache
+def schemas() -> dict[str, Any]:
+    return driver.schema()
+
+
+def theirs(name: str) -> Mapping[str, Any]:
+    """The driver's object schema called `name`, its event tag taken off."""
+    whole, _, kind = name.partition("=")
+    room, _, definition = whole.partition("/")
+    schema: dict[str, Any] = schemas()[room]
+    if definition:
+        schema = schema["$defs"][definition]
+    if not kind:
+        return schema
+    arm = next(a for a in schema["oneOf"] if a["properties"]["event"]["const"] == kind)
+    flat = flattened(arm, schema["$defs"])
+    properties = {n: p for n, p in flat["properties"].items() if n != "event"}
+    return {**flat, "properties": properties, "required": [*set(flat["required"]) - {"event"}]}
+
+
+def flattened(arm: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """An arm that wraps a type of its own holds that type's fields beside its tag."""
+    if "$ref" not in arm:
+        return arm
+    inner = definitions[arm["$ref"].rpartition("/")[2]]
+    properties = arm["properties"] | inner["properties"]
+    return arm | {"properties": properties, "required": [*arm["required"], *inner["required"]]}
+
+
+def ours(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    names = [f.name for f in dataclasses.fields(kind)]
+    return {name: hints[name] for name in names if name not in OURS_ALONE.get(kind, set())}
+
+
+def fits(hint: Any, schema: Mapping[str, Any]) -> bool:
+    """Could every value of the driver's type be one of ours, and the other way round?"""
+    said = schema.get("type")
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        bare = next(each for each in inner if each is not type(None))
+        return isinstance(said, list) and "null" in said and fits(bare, {**schema, "type": said[0]})
+    if "$ref" in schema or "oneOf" in schema:
+        return origin is dict or dataclasses.is_dataclass(hint) or hint is str
+    if origin is tuple:
+        return said == "array" and fits(inner[0], schema["items"])
+    if origin is dict:
+        return said == "object" and fits(inner[1], schema["additionalProperties"])
+    return bool(JSON_TYPES[hint] == said)
+
+
+@pytest.mark.parametrize("kind", PAIRS, ids=lambda kind: kind.__name__)
+def test_both_sides_have_the_same_fields(kind: type) -> None:
+    assert ours(kind).keys() == theirs(PAIRS[kind])["properties"].keys()
+
+
+@pytest.mark.parametrize("kind", PAIRS, ids=lambda kind: kind.__name__)
+def test_both_sides_mean_the_same_types(kind: type) -> None:
+    properties = theirs(PAIRS[kind])["properties"]
+    strange = [name for name, hint in ours(kind).items() if not fits(hint, properties[name])]
+    assert not strange, {name: (ours(kind)[name], properties[name]) for name in strange}
+
+
+def test_everything_that_the_driver_must_be_told_is_always_told() -> None:
+    told = plan.Plan({"kind": "null", "delay_ns": 0}, plan.Script("x.lua"), seed=1)
+    for kind, data in ((plan.Plan, told), (plan.Script, told.script)):
+        assert set(theirs(PAIRS[kind])["required"]) <= dataclasses.asdict(data).keys()
+
+
+def test_the_question_has_the_fields_of_ask() -> None:
+    assert set(schemas()["Ask"]["properties"]) == {"version", "session", "statements"}
+    assert "rows" in schemas()["Answer"]["required"]
+
+
+def test_every_kind_of_event_is_read() -> None:
+    arms = {arm["properties"]["event"]["const"] for arm in schemas()["Event"]["oneOf"]}
+    assert arms == {PAIRS[kind].partition("=")[2] for kind in PAIRS} - {""} | {"error"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Inner:
+    number: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Outer:
+    name: str
+    many: tuple[Inner, ...]
+    by_name: dict[str, int]
+    maybe: str | None = None
+
+
+def test_plain_data_becomes_what_it_was() -> None:
+    outer = Outer("a", (Inner(1.0), Inner(2.5)), {"x": 1}, None)
+    assert plain.load(Outer, json.loads(json.dumps(dataclasses.asdict(outer)))) == outer
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({"name": "a", "many": []}, "Outer: no field by_name"),
+        ({"name": "a", "many": [], "by_name": {}, "more": 1}, "Outer: unknown field more"),
+        ({"name": "a", "many": [{"number": "1"}], "by_name": {}}, r"Outer.many\[0\].number: float"),
+        ({"name": "a", "many": [], "by_name": {"x": True}}, "Outer.by_name.x: int expected"),
+        ([], "Outer: dict expected, found list"),
+    ],
+)
+def test_data_of_another_shape_is_refused_with_its_place(data: Any, says: str) -> None:
+    with pytest.raises(plain.ShapeError, match=says):
+        plain.load(Outer, data)
