@@ -1,0 +1,125 @@
+"""Audit `client_share`: was the engine measured, or the client?
+
+With a client's share of `s` in the time of an event, an engine that is slower by `x` shows as
+slower by `(1 − s)·x`. At half, a margin of 2 % lets an engine pass that is slower by nearly 4 %:
+doubtful. At nine tenths it hides 20 %, and no verdict says anything about the engine: invalid.
+
+- An engine inside the driver's process: the floor's CPU per event (the same script on `null`)
+  over the candidate's. The floor may play another mix of its streams, since it answers at once,
+  so with several streams in a phase the share is an estimate.
+- `null` itself: the part of its users' time that was not the delay that the driver measured.
+
+Judged are the phases with a primary metric: elsewhere no verdict is at stake. `null` in a phase
+whose streams are all paced is passed over: its users rest on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from dyno.record import FLOOR, Candidate, Finding, PhaseRecord, Run, Trial
+
+DOUBTFUL_PERCENT = 50.0
+INVALID_PERCENT = 90.0
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One candidate in one phase of a workload: its trials, and their records of that phase."""
+
+    candidate: Candidate
+    workload: str
+    phase: str
+    trials: tuple[int, ...]
+    records: tuple[PhaseRecord, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.workload}/{self.phase} on {self.candidate.name}"
+
+
+class ClientShare:
+    """The client's part of the time, against which a slowdown of the engine is diluted."""
+
+    summary = "the client takes less than half of the time that is blamed on the engine"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each candidate and phase that is not sound; else one with the largest."""
+        shares: dict[str, float] = {}
+        findings = []
+        for case in _cases(run, trials):
+            share = _share_percent(case, trials)
+            if share is None:
+                continue
+            shares[case.name] = share
+            findings += _findings(case, share)
+        return findings or [Finding("client_share", "sound", _sound(shares))]
+
+
+def _findings(case: _Case, share_percent: float) -> list[Finding]:
+    if share_percent != share_percent:
+        sentence = f"{case.name}: the client's share is unknown, since no floor was played"
+        return [Finding("client_share", "doubtful", sentence, case.trials)]
+    sentence = f"{case.name}: {share_percent:.0f} % of the time is the client's"
+    if share_percent >= INVALID_PERCENT:
+        sentence = f"{sentence}, so the client was measured and not the engine"
+        return [Finding("client_share", "invalid", sentence, case.trials)]
+    if share_percent >= DOUBTFUL_PERCENT:
+        sentence = f"{sentence}, so an engine's slowdown shows at less than half its size"
+        return [Finding("client_share", "doubtful", sentence, case.trials)]
+    return []
+
+
+def _sound(shares: dict[str, float]) -> str:
+    if not shares:
+        return "no phase with a primary metric has an engine inside the client's process"
+    largest = max(shares, key=lambda name: shares[name])
+    return f"the client's share is {shares[largest]:.1f} % at most ({largest})"
+
+
+def _cases(run: Run, trials: Sequence[Trial]) -> Iterator[_Case]:
+    good = [trial for trial in trials if trial.status == "ok"]
+    for workload in run.workloads:
+        judged = [phase["name"] for phase in workload.phases if phase["primary"]]
+        for candidate in run.candidates:
+            key = (workload.name, candidate.name)
+            own = [trial for trial in good if (trial.workload, trial.candidate) == key]
+            for phase in judged:
+                numbers = tuple(trial.number for trial in own)
+                yield _Case(candidate, workload.name, phase, numbers, _records(own, phase))
+
+
+def _records(trials: Sequence[Trial], phase: str) -> tuple[PhaseRecord, ...]:
+    return tuple(each for trial in trials for each in trial.phases if each.phase == phase)
+
+
+def _share_percent(case: _Case, trials: Sequence[Trial]) -> float | None:
+    """The median over the trials; None: not to be judged; NaN: it cannot be known."""
+    if case.candidate.engine == "null":
+        rests = [rest for each in case.records if (rest := _outside_percent(each)) is not None]
+        return median(rests) if rests else None
+    costs = [cost for each in case.records if (cost := _cpu_ns_per_event(each))]
+    if not case.candidate.embedded or not costs:
+        return None
+    played = [t for t in trials if (t.candidate, t.workload) == (FLOOR, case.workload)]
+    floors = [cost for each in _records(played, case.phase) if (cost := _cpu_ns_per_event(each))]
+    return 100 * median(floors) / median(costs) if floors else float("nan")
+
+
+def _cpu_ns_per_event(record: PhaseRecord) -> float | None:
+    """CPU of the driver's process for one event; that of the warm-up is in the process's too."""
+    events = sum(each.done + each.failed + each.warmup for each in record.streams)
+    return (record.usage.user_ns + record.usage.system_ns) / events if events else None
+
+
+def _outside_percent(record: PhaseRecord) -> float | None:
+    """The part of its closed-loop users' time that `null` did not spend in its delay."""
+    closed = [each for each in record.streams if each.target_per_s is None]
+    time_ns = sum(each.connections for each in closed) * (record.ended_ns - record.measured_ns)
+    service_ns = sum(each.service_ns or 0 for each in closed)
+    return max(0.0, 100 * (1 - service_ns / time_ns)) if time_ns else None
+
+
+AUDIT = ClientShare()
