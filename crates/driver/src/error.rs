@@ -17,6 +17,9 @@ struct Inner {
     code: Option<String>,
     place: Option<String>,
     connection: Option<u32>,
+    number: i32,
+    state: &'static str,
+    restartable: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +60,9 @@ impl Error {
             code: None,
             place: None,
             connection: None,
+            number: 0,
+            state: "HY000",
+            restartable: false,
         }))
     }
 
@@ -93,6 +99,41 @@ impl Error {
     pub fn on(mut self, connection: u32) -> Self {
         self.0.connection = Some(connection);
         self
+    }
+
+    /// Adds what a script's error hook sees: the engine's number and an SQLSTATE.
+    #[must_use]
+    pub fn sql(mut self, number: i32, state: &'static str) -> Self {
+        self.0.number = number;
+        self.0.state = state;
+        self
+    }
+
+    /// Says that the event may begin anew (a deadlock, a stale snapshot).
+    #[must_use]
+    pub fn restartable(mut self) -> Self {
+        self.0.restartable = true;
+        self
+    }
+
+    /// The engine's number; 0: none.
+    pub fn number(&self) -> i32 {
+        self.0.number
+    }
+
+    /// The SQLSTATE; `HY000`: none.
+    pub fn state(&self) -> &'static str {
+        self.0.state
+    }
+
+    /// May the event begin anew?
+    pub fn is_restartable(&self) -> bool {
+        self.0.restartable
+    }
+
+    /// Did the engine say no? Then it costs an event; anything else ends the trial.
+    pub fn is_engine(&self) -> bool {
+        self.0.kind == Kind::Engine
     }
 
     /// The engine's own code, where it gave one.

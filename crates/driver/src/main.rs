@@ -24,6 +24,7 @@ mod lane;
 mod phase;
 mod plan;
 mod play;
+mod rand;
 mod run;
 mod schedule;
 mod schema;

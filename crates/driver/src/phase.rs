@@ -39,7 +39,9 @@ pub struct Phase {
 pub struct Stream {
     /// Unique within the phase.
     pub name: String,
-    /// The global Lua function that plays one event; called with the user's number.
+    /// The global Lua function that plays one event; called with the user's number. Scripts write
+    /// `run`, because `function` is a reserved word there.
+    #[serde(alias = "run")]
     pub function: String,
     /// Users, each with its own Lua state (a sysbench thread).
     pub connections: u32,

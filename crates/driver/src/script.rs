@@ -1,11 +1,22 @@
 //! The script's side of a user: one Lua state, one long-lived coroutine in it, its sessions.
 
+mod api;
+mod describe;
+mod nearest;
+mod shared;
+mod state;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
+
+use mlua::{Thread, Value};
 
 use crate::error::Error;
 use crate::event::Description;
 use crate::phase::Phase;
 use crate::plan::Plan;
+use state::State;
 
 /// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
 /// all of it, so that no two streams and no two phases send the same requests.
@@ -25,13 +36,28 @@ pub struct Seat<'a> {
 
 /// One user of a workload (a sysbench thread): a Lua state with the script loaded, and 0 … n
 /// connections that the script opened.
-pub struct User {}
+pub struct User {
+    state: State,
+    coroutine: Thread,
+    command: String,
+    functions: Vec<Function>,
+    current: usize,
+    transactions: Vec<String>,
+}
+
+/// A function of the script's that was played before.
+struct Function {
+    name: String,
+    slot: Option<i64>,
+    is_event: bool,
+}
 
 /// Where a call into the script stands.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// The function returned. `transaction` indexes [`User::transaction_names`] (0: unnamed);
-    /// `more` is false when it returned `false`, which ends a stream without a count.
+    /// `more` is false when it ended its stream, and then it counts as no event: by returning
+    /// `false`, or in a script without phases (sysbench's own) by returning anything true.
     Done {
         /// Which transaction type the script named for this event.
         transaction: usize,
@@ -40,7 +66,7 @@ pub enum Step {
     },
     /// A request is under way: call [`User::advance`] again, at the latest at this time.
     Waiting {
-        /// CLOCK_MONOTONIC ns; `u64::MAX`: unknown.
+        /// CLOCK_MONOTONIC ns; `u64::MAX`: unknown; 0: at once (the event begins anew).
         until_ns: u64,
     },
     /// The event ended in an error that stops this event only (an engine's error which the
@@ -70,48 +96,130 @@ pub struct UserCounts {
 impl User {
     /// Loads the plan's script into a fresh state for one seat; calls nothing in it yet.
     pub fn load(plan: &Plan, seat: &Seat) -> Result<Self, Error> {
-        let _ = (plan, seat);
-        Err(Error::driver("script.rs is not built yet"))
+        let state = State::load(plan, seat).map_err(|error| error.on(seat.number))?;
+        let coroutine = state.coroutine()?;
+        Ok(Self {
+            state,
+            coroutine,
+            command: seat.command.to_owned(),
+            functions: Vec::new(),
+            current: 0,
+            transactions: vec![String::new()],
+        })
     }
 
     /// Starts a global function of the script (`thread_init`, `event`, a command) in the
     /// coroutine. A function that does not exist is `Done` at once if it is optional
     /// (`thread_init`, `thread_done`), else an error with the nearest names.
     pub fn begin(&mut self, function: &str) -> Result<Step, Error> {
-        Err(Error::driver(function))
+        if self
+            .functions
+            .get(self.current)
+            .is_none_or(|it| it.name != function)
+        {
+            self.current = self.find(function)?;
+        }
+        let Function { slot, is_event, .. } = self.functions[self.current];
+        match slot {
+            Some(slot) => self.resumed((slot, is_event)),
+            None => Ok(Step::Done {
+                transaction: 0,
+                more: true,
+            }),
+        }
     }
 
     /// Polls the session that the coroutine waits for, and resumes it when the answer is there.
     pub fn advance(&mut self) -> Result<Step, Error> {
-        Err(Error::driver("script.rs is not built yet"))
+        match self.state.still_waiting() {
+            Some(until_ns) => Ok(Step::Waiting { until_ns }),
+            None => self.resumed(()),
+        }
     }
 
     /// Transaction names seen so far, by index; 0 is the unnamed one.
     pub fn transaction_names(&self) -> &[String] {
-        &[]
+        &self.transactions
     }
 
     /// What was counted since the last call, for the tally.
     pub fn take_counts(&mut self) -> UserCounts {
-        UserCounts::default()
+        self.state.shared.borrow_mut().take_counts()
     }
 
     /// The script's own counters (`dyno.count`) of events that ended well, since loading.
     pub fn counters(&self) -> BTreeMap<String, u64> {
-        BTreeMap::new()
+        self.state.counters()
+    }
+
+    fn find(&mut self, name: &str) -> Result<usize, Error> {
+        if let Some(at) = self.functions.iter().position(|it| it.name == name) {
+            return Ok(at);
+        }
+        let is_command = name == self.command && name != "run";
+        let slot = self.state.slot(name, is_command)?;
+        let is_optional = matches!(name, "thread_init" | "thread_done");
+        if slot.is_none() && !is_optional {
+            return Err(self.state.no_function(name).on(self.state.number));
+        }
+        let is_event = !is_command && !is_optional;
+        self.functions.push(Function {
+            name: name.to_owned(),
+            slot,
+            is_event,
+        });
+        Ok(self.functions.len() - 1)
+    }
+
+    fn resumed(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
+        match self.coroutine.resume::<Value>(arguments) {
+            Ok(Value::Integer(ended)) => self.ended(ended),
+            Ok(_) => self
+                .state
+                .waiting()
+                .map(|until_ns| Step::Waiting { until_ns }),
+            Err(error) => Err(self.state.broken(&error)),
+        }
+    }
+
+    /// Reads the number that `play` in lua/dyno.lua hands out.
+    fn ended(&mut self, ended: i64) -> Result<Step, Error> {
+        let Ok(transaction) = usize::try_from(ended) else {
+            return match ended {
+                -1 => Ok(Step::Done {
+                    transaction: 0,
+                    more: false,
+                }),
+                _ => self.failed(),
+            };
+        };
+        if transaction >= self.transactions.len() {
+            self.transactions
+                .clone_from(&self.state.shared.borrow().transactions);
+        }
+        Ok(Step::Done {
+            transaction,
+            more: true,
+        })
+    }
+
+    fn failed(&mut self) -> Result<Step, Error> {
+        let error = self.state.reported();
+        match error.is_engine() && self.functions[self.current].is_event {
+            true => Ok(Step::Failed(error)),
+            false => Err(error),
+        }
     }
 }
 
 /// Loads the script without a session and says what it declares under the plan's options.
 pub fn describe(plan: &Plan) -> Result<Description, Error> {
-    let _ = plan;
-    Err(Error::driver("script.rs is not built yet"))
+    describe::describe(plan)
 }
 
 /// The phases that a command plays: for `run` what `dyno.phases` declares, or one phase `run` from
 /// the general options; for any other one phase of its name, whose single stream calls the
 /// command's function once per user (all threads where the script says `PARALLEL_COMMAND`).
 pub fn phases(plan: &Plan, command: &str) -> Result<Vec<Phase>, Error> {
-    let _ = (plan, command);
-    Err(Error::driver("script.rs is not built yet"))
+    describe::phases(plan, command)
 }

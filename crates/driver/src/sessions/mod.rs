@@ -19,6 +19,23 @@ pub fn embedded(session: &plan::Session) -> bool {
     matches!(session, plan::Session::Sqlite { .. })
 }
 
+/// The session's kind, as a script reads it in `dyno.engine`.
+pub fn kind(session: &plan::Session) -> &'static str {
+    match session {
+        plan::Session::Null { .. } => "null",
+        plan::Session::Sqlite { .. } => "sqlite",
+    }
+}
+
+/// Which of sysbench's drivers a session passes for; `None`: what the option `db_driver` says.
+/// Scripts know no embedded engine, and PostgreSQL's words come nearest.
+pub fn dialect(session: &plan::Session) -> Option<&'static str> {
+    match session {
+        plan::Session::Null { .. } => None,
+        plan::Session::Sqlite { .. } => Some("pgsql"),
+    }
+}
+
 /// One connection to an engine, as a script's user holds it.
 ///
 /// A session never blocks on a network: it answers [`Reply::Ready`], or [`Reply::Pending`] and is
@@ -43,6 +60,11 @@ pub trait Session {
         Err(Error::driver(
             "a session was polled that never has a pending request",
         ))
+    }
+
+    /// Ends what a failed event left open (a transaction). Never waits.
+    fn reset(&mut self) -> Result<(), Error> {
+        Ok(())
     }
 
     /// The rows of the last answer; valid until the next request.

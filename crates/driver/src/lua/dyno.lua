@@ -1,0 +1,236 @@
+-- dyno.*: what sysbench lacks, and the coroutine in which all of a script runs.
+local raw, seat = ...
+
+local co_yield, co_resume, co_create = coroutine.yield, coroutine.resume, coroutine.create
+
+dyno = { engine = seat.engine, dialect = seat.dialect or sysbench.opt.db_driver }
+
+-- ---- waiting for an answer ----------------------------------------------------------------------
+
+-- What is yielded while a request is under way. A script's own coroutines pass it on to the
+-- driver's, so that a query may stand in an iterator made by `coroutine.wrap`.
+local WAITING = {}
+
+local function passed_on(co, ok, first, ...)
+   if ok and first == WAITING then
+      return passed_on(co, co_resume(co, co_yield(WAITING)))
+   end
+   return ok, first, ...
+end
+
+function coroutine.resume(co, ...)
+   return passed_on(co, co_resume(co, ...))
+end
+
+local function or_throw(ok, ...)
+   if not ok then
+      error((...), 0)
+   end
+   return ...
+end
+
+function coroutine.wrap(body)
+   local co = co_create(body)
+   return function(...)
+      return or_throw(passed_on(co, co_resume(co, ...)))
+   end
+end
+
+local function wait(connection)
+   local ok = pcall(co_yield, WAITING)
+   if not ok then
+      raw.drain(connection)
+      error("a query cannot wait for its answer while the script loads, or inside table.sort, "
+         .. "a gsub callback or require", 5)
+   end
+end
+
+-- ---- counters and transaction types -------------------------------------------------------------
+
+local index, names, pending, total, dirty = {}, {}, {}, {}, false
+
+-- Adds `n` (1 where absent) to a counter of the script's; kept only if the event ends well.
+function dyno.count(name, n)
+   local at = index[name]
+   if at == nil then
+      at = #names + 1
+      index[name], names[at], pending[at], total[at] = at, name, 0, 0
+   end
+   n = tonumber(n or 1)
+   if not (n >= 0 and n % 1 == 0) then
+      error(("counter %s cannot grow by %s: a whole number is needed"):format(name, n), 2)
+   end
+   pending[at] = pending[at] + n
+   dirty = true
+end
+
+local function settle_counters(keep)
+   for at = 1, #names do
+      if keep then
+         total[at] = total[at] + pending[at]
+      end
+      pending[at] = 0
+   end
+   dirty = false
+end
+
+function raw.counters()
+   local counters = {}
+   for at, name in ipairs(names) do
+      counters[name] = total[at]
+   end
+   return counters
+end
+
+local transaction, known_transactions = 0, {}
+
+-- Names the current event's transaction type.
+function dyno.transaction(name)
+   local known = known_transactions[name]
+   if known == nil then
+      known = raw.transaction(name)
+      known_transactions[name] = known
+   end
+   transaction = known
+end
+
+-- ---- the driver's coroutine ---------------------------------------------------------------------
+
+-- What `Coroutine` in script/coroutine.rs reads: transaction type of a good event, or one of these.
+local ENDED, FAILED = -1, -2
+
+local functions = {}
+local tid = seat.number
+
+-- Keeps a function to be played; returns its number, or nil where there is none.
+function raw.slot(name, is_command)
+   local body
+   if is_command and sysbench.cmdline.command_defined(name) then
+      body = sysbench.cmdline.commands[name][1]
+   else
+      body = _G[name]
+   end
+   if type(body) ~= "function" then
+      return nil
+   end
+   functions[#functions + 1] = body
+   return #functions
+end
+
+local function is_restart(thrown)
+   return type(thrown) == "table" and thrown.errcode == sysbench.error.RESTART_EVENT
+end
+
+local function locate(thrown)
+   if not is_restart(thrown) then
+      raw.locate()
+   end
+   return thrown
+end
+
+local function text_of(thrown)
+   if type(thrown) == "table" then
+      local text = thrown.sql_errmsg or thrown.message
+      return text and tostring(text) or tostring(thrown)
+   end
+   return tostring(thrown)
+end
+
+local function fail(thrown)
+   settle_counters(false)
+   raw.reset()
+   raw.report(text_of(thrown), is_restart(thrown))
+   return FAILED
+end
+
+-- A script without phases is sysbench's: any true value ends it. With phases, `false` does.
+local function is_last(returned)
+   if dyno.phases ~= nil then
+      return returned == false
+   end
+   return returned ~= nil and returned ~= false
+end
+
+local function begin_anew(thrown)
+   settle_counters(false)
+   raw.restarted()
+   raw.reset()
+   local hook = sysbench.hooks.before_restart_event
+   if type(hook) ~= "function" then
+      return true
+   end
+   return xpcall(hook, locate, thrown)
+end
+
+local function play(body, restarts)
+   transaction = 0
+   local ok, returned = xpcall(body, locate, tid)
+   while not ok do
+      if not (restarts and is_restart(returned)) then
+         return fail(returned)
+      end
+      local ready, thrown = begin_anew(returned)
+      if not ready then
+         return fail(thrown)
+      end
+      co_yield(WAITING)
+      transaction = 0
+      ok, returned = xpcall(body, locate, tid)
+   end
+   if dirty then
+      settle_counters(true)
+   end
+   if returned ~= nil and restarts and is_last(returned) then
+      return ENDED
+   end
+   return transaction
+end
+
+-- The coroutine: resumed with a function's number and whether it is an event.
+raw.coroutine = co_create(function(slot, is_event)
+   while true do
+      slot, is_event = co_yield(play(functions[slot], is_event))
+   end
+end)
+
+-- ---- declarations -------------------------------------------------------------------------------
+
+-- Values that a script may give as such or as a function.
+function raw.declared(name)
+   local value = dyno[name]
+   if type(value) == "function" then
+      return value()
+   end
+   return value
+end
+
+-- Functions and commands that a script has, for nearest names.
+function raw.function_names()
+   local found = {}
+   for name, value in pairs(_G) do
+      if type(value) == "function" and not raw.own_globals[name] then
+         found[#found + 1] = name
+      end
+   end
+   return found
+end
+
+-- Names of the commands: declared ones, and those that sysbench knows by their function.
+function raw.commands()
+   local found = {}
+   for name in pairs(type(sysbench.cmdline.commands) == "table" and sysbench.cmdline.commands or {}) do
+      found[name] = true
+   end
+   for _, name in ipairs { "prepare", "cleanup" } do
+      found[name] = found[name] or type(_G[name]) == "function" or nil
+   end
+   found.run = type(_G.event) == "function" or dyno.phases ~= nil or nil
+   local list = {}
+   for name in pairs(found) do
+      list[#list + 1] = name
+   end
+   table.sort(list)
+   return list
+end
+
+return wait

@@ -1,0 +1,285 @@
+//! Random numbers as sysbench's scripts know them: reproducible, one stream per user.
+//!
+//! The distributions are sysbench 1.0.20's (and its later Zipfian one); the numbers themselves are
+//! not, because sysbench seeds from the clock.
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What the options `rand_*` say.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    /// The distribution behind [`Rand::by_default`].
+    pub default: Distribution,
+    /// Numbers averaged for one of the gaussian kind.
+    pub iterations: u32,
+    /// Percent of the range that is special.
+    pub special_percent: f64,
+    /// Percent of numbers that fall there.
+    pub special_share: f64,
+    /// Shape of the Pareto distribution.
+    pub pareto_h: f64,
+    /// Exponent of the Zipfian distribution.
+    pub zipfian_exponent: f64,
+}
+
+/// sysbench's distributions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distribution {
+    /// Every number alike.
+    Uniform,
+    /// The mean of some uniform numbers.
+    Gaussian,
+    /// A gaussian background and a uniform hot spot in the middle.
+    Special,
+    /// A power of a uniform number.
+    Pareto,
+    /// P(k) ~ 1 / k^exponent.
+    Zipfian,
+}
+
+impl Distribution {
+    /// By its name in the option `rand_type`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "uniform" => Self::Uniform,
+            "gaussian" => Self::Gaussian,
+            "special" => Self::Special,
+            "pareto" => Self::Pareto,
+            "zipfian" => Self::Zipfian,
+            _ => return None,
+        })
+    }
+}
+
+/// Where a stream of random numbers begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// The trial's seed.
+    pub seed: u64,
+    /// Command, phase and stream.
+    pub names: [&'a str; 3],
+    /// The user's number within its stream.
+    pub number: u32,
+    /// Users of the stream.
+    pub users: u32,
+}
+
+/// One user's random numbers.
+pub struct Rand {
+    rng: Xoshiro256PlusPlus,
+    shape: Shape,
+    pareto_power: f64,
+    zipfian: Zipfian,
+    unique_next: u32,
+    unique_step: u32,
+    unique_offset: u32,
+}
+
+impl Rand {
+    /// The stream of one user: the same origin gives the same numbers.
+    pub fn new(origin: &Origin, shape: Shape) -> Self {
+        let stream = origin
+            .names
+            .iter()
+            .fold(origin.seed, |h, name| hash(h, name));
+        let rng = Xoshiro256PlusPlus::seed_from_u64(stream ^ (u64::from(origin.number) << 32 | 1));
+        Self {
+            rng,
+            pareto_power: shape.pareto_h.ln() / (1.0 - shape.pareto_h).ln(),
+            zipfian: Zipfian::new(shape.zipfian_exponent),
+            shape,
+            unique_next: (stream as u32).wrapping_add(origin.number),
+            unique_step: origin.users.max(1),
+            unique_offset: permuted(permuted(origin.seed as u32).wrapping_add(0x4679_0905)),
+        }
+    }
+
+    /// 0 ≤ x < 1.
+    pub fn double(&mut self) -> f64 {
+        self.rng.random::<f64>()
+    }
+
+    /// 32 random bits.
+    pub fn word(&mut self) -> u32 {
+        self.rng.random::<u32>()
+    }
+
+    /// From a to b, both included, by the option `rand_type`.
+    pub fn by_default(&mut self, a: f64, b: f64) -> f64 {
+        match self.shape.default {
+            Distribution::Uniform => self.uniform(a, b),
+            Distribution::Gaussian => self.gaussian(a, b),
+            Distribution::Special => self.special(a, b),
+            Distribution::Pareto => self.pareto(a, b),
+            Distribution::Zipfian => self.zipfian(a, b),
+        }
+    }
+
+    /// Every whole number from a to b alike.
+    pub fn uniform(&mut self, a: f64, b: f64) -> f64 {
+        let share = self.double();
+        scaled(a, b, share)
+    }
+
+    /// The mean of `rand_spec_iter` uniform numbers.
+    pub fn gaussian(&mut self, a: f64, b: f64) -> f64 {
+        let mean = self.mean();
+        scaled(a, b, mean)
+    }
+
+    /// `rand_spec_res` percent in the middle `rand_spec_pct` percent, the rest gaussian.
+    pub fn special(&mut self, a: f64, b: f64) -> f64 {
+        let width = b.trunc() - a.trunc();
+        let rnd = self.double();
+        if rnd < 1.0 - self.shape.special_share / 100.0 {
+            return a.trunc() + (self.mean() * width).trunc();
+        }
+        let spot = width * self.shape.special_percent / 100.0;
+        let within = rnd * (spot + 1.0) + width / 2.0 - spot / 2.0;
+        a.trunc() + within.trunc().min(width.max(0.0))
+    }
+
+    /// A power of a uniform number: small ones are frequent.
+    pub fn pareto(&mut self, a: f64, b: f64) -> f64 {
+        let share = self.double().powf(self.pareto_power);
+        scaled(a, b, share)
+    }
+
+    /// P(a + k - 1) ~ 1 / k^`rand_zipfian_exp`.
+    pub fn zipfian(&mut self, a: f64, b: f64) -> f64 {
+        let numbers = (b.trunc() - a.trunc() + 1.0).max(1.0);
+        let rng = &mut self.rng;
+        let k = self.zipfian.sample(numbers, || rng.random::<f64>());
+        a.trunc() + k - 1.0
+    }
+
+    /// A 32-bit number that no other user of this stream gets, in the order of Preshing's
+    /// permutation (public domain). Streams begin at hashed places, so that two of them overlap
+    /// only by chance: with a million numbers each, about once in 2000 pairs.
+    pub fn unique(&mut self) -> u32 {
+        let index = self.unique_next;
+        self.unique_next = index.wrapping_add(self.unique_step);
+        permuted(permuted(index).wrapping_add(self.unique_offset) ^ 0x5bf0_3635)
+    }
+
+    /// Appends a template's text: `#` becomes a digit, `@` a letter from a to z.
+    pub fn string(&mut self, template: &[u8], text: &mut Vec<u8>) {
+        for &byte in template {
+            text.push(match byte {
+                b'#' => self.byte(b'0', 10),
+                b'@' => self.byte(b'a', 26),
+                other => other,
+            });
+        }
+    }
+
+    /// Appends `least` to `most` characters from `0` to `z`.
+    pub fn varstring(&mut self, least: f64, most: f64, text: &mut Vec<u8>) {
+        for _ in 0..self.uniform(least.min(most), most) as usize {
+            text.push(self.byte(b'0', b'z' - b'0' + 1));
+        }
+    }
+
+    fn byte(&mut self, first: u8, count: u8) -> u8 {
+        first + ((u64::from(self.word()) * u64::from(count)) >> 32) as u8
+    }
+
+    fn mean(&mut self) -> f64 {
+        let iterations = self.shape.iterations.max(1);
+        (0..iterations).map(|_| self.double()).sum::<f64>() / f64::from(iterations)
+    }
+}
+
+/// The whole number at a share of the range from a to b; bounds are cut to whole as in sysbench.
+fn scaled(a: f64, b: f64, share: f64) -> f64 {
+    let (a, b) = (a.trunc(), b.trunc());
+    let number = a + (share * (b - a + 1.0)).trunc();
+    if a <= b { number.clamp(a, b) } else { number }
+}
+
+/// FNV-1a, continued; stable across versions of Rust, unlike the standard hasher.
+fn hash(seed: u64, text: &str) -> u64 {
+    let start = seed ^ 0xcbf2_9ce4_8422_2325;
+    text.bytes().chain([0xff]).fold(start, |h, byte| {
+        (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// A permutation of the 32-bit numbers by quadratic residues (J. Preshing, "How to Generate a
+/// Sequence of Unique Random Integers", 2012).
+fn permuted(x: u32) -> u32 {
+    const PRIME: u32 = 4_294_967_291;
+    if x >= PRIME {
+        return x;
+    }
+    let residue = (u64::from(x) * u64::from(x) % u64::from(PRIME)) as u32;
+    if x <= PRIME / 2 {
+        residue
+    } else {
+        PRIME - residue
+    }
+}
+
+/// Rejection-inversion after Hörmann & Derflinger, "Rejection-inversion to generate variates from
+/// monotone discrete distributions", ACM TOMACS 6.3 (1996), their ZRI with v = 0.
+struct Zipfian {
+    exponent: f64,
+    shortcut: f64,
+    low: f64,
+    numbers: f64,
+    high: f64,
+}
+
+impl Zipfian {
+    fn new(exponent: f64) -> Self {
+        let mut it = Self {
+            exponent,
+            shortcut: 0.0,
+            low: 0.0,
+            numbers: 0.0,
+            high: 0.0,
+        };
+        it.low = it.integral(1.5) - 1.0;
+        it.shortcut = 2.0 - it.inverse(it.integral(2.5) - it.hat(2.0));
+        it
+    }
+
+    fn sample(&mut self, numbers: f64, mut double: impl FnMut() -> f64) -> f64 {
+        if numbers.to_bits() != self.numbers.to_bits() {
+            self.numbers = numbers;
+            self.high = self.integral(numbers + 0.5);
+        }
+        loop {
+            let u = self.high + double() * (self.low - self.high);
+            let x = self.inverse(u);
+            let k = (x + 0.5).floor().clamp(1.0, numbers);
+            if k - x <= self.shortcut || u >= self.integral(k + 0.5) - self.hat(k) {
+                return k;
+            }
+        }
+    }
+
+    /// The hat function 1 / x^exponent.
+    fn hat(&self, x: f64) -> f64 {
+        x.powf(-self.exponent)
+    }
+
+    /// Its integral, (x^(1-e) - 1) / (1-e), which is ln x at e = 1.
+    fn integral(&self, x: f64) -> f64 {
+        let power = 1.0 - self.exponent;
+        if power.abs() < 1e-9 {
+            x.ln()
+        } else {
+            (power * x.ln()).exp_m1() / power
+        }
+    }
+
+    fn inverse(&self, y: f64) -> f64 {
+        let power = 1.0 - self.exponent;
+        if power.abs() < 1e-9 {
+            return y.exp();
+        }
+        ((y * power).max(-1.0).ln_1p() / power).exp()
+    }
+}

@@ -1,0 +1,259 @@
+//! The functions that Lua calls: thin, so that a query on the null session costs one crossing.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mlua::{IntoLua, Lua, LuaString, MultiValue, Table, Value};
+
+use super::nearest;
+use super::shared::{Kind, Sent, Shared};
+use crate::error::Error;
+
+/// One user's shared part, as its Lua functions hold it.
+pub type Handle = Rc<RefCell<Shared>>;
+
+/// Makes the table `raw` of lua/*.lua.
+pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
+    let raw = Raw {
+        lua,
+        table: lua.create_table()?,
+        shared,
+    };
+    raw.connections()?;
+    raw.statements()?;
+    raw.errors()?;
+    raw.numbers()?;
+    raw.texts()?;
+    Ok(raw.table)
+}
+
+struct Raw<'a> {
+    lua: &'a Lua,
+    table: Table,
+    shared: &'a Handle,
+}
+
+impl Raw<'_> {
+    /// Adds a function over the shared part.
+    fn add<A, R>(
+        &self,
+        name: &str,
+        body: impl Fn(&Lua, &mut Shared, A) -> mlua::Result<R> + 'static,
+    ) -> mlua::Result<()>
+    where
+        A: mlua::FromLuaMulti,
+        R: mlua::IntoLuaMulti,
+    {
+        let shared = Rc::clone(self.shared);
+        let function = self.lua.create_function(move |lua, arguments: A| {
+            body(lua, &mut shared.borrow_mut(), arguments)
+        })?;
+        self.table.raw_set(name, function)
+    }
+
+    fn connections(&self) -> mlua::Result<()> {
+        self.add("connect", |_, it, ()| {
+            it.connect().map_err(|error| stop(it, error))
+        })?;
+        self.add("disconnect", |_, it, connection| {
+            it.disconnect(connection);
+            Ok(())
+        })?;
+        self.add("reconnect", |_, it, connection| {
+            it.reconnect(connection).map_err(|error| stop(it, error))
+        })?;
+        self.add("query", |lua, it, (connection, sql): (usize, LuaString)| {
+            let sent = it.query(connection, &sql.to_str()?);
+            answer(lua, it, sent)
+        })?;
+        self.add("poll", |lua, it, connection| {
+            let sent = it.poll(connection);
+            answer(lua, it, sent)
+        })?;
+        self.add("drain", |_, it, connection| {
+            while matches!(it.poll(connection), Sent::Pending) {
+                std::hint::spin_loop();
+            }
+            Ok(())
+        })?;
+        self.add("reset", |_, it, ()| {
+            it.reset();
+            Ok(())
+        })
+    }
+
+    fn statements(&self) -> mlua::Result<()> {
+        self.add("prepare", |_, it, (connection, sql): (usize, LuaString)| {
+            Ok(match it.prepare(connection, &sql.to_str()?) {
+                Some(number) => Value::Integer(number as i64),
+                None => Value::Boolean(true),
+            })
+        })?;
+        self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
+            let kinds = kinds.into_iter().map(kind).collect();
+            it.bind(statement, kinds);
+            Ok(())
+        })?;
+        self.add("close", |_, it, statement| {
+            it.close(statement).map_err(|error| stop(it, error))
+        })?;
+        self.executions()
+    }
+
+    /// One entry per usual number of parameters: arguments on the stack cost 9 ns each, a list of
+    /// unknown length costs 80 ns.
+    fn executions(&self) -> mlua::Result<()> {
+        self.add("execute0", |lua, it, statement| {
+            execute(lua, it, statement, &[])
+        })?;
+        self.add("execute1", |lua, it, (statement, a): (usize, Value)| {
+            execute(lua, it, statement, &[&a])
+        })?;
+        self.add(
+            "execute2",
+            |lua, it, (statement, a, b): (usize, Value, Value)| {
+                execute(lua, it, statement, &[&a, &b])
+            },
+        )?;
+        self.add(
+            "execute4",
+            |lua, it, (statement, a, b, c, d): (usize, Value, Value, Value, Value)| {
+                execute(lua, it, statement, &[&a, &b, &c, &d])
+            },
+        )?;
+        self.add(
+            "execute_many",
+            |lua, it, (statement, values): (usize, MultiValue)| {
+                for (at, value) in values.iter().enumerate() {
+                    it.set(statement, at, value);
+                }
+                execute(lua, it, statement, &[])
+            },
+        )
+    }
+
+    fn errors(&self) -> mlua::Result<()> {
+        self.add("failure", |lua, it, ()| failure(lua, it))?;
+        self.add("thrown", |_, it, text: LuaString| {
+            it.thrown = text.to_string_lossy();
+            Ok(text)
+        })?;
+        self.add("report", |_, it, (text, restart): (LuaString, bool)| {
+            it.report = Some((text.to_string_lossy(), restart));
+            Ok(())
+        })?;
+        self.add("locate", |lua, it, ()| {
+            it.place = place(lua);
+            Ok(())
+        })?;
+        self.add("restarted", |_, it, ()| {
+            it.restarted();
+            Ok(())
+        })?;
+        self.add("fail", |_, it, (message, hint): (String, String)| {
+            Err::<(), _>(stop(it, Error::user(message).hint(hint)))
+        })?;
+        self.add(
+            "unknown",
+            |_, it, (what, name, names): (String, String, Vec<String>)| {
+                let hint = nearest::hint(&name, names.iter().map(String::as_str));
+                let hint = if hint.is_empty() {
+                    format!("known are {}", names.join(", "))
+                } else {
+                    hint
+                };
+                let error = Error::user(format!("unknown {what}: {name}")).hint(hint);
+                Err::<(), _>(stop(it, error))
+            },
+        )
+    }
+
+    fn numbers(&self) -> mlua::Result<()> {
+        self.add("rand_default", |_, it, (a, b)| Ok(it.rand.by_default(a, b)))?;
+        self.add("rand_uniform", |_, it, (a, b)| Ok(it.rand.uniform(a, b)))?;
+        self.add("rand_gaussian", |_, it, (a, b)| Ok(it.rand.gaussian(a, b)))?;
+        self.add("rand_special", |_, it, (a, b)| Ok(it.rand.special(a, b)))?;
+        self.add("rand_pareto", |_, it, (a, b)| Ok(it.rand.pareto(a, b)))?;
+        self.add("rand_zipfian", |_, it, (a, b)| Ok(it.rand.zipfian(a, b)))?;
+        self.add("rand_unique", |_, it, ()| Ok(it.rand.unique()))?;
+        self.add("rand_uniform_double", |_, it, ()| Ok(it.rand.double()))?;
+        self.add("rand_uint32", |_, it, ()| Ok(it.rand.word()))
+    }
+
+    fn texts(&self) -> mlua::Result<()> {
+        self.add("rand_string", |lua, it, template: LuaString| {
+            it.packed.clear();
+            it.rand.string(&template.as_bytes(), &mut it.packed);
+            lua.create_string(&it.packed)
+        })?;
+        self.add("rand_varstring", |lua, it, (least, most)| {
+            it.packed.clear();
+            it.rand.varstring(least, most, &mut it.packed);
+            lua.create_string(&it.packed)
+        })?;
+        self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;
+        self.add("transaction", |_, it, name: String| {
+            it.transactions.push(name);
+            Ok(it.transactions.len() - 1)
+        })?;
+        self.add("traceback", |lua, _, text: Option<LuaString>| {
+            lua.traceback(text.map(|it| it.to_string_lossy()).as_deref(), 1)
+        })
+    }
+}
+
+fn execute(lua: &Lua, it: &mut Shared, statement: usize, values: &[&Value]) -> mlua::Result<Value> {
+    for (at, value) in values.iter().enumerate() {
+        it.set(statement, at, value);
+    }
+    let sent = it.execute(statement);
+    answer(lua, it, sent)
+}
+
+fn answer(lua: &Lua, it: &Shared, sent: Sent) -> mlua::Result<Value> {
+    match sent {
+        Sent::Changed(changed) => Ok(Value::Integer(changed as i64)),
+        Sent::Rows => lua.create_string(&it.packed)?.into_lua(lua),
+        Sent::Pending => Ok(Value::Boolean(false)),
+        Sent::Failed => Ok(Value::Boolean(true)),
+    }
+}
+
+fn kind(number: u8) -> Kind {
+    match number {
+        1 => Kind::Integer,
+        2 => Kind::Real,
+        _ => Kind::Text,
+    }
+}
+
+/// Ends the trial with an error, also if the script catches what is thrown.
+fn stop(it: &mut Shared, error: Error) -> mlua::Error {
+    let text = error.to_string();
+    it.stop.get_or_insert(error);
+    mlua::Error::runtime(text)
+}
+
+fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
+    let error = it
+        .failure
+        .clone()
+        .unwrap_or_else(|| Error::driver("an error without a cause"));
+    let table = lua.create_table()?;
+    table.raw_set("number", error.number())?;
+    table.raw_set("state", error.state())?;
+    table.raw_set("message", error.to_string())?;
+    table.raw_set("restartable", error.is_restartable())?;
+    table.raw_set("stops", !error.is_engine())?;
+    Ok(table)
+}
+
+/// File and line of the innermost function of the script's.
+fn place(lua: &Lua) -> Option<String> {
+    (0..64).find_map(|level| {
+        lua.inspect_stack(level, |frame| {
+            let source = frame.source().source?.strip_prefix('@')?.to_owned();
+            Some(format!("{source}:{}", frame.current_line()?))
+        })?
+    })
+}

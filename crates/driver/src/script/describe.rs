@@ -1,0 +1,239 @@
+//! What a script declares: options, commands, phases, ledger, size.
+
+use mlua::{LuaSerdeExt, Value};
+use serde::de::DeserializeOwned;
+
+use super::Seat;
+use super::state::State;
+use crate::error::Error;
+use crate::event::{Description, LedgerEntry, ScriptOption};
+use crate::phase::{Pace, Phase, Primary, Role, Stop, Stream};
+use crate::plan::Plan;
+
+/// Loads the script without a session and asks it.
+pub fn describe(plan: &Plan) -> Result<Description, Error> {
+    let state = load(plan, "run")?;
+    let commands: Vec<String> = state.call("commands", ())?;
+    let has_run = commands.iter().any(|name| name == "run");
+    Ok(Description {
+        summary: summary(plan)?,
+        options: options(&state)?,
+        phases: if has_run {
+            run_phases(&state)?
+        } else {
+            Vec::new()
+        },
+        ledger: ledger(&state)?,
+        size_bytes: size(&state)?,
+        commands,
+    })
+}
+
+/// The phases that a command plays.
+pub fn phases(plan: &Plan, command: &str) -> Result<Vec<Phase>, Error> {
+    let state = load(plan, command)?;
+    if command == "run" {
+        return run_phases(&state);
+    }
+    if state.slot(command, true)?.is_none() {
+        return Err(state.no_function(command));
+    }
+    let parallel: bool = state.call("is_parallel", command)?;
+    let users = if parallel { threads(&state)? } else { 1 };
+    Ok(vec![command_phase(command, users)])
+}
+
+fn load(plan: &Plan, command: &str) -> Result<State, Error> {
+    let seat = Seat {
+        command,
+        phase: "",
+        stream: "",
+        number: 0,
+        users: 0,
+    };
+    State::load(plan, &seat)
+}
+
+/// The script's first comment block, without a shebang, rulers and a licence.
+fn summary(plan: &Plan) -> Result<String, Error> {
+    let text = std::fs::read(&plan.script.path)
+        .map_err(|error| Error::user("cannot read the script").because(error))?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let mut blocks = vec![Vec::new()];
+    for line in text.lines().filter(|line| !line.starts_with("#!")) {
+        match line.trim_start().strip_prefix("--") {
+            Some(comment) => {
+                let words = comment.trim().trim_matches('-').trim().to_owned();
+                blocks
+                    .iter_mut()
+                    .last()
+                    .into_iter()
+                    .for_each(|it| it.push(words.clone()));
+            }
+            None if line.trim().is_empty() => blocks.push(Vec::new()),
+            None => break,
+        }
+    }
+    let blocks = blocks
+        .into_iter()
+        .map(|lines| lines.join("\n").trim().to_owned());
+    let told = |block: &String| !block.is_empty() && !is_licence(block);
+    Ok(blocks.into_iter().find(told).unwrap_or_default())
+}
+
+fn is_licence(block: &str) -> bool {
+    [
+        "Copyright",
+        "free software",
+        "WARRANTY",
+        "SPDX",
+        "along with this program",
+    ]
+    .iter()
+    .any(|word| block.contains(word))
+}
+
+fn options(state: &State) -> Result<Vec<ScriptOption>, Error> {
+    read(state, "options", Value::Table(state.options.clone()))
+}
+
+/// `dyno.phases`, or sysbench's single loop over `event`.
+fn run_phases(state: &State) -> Result<Vec<Phase>, Error> {
+    let declared = state.declared("phases")?;
+    if declared.is_nil() {
+        if state.slot("event", false)?.is_none() {
+            return Err(state.no_function("event"));
+        }
+        return Ok(vec![general_phase(state)?]);
+    }
+    let phases: Vec<Phase> = read(state, "phases", declared)?;
+    for stream in phases.iter().flat_map(|phase| &phase.streams) {
+        if state.slot(&stream.function, false)?.is_none() {
+            return Err(state.no_function(&stream.function));
+        }
+    }
+    Ok(phases)
+}
+
+fn general_phase(state: &State) -> Result<Phase, Error> {
+    let (duration_s, events): (f64, f64) = (number(state, "time")?, number(state, "events")?);
+    let stop = if events > 0.0 {
+        Stop::Count {
+            events: events as u64,
+        }
+    } else if duration_s > 0.0 {
+        Stop::Time { duration_s }
+    } else {
+        return Err(Error::user(
+            "the options time and events are both 0: the run would not end",
+        ));
+    };
+    Ok(Phase {
+        streams: vec![Stream {
+            pace: pace(state)?,
+            ..stream("event", threads(state)?)
+        }],
+        stop,
+        warmup_s: number(state, "warmup_time")?,
+        stationary: true,
+        primary: vec![Primary {
+            stream: "event".to_owned(),
+            metric: "rate_per_s".to_owned(),
+            margin_percent: None,
+        }],
+        expected_s: duration_s,
+        ..command_phase("run", 1)
+    })
+}
+
+fn pace(state: &State) -> Result<Pace, Error> {
+    let rate_per_s = number(state, "rate")?;
+    let arrivals: String = state.call("general", "arrivals")?;
+    Ok(match arrivals.as_str() {
+        _ if rate_per_s == 0.0 => Pace::Closed,
+        "poisson" => Pace::Poisson { rate_per_s },
+        "burst" => Pace::Burst { rate_per_s },
+        _ => Pace::Uniform { rate_per_s },
+    })
+}
+
+fn command_phase(command: &str, users: u32) -> Phase {
+    Phase {
+        name: command.to_owned(),
+        streams: vec![Stream {
+            role: Role::Writer,
+            ..stream(command, users)
+        }],
+        stop: Stop::Count {
+            events: u64::from(users),
+        },
+        warmup_s: 0.0,
+        stationary: false,
+        settle: false,
+        primary: Vec::new(),
+        expected_s: 0.0,
+    }
+}
+
+fn stream(function: &str, connections: u32) -> Stream {
+    Stream {
+        name: function.to_owned(),
+        function: function.to_owned(),
+        connections,
+        pace: Pace::Closed,
+        role: Role::Reader,
+        unit: "event".to_owned(),
+        units_per_event: 1,
+    }
+}
+
+fn number(state: &State, option: &str) -> Result<f64, Error> {
+    let value: f64 = state.call("general", option)?;
+    if value.is_finite() && value >= 0.0 {
+        return Ok(value);
+    }
+    Err(Error::user(format!("option {option} is out of range: {value}")).hint("0 or more"))
+}
+
+fn threads(state: &State) -> Result<u32, Error> {
+    match number(state, "threads")? {
+        users if (1.0..=65536.0).contains(&users) => Ok(users as u32),
+        other => {
+            let error = Error::user(format!("option threads is out of range: {other}"));
+            Err(error.hint("1 to 65536"))
+        }
+    }
+}
+
+fn ledger(state: &State) -> Result<Vec<LedgerEntry>, Error> {
+    let declared = state.declared("ledger")?;
+    if declared.is_nil() {
+        return Ok(Vec::new());
+    }
+    read(state, "ledger", declared)
+}
+
+fn size(state: &State) -> Result<u64, Error> {
+    let declared = state.declared("size_bytes")?;
+    match declared {
+        Value::Nil => Ok(0),
+        Value::Integer(bytes) if bytes >= 0 => Ok(bytes as u64),
+        Value::Number(bytes) if bytes >= 0.0 => Ok(bytes as u64),
+        other => Err(
+            Error::user("dyno.size_bytes of the script is not a number of bytes")
+                .because(other.type_name()),
+        ),
+    }
+}
+
+/// Lua's tables as our types, with what is wrong in the declaration's own words.
+fn read<T: DeserializeOwned>(state: &State, what: &str, value: Value) -> Result<T, Error> {
+    state.lua.from_value(value).map_err(|error| {
+        let cause = error.to_string();
+        let cause = cause
+            .strip_prefix("deserialize error: ")
+            .unwrap_or(&cause)
+            .to_owned();
+        Error::user(format!("the script's dyno.{what} is not as it should be")).because(cause)
+    })
+}

@@ -1,0 +1,323 @@
+//! What the Lua functions of one user share: its sessions, statements, counts and last error.
+
+use super::UserCounts;
+use crate::error::Error;
+use crate::plan;
+use crate::rand::Rand;
+use crate::sessions::{self, Reply, Session, Value};
+
+/// One user's sessions and all that hangs on them.
+pub struct Shared {
+    pub rand: Rand,
+    /// Transaction types by index; 0 is the unnamed one.
+    pub transactions: Vec<String>,
+    /// Rows of the last answer, packed as lua/sql.lua reads them.
+    pub packed: Vec<u8>,
+    /// What the coroutine waits for.
+    pub wait: Wait,
+    /// An error that ends the trial, whatever the script does with it.
+    pub stop: Option<Error>,
+    /// The last failed statement's error, and the text that the script was thrown.
+    pub failure: Option<Error>,
+    pub thrown: String,
+    /// The script's error: text, and whether it asked for a restart.
+    pub report: Option<(String, bool)>,
+    /// Script file and line of the last error.
+    pub place: Option<String>,
+    session: plan::Session,
+    sessions: Vec<Option<Box<dyn Session>>>,
+    arrived: Option<Sent>,
+    statements: Vec<Option<Statement>>,
+    counts: UserCounts,
+}
+
+/// A prepared statement and the values of its next execution; reused, so that none allocates.
+struct Statement {
+    connection: usize,
+    handle: u32,
+    kinds: Vec<Kind>,
+    values: Vec<Value>,
+}
+
+/// What a bind cell holds (lua/sql.lua).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Integer,
+    Real,
+    Text,
+}
+
+/// What a suspended coroutine waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// It does not wait.
+    Nothing,
+    /// A request on a connection, to be polled at the latest at a time.
+    Request { connection: usize, until_ns: u64 },
+    /// An event that begins anew, as soon as the worker likes.
+    Restart,
+}
+
+/// How a request stands, towards Lua.
+pub enum Sent {
+    /// Answered without columns; rows changed.
+    Changed(u64),
+    /// Answered; the rows are in [`Shared::packed`].
+    Rows,
+    /// Not answered yet.
+    Pending,
+    /// Refused; the error is in [`Shared::failure`].
+    Failed,
+}
+
+impl Shared {
+    pub fn new(session: plan::Session, rand: Rand) -> Self {
+        Self {
+            rand,
+            transactions: vec![String::new()],
+            packed: Vec::new(),
+            wait: Wait::Nothing,
+            stop: None,
+            failure: None,
+            thrown: String::new(),
+            report: None,
+            place: None,
+            session,
+            sessions: Vec::new(),
+            arrived: None,
+            statements: Vec::new(),
+            counts: UserCounts::default(),
+        }
+    }
+
+    pub fn connect(&mut self) -> Result<usize, Error> {
+        let session = sessions::open(&self.session)?;
+        self.sessions.push(Some(session));
+        Ok(self.sessions.len() - 1)
+    }
+
+    pub fn disconnect(&mut self, connection: usize) {
+        if let Some(slot) = self.sessions.get_mut(connection)
+            && let Some(mut session) = slot.take()
+        {
+            count(&mut self.counts, session.as_mut());
+        }
+    }
+
+    pub fn reconnect(&mut self, connection: usize) -> Result<(), Error> {
+        self.disconnect(connection);
+        let session = sessions::open(&self.session)?;
+        if let Some(slot) = self.sessions.get_mut(connection) {
+            *slot = Some(session);
+        }
+        Ok(())
+    }
+
+    pub fn query(&mut self, connection: usize, sql: &str) -> Sent {
+        self.counts.queries += 1;
+        let reply = session_of(&mut self.sessions, connection).and_then(|it| it.query(sql));
+        self.sent(connection, reply)
+    }
+
+    pub fn prepare(&mut self, connection: usize, sql: &str) -> Option<usize> {
+        match session_of(&mut self.sessions, connection).and_then(|it| it.prepare(sql)) {
+            Ok(handle) => {
+                self.statements.push(Some(Statement {
+                    connection,
+                    handle,
+                    kinds: Vec::new(),
+                    values: Vec::new(),
+                }));
+                Some(self.statements.len() - 1)
+            }
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    pub fn bind(&mut self, statement: usize, kinds: Vec<Kind>) {
+        if let Some(Some(it)) = self.statements.get_mut(statement) {
+            it.values = vec![Value::Null; kinds.len()];
+            it.kinds = kinds;
+        }
+    }
+
+    /// Puts a Lua value into a parameter, cut to the cell's kind.
+    pub fn set(&mut self, statement: usize, at: usize, value: &mlua::Value) {
+        if let Some(Some(it)) = self.statements.get_mut(statement)
+            && let (Some(slot), Some(kind)) = (it.values.get_mut(at), it.kinds.get(at))
+        {
+            put(slot, *kind, value);
+        }
+    }
+
+    pub fn execute(&mut self, statement: usize) -> Sent {
+        self.counts.queries += 1;
+        let Some(Some(it)) = self.statements.get(statement) else {
+            self.fail(Error::user("a closed statement was executed"));
+            return Sent::Failed;
+        };
+        let connection = it.connection;
+        let reply = session_of(&mut self.sessions, connection)
+            .and_then(|session| session.execute(it.handle, &it.values));
+        self.sent(connection, reply)
+    }
+
+    pub fn close(&mut self, statement: usize) -> Result<(), Error> {
+        let Some(it) = self.statements.get_mut(statement).and_then(Option::take) else {
+            return Ok(());
+        };
+        match self.sessions.get_mut(it.connection) {
+            Some(Some(session)) => session.close(it.handle),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn poll(&mut self, connection: usize) -> Sent {
+        if let Some(sent) = self.arrived.take() {
+            return sent;
+        }
+        let reply = session_of(&mut self.sessions, connection).and_then(|it| it.poll());
+        self.sent(connection, reply)
+    }
+
+    /// Polls for the worker, without waking the coroutine; an answer is kept for [`Self::poll`].
+    pub fn still_waiting(&mut self) -> Option<u64> {
+        let Wait::Request { connection, .. } = self.wait else {
+            self.wait = Wait::Nothing;
+            return None;
+        };
+        match self.poll(connection) {
+            Sent::Pending => match self.wait {
+                Wait::Request { until_ns, .. } => Some(until_ns),
+                _ => None,
+            },
+            answer => {
+                self.arrived = Some(answer);
+                None
+            }
+        }
+    }
+
+    /// Ends transactions that a failed event left open.
+    pub fn reset(&mut self) {
+        for session in self.sessions.iter_mut().flatten() {
+            if let Err(error) = session.reset() {
+                self.stop.get_or_insert(error);
+            }
+        }
+    }
+
+    pub fn restarted(&mut self) {
+        self.counts.restarted += 1;
+        self.wait = Wait::Restart;
+    }
+
+    pub fn take_counts(&mut self) -> UserCounts {
+        for session in self.sessions.iter_mut().flatten() {
+            count(&mut self.counts, session.as_mut());
+        }
+        std::mem::take(&mut self.counts)
+    }
+
+    pub fn fail(&mut self, error: Error) {
+        if error.is_engine() {
+            let code = error.engine_code().unwrap_or("unknown");
+            match self.counts.errors.get_mut(code) {
+                Some(times) => *times += 1,
+                None => drop(self.counts.errors.insert(code.to_owned(), 1)),
+            }
+        } else {
+            self.stop.get_or_insert_with(|| error.clone());
+        }
+        self.failure = Some(error);
+    }
+
+    fn sent(&mut self, connection: usize, reply: Result<Reply, Error>) -> Sent {
+        match reply {
+            Ok(Reply::Ready { rows, changed }) => {
+                self.wait = Wait::Nothing;
+                self.answered(connection, rows, changed)
+            }
+            Ok(Reply::Pending { until_ns }) => {
+                self.wait = Wait::Request {
+                    connection,
+                    until_ns,
+                };
+                Sent::Pending
+            }
+            Err(error) => {
+                self.wait = Wait::Nothing;
+                self.fail(error);
+                Sent::Failed
+            }
+        }
+    }
+
+    fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> Sent {
+        self.counts.rows_read += rows;
+        self.counts.rows_changed += changed;
+        let Some(Some(session)) = self.sessions.get(connection) else {
+            return Sent::Changed(changed);
+        };
+        let answer = session.rows();
+        let columns = answer.columns.len() as u32;
+        if columns == 0 {
+            return Sent::Changed(changed);
+        }
+        self.packed.clear();
+        self.packed.extend_from_slice(&columns.to_ne_bytes());
+        self.packed
+            .extend_from_slice(&(answer.ends.len() as u32 / columns).to_ne_bytes());
+        for end in &answer.ends {
+            self.packed.extend_from_slice(&end.to_ne_bytes());
+        }
+        self.packed.extend_from_slice(&answer.bytes);
+        Sent::Rows
+    }
+}
+
+fn session_of(
+    sessions: &mut [Option<Box<dyn Session>>],
+    connection: usize,
+) -> Result<&mut Box<dyn Session>, Error> {
+    match sessions.get_mut(connection) {
+        Some(Some(session)) => Ok(session),
+        _ => Err(Error::user("a closed connection was used")),
+    }
+}
+
+fn count(counts: &mut UserCounts, session: &mut dyn Session) {
+    let more = session.take_counts();
+    counts.busy += more.busy;
+    if let Some(ns) = more.service_ns {
+        *counts.service_ns.get_or_insert(0) += ns;
+    }
+}
+
+/// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/sql.lua).
+fn put(slot: &mut Value, kind: Kind, value: &mlua::Value) {
+    match (kind, value) {
+        (Kind::Integer, mlua::Value::Integer(n)) => *slot = Value::Integer(*n),
+        (Kind::Integer, mlua::Value::Number(n)) => *slot = Value::Integer(*n as i64),
+        (Kind::Integer, mlua::Value::String(digits)) => {
+            let parsed = digits.to_str().ok().and_then(|it| it.parse().ok());
+            *slot = parsed.map_or(Value::Null, Value::Integer);
+        }
+        (Kind::Real, mlua::Value::Integer(n)) => *slot = Value::Real(*n as f64),
+        (Kind::Real, mlua::Value::Number(n)) => *slot = Value::Real(*n),
+        (Kind::Text, mlua::Value::String(text)) => put_text(slot, &text.as_bytes()),
+        _ => *slot = Value::Null,
+    }
+}
+
+fn put_text(slot: &mut Value, text: &[u8]) {
+    if let Value::Text(bytes) = slot {
+        bytes.clear();
+        bytes.extend_from_slice(text);
+    } else {
+        *slot = Value::Text(text.to_vec());
+    }
+}

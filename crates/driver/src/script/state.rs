@@ -1,0 +1,307 @@
+//! One Lua state with a script in it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use mlua::{Function, Lua, Table, Thread, Value};
+
+use super::api::{self, Handle};
+use super::shared::{Shared, Wait};
+use super::{Seat, nearest};
+use crate::error::Error;
+use crate::plan::Plan;
+use crate::rand::{Distribution, Origin, Rand, Shape};
+use crate::sessions;
+
+const SYSBENCH: &str = include_str!("../lua/sysbench.lua");
+const DYNO: &str = include_str!("../lua/dyno.lua");
+const SQL: &str = include_str!("../lua/sql.lua");
+
+/// One user's Lua state, the script loaded.
+pub struct State {
+    pub lua: Lua,
+    pub shared: Handle,
+    pub raw: Table,
+    pub number: u32,
+    path: PathBuf,
+    /// The general and the script's own options, as lua/sysbench.lua lists them.
+    pub options: Table,
+}
+
+impl State {
+    /// Makes a state, fills it with sysbench's and Dyno's functions, and runs the script in it.
+    pub fn load(plan: &Plan, seat: &Seat) -> Result<Self, Error> {
+        let path = plan.script.path.clone();
+        let text = std::fs::read(&path).map_err(|error| missing(&path, &error))?;
+        let lua = Lua::new();
+        let shared = Rc::new(RefCell::new(Shared::new(
+            plan.session.clone(),
+            unseeded(plan, seat),
+        )));
+        let raw = api::table(&lua, &shared).map_err(ours)?;
+        let options = lua.create_table().map_err(ours)?;
+        let state = Self {
+            lua,
+            shared,
+            raw,
+            number: seat.number,
+            path,
+            options,
+        };
+        state.furnish(plan, seat)?;
+        state.run_script(&text)?;
+        let list: Table = state.call("settle_options", ())?;
+        Ok(Self {
+            options: list,
+            ..state
+        })
+    }
+
+    /// The coroutine that plays the script's functions.
+    pub fn coroutine(&self) -> Result<Thread, Error> {
+        self.raw.raw_get("coroutine").map_err(ours)
+    }
+
+    /// The number under which lua/dyno.lua keeps a function; `None`: the script has none.
+    pub fn slot(&self, name: &str, is_command: bool) -> Result<Option<i64>, Error> {
+        self.call("slot", (name, is_command))
+    }
+
+    /// Calls one of the functions that lua/*.lua put into `raw`.
+    pub fn call<R: mlua::FromLuaMulti>(
+        &self,
+        name: &str,
+        arguments: impl mlua::IntoLuaMulti,
+    ) -> Result<R, Error> {
+        let function: Function = self.raw.raw_get(name).map_err(ours)?;
+        function
+            .call(arguments)
+            .map_err(|error| self.broken(&error))
+    }
+
+    /// What `dyno.name` holds, called if it is a function.
+    pub fn declared(&self, name: &str) -> Result<Value, Error> {
+        self.call("declared", name)
+    }
+
+    /// The script's counters.
+    pub fn counters(&self) -> BTreeMap<String, u64> {
+        let counters: Result<BTreeMap<String, f64>, Error> = self.call("counters", ());
+        counters
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(name, n)| (name, n as u64))
+            .collect()
+    }
+
+    /// Polls for the request under way; `None`: the coroutine can go on.
+    pub fn still_waiting(&self) -> Option<u64> {
+        self.shared.borrow_mut().still_waiting()
+    }
+
+    /// Until when the coroutine, which has just yielded, may wait.
+    pub fn waiting(&self) -> Result<u64, Error> {
+        match self.shared.borrow().wait {
+            Wait::Request { until_ns, .. } => Ok(until_ns),
+            Wait::Restart => Ok(0),
+            Wait::Nothing => Err(
+                Error::user("the script yielded outside a coroutine of its own")
+                    .hint(
+                        "coroutine.yield belongs into a function given to coroutine.create or wrap",
+                    )
+                    .on(self.number),
+            ),
+        }
+    }
+
+    /// The error of a function that lua/dyno.lua reported as failed.
+    pub fn reported(&self) -> Error {
+        let mut shared = self.shared.borrow_mut();
+        let place = shared.place.take().map(|place| self.full(&place));
+        let (text, restart) = shared.report.take().unwrap_or_default();
+        let error = if let Some(stop) = shared.stop.clone() {
+            stop
+        } else if let Some(failure) = shared.failure.take()
+            && (restart || text == shared.thrown)
+        {
+            failure
+        } else {
+            return self.of_lua(&text, place).on(self.number);
+        };
+        match place {
+            Some(place) => error.at(place).on(self.number),
+            None => error.on(self.number),
+        }
+    }
+
+    /// An error that came out of Lua by another way than [`Self::reported`].
+    pub fn broken(&self, error: &mlua::Error) -> Error {
+        match self.shared.borrow().stop.clone() {
+            Some(stop) => stop.on(self.number),
+            None => self.of_lua(&first_line(error), None).on(self.number),
+        }
+    }
+
+    /// A missing function, with the nearest ones.
+    pub fn no_function(&self, name: &str) -> Error {
+        let names: Vec<String> = self.call("function_names", ()).unwrap_or_default();
+        Error::user(format!(
+            "the script {} has no function {name}",
+            self.path.display()
+        ))
+        .hint(nearest::hint(name, names.iter().map(String::as_str)))
+    }
+
+    fn furnish(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
+        let seat_table = self.seat(plan, seat).map_err(ours)?;
+        self.prelude::<()>("sysbench", SYSBENCH, (&self.raw, &seat_table))?;
+        let shape = self.shape()?;
+        let seed: f64 = self.call("general", "rand_seed")?;
+        let seed = if seed == 0.0 { plan.seed } else { seed as u64 };
+        self.shared.borrow_mut().rand = Rand::new(&origin(seed, seat), shape);
+        let wait: Function = self.prelude("dyno", DYNO, (&self.raw, &seat_table))?;
+        self.prelude("sql", SQL, (&self.raw, &seat_table, wait))
+    }
+
+    fn prelude<R: mlua::FromLuaMulti>(
+        &self,
+        name: &str,
+        text: &str,
+        arguments: impl mlua::IntoLuaMulti,
+    ) -> Result<R, Error> {
+        let chunk = self.lua.load(text).set_name(format!("=[{name}]"));
+        chunk.call(arguments).map_err(|error| self.broken(&error))
+    }
+
+    fn seat(&self, plan: &Plan, seat: &Seat) -> mlua::Result<Table> {
+        let table = self.lua.create_table()?;
+        table.raw_set("number", seat.number)?;
+        table.raw_set("users", (seat.users > 0).then_some(seat.users))?;
+        table.raw_set("command", seat.command)?;
+        table.raw_set("path", self.path.to_string_lossy().as_ref())?;
+        table.raw_set("folder", folder(&self.path).to_string_lossy().as_ref())?;
+        table.raw_set("engine", sessions::kind(&plan.session))?;
+        table.raw_set("dialect", sessions::dialect(&plan.session))?;
+        let options = plan.script.options.iter();
+        let options: BTreeMap<String, &str> = options
+            .map(|(name, text)| (name.replace('-', "_"), text.as_str()))
+            .collect();
+        table.raw_set("options", options)?;
+        Ok(table)
+    }
+
+    fn shape(&self) -> Result<Shape, Error> {
+        let name: String = self.call("general", "rand_type")?;
+        Ok(Shape {
+            default: Distribution::named(&name).unwrap_or(Distribution::Special),
+            iterations: self.call::<f64>("general", "rand_spec_iter")? as u32,
+            special_percent: self.call("general", "rand_spec_pct")?,
+            special_share: self.call("general", "rand_spec_res")?,
+            pareto_h: self.call("general", "rand_pareto_h")?,
+            zipfian_exponent: self.call("general", "rand_zipfian_exp")?,
+        })
+    }
+
+    /// Names the chunk by its file only: LuaJIT cuts names of more than 60 bytes in its messages.
+    fn run_script(&self, text: &[u8]) -> Result<(), Error> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        self.call(
+            "run_script",
+            (
+                self.lua.create_string(text).map_err(ours)?,
+                format!("@{name}"),
+            ),
+        )
+    }
+
+    /// A Lua error's text without its place, which stands beside it.
+    fn of_lua(&self, text: &str, located: Option<String>) -> Error {
+        let (place, text) = match placed(text) {
+            Some((place, rest)) => (Some(self.full(place)), rest),
+            None => (located, text),
+        };
+        let error = Error::user("the script failed").because(text.trim());
+        match place {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// `file.lua:12` as a path, where the script's folder holds that file.
+    fn full(&self, place: &str) -> String {
+        let file = place.rsplit_once(':').map_or(place, |(file, _)| file);
+        match folder(&self.path).join(file).is_file() {
+            true => folder(&self.path).join(place).display().to_string(),
+            false => place.to_owned(),
+        }
+    }
+}
+
+fn origin<'a>(seed: u64, seat: &Seat<'a>) -> Origin<'a> {
+    Origin {
+        seed,
+        names: [seat.command, seat.phase, seat.stream],
+        number: seat.number,
+        users: seat.users,
+    }
+}
+
+/// Random numbers until the options are read.
+fn unseeded(plan: &Plan, seat: &Seat) -> Rand {
+    let shape = Shape {
+        default: Distribution::Special,
+        iterations: 12,
+        special_percent: 1.0,
+        special_share: 75.0,
+        pareto_h: 0.2,
+        zipfian_exponent: 0.8,
+    };
+    Rand::new(&origin(plan.seed, seat), shape)
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent()
+        .filter(|it| !it.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Splits `file.lua:12: text`.
+fn placed(text: &str) -> Option<(&str, &str)> {
+    let (place, rest) = text.split_once(": ")?;
+    let (file, line) = place.rsplit_once(':')?;
+    let is_place = !line.is_empty() && line.bytes().all(|it| it.is_ascii_digit());
+    (is_place && !file.starts_with('[')).then_some((place, rest))
+}
+
+fn first_line(error: &mlua::Error) -> String {
+    let text = match error {
+        mlua::Error::CallbackError { cause, .. } => cause.to_string(),
+        other => other.to_string(),
+    };
+    let text = text.split("\nstack traceback:").next().unwrap_or_default();
+    let text = text
+        .strip_prefix("runtime error: ")
+        .or(text.strip_prefix("syntax error: "));
+    text.map_or_else(|| error.to_string(), str::to_owned)
+}
+
+fn missing(path: &Path, error: &std::io::Error) -> Error {
+    let siblings = std::fs::read_dir(folder(path))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names: Vec<String> = siblings
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".lua"))
+        .collect();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Error::user(format!("cannot read the script {}", path.display()))
+        .because(error)
+        .hint(nearest::hint(&name, names.iter().map(String::as_str)))
+}
+
+fn ours(error: mlua::Error) -> Error {
+    Error::driver("the script's state could not be made").because(error)
+}
