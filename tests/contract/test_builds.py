@@ -121,7 +121,7 @@ def test_of_two_processes_one_makes_and_the_other_waits(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = sorted(process.communicate()[0].strip() for process in both)
-    assert said[0] == "made" and said[1].startswith("waiting for another dyno")
+    assert said[0] == "made" and said[1].startswith("waiting for one")
 
 
 def test_two_entries_are_made_side_by_side() -> None:

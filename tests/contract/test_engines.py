@@ -11,7 +11,7 @@ import pytest
 
 from dyno.builds import Build
 from dyno.builds.path import library
-from dyno.engines import find
+from dyno.engines import Checks, find
 from dyno.engines.null import delay_ns
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.plan import Session
@@ -91,6 +91,25 @@ def test_an_unknown_version_is_answered_with_its_neighbours() -> None:
         engine.program("3.99.0", {}, _quiet)
     with pytest.raises(UsageError, match="did you mean system"):
         engine.program("sistem", {}, _quiet)
+
+
+@pytest.mark.parametrize(
+    ("engine", "build", "flags", "settings"),
+    [
+        ("null", "soon", {}, {}),
+        ("sqlite", "3.99.0", {}, {}),
+        ("sqlite", "system", {"cflags": "-O3"}, {}),
+        ("sqlite", "3.54.1", {}, {"journal_mode": "wall"}),
+    ],
+)
+def test_a_wrong_word_is_known_before_anything_is_built(
+    engine: str, build: str, flags: dict[str, str], settings: dict[str, str]
+) -> None:
+    found = find(engine, _never)
+    assert isinstance(found, Checks)
+    found.check("", {}, {})
+    with pytest.raises(UsageError):
+        found.check(build, flags, settings)
 
 
 @pytest.mark.parametrize("content", [b"", b"no library", b"\x7fELF\x02\x01\x01"])

@@ -106,6 +106,6 @@ def _alone(kind: str, name: str, say: Say) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for another dyno that is making {name}")
+            say(f"waiting for {name}, which somebody else is making")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import dyno
 from dyno import candidates, driver, engines
 from dyno.builds import Build, Say
-from dyno.candidates import Spec
+from dyno.candidates import Owned, Spec
 from dyno.conduct import described, host
 from dyno.controls import controls
 from dyno.engines import Engine
@@ -51,7 +52,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
     measuring = experiment.measuring
     held = _held(measuring.controls)
     workloads = described.workloads(experiment)
-    sides = [_side(spec, say) for spec in experiment.candidates]
+    sides = _sides(experiment.candidates, say)
     run = Run(
         name=experiment.name,
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -71,7 +72,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
 
 def again(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
-    sides = [_side(candidates.parse(side.spec), say) for side in run.candidates]
+    sides = _sides([candidates.parse(side.spec) for side in run.candidates], say)
     return _prepared(run, sides, 0)
 
 
@@ -97,15 +98,29 @@ def _prepared(run: Run, sides: Sequence[_Side], size_bytes: int) -> Prepared:
     return Prepared(run, found, builds, size_bytes)
 
 
-def _side(spec: Spec, say: Say) -> _Side:
-    """One candidate with its engine and build."""
+def _sides(specs: Sequence[Spec], say: Say) -> list[_Side]:
+    """The candidates with their builds: all words are checked first, since a build may take long;
+    then one thread for each, since a compiler keeps one core busy.
+    """
+    asked = [_asked(spec) for spec in specs]
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
+        return list(threads.map(lambda words: _side(*words, say), asked))
+
+
+def _asked(spec: Spec) -> tuple[Spec, Engine, Owned]:
+    """The spec, its engine, and whose each of its keys is."""
     engine = engines.find(spec.engine, driver.ask)
     owned = candidates.owned(
         spec.keys, flags=engine.flags, options=engine.options, controls=controls()
     )
     _known_values(owned.controls)
     if isinstance(engine, engines.Checks):
-        engine.check(owned.settings)
+        engine.check(spec.build, owned.flags, owned.settings)
+    return spec, engine, owned
+
+
+def _side(spec: Spec, engine: Engine, owned: Owned, say: Say) -> _Side:
+    """One candidate with its engine and build."""
     build = engine.program(spec.build, owned.flags, say)
     candidate = Candidate(
         name=spec.name,

@@ -64,10 +64,10 @@ class Engine(Protocol):
 
 @runtime_checkable
 class Checks(Protocol):
-    """An engine that knows a wrong setting before anything is built or started."""
+    """An engine that knows a wrong word before anything is built or started."""
 
-    def check(self, settings: dict[str, str]) -> None:
-        """`UsageError` where a setting has a value that the engine would refuse."""
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` where `program` or `start` could not take these; fetches nothing."""
 
 
 def find(name: str, ask: Ask) -> Engine:

@@ -32,6 +32,11 @@ class Engine:
     def __init__(self, ask: Ask) -> None:
         del ask
 
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` where `build` is no delay."""
+        del flags, settings
+        delay_ns(build or "0")
+
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The delay as a build; `UsageError` where it is not one."""
         del flags, say

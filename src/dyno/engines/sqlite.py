@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -125,23 +126,26 @@ class Engine:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The library for a version (compiled, ~20 s), for `system`, or at a path."""
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` for what SQLite would ignore, as it does with most nonsense."""
+        for name, value in settings.items():
+            _valid(name, value)
         if build in ("", *CRATES):
-            return _from_crate(build or self.versions[-1], flags, say)
+            return
         if flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
             raise UsageError(f"sqlite@{build} is not compiled here", hint=hint)
-        if build == "system":
-            return _described(build, path_source.library("libsqlite3.so.0", "libsqlite3-0"), {})
-        if "/" in build or ".so" in build:
-            return _described(build, path_source.fetch("SQLite library", build, say), {})
-        raise _unknown_version(build)
+        if build != "system" and not _is_path(build):
+            raise _unknown_version(build)
 
-    def check(self, settings: dict[str, str]) -> None:
-        """`UsageError` where SQLite would ignore a setting, as it does with most nonsense."""
-        for name, value in settings.items():
-            _valid(name, value)
+    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+        """The library for a version (compiled, ~20 s), for `system`, or at a path."""
+        self.check(build, flags, {})
+        if _is_path(build):
+            return _described(build, path_source.fetch("SQLite library", build, say))
+        if build == "system":
+            return _described(build, path_source.library("libsqlite3.so.0", "libsqlite3-0"))
+        return _from_crate(build or self.versions[-1], flags, say)
 
     def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
@@ -192,23 +196,27 @@ def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
     source = crate.fetch(CRATE, CRATES[version], say) / "sqlite3" / "sqlite3.c"
     recipe = Recipe(f"sqlite-{version}", source, **chosen, libraries=("pthread", "dl", "m"))
     made = compiled(recipe, say)
-    build = _described(version, made.program, made.facts, f"crate {CRATE} {CRATES[version]}")
+    coordinate = f"{CRATE} {CRATES[version]}"
+    build = _described(version, made.program, f"crate {coordinate}")
     if build.version != version:
-        raise InternalError(f"crate {CRATE} {CRATES[version]} holds sqlite {build.version}")
-    return build
+        raise InternalError(f"crate {coordinate} holds sqlite {build.version}, not {version}")
+    return replace(build, facts={**build.facts, **made.facts})
 
 
-def _described(build: str, program: Path, facts: dict[str, str], source: str = "") -> Build:
+def _is_path(build: str) -> bool:
+    return "/" in build or ".so" in build
+
+
+def _described(build: str, program: Path, source: str = "file") -> Build:
     """The build as the library itself describes it."""
     said = _inspected(program)
-    known = {
-        "source": source or "file",
-        "program": str(program),
-        "sha256": facts.get("sha256") or sha256(program),
+    facts = {
+        "source": source,
+        "sha256": sha256(program),
         "source_id": said["sourceid"],
         "compile_options": said["options"],
     }
-    return Build("sqlite", build, said["libversion"], program, {**known, **facts})
+    return Build("sqlite", build, said["libversion"], program, facts)
 
 
 def _inspected(library: Path) -> dict[str, str]:
