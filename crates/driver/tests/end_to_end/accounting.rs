@@ -1,0 +1,130 @@
+//! What was counted: overload, warm-up, doses, types, seeds, counters.
+
+use serde_json::Value;
+
+use crate::driver::{EVENT, count, phase, plan, play};
+
+#[test]
+fn overload_skips_in_the_open_and_loses_nothing() {
+    let overload = r#"{ name = "over", stop = { kind = "time", duration_s = 0.2 }, streams = {
+        { name = "s", run = "event", connections = 3,
+          pace = { kind = "uniform", rate_per_s = 100000 } } } }"#;
+    let mut plan = plan(&phase(overload), 1_000_000);
+    plan["cpus"] = serde_json::json!([0, 0]);
+    let said = play(&plan);
+    let tally = said.tally("over", 0);
+    assert_eq!(count(tally, "intended"), 20_000);
+    assert!(count(tally, "done") > 0 && count(tally, "done") <= 600 + 3);
+    assert_eq!(count(tally, "queries"), count(tally, "done"));
+    // The last events begun were due long before: charged from the intended time.
+    assert!(count(&tally["lateness"], "max_ns") > 50_000_000);
+    assert!(count(&tally["latency"], "max_ns") > 50_000_000);
+}
+
+#[test]
+fn the_warm_up_is_counted_apart() {
+    let warm = r#"{ name = "warm", warmup_s = 0.1, stop = { kind = "count", events = 100 },
+        streams = {
+          { name = "paced", run = "event", connections = 4,
+            pace = { kind = "uniform", rate_per_s = 1000 } },
+          { name = "free", run = "event", connections = 1 } } }"#;
+    let said = play(&plan(&phase(warm), 10_000));
+    let paced = said.tally("warm", 0);
+    assert_eq!((count(paced, "warmup"), count(paced, "done")), (100, 100));
+    assert_eq!(count(paced, "queries"), 100);
+    let free = said.tally("warm", 1);
+    assert_eq!((count(free, "done"), count(free, "queries")), (100, 100));
+    assert!(count(free, "warmup") > 0);
+    let done = said.done("warm");
+    assert_eq!(
+        count(done, "measured_ns") - count(done, "started_ns"),
+        100_000_000
+    );
+}
+
+#[test]
+fn the_null_session_measures_the_dose_that_it_gives() {
+    let dose = r#"{ name = "dose", stop = { kind = "count", events = 200 }, streams = {
+        { name = "s", run = "event", connections = 2 } } }"#;
+    let said = play(&plan(&phase(dose), 200_000));
+    let tally = said.tally("dose", 0);
+    assert_eq!(count(tally, "queries"), 200);
+    assert!(count(tally, "service_ns") >= 200 * 200_000);
+    assert!(count(&tally["latency"]["percentiles_ns"], "1") >= 199_900);
+}
+
+#[test]
+fn transaction_types_have_their_own_latency() {
+    let script = r#"
+        function event()
+          n = (n or 0) + 1
+          dyno.transaction(n % 4 == 0 and "rare" or "common")
+        end
+        dyno.phases = function() return {
+          { name = "typed", stop = { kind = "count", events = 400 },
+            streams = { { name = "s", run = "event", connections = 1 } } } } end
+    "#;
+    let said = play(&plan(script, 0));
+    let types = &said.tally("typed", 0)["transactions"];
+    assert_eq!(count(&types["rare"], "count"), 100);
+    assert_eq!(count(&types["common"], "count"), 300);
+}
+
+#[test]
+fn counters_are_summed_over_users_phases_and_commands() {
+    let script = r#"
+        function prepare() dyno.count("rows", 1000) end
+        function event() dyno.count("rows", 2) end
+        dyno.phases = function() return {
+          { name = "a", stop = { kind = "count", events = 50 },
+            streams = { { name = "s", run = "event", connections = 3 } } },
+          { name = "b", stop = { kind = "count", events = 50 },
+            streams = { { name = "s", run = "event", connections = 2 } } } } end
+    "#;
+    let mut plan = plan(script, 0);
+    plan["commands"] = serde_json::json!(["prepare", "run"]);
+    let said = play(&plan);
+    assert_eq!(
+        said.events.last().unwrap()["counters"]["rows"],
+        1200,
+        "{:?}",
+        said.events
+    );
+    assert_eq!(count(said.tally("prepare", 0), "done"), 1);
+}
+
+#[test]
+fn writers_keep_their_pace_beside_readers_at_full_speed() {
+    let both = r#"{ name = "both", stop = { kind = "time", duration_s = 0.3 }, streams = {
+        { name = "writers", run = "event", connections = 2, role = "writer", unit = "row",
+          units_per_event = 100, pace = { kind = "uniform", rate_per_s = 200 } },
+        { name = "readers", run = "event", connections = 2 } } }"#;
+    let said = play(&plan(&phase(both), 20_000));
+    let writers = said.tally("both", 0);
+    assert_eq!(count(writers, "intended"), 60);
+    assert_eq!(writers["target_per_s"], 200.0);
+    let readers = said.tally("both", 1);
+    assert!(count(readers, "done") > 0 && readers["target_per_s"].is_null());
+}
+
+fn requests(seed: u64) -> Value {
+    let script = format!(
+        r#"{EVENT}
+        function event()
+          dyno.count("sum", sysbench.rand.uniform(1, 1000000))
+          con:query("SELECT 1")
+        end
+        dyno.phases = function() return {{
+          {{ name = "a", stop = {{ kind = "count", events = 100 }},
+             streams = {{ {{ name = "s", run = "event", connections = 1 }} }} }} }} end"#
+    );
+    let mut plan = plan(&script, 0);
+    plan["seed"] = seed.into();
+    play(&plan).events.last().unwrap()["counters"].clone()
+}
+
+#[test]
+fn the_same_seed_sends_the_same_requests() {
+    assert_eq!(requests(1), requests(1));
+    assert_ne!(requests(1), requests(2));
+}

@@ -1,0 +1,135 @@
+//! Who speaks when.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::driver::{Driver, count, once, phase, plan, play};
+
+const TWO: &str = r#"
+    { name = "a", settle = true, stop = { kind = "count", events = 10 },
+      streams = { { name = "s", run = "event", connections = 2 } } },
+    { name = "b", stop = { kind = "count", events = 10 },
+      streams = { { name = "s", run = "event", connections = 1 } } }
+"#;
+
+const LONG: &str = r#"
+    { name = "long", stop = { kind = "time", duration_s = 600 },
+      streams = { { name = "s", run = "event", connections = 2 } } }
+"#;
+
+#[test]
+fn the_driver_waits_for_go_after_each_ready_and_each_done() {
+    let mut driver = Driver::start(&plan(&phase(TWO), 0));
+    assert_eq!(driver.expect("hello")["version"], 1);
+    let ready = driver.expect("ready");
+    assert_eq!(
+        (ready["phase"].as_str(), ready["settle"].as_bool()),
+        (Some("a"), Some(true))
+    );
+    std::thread::sleep(Duration::from_millis(30));
+    driver.go();
+    let done = driver.expect("done");
+    assert!(count(&done, "started_ns") > count(&ready, "monotonic_ns") + 30_000_000);
+    std::thread::sleep(Duration::from_millis(30));
+    driver.go();
+    let second = driver.expect("ready");
+    assert!(count(&second, "monotonic_ns") > count(&done, "ended_ns") + 30_000_000);
+    driver.go();
+    driver.expect("done");
+    driver.go();
+    driver.expect("end");
+    assert_eq!(driver.rest().code, 0);
+}
+
+#[test]
+fn a_caller_that_is_gone_before_a_phase_ends_the_driver_without_a_word() {
+    let mut driver = Driver::start(&plan(&phase(LONG), 0));
+    driver.expect("hello");
+    driver.expect("ready");
+    driver.hang_up();
+    let said = driver.rest();
+    assert_eq!((said.code, said.events), (1, Vec::<Value>::new()));
+}
+
+#[test]
+fn sigint_ends_a_phase_with_what_was_measured() {
+    let mut long = plan(&phase(LONG), 1000);
+    long["progress_s"] = 0.05.into();
+    let mut driver = Driver::start(&long);
+    driver.expect("hello");
+    driver.expect("ready");
+    driver.go();
+    while count(&driver.expect("progress")["streams"][0], "done") == 0 {}
+    driver.interrupt();
+    let said = driver.rest();
+    assert_eq!(said.code, 130);
+    let kinds: Vec<&str> = said
+        .kinds()
+        .into_iter()
+        .filter(|kind| *kind != "progress")
+        .collect();
+    assert_eq!(kinds, ["done", "end"]);
+    assert_eq!(said.done("long")["interrupted"], true);
+    assert!(count(said.tally("long", 0), "done") > 0);
+}
+
+#[test]
+fn sigint_reaches_users_who_wait_for_a_far_away_event() {
+    let lonely = r#"{ name = "lonely", stop = { kind = "time", duration_s = 600 }, streams = {
+        { name = "s", run = "event", connections = 1,
+          pace = { kind = "uniform", rate_per_s = 0.01 } } } }"#;
+    let mut driver = Driver::start(&plan(&phase(lonely), 0));
+    driver.expect("hello");
+    driver.expect("ready");
+    driver.go();
+    std::thread::sleep(Duration::from_millis(100));
+    driver.interrupt();
+    let said = driver.rest();
+    assert_eq!((said.code, said.kinds()), (130, vec!["done", "end"]));
+    assert_eq!(count(said.tally("lonely", 0), "intended"), 1);
+}
+
+#[test]
+fn sigint_between_phases_ends_the_trial() {
+    let mut driver = Driver::start(&plan(&phase(TWO), 0));
+    driver.expect("hello");
+    driver.expect("ready");
+    driver.interrupt();
+    driver.expect("end");
+    assert_eq!(driver.rest().code, 130);
+}
+
+#[test]
+fn progress_comes_while_a_phase_plays() {
+    let short = r#"{ name = "short", stop = { kind = "time", duration_s = 0.5 }, streams = {
+        { name = "s", run = "event", connections = 1, unit = "row", units_per_event = 7 } } }"#;
+    let mut short = plan(&phase(short), 100_000);
+    short["progress_s"] = 0.1.into();
+    let said = play(&short);
+    let progress: Vec<&Value> = said
+        .events
+        .iter()
+        .filter(|event| event["event"] == "progress")
+        .collect();
+    assert!(!progress.is_empty());
+    let last = &progress[progress.len() - 1]["streams"][0];
+    assert!(count(last, "done") <= count(said.tally("short", 0), "done"));
+    assert!(count(last, "done") > 0 && last["name"] == "s");
+}
+
+#[test]
+fn ask_answers_every_statement() {
+    let ask = r#"{"version":1,"session":{"kind":"null","delay_ns":1000},"statements":["a","b"]}"#;
+    let said = once("ask", ask);
+    assert_eq!(said.code, 0);
+    assert_eq!(said.events[0].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn schema_shows_all_that_goes_in_and_out() {
+    let said = once("schema", "");
+    let schemas = said.events[0].as_object().unwrap();
+    let names: Vec<&str> = schemas.keys().map(String::as_str).collect();
+    assert_eq!(names, ["Answer", "Ask", "Description", "Event", "Plan"]);
+}

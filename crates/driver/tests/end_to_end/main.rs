@@ -1,0 +1,9 @@
+//! The driver's binary from end to end: the accounting, never the speed.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod accounting;
+mod driver;
+mod failing;
+mod handshake;
+mod pacing;
+mod stopping;

@@ -1,0 +1,60 @@
+//! When a phase is over.
+
+use serde_json::json;
+
+use crate::driver::{EVENT, count, phase, plan, play};
+
+#[test]
+fn a_count_is_exact_over_many_users_and_workers() {
+    let counted = r#"{ name = "c", stop = { kind = "count", events = 1001 }, streams = {
+        { name = "x", run = "event", connections = 7 },
+        { name = "y", run = "event", connections = 3,
+          pace = { kind = "burst", rate_per_s = 2000 } } } }"#;
+    let mut plan = plan(&phase(counted), 1000);
+    plan["cpus"] = json!([0, 0]);
+    let said = play(&plan);
+    for stream in 0..2 {
+        let tally = said.tally("c", stream);
+        assert_eq!(
+            (count(tally, "done"), count(tally, "intended")),
+            (1001, 1001)
+        );
+    }
+}
+
+#[test]
+fn a_count_of_nothing_ends_when_the_function_returns_false() {
+    let script = format!(
+        r#"{EVENT}
+        function event() n = (n or 0) + 1; con:query("SELECT 1"); return n < 10 end
+        dyno.phases = function() return {{ {{ name = "f", stop = {{ kind = "count", events = 0 }},
+          streams = {{ {{ name = "s", run = "event", connections = 1 }} }} }} }} end"#
+    );
+    let said = play(&plan(&script, 0));
+    assert_eq!(count(said.tally("f", 0), "done"), 10);
+}
+
+#[test]
+fn a_deciding_stream_ends_the_others() {
+    let decided = r#"{ name = "d", stop = { kind = "stream", stream = "w", events = 20 },
+        streams = {
+          { name = "r", run = "event", connections = 2 },
+          { name = "far", run = "event", connections = 1,
+            pace = { kind = "uniform", rate_per_s = 0.001 } },
+          { name = "w", run = "event", connections = 2,
+            pace = { kind = "uniform", rate_per_s = 400 } } } }"#;
+    let said = play(&plan(&phase(decided), 10_000));
+    assert_eq!(count(said.tally("d", 2), "done"), 20);
+    assert!(count(said.tally("d", 0), "done") > 0);
+    assert_eq!(count(said.tally("d", 1), "intended"), 1);
+}
+
+#[test]
+fn time_ends_a_closed_loop() {
+    let timed = r#"{ name = "t", stop = { kind = "time", duration_s = 0.2 }, streams = {
+        { name = "s", run = "event", connections = 2 } } }"#;
+    let said = play(&plan(&phase(timed), 100_000));
+    let done = said.done("t");
+    assert!(count(done, "ended_ns") - count(done, "measured_ns") >= 200_000_000);
+    assert!(count(said.tally("t", 0), "done") > 0);
+}
