@@ -1,0 +1,93 @@
+"""Section: what was checked, what was lost to noise, and what the controls held still."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from dyno.report import Book, facts, words
+from dyno.report.markup import render
+
+_TEMPLATE = """
+{% if findings %}
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">audit</th><th scope="col">finding</th><th scope="col">why</th>
+<th scope="col">trials</th></tr></thead>
+<tbody>{% for f in findings %}
+<tr><th scope="row">{{ f.audit }}</th><td><span class="badge {{ f.soundness }}">{{ f.soundness }}
+</span></td><td>{{ f.sentence }}</td><td>{{ f.trials | join(", ") }}</td></tr>
+{% endfor %}</tbody></table></div>
+{% else %}<p>No audit has judged this run.</p>{% endif %}
+{% if dropped %}
+<h3>Blocks dropped for noise</h3>
+<ul>{% for block, why in dropped.items() %}<li><b>{{ block }}</b>: {{ why }}</li>{% endfor %}</ul>
+{% endif %}
+{% if lost %}
+<h3>Trials that failed or were interrupted</h3>
+<ul>{% for t in lost %}
+<li><b>trial {{ t.number }}</b>, {{ t.candidate }}, {{ t.workload }}, block {{ t.block }}:
+{{ t.status }}{% if t.failure %}: {{ t.failure }}{% endif %}</li>
+{% endfor %}</ul>
+{% endif %}
+<p class="aside">Limits declared before the run:
+{% for name, limit in limits %}{{ name }} ≤ {{ limit }}{{ ", " if not loop.last }}
+{%- else %}none{% endfor %}.
+{% if torn %}{{ torn | plural("trial") }} of torn blocks (begun anew) did not count.{% endif %}</p>
+{% if conditions %}
+<details><summary>Conditions: what each control found and set</summary>
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">control</th><th scope="col">state</th><th scope="col">value</th>
+</tr></thead>
+<tbody>{% for control, state, values in conditions %}
+<tr><th scope="row">{{ control }}</th><td>{{ state }}</td><td>{{ values }}</td></tr>
+{% endfor %}</tbody></table></div></details>
+{% endif %}
+"""
+_SHOWN = 4
+
+
+class _Audits:
+    title = "Audits and conditions"
+    place = 70
+
+    def render(self, book: Book) -> str:
+        """The findings, the worst first; the dropped blocks; the lost trials; the conditions."""
+        worst = ("invalid", "doubtful", "sound")
+        findings = sorted(book.verdict.findings, key=lambda f: worst.index(f.soundness))
+        return render(
+            _TEMPLATE,
+            findings=findings,
+            dropped=book.verdict.dropped,
+            lost=[t for t in facts.played(book) if t.status != "ok"],
+            limits=[_limit(name, most) for name, most in book.run.design.limits.items()],
+            torn=len(facts.torn(book)),
+            conditions=_conditions(book),
+        )
+
+
+def _limit(name: str, most: float) -> tuple[str, str]:
+    """`steal_percent`, 5.0 → `steal`, `5 %`."""
+    plain = name.removesuffix("_percent")
+    return plain.replace("_", " "), f"{most:g}" + (" %" if plain != name else "")
+
+
+def _conditions(book: Book) -> list[tuple[str, str, str]]:
+    """(control, state, the values seen with the number of trials where there are several)."""
+    seen: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for trial in facts.played(book):
+        for control, found in trial.conditions.items():
+            for state, value in found.items():
+                seen[control, state][value] += 1
+    return [(control, state, _told(values)) for (control, state), values in sorted(seen.items())]
+
+
+def _told(values: Counter[str]) -> str:
+    if len(values) == 1:
+        return next(iter(values))
+    told = [
+        f"{value} ({words.plural(count, 'trial')})" for value, count in values.most_common(_SHOWN)
+    ]
+    more = len(values) - _SHOWN
+    return ", ".join(told) + (f" and {more} other values" if more > 0 else "")
+
+
+SECTION = _Audits()

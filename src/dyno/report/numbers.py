@@ -1,0 +1,83 @@
+"""How a number is written: three significant digits and the reader's units, everywhere alike."""
+
+from __future__ import annotations
+
+import math
+
+DASH = "—"
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_THOUSANDS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_BYTES = {"B": 1.0, "byte": 1.0, "bytes": 1.0, "KB": 1e3, "KiB": 1024.0, "MB": 1e6, "GB": 1e9}
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """`value` in plain notation with so many significant digits, whole digits never cut."""
+    if not math.isfinite(value):
+        return DASH
+    if value == 0:
+        return "0"
+    places = max(0, significant - 1 - math.floor(math.log10(abs(value))))
+    rounded = float(f"{value:.{significant}g}")
+    places = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else places
+    if places > 9:
+        return f"{value:.{significant - 1}e}"
+    return f"{value:.{places}f}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit, scaled for the eye: `912 µs`, `41.2 k/s`, `3.10 MB`.
+
+    Times are known by ns, us, ms, s; sizes by B, KB, …; `row/s` and the like keep their unit off
+    the page, since a column or a label names it.
+    """
+    if not math.isfinite(value):
+        return DASH
+    if unit in _NS:
+        return _scaled(value * _NS[unit], _TIMES)
+    if unit in _BYTES:
+        size = value * _BYTES[unit]
+        return _scaled(size, tuple((f, p + "B") for f, p in (*_THOUSANDS, (1.0, ""))))
+    if unit in ("%", "percent"):
+        return f"{digits(value)} %"
+    if unit.endswith("/s"):
+        return _scaled(value, (*_THOUSANDS, (1.0, ""))) + "/s"
+    return _scaled(value, (*_THOUSANDS, (1.0, ""))).strip()
+
+
+def signed(percent: float) -> str:
+    """A change in percent with its sign and one decimal, two below ±1: `+5.0`, `−0.31`."""
+    if not math.isfinite(percent):
+        return DASH if math.isnan(percent) else ("+∞" if percent > 0 else "−∞")
+    text = f"{percent:+.2f}" if abs(percent) < 0.995 else f"{percent:+.1f}"
+    if float(text) == 0:
+        return text[1:]
+    return text.replace("-", "−")
+
+
+def interval(low_percent: float, high_percent: float) -> str:
+    """`[+4.8, +5.2]`."""
+    return f"[{signed(low_percent)}, {signed(high_percent)}]"
+
+
+def percent(value: float) -> str:
+    """A size without a sign, in percent: `1.9 %`."""
+    if not math.isfinite(value):
+        return DASH
+    return f"{digits(value, 2)} %" if value >= 0.01 else "< 0.01 %"
+
+
+def ratio(value: float) -> str:
+    """Candidate ÷ base, two decimals as the insert benchmark's tables have them: `0.97`."""
+    return f"{value:.2f}" if math.isfinite(value) else DASH
+
+
+def finite(value: float) -> float | None:
+    """`value` for JSON, which knows neither infinity nor NaN."""
+    return value if math.isfinite(value) else None
+
+
+def _scaled(value: float, scale: tuple[tuple[float, str], ...]) -> str:
+    rounded = abs(float(f"{value:.3g}"))
+    factor, name = next((s for s in scale if rounded >= s[0]), scale[-1])
+    return f"{digits(value / factor)} {name}".rstrip()

@@ -1,0 +1,53 @@
+"""`trials.csv`: every number of every trial, for whoever wants to judge for himself."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from dyno.measures import measures
+from dyno.record import Trial
+from dyno.report import Book
+from dyno.report.files import replace
+
+COLUMNS = (
+    "workload",
+    "block",
+    "attempt",
+    "order",
+    "trial",
+    "candidate",
+    "status",
+    "started_utc",
+    "phase",
+    "transaction",
+    "metric",
+    "unit",
+    "better",
+    "value",
+)
+
+
+def write(book: Book) -> Path:
+    """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
+
+    A trial without numbers (it failed at once) still has one row, with empty metric columns.
+    """
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for trial in book.trials:
+        rows.writerows(_rows(trial))
+    return replace(book.folder / "trials.csv", out.getvalue())
+
+
+def _rows(trial: Trial) -> Iterator[tuple[object, ...]]:
+    who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
+    what = (trial.candidate, trial.status, trial.started_utc)
+    found = sorted(measures(trial).items())
+    for m, value in found:
+        yield (*who, *what, m.phase, m.transaction, m.name, m.unit, m.better, repr(value))
+    if not found:
+        yield (*who, *what, "", "", "", "", "", "")
