@@ -16,6 +16,12 @@ from dyno.errors import DynoError, UsageError, unknown
 BLOCKS = range(3, 201)
 MARGIN_PERCENT_MAX = 50.0
 LIMITS = ("steal_percent", "foreign_percent")
+#: What a stream can be judged by.
+METRICS = (
+    "rate_per_s",
+    *(f"latency_ns_{kind}" for kind in ("p50", "p95", "p99", "p99.9", "max", "mean")),
+    "failed_percent",
+)
 
 
 @dataclass(frozen=True)
@@ -189,6 +195,8 @@ def _workload(table: _Table, found: dict[str, Any]) -> Workload:
     primary = table.get(found, "primary", list) or []
     for each in primary:
         table.only(each, ("phase", "stream", "metric", "margin_percent"))
+        if (metric := each.get("metric", METRICS[0])) not in METRICS:
+            raise table.wrong(str(metric), unknown("metric", str(metric), METRICS))
     script = str(beside) if beside.suffix == ".lua" else name
     return Workload(script, _with_underscores(options), tuple(primary))
 

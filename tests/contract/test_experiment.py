@@ -94,6 +94,12 @@ def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
         ("[workload.options]", "[workload.optoins]", 14, "did you mean options"),
         ("null@210us?aslr=off", "null@210us?aslr", 4, "not key=value"),
         ("[[workload]]", "[[workloads]]", 12, "did you mean workload"),
+        (
+            '"oltp_point_select"',
+            '"x"\nprimary = [{ metric = "latency_p99" }]',
+            14,
+            "did you mean latency_ns_p99",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_file_and_line(

@@ -86,20 +86,33 @@ def _describe(script: Path, options: dict[str, str]) -> Description:
 
 def _primaries(chosen: Workload, said: Description) -> list[Phase]:
     """The phases, judged by what the experiment names, else by what the script declares, else
-    by the first stream of every phase.
+    by the throughput of the first stream of every phase.
     """
     if chosen.primary:
-        return _named(chosen, said)
-    if any(phase.primary for phase in said.phases):
-        return list(said.phases)
-    return [replace(phase, primary=(_default(phase),)) for phase in said.phases]
+        phases = _named(chosen, said)
+    elif any(phase.primary for phase in said.phases):
+        phases = list(said.phases)
+    else:
+        phases = [replace(p, primary=(_throughput(p.streams[0].name),)) for p in said.phases]
+    return [_measurable(phase) for phase in phases]
 
 
-def _default(phase: Phase) -> Primary:
-    """Throughput; in a paced phase, where that is set and not measured, the 95th percentile."""
-    first = phase.streams[0]
-    closed = first.pace["kind"] == "closed"
-    return Primary(first.name, "rate_per_s" if closed else "latency_ns_p95")
+def _throughput(stream: str) -> Primary:
+    return Primary(stream, "rate_per_s")
+
+
+def _measurable(phase: Phase) -> Phase:
+    """The phase with a latency in place of a paced stream's throughput: that was set, and not
+    measured (METHOD.md 6).
+    """
+    paced = {stream.name for stream in phase.streams if stream.pace["kind"] != "closed"}
+    primary = tuple(
+        replace(each, metric="latency_ns_p99")
+        if each.metric == "rate_per_s" and each.stream in paced
+        else each
+        for each in phase.primary
+    )
+    return replace(phase, primary=primary)
 
 
 def _named(chosen: Workload, said: Description) -> list[Phase]:
@@ -118,10 +131,7 @@ def _primary(each: dict[str, Any], phase: Phase) -> Primary:
     stream = each.get("stream", streams[0])
     if stream not in streams:
         raise unknown("stream", stream, streams)
-    metric = each.get("metric", "rate_per_s")
-    if metric not in METRICS:
-        raise unknown("metric", metric, METRICS)
-    return Primary(stream, metric, each.get("margin_percent"))
+    return Primary(stream, each.get("metric", "rate_per_s"), each.get("margin_percent"))
 
 
 def _judged(phase: Phase, measuring: Measuring) -> Phase:
@@ -130,9 +140,3 @@ def _judged(phase: Phase, measuring: Measuring) -> Phase:
         return phase
     primary = tuple(replace(each, margin_percent=None) for each in phase.primary)
     return replace(phase, primary=primary)
-
-
-_LATENCIES = ("p50", "p95", "p99", "p99.9", "max", "mean")
-
-#: What a stream can be judged by.
-METRICS = ("rate_per_s", *(f"latency_ns_{kind}" for kind in _LATENCIES), "failed_percent")

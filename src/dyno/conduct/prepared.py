@@ -104,7 +104,7 @@ def _sides(specs: Sequence[Spec], say: Say) -> list[_Side]:
     """
     asked = [_asked(spec) for spec in specs]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
-        return list(threads.map(lambda words: _side(words, say), asked))
+        return list(threads.map(lambda words: _side(*words, say), asked))
 
 
 def _asked(spec: Spec) -> tuple[Spec, Engine, Owned]:
@@ -119,9 +119,8 @@ def _asked(spec: Spec) -> tuple[Spec, Engine, Owned]:
     return spec, engine, owned
 
 
-def _side(asked: tuple[Spec, Engine, Owned], say: Say) -> _Side:
+def _side(spec: Spec, engine: Engine, owned: Owned, say: Say) -> _Side:
     """One candidate with its engine and build."""
-    spec, engine, owned = asked
     build = engine.program(spec.build, owned.flags, say)
     candidate = Candidate(
         name=spec.name,

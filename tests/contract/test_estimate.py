@@ -1,0 +1,67 @@
+"""The forecast: what a run will take, and how a budget cuts it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from fakes import make_phase, make_run, make_workload
+
+from dyno.conduct.estimate import OVERHEAD_S, SPARE_BYTES, fit, forecast
+from dyno.conduct.length import UNKNOWN_S, limit_s
+from dyno.conduct.prepared import Prepared
+from dyno.errors import UsageError
+
+TRIAL_S = 10 + OVERHEAD_S
+
+
+def make_prepared(**design: Any) -> Prepared:
+    return Prepared(make_run(**design), {}, {})
+
+
+def test_a_run_is_foretold_to_its_first_look_and_to_its_last_replay() -> None:
+    said = forecast(make_prepared())
+    assert said.expected_s == pytest.approx(6 * 2 * TRIAL_S)
+    assert said.worst_s == pytest.approx(36 * 2 * TRIAL_S)
+    assert (said.blocks_expected, said.blocks_worst) == (6, 36)
+    assert said.disk_bytes == SPARE_BYTES
+
+
+def test_an_engine_in_the_driver_costs_a_floor_too() -> None:
+    run = make_run()
+    side = dataclasses.replace(run.candidates[0], engine="embedded")
+    embedded = dataclasses.replace(run, candidates=(side, run.candidates[1]))
+    more = forecast(Prepared(embedded, {}, {})).expected_s - forecast(make_prepared()).expected_s
+    assert more == pytest.approx(TRIAL_S)
+
+
+def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:
+    phase = make_phase() | {"stop": {"kind": "count", "events": 9}, "expected_s": 3.0}
+    run = make_run(workloads=[make_workload(phases=[phase])])
+    assert forecast(Prepared(run, {}, {})).expected_s == pytest.approx(12 * (3 + OVERHEAD_S))
+
+
+def test_more_noise_or_fewer_blocks_detect_less() -> None:
+    many = forecast(make_prepared()).detectable
+    few = forecast(make_prepared(looks=(6,))).detectable
+    assert many[1.0] < many[2.0] < many[5.0]
+    assert all(many[sd] < few[sd] for sd in many)
+    # Cohen 1988: n = 24, two-sided 5 %, power 80 % needs d = 0.60
+    assert many[2.0] == pytest.approx(2 * 0.60, rel=0.02)
+
+
+def test_a_budget_cuts_the_looks_and_never_adds_any() -> None:
+    prepared = make_prepared()
+    assert fit(prepared, 1e6) is prepared
+    cut = fit(prepared, 15 * 2 * TRIAL_S + 1)
+    assert cut.run.design.looks == (6, 10, 14, 15)
+    assert fit(make_prepared(looks=(10,)), 4 * 2 * TRIAL_S + 1).run.design.looks == (4,)
+    with pytest.raises(UsageError, match=r"nothing can be told within 60 s(.|\n)*3 blocks take 62"):
+        fit(prepared, 60)
+
+
+def test_every_phase_has_a_limit_far_above_its_length() -> None:
+    assert limit_s(make_phase()) == 2 * 10 + 60
+    assert limit_s({"stop": {"kind": "count"}, "expected_s": 100.0}) == 2000
+    assert limit_s({}) == UNKNOWN_S
