@@ -104,10 +104,13 @@ def _sides(specs: Sequence[Spec], say: Say) -> list[_Side]:
     """
     asked = [_asked(spec) for spec in specs]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
-        return list(threads.map(lambda words: _side(*words, say), asked))
+        return list(threads.map(lambda words: _side(words, say), asked))
 
 
-def _asked(spec: Spec) -> tuple[Spec, Engine, Owned]:
+_Asked = tuple[Spec, Engine, Owned]
+
+
+def _asked(spec: Spec) -> _Asked:
     """The spec, its engine, and whose each of its keys is."""
     engine = engines.find(spec.engine, driver.ask)
     owned = candidates.owned(
@@ -119,8 +122,9 @@ def _asked(spec: Spec) -> tuple[Spec, Engine, Owned]:
     return spec, engine, owned
 
 
-def _side(spec: Spec, engine: Engine, owned: Owned, say: Say) -> _Side:
+def _side(asked: _Asked, say: Say) -> _Side:
     """One candidate with its engine and build."""
+    spec, engine, owned = asked
     build = engine.program(spec.build, owned.flags, say)
     candidate = Candidate(
         name=spec.name,
