@@ -12,6 +12,8 @@ mod clock;
 mod error;
 #[path = "../src/event.rs"]
 mod event;
+#[path = "../src/histogram.rs"]
+mod histogram;
 #[path = "../src/phase.rs"]
 mod phase;
 #[path = "../src/tally.rs"]

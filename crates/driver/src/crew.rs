@@ -14,8 +14,9 @@ use crate::clock::sharpen_sleep;
 use crate::error::Error;
 use crate::lane::Window;
 use crate::sessions;
+use crate::slot::Place;
 use crate::stage::Stage;
-use crate::worker::{Place, Report, Worker};
+use crate::worker::{Report, Worker};
 
 /// All threads of a phase. Dropping it sends the workers home.
 pub struct Crew<'s, 'a> {

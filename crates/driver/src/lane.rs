@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Error;
 use crate::phase::Stop;
+use crate::run::add;
 use crate::schedule::Schedule;
 use crate::script::UserCounts;
 use crate::stage::{Queue, Stage};
@@ -148,5 +149,20 @@ impl<'a> Lane<'a> {
         self.tally.failed(event);
         self.seen.1 += 1;
         self.window.failed.store(self.seen.1, Ordering::Relaxed);
+    }
+}
+
+impl UserCounts {
+    /// Adds what another user counted.
+    pub fn add(&mut self, counts: UserCounts) {
+        self.queries += counts.queries;
+        self.rows_read += counts.rows_read;
+        self.rows_changed += counts.rows_changed;
+        self.restarted += counts.restarted;
+        self.busy += counts.busy;
+        if let Some(service_ns) = counts.service_ns {
+            *self.service_ns.get_or_insert(0) += service_ns;
+        }
+        add(&mut self.errors, counts.errors);
     }
 }

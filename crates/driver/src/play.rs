@@ -1,16 +1,16 @@
 //! Plays one phase: everybody ready, go, watch, done.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::caller::{Caller, Wish, say};
 use crate::clock::{SECOND_NS, now_ns, ns, wait_until};
 use crate::crew::{Crew, groups};
 use crate::error::Error;
-use crate::event::{Done, Event, Progress, StreamProgress, Usage};
+use crate::event::{Done, Event, Usage};
 use crate::lane::Window;
 use crate::phase::Phase;
 use crate::plan::Plan;
+use crate::progress::Ticker;
 use crate::run::{Counters, add};
 use crate::stage::{NEVER, Stage};
 use crate::worker::Report;
@@ -136,7 +136,7 @@ impl Watch<'_> {
     /// Says how it goes until all workers have finished; true if a SIGINT ended it.
     fn follow(&self, crew: &Crew, start_ns: u64) -> Result<bool, Error> {
         let every_ns = ns(self.scene.plan.progress_s);
-        let mut ticker = Ticker::new(self, start_ns);
+        let mut ticker = Ticker::new(self.stage, self.windows, start_ns);
         let mut next_ns = if every_ns > 0 {
             start_ns + every_ns
         } else {
@@ -158,63 +158,6 @@ impl Watch<'_> {
             missing -= usize::from(crew.hear(Duration::from_nanos(patience_ns))?);
         }
         Ok(interrupted)
-    }
-}
-
-/// Differences from one progress line to the next.
-struct Ticker<'a> {
-    watch: &'a Watch<'a>,
-    start_ns: u64,
-    last_ns: u64,
-    last_done: Vec<u64>,
-}
-
-impl<'a> Ticker<'a> {
-    fn new(watch: &'a Watch<'a>, start_ns: u64) -> Self {
-        let last_done = vec![0; watch.stage.queues.len()];
-        Self {
-            watch,
-            start_ns,
-            last_ns: start_ns,
-            last_done,
-        }
-    }
-
-    fn tick(&mut self, now: u64) -> Progress {
-        let lapse_s = (now - self.last_ns) as f64 / SECOND_NS as f64;
-        let streams = (0..self.last_done.len())
-            .map(|queue| self.stream(queue, lapse_s))
-            .collect();
-        self.last_ns = now;
-        let elapsed_s = (now - self.start_ns) as f64 / SECOND_NS as f64;
-        Progress {
-            phase: self.watch.scene.phase.name.clone(),
-            elapsed_s,
-            streams,
-        }
-    }
-
-    fn stream(&mut self, queue: usize, lapse_s: f64) -> StreamProgress {
-        let windows = || self.watch.windows.iter().map(|row| &row[queue]);
-        let done = windows()
-            .map(|window| window.done.load(Ordering::Relaxed))
-            .sum();
-        let failed = windows()
-            .map(|window| window.failed.load(Ordering::Relaxed))
-            .sum();
-        let longest = windows().map(|window| window.latency_ns_max.swap(0, Ordering::Relaxed));
-        let latency_ns_max = longest.max().unwrap_or(0);
-        let stream = self.watch.stage.queues[queue].stream;
-        let units = (done - self.last_done[queue]) * stream.units_per_event;
-        self.last_done[queue] = done;
-        let rate_per_s = units as f64 / lapse_s;
-        StreamProgress {
-            name: stream.name.clone(),
-            done,
-            failed,
-            rate_per_s,
-            latency_ns_max,
-        }
     }
 }
 

@@ -2,18 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
 
 use crate::error::Error;
-use crate::event::{Latency, PERCENTILES, Series, Tally};
+use crate::event::{Latency, Series, Tally};
+use crate::histogram::{add, histogram, latency};
 use crate::lane::Lane;
 use crate::script::UserCounts;
 use crate::stage::{NEVER, Queue, Stage};
-use crate::tally::histogram;
-use crate::worker::merge;
 
 /// One tally per stream, in the phase's order.
 pub fn streams(stage: &Stage, lanes: Vec<Lane>, start_ns: u64) -> Result<Vec<Tally>, Error> {
@@ -88,7 +84,7 @@ impl<'a> Sum<'a> {
         self.begun += lane.begun;
         self.last_intended_ns = self.last_intended_ns.max(tally.last_intended_ns);
         self.dropped_ns.extend(lane.dropped_ns);
-        merge(&mut self.counts, lane.counts);
+        self.counts.add(lane.counts);
         for (name, latency) in tally.names.into_iter().zip(&tally.latency) {
             if !latency.is_empty() {
                 let sum = match self.latency.entry(name) {
@@ -180,11 +176,6 @@ impl Series {
     }
 }
 
-fn add(sum: &mut Histogram<u64>, other: &Histogram<u64>) -> Result<(), Error> {
-    sum.add(other)
-        .map_err(|cause| Error::driver("cannot add histograms").because(cause))
-}
-
 fn together(types: &BTreeMap<String, Histogram<u64>>) -> Result<Latency, Error> {
     let mut sum = histogram()?;
     types
@@ -199,26 +190,6 @@ fn by_type(types: &BTreeMap<String, Histogram<u64>>) -> Result<BTreeMap<String, 
     shown
         .map(|(name, of_type)| Ok((name.clone(), latency(of_type)?)))
         .collect()
-}
-
-fn latency(histogram: &Histogram<u64>) -> Result<Latency, Error> {
-    let mut bytes = Vec::new();
-    V2Serializer::new()
-        .serialize(histogram, &mut bytes)
-        .map_err(|cause| Error::driver("cannot write a histogram").because(cause))?;
-    let percentile = |name: &&str| {
-        let value = name
-            .parse()
-            .map_or(0, |percent| histogram.value_at_percentile(percent));
-        ((*name).to_owned(), value)
-    };
-    Ok(Latency {
-        count: histogram.len(),
-        mean_ns: histogram.mean(),
-        max_ns: histogram.max(),
-        percentiles_ns: PERCENTILES.iter().map(percentile).collect(),
-        hdr: STANDARD.encode(bytes),
-    })
 }
 
 #[cfg(test)]
@@ -299,24 +270,5 @@ mod tests {
         assert_eq!(paced.unwrap_err().failure(None).blame, "driver");
         assert!(summed(Pace::Closed, 7, 0).is_ok());
         assert!(summed(Pace::Closed, 6, 0).is_err());
-    }
-
-    #[test]
-    fn a_histogram_says_its_own_numbers() {
-        let mut values = histogram().unwrap();
-        (1..=1000).for_each(|value| values.saturating_record(value));
-        let said = latency(&values).unwrap();
-        assert_eq!(
-            (said.count, said.max_ns, said.percentiles_ns["50"]),
-            (1000, 1000, 500)
-        );
-        assert_eq!(said.percentiles_ns.len(), PERCENTILES.len());
-        // V2 without compression begins with this cookie.
-        assert!(
-            STANDARD
-                .decode(said.hdr)
-                .unwrap()
-                .starts_with(&[0x1c, 0x84, 0x93, 0x13])
-        );
     }
 }

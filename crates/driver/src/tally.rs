@@ -8,9 +8,7 @@ use hdrhistogram::Histogram;
 use crate::clock::SECOND_NS;
 use crate::error::Error;
 use crate::event::Series;
-
-/// Longest duration told apart: an hour; longer ones count as an hour.
-const LONGEST_NS: u64 = 3_600 * SECOND_NS;
+use crate::histogram::histogram;
 
 /// One event, from its intended time to its answer, on CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
@@ -142,16 +140,11 @@ impl Series {
     }
 }
 
-/// An empty histogram: 1 ns to 1 h, three digits.
-pub fn histogram() -> Result<Histogram<u64>, Error> {
-    Histogram::new_with_bounds(1, LONGEST_NS, 3)
-        .map_err(|cause| Error::driver("cannot make a histogram").because(cause))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::histogram::LONGEST_NS;
 
     fn played(intended_ns: u64, answered_ns: u64) -> Played {
         Played {

@@ -8,18 +8,10 @@ use crate::clock::{doze_until, now_ns, wait_until};
 use crate::error::Error;
 use crate::lane::{Lane, Next, Window};
 use crate::run::{Counters, add};
-use crate::script::{Seat, Step, User, UserCounts};
+use crate::script::Step;
+use crate::slot::{Place, Slot, State, call};
 use crate::stage::{NEVER, Stage};
 use crate::tally::Played;
-
-/// A user's place in a phase: which stream, which number in it.
-#[derive(Debug, Clone, Copy)]
-pub struct Place {
-    /// The stream's place in the phase.
-    pub queue: usize,
-    /// The user's number in the stream.
-    pub number: u32,
-}
 
 /// One thread's users and what it counted of them.
 pub struct Worker<'a> {
@@ -37,32 +29,6 @@ pub struct Report<'a> {
     pub counters: Counters,
     /// The first error that stopped the trial.
     pub error: Option<Error>,
-}
-
-struct Slot {
-    user: User,
-    number: u32,
-    lane: usize,
-    state: State,
-    measured: bool,
-    /// The user's transaction numbers as the lane's.
-    kinds: Vec<usize>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum State {
-    /// Free since; takes an arrival next.
-    Free { since_ns: u64 },
-    /// Holds an arrival that is not due yet.
-    Due { intended_ns: u64 },
-    /// An event is under way.
-    Busy {
-        intended_ns: u64,
-        begun_ns: u64,
-        until_ns: u64,
-    },
-    /// Nothing more to do.
-    Over,
 }
 
 impl<'a> Worker<'a> {
@@ -253,7 +219,7 @@ impl<'a> Worker<'a> {
         let mut counters = Counters::new();
         for slot in &mut self.slots {
             if slot.measured {
-                merge(&mut self.lanes[slot.lane].counts, slot.user.take_counts());
+                self.lanes[slot.lane].counts.add(slot.user.take_counts());
             }
             if self.error.is_none() && self.stage.scene.is_load() {
                 let ended = call(&mut slot.user, "thread_done");
@@ -267,70 +233,6 @@ impl<'a> Worker<'a> {
             error: self.error,
         }
     }
-}
-
-impl Slot {
-    fn load(stage: &Stage, place: Place, lane: usize) -> Result<Self, Error> {
-        let scene = stage.scene;
-        let stream = stage.queues[place.queue].stream;
-        let mut user = User::load(
-            scene.plan,
-            &Seat {
-                command: scene.command,
-                phase: &scene.phase.name,
-                stream: &stream.name,
-                number: place.number,
-                users: stream.connections,
-            },
-        )?;
-        if scene.is_load() {
-            call(&mut user, "thread_init")?;
-        }
-        let state = State::Over;
-        Ok(Self {
-            user,
-            number: place.number,
-            lane,
-            state,
-            measured: false,
-            kinds: Vec::new(),
-        })
-    }
-
-    #[cold]
-    fn learn_kinds(&mut self, lane: &mut Lane) -> Result<(), Error> {
-        let names = self.user.transaction_names();
-        let kinds = names.iter().map(|name| lane.tally.kind(name));
-        self.kinds = kinds.collect::<Result<_, Error>>()?;
-        Ok(())
-    }
-}
-
-/// Calls a function outside the measured time and waits for its end.
-fn call(user: &mut User, function: &str) -> Result<(), Error> {
-    let mut step = user.begin(function)?;
-    loop {
-        match step {
-            Step::Done { .. } => return Ok(()),
-            Step::Failed(error) => return Err(error),
-            Step::Waiting { until_ns: NEVER } => std::thread::yield_now(),
-            Step::Waiting { until_ns } => wait_until(until_ns),
-        }
-        step = user.advance()?;
-    }
-}
-
-/// Adds what a user counted to a sum.
-pub fn merge(sum: &mut UserCounts, counts: UserCounts) {
-    sum.queries += counts.queries;
-    sum.rows_read += counts.rows_read;
-    sum.rows_changed += counts.rows_changed;
-    sum.restarted += counts.restarted;
-    sum.busy += counts.busy;
-    if let Some(service_ns) = counts.service_ns {
-        *sum.service_ns.get_or_insert(0) += service_ns;
-    }
-    add(&mut sum.errors, counts.errors);
 }
 
 /// What a round of turns found: how long the worker may rest.
