@@ -206,12 +206,13 @@ def _measuring(table: _Table) -> Measuring:
     fixed, most = (table.get(table.data, key, int) for key in ("blocks", _MAX))
     if fixed is not None and most is not None:
         raise table.wrong(_MAX, UsageError(f"both 'blocks' (fixed) and '{_MAX}' are set"))
+    margin = table.get(table.data, "margin_percent", number)
     limits = table.get(table.data, "limits", dict) or {}
     controls = table.get(table.data, "controls", dict) or {}
     try:
         return Measuring(
-            margin_percent=table.get(table.data, "margin_percent", number),
-            alpha=table.get(table.data, "alpha", number) or 0.05,
+            margin_percent=None if margin is None else float(margin),
+            alpha=float(table.get(table.data, "alpha", number) or 0.05),
             blocks=fixed or most,
             fixed=fixed is not None,
             seed=table.get(table.data, "seed", int),

@@ -126,6 +126,14 @@ def test_the_experiments_that_come_along_can_be_read(path: Path) -> None:
     assert len(read.candidates) >= 2
 
 
+def test_the_experiment_in_the_documentation_can_be_read(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "experiments.md").read_text()
+    shown = text.partition("```toml\n")[2].partition("```")[0]
+    read = experiment.read(written(tmp_path, shown))
+    assert read.measuring.blocks == 18
+    assert read.workloads[0].primary[0]["metric"] == "latency_ns_p99"
+
+
 def test_a_comparison_is_an_experiment_too() -> None:
     made = experiment.compared(["null@1us", "null@2us"], "x.lua", {"table-size": "5"})
     assert made.workloads[0].options == {"table_size": "5"}
