@@ -4,6 +4,7 @@
     ├── UsageError      the user: a word, a number, a file (exit 64)
     ├── HostError       the machine: no compiler, no room, no permission (exit 64)
     ├── TrialFailed     the engine or the script; the trial is kept as failed, the run goes on
+    │                   (exit 64 where it cannot: a candidate that never works)
     └── InternalError   us (exit 70)
 
 A message is one clause in lower case without a full stop; its cause follows a colon; its remedy
@@ -48,6 +49,8 @@ class HostError(DynoError):
 
 class TrialFailed(DynoError):
     """The engine or the script gave up in a trial; what it measured before is kept."""
+
+    exit_code = USAGE_EXIT
 
 
 class InternalError(DynoError):

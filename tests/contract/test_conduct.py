@@ -23,7 +23,7 @@ from dyno.engines import Server
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.plan import Description, Plan
 from dyno.probes import Measure, Watched
-from dyno.record import Reading, Run, Trial, WorkloadPlan
+from dyno.record import FLOOR, Reading, Run, Trial, WorkloadPlan
 
 Journal = list[str]
 
@@ -388,6 +388,21 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
         *((1, 2, "ok"), (1, 2, "ok")),
     ]
     assert not kept.homes().exists()
+
+
+def test_the_floor_is_played_first_and_its_failure_is_borne(
+    staged: Theatre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "needs_floor", lambda _: True)
+    staged.says = [(UsageError("no row came back"),)] * 2
+    prepared, kept = begin(staged, tmp_path)
+    run.play(prepared, kept, staged.events.append)
+    floors = [t for t in kept.trials() if t.candidate == FLOOR]
+    assert [(t.number, t.block, t.attempt, t.status) for t in floors] == [
+        *((1, -1, 1, "failed"), (2, -1, 2, "failed")),
+    ]
+    assert staged.plans[0].session == {"kind": "null", "delay_ns": 0}
+    assert len(kept.trials()) == 6
 
 
 def test_a_full_disk_is_noticed_before_the_run(staged: Theatre, tmp_path: Path) -> None:

@@ -203,13 +203,17 @@ class _Stage:
         )
 
     def _trial(self, job: Job, of: int) -> Trial:
-        """Plays a trial and writes it down; raises what more trials would not mend."""
+        """Plays a trial and writes it down; raises what more trials would not mend.
+
+        A script that cannot be played on `null` costs the floor only, and not the run.
+        """
         names = (job.workload.name, job.candidate.name)
         self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
         trial, error = trials.play(job, self.watch)
         self.folder.write_trial(trial)
         self.played.append(trial)
         self.watch(TrialEnded(trial))
-        if error is not None and not isinstance(error, TrialFailed):
+        borne = (TrialFailed, UsageError) if job.block < 0 else TrialFailed
+        if error is not None and not isinstance(error, borne):
             raise error
         return trial
