@@ -38,7 +38,7 @@ _TEMPLATE = """
 <thead><tr><th scope="col">control</th><th scope="col">state</th><th scope="col">value</th>
 </tr></thead>
 <tbody>{% for control, state, values in conditions %}
-<tr><th scope="row">{{ control }}</th><td>{{ state }}</td><td>{{ values }}</td></tr>
+<tr><th scope="row">{{ control }}</th><td>{{ state }}</td><td class="wrap">{{ values }}</td></tr>
 {% endfor %}</tbody></table></div></details>
 {% endif %}
 """

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from dyno.record import Comparison
-from dyno.report import Book, facts, numbers, words
+from dyno.report import Book, facts, words
 from dyno.report.charts import Chart, colour, escaped, figure
 from dyno.report.markup import render
 
@@ -21,9 +21,12 @@ _TEMPLATE = """
 """
 _CAPTION = (
     "Dot: the slowdown of the candidate; line: its interval. Right of zero is slower. The band is "
-    "the margin: an interval that ends inside or left of it is not slower."
+    "the margin: an interval that ends inside or left of it is not slower. "
+    "A triangle at the edge lies beyond ±100 %."
 )
 _ROW_PX, _LINE_PX = 18, 15
+#: One wild exploratory metric must not squeeze all others into a line.
+_EDGE_PERCENT = 100.0
 
 
 class _Forest:
@@ -94,25 +97,33 @@ def _dots(
         "type": "scatter",
         "mode": "markers",
         "name": escaped(comparisons[0].candidate),
-        "x": [c.slowdown_percent for c in comparisons],
+        "x": [_clipped(c.slowdown_percent) for c in comparisons],
         "y": [rows[c.metric] + offset for c in comparisons],
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": [_length(c.high_percent - c.slowdown_percent) for c in comparisons],
-            "arrayminus": [_length(c.slowdown_percent - c.low_percent) for c in comparisons],
+            "array": [_reach(c.slowdown_percent, c.high_percent) for c in comparisons],
+            "arrayminus": [_reach(c.low_percent, c.slowdown_percent) for c in comparisons],
             "thickness": 2,
             "width": 0,
             "color": colour(at),
         },
-        "marker": {"color": colour(at), "size": 9},
+        "marker": {"color": colour(at), "size": 9, "symbol": [_symbol(c) for c in comparisons]},
         "hovertext": [escaped(words.outcome(c)) for c in comparisons],
         "hoverinfo": "text",
     }
 
 
-def _length(percent: float) -> float | None:
-    return numbers.finite(max(0.0, percent))
+def _clipped(percent: float) -> float:
+    return min(_EDGE_PERCENT, max(-_EDGE_PERCENT, percent))
+
+
+def _reach(low_percent: float, high_percent: float) -> float:
+    return _clipped(high_percent) - _clipped(low_percent)
+
+
+def _symbol(comparison: Comparison) -> str:
+    return "triangle-right" if comparison.slowdown_percent > _EDGE_PERCENT else "circle"
 
 
 def _band(margin_percent: float, row: int) -> dict[str, Any]:

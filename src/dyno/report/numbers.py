@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 DASH = "—"
+_PERCENT_MAX = 9999
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _THOUSANDS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -46,10 +47,13 @@ def quantity(value: float, unit: str) -> str:
 
 
 def signed(percent: float) -> str:
-    """A change in percent with its sign and one decimal, two below ±1: `+5.0`, `−0.31`."""
+    """A change in percent with its sign: `−0.31`, `+5.0`, `+618`, `> +9999`."""
     if not math.isfinite(percent):
         return DASH if math.isnan(percent) else ("+∞" if percent > 0 else "−∞")
-    text = f"{percent:+.2f}" if abs(percent) < 0.995 else f"{percent:+.1f}"
+    if percent > _PERCENT_MAX:
+        return f"> +{_PERCENT_MAX}"
+    places = 2 if abs(percent) < 0.995 else 1 if abs(percent) < 99.95 else 0
+    text = f"{percent:+.{places}f}"
     if float(text) == 0:
         return text[1:]
     return text.replace("-", "−")

@@ -44,7 +44,10 @@ def _chart(book: Book, stream: facts.Stream) -> Chart | None:
         if binned:
             traces += [_thin(binned, span, position), _thick(name, binned, span, position)]
     layout = {
-        "xaxis": {"title": {"text": "second of the phase"}},
+        "xaxis": {
+            "title": {"text": "second of the phase"},
+            **({"dtick": 1} if longest < 12 else {}),
+        },
         "yaxis": {"title": {"text": escaped(f"{stream.unit}/s")}, "rangemode": "tozero"},
         "hovermode": "x unified",
     }
