@@ -110,7 +110,8 @@ def read(path: Path) -> Experiment:
     try:
         return _experiment(_Table(file, text, tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not TOML", cause=error) from error
+        hint = "strings stand in quotes, lists end with ]; dyno show experiments has examples"
+        raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error
 
 
 _KEYS = {"name", "question", "published", "candidates", "workload"} | {

@@ -74,7 +74,8 @@ def spelled_duration(seconds: float) -> str:
         if whole >= size:
             rest = whole % size // part
             return f"{whole // size} {big}" + (f" {rest} {small}" if rest else "")
-    return f"{three_digits(seconds)} s" if seconds < 9.95 else f"{whole} s"
+    exact = seconds < 9.95 and seconds != whole
+    return f"{three_digits(seconds)} s" if exact else f"{whole} s"
 
 
 def spelled_latency(ns: float) -> str:
