@@ -39,7 +39,7 @@ def watching(forecast: Forecast | None) -> Iterator[Watch]:
 
     console = screen.console()
     panel = Panel(console, State(forecast))
-    with Live(panel, console=console, refresh_per_second=4, transient=True):
+    with Live(panel, console=console, refresh_per_second=2, transient=True):
         yield panel
 
 
@@ -122,7 +122,7 @@ class State:
         if not self.block_s():
             return 0.0
         into = time.monotonic() - self.block_begun_s
-        return max(self.block_s() * self.missing(blocks) - into, 1.0)
+        return max(round(self.block_s() * self.missing(blocks) - into), 1)
 
 
 class Panel:

@@ -115,13 +115,17 @@ def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
     names = [candidate.name for candidate in run.candidates]
     on = " and ".join(workload.name for workload in run.workloads)
     looks = ", ".join(map(str, design.looks))
-    paragraph = (
+    sentences = (
         f"{'QUICK: ' if design.quick else ''}Is {' or '.join(names[1:])} slower than {names[0]} "
-        f"on {on}? {builds(prepared)} Blocks of {len(names)} restarts, judged at {looks} blocks, "
-        f"margin {design.margin_percent:g} %, α {design.alpha * 100:g} %. {cost(forecast)} "
-        f"{detects(forecast)} Run folder: {made.path}"
+        f"on {on}?",
+        builds(prepared),
+        f"Blocks of {len(names)} restarts, judged at {looks} blocks, margin "
+        f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
+        cost(forecast),
+        detects(forecast, design.looks[-1]),
     )
-    screen.paragraph(paragraph)
+    screen.paragraph(" ".join(filter(None, sentences)))
+    click.echo(f"run folder: {made.path}\n")
 
 
 def builds(prepared: Prepared) -> str:
@@ -139,16 +143,16 @@ def cost(forecast: Forecast) -> str:
     expected, worst = map(screen.spelled_duration, (forecast.expected_s, forecast.worst_s))
     disk = screen.spelled_bytes(forecast.disk_bytes)
     time = f"about {expected}" if expected == worst else f"about {expected}, at worst {worst}"
-    return f"It takes {time} and up to {disk} of disk."
+    return f"It takes {time}, and needs {disk} of free disk."
 
 
-def detects(forecast: Forecast) -> str:
+def detects(forecast: Forecast, blocks: int) -> str:
     """The smallest slowdown seen in four runs of five, by how noisy blocks turn out."""
     found = sorted(forecast.detectable.items())
     if not found:
         return ""
-    cases = ", ".join(f"{effect:.2g} % if blocks vary by {sd:g} %" for sd, effect in found)
-    return f"It finds, four times in five, a slowdown of {cases}."
+    cases = ", ".join(f"{effect:.2g} % where blocks vary by {sd:g} %" for sd, effect in found)
+    return f"With {blocks} blocks it finds, four times in five, a slowdown of {cases}."
 
 
 def tell(made: Folder, json_file: Path | None) -> Verdict:

@@ -33,9 +33,9 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def paragraph(text: str) -> None:
-    """Prose, wrapped for the reader; a blank line follows."""
+    """Prose, wrapped for the reader."""
     columns = min(console().width, PIPE_COLUMNS)
-    click.echo(textwrap.fill(text, columns, break_on_hyphens=False, break_long_words=False) + "\n")
+    click.echo(textwrap.fill(text, columns, break_on_hyphens=False, break_long_words=False))
 
 
 def table(
@@ -62,7 +62,7 @@ def spelled_bytes(size: float) -> str:
     """`1.4 GB`, in powers of 1000, as disks are sold."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
 
@@ -74,8 +74,7 @@ def spelled_duration(seconds: float) -> str:
         if whole >= size:
             rest = whole % size // part
             return f"{whole // size} {big}" + (f" {rest} {small}" if rest else "")
-    exact = seconds < 9.95 and seconds != whole
-    return f"{three_digits(seconds)} s" if exact else f"{whole} s"
+    return f"{seconds:.2g} s" if seconds < 9.95 else f"{whole} s"
 
 
 def spelled_latency(ns: float) -> str:

@@ -238,11 +238,8 @@ def show_run(word: str) -> None:
     made = run_folder(word)
     run, trials = made.run(), made.trials()
     heading(made.path.name, run.question or run.command)
-    rows = [
-        (c.name, c.engine, ", ".join(f"{k} {v}" for k, v in c.build.items()))
-        for c in run.candidates
-    ]
-    screen.table(("candidate", "engine", "build"), rows)
+    rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
+    screen.table(("candidate", "engine", "version", "as written"), rows)
     click.echo(f"\n{len(trials)} trials on {', '.join(w.name for w in run.workloads)}\n")
     screen.console().print(text.table(run, judge(run, trials), everything=True))
 
