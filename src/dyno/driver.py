@@ -107,7 +107,10 @@ def failure(event: Mapping[str, Any]) -> DynoError:
     ]
     where = ", ".join(place for place in places if place)
     message = f"{event['message']} ({where})" if where else str(event["message"])
-    return _BLAME.get(event["blame"], InternalError)(message, hint=event.get("hint", ""))
+    hint = event.get("hint", "")
+    if event["blame"] == "user" and event.get("place") and not hint:
+        hint = "dyno play null --workload SCRIPT tries a script without an engine"
+    return _BLAME.get(event["blame"], InternalError)(message, hint=hint)
 
 
 def _ended(code: int, said: str) -> DynoError:
