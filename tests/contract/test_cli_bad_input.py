@@ -6,22 +6,14 @@ Against the real driver; `null` stands for any engine.
 from __future__ import annotations
 
 import _ctypes
-import json
-import resource
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dyno.cli import ended
-from dyno.folder import Folder, every
+from dyno.folder import every
 
 WORKLOAD = ["-w", "oltp_point_select"]
-SHORT = ["--set", "time=0.2", "--set", "warmup_time=0", "--set", "table_size=10"]
 PAIR = ["null@100us", "null@110us"]
 TOML = 'candidates = ["null@100us", "null@110us"]\n[[workload]]\nname = "oltp_point_select"\n'
 
@@ -108,110 +100,9 @@ def test_a_library_that_is_another_is_refused(capsys: pytest.CaptureFixture[str]
     assert "is not a SQLite library" in said
 
 
-def test_a_mistake_in_a_script_names_file_line_and_connection_and_is_kept(
-    tmp_path: Path, runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = tmp_path / "wrong.lua"
-    script.write_text("function event()\n  local t = nil\n  return t.x\nend\n")
-    said = refused(["compare", *PAIR, "-w", str(script)], capsys)
-    assert "wrong.lua:3" in said
-    assert "connection 0" in said
-    (folder,) = every(runs)
-    assert {trial.status for trial in folder.trials()} == {"failed"}
-    assert str(folder.path) in said
-    assert "wrong.lua:3" in refused(["play", "null", "-w", str(script)], capsys)
-
-
 def test_a_script_that_is_no_lua_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "wrong.lua"
     script.write_text("function event(\n")
     assert "wrong.lua:" in refused(["play", "null", "-w", str(script)], capsys)
-
-
-def test_a_run_of_a_newer_dyno_is_left_alone(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (runs / "r").mkdir(parents=True)
-    (runs / "r" / "run.json").write_text(json.dumps({"schema": 99}))
-    for command in ("report", "resume", "show"):
-        assert "newer dyno" in refused([command, "r"], capsys)
-    assert [p.name for p in (runs / "r").iterdir()] == ["run.json"]
-
-
-@pytest.fixture
-def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
-    """A `dyno compare` of its own, past its first trial."""
-    words = ["compare", *PAIR, *WORKLOAD, *SHORT, "--blocks", "3", "--margin", "50"]
-    dyno = subprocess.Popen(
-        [sys.executable, "-m", "dyno.cli", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert dyno.stdout
-    while "trial 1 " not in (line := dyno.stdout.readline()):
-        assert line or dyno.poll() is None, dyno.communicate()
-    with dyno:
-        yield dyno
-        dyno.kill()
-
-
-def drivers(of: int) -> list[int]:
-    """The drivers that the process `of` has started and not yet buried."""
-    children = Path(f"/proc/{of}/task/{of}/children").read_text().split()
-    names = {int(pid): Path(f"/proc/{pid}/comm") for pid in children}
-    return [pid for pid, comm in names.items() if comm.exists() and "dyno-dr" in comm.read_text()]
-
-
-def ended_well(folder: Folder) -> list[tuple[int, str]]:
-    return sorted((t.block, t.candidate) for t in folder.trials() if t.status == "ok")
-
-
-def test_an_interrupted_run_ends_with_130_and_goes_on_where_it_stopped(
-    playing: subprocess.Popen[str], runs: Path
-) -> None:
-    playing.send_signal(signal.SIGINT)
-    _, said = playing.communicate(timeout=20)
-    (folder,) = every(runs)
-    assert playing.returncode == 130
-    assert f"dyno resume {folder.path.name}" in said
-    assert "Traceback" not in said
-    assert ended(["resume", "last"]) in (0, 1, 2)
-    verdict = folder.verdict()
-    assert verdict and verdict.complete
-    assert {block for block, _ in ended_well(folder)} == {0, 1, 2}
-
-
-def test_a_killed_driver_costs_its_trial_and_not_the_run(
-    playing: subprocess.Popen[str], runs: Path
-) -> None:
-    deadline = time.monotonic() + 10
-    while not (found := drivers(playing.pid)) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    subprocess.run(["kill", "-9", str(found[0])], check=True)
-    playing.communicate(timeout=30)
-    (folder,) = every(runs)
-    (failed,) = [trial for trial in folder.trials() if trial.status == "failed"]
-    assert "killed" in failed.failure
-    assert playing.returncode in (0, 1, 2)
-    assert {block for block, _ in ended_well(folder)} >= {0, 1, 2}
-
-
-def test_a_full_disk_is_said_and_what_was_written_stays(runs: Path) -> None:
-    def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
-
-    done = subprocess.run(
-        [sys.executable, "-m", "dyno.cli", "compare", *PAIR, *WORKLOAD, *SHORT],
-        preexec_fn=small_files,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 64, done.stderr
-    assert "File too large" in done.stderr
-    assert "hint: " in done.stderr
-    assert "Traceback" not in done.stderr
-    (folder,) = every(runs)
-    assert folder.run().candidates, "run.json is whole"
