@@ -4,15 +4,19 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+
+const DRIVER: &str = env!("CARGO_BIN_EXE_dyno-driver");
 
 /// A driver under way, spoken to line by line.
 pub struct Driver {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Option<Lines<BufReader<ChildStdout>>>,
 }
 
 /// All that a driver said.
@@ -75,15 +79,32 @@ impl Driver {
         driver
     }
 
+    /// The same, with a shell between us and the driver.
+    pub fn start_under_a_shell(plan: &Value) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#""$0" run; exit"#, DRIVER]);
+        let mut driver = Self::from(shell);
+        driver.send(&plan.to_string());
+        driver
+    }
+
     fn spawn(command: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_dyno-driver"))
-            .arg(command)
+        let mut driver = Command::new(DRIVER);
+        driver.arg(command);
+        Self::from(driver)
+    }
+
+    fn from(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let stdin = child.stdin.take();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let lines = child
+            .stdout
+            .take()
+            .map(|stdout| BufReader::new(stdout).lines());
         Self {
             child,
             stdin,
@@ -110,9 +131,30 @@ impl Driver {
         kill_process(pid, Signal::INT).unwrap();
     }
 
+    /// Kills what we started (under a shell: the shell alone); the driver's stdin stays open.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Does the event stream end within this time? Whatever is still said is dropped.
+    pub fn falls_silent(mut self, within: Duration) -> bool {
+        let (sender, ended) = channel();
+        let lines = self.lines.take().unwrap();
+        std::thread::spawn(move || {
+            lines.for_each(drop);
+            sender.send(())
+        });
+        ended.recv_timeout(within).is_ok()
+    }
+
     /// The next event; panics with it if it is of another kind.
     pub fn expect(&mut self, kind: &str) -> Value {
-        let event: Value = serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap();
+        let event: Value =
+            serde_json::from_str(&self.lines.as_mut().unwrap().next().unwrap().unwrap()).unwrap();
         assert_eq!(event["event"], kind, "{event}");
         event
     }
@@ -121,7 +163,7 @@ impl Driver {
     pub fn rest(mut self) -> Said {
         self.stdin = None;
         let parse = |line: Result<String, _>| serde_json::from_str(&line.unwrap()).unwrap();
-        let events = self.lines.by_ref().map(parse).collect();
+        let events = self.lines.take().unwrap().map(parse).collect();
         Said {
             code: self.child.wait().unwrap().code().unwrap_or(-1),
             events,

@@ -53,6 +53,36 @@ fn a_caller_that_is_gone_before_a_phase_ends_the_driver_without_a_word() {
 }
 
 #[test]
+fn a_driver_dies_with_whoever_started_it() {
+    let mut driver = Driver::start_under_a_shell(&plan(&phase(LONG), 1000));
+    driver.expect("hello");
+    driver.expect("ready");
+    driver.go();
+    driver.kill();
+    assert!(driver.falls_silent(Duration::from_secs(10)));
+}
+
+#[test]
+fn workers_stay_on_the_cores_of_the_plan() {
+    let mut pinned = plan(&phase(LONG), 1000);
+    pinned["cpus"] = serde_json::json!([0]);
+    let mut driver = Driver::start(&pinned);
+    driver.expect("hello");
+    driver.expect("ready");
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", driver.pid())).unwrap();
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap();
+    let mut workers = tasks
+        .map(|task| task.unwrap().path())
+        .filter(|task| read(task.join("comm")).starts_with("worker-"))
+        .peekable();
+    assert!(workers.peek().is_some());
+    for worker in workers {
+        let status = read(worker.join("status"));
+        assert!(status.contains("Cpus_allowed_list:\t0\n"), "{status}");
+    }
+}
+
+#[test]
 fn sigint_ends_a_phase_with_what_was_measured() {
     let mut long = plan(&phase(LONG), 1000);
     long["progress_s"] = 0.05.into();
