@@ -7,6 +7,11 @@ from click.shell_completion import get_completion_class
 
 from dyno.errors import InternalError
 
+VARIABLE = "_DYNO_COMPLETE"
+
+#: bash takes ENGINE@BUILD for three words unless it is told that `@` does not end one.
+PREFACES = {"bash": "COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n"}
+
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -24,4 +29,6 @@ def command(ctx: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise InternalError(f"no completion for {shell}")
-    click.echo(kind(ctx.find_root().command, {}, "dyno", "_DYNO_COMPLETE").source())
+    click.echo(
+        PREFACES.get(shell, "") + kind(ctx.find_root().command, {}, "dyno", VARIABLE).source()
+    )

@@ -47,7 +47,10 @@ def guarded(command: Callable[[], object]) -> int:
     except (KeyboardInterrupt, click.Abort) as stop:
         say(DynoError("interrupted", hint=" ".join(map(str, stop.args))))
         return INTERRUPTED_EXIT
-    except (BrokenPipeError, SystemExit):  # click turns the first into the second
+    except (BrokenPipeError, SystemExit) as end:
+        # click exits by itself after completing a word (0), and where nobody reads on (1)
+        if isinstance(end, SystemExit) and not end.code:
+            return 0
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_EXIT
     except click.exceptions.Exit as end:

@@ -18,8 +18,8 @@ Rows = list[tuple[str, str]]
 
 
 def names_of(what: str) -> list[str]:
-    """The names in a room, or of the runs and experiments at hand."""
-    return [name for name, _ in OVERVIEWS[what]()]
+    """The names in a room, or of the runs and experiments at hand; none where there is no such."""
+    return [name for name, _ in OVERVIEWS[what]()] if what in OVERVIEWS else []
 
 
 def anything() -> list[str]:
@@ -27,9 +27,15 @@ def anything() -> list[str]:
     return [*OVERVIEWS, *(name for what in OVERVIEWS for name in names_of(what)), "last"]
 
 
+def in_room(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What a shell offers for NAME: the names in the room that was written before it."""
+    room = ctx.params.get("what")
+    return [name for name in names_of(room) if name.startswith(incomplete)] if room else []
+
+
 @click.command("show")
-@click.argument("what", required=False, type=Word("what", lambda: [*OVERVIEWS, *run_names()]))
-@click.argument("name", required=False, type=Word("name", anything))
+@click.argument("what", required=False, type=Word("what", anything))
+@click.argument("name", required=False, shell_complete=in_room)
 def command(what: str | None, name: str | None) -> None:
     """Show what there is and what it takes.
 
