@@ -1,0 +1,60 @@
+"""The spending bounds against what others published, and against simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dyno.stats.bounds import adjusted_p, critical_values, nominal_levels
+from dyno.stats.looks import Looks
+from dyno.stats.spending import pocock
+
+FIVE_EQUAL = (0.2, 0.4, 0.6, 0.8, 1.0)
+DEFAULT = Looks((6, 10, 14, 18, 24), 0.05)
+
+
+def test_five_equal_looks_give_the_published_bounds() -> None:
+    found = [round(value, 3) for value in critical_values(FIVE_EQUAL, 0.05)]
+    assert found == [2.438, 2.427, 2.410, 2.397, 2.386]
+
+
+def test_all_of_alpha_is_spent_at_the_last_look() -> None:
+    assert pocock(1.0, 0.05) == pytest.approx(0.05)
+
+
+def test_one_look_at_max_is_the_plain_test() -> None:
+    assert Looks((6,), 0.05).level(6) == pytest.approx(0.05)
+    assert Looks((5,), 0.05).adjusted(0.03, 5) == pytest.approx(0.03, rel=1e-3)
+
+
+def test_the_bounds_let_out_what_the_spending_function_says() -> None:
+    values = np.array(critical_values(DEFAULT.fractions(24), 0.05))
+    steps = np.random.default_rng(4).normal(size=(200_000, 24)).cumsum(axis=1)
+    ends = np.array(DEFAULT.blocks)
+    crossed = np.abs(steps[:, ends - 1]) / np.sqrt(ends) > values
+    spent = np.maximum.accumulate(crossed, axis=1).mean(axis=0)
+    expected = [pocock(end / 24, 0.05) for end in DEFAULT.blocks]
+    assert spent == pytest.approx(expected, abs=0.002)
+
+
+def test_sixty_looks_cost_more_than_five_and_less_than_bonferroni() -> None:
+    many = nominal_levels(tuple(n / 60 for n in range(1, 61)), 0.05)
+    assert 0.05 / 60 < many[-1] < nominal_levels(FIVE_EQUAL, 0.05)[-1]
+
+
+@pytest.mark.parametrize("blocks", DEFAULT.blocks)
+def test_the_adjusted_p_is_alpha_where_the_nominal_level_is_met(blocks: int) -> None:
+    assert DEFAULT.adjusted(DEFAULT.level(blocks), blocks) == pytest.approx(0.05, rel=2e-3)
+
+
+def test_the_adjusted_p_rises_with_p_and_never_flatters() -> None:
+    p_values = np.geomspace(1e-15, 1.0, 200)
+    adjusted = adjusted_p(p_values, DEFAULT.fractions(24))
+    assert (np.diff(adjusted) >= 0.0).all()
+    assert (adjusted >= p_values).all()
+    assert adjusted[-1] == 1.0
+
+
+def test_looks_say_which_was_reached_and_which_follows() -> None:
+    assert [DEFAULT.reached(n) for n in (0, 5, 6, 9, 10, 30)] == [0, 0, 6, 6, 10, 24]
+    assert [DEFAULT.following(n) for n in (0, 6, 9, 24, 30)] == [6, 10, 10, 24, 24]
