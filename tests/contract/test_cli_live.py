@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.cli import live
+from dyno.cli import live, panel
 from dyno.conduct import Forecast, watch
 from dyno.record import FLOOR
 
@@ -39,29 +39,29 @@ def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
 
 
 def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
-    state = live.State(FORECAST)
-    assert live.panel_lines(state) == ["starting …"]
+    state = panel.State(FORECAST)
+    assert panel.panel_lines(state) == ["starting …"]
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(0, 2, "new"))
     state.take(watch.PhaseStarted("run", 10.0))
     stream = watch.StreamProgress("reader", 10, 2, 4321.0, 1_500_000)
     state.take(watch.Progressed("run", 3.0, (stream,)))
-    block, trial, phase = live.panel_lines(state)
+    block, trial, phase = panel.panel_lines(state)
     assert block == "block 1 of at most 24 · 1 min to the look at 6, at most 4 min"
     assert trial == "trial 2 of 2 · new · select"
     assert phase == "phase run · 3 s of about 10 s · reader 4,321/s, slowest 1.50 ms, 2 failed"
 
 
 def test_the_floor_is_called_by_its_name() -> None:
-    state = live.State(FORECAST)
+    state = panel.State(FORECAST)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(-1, 1, FLOOR))
-    assert "floor" in live.panel_lines(state)[0]
-    assert "null" in live.panel_lines(state)[1]
+    assert "floor" in panel.panel_lines(state)[0]
+    assert "null" in panel.panel_lines(state)[1]
 
 
 def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() -> None:
-    state = live.State(None)
+    state = panel.State(None)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     assert not state.take(watch.TrialEnded(make_trial(1, "old", 0, 5.0)))
     failed = make_trial(2, "new", 0, 1.0, status="failed", failure="no room")
@@ -70,7 +70,7 @@ def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() 
 
 
 def test_measured_blocks_replace_the_forecast() -> None:
-    state = live.State(FORECAST)
+    state = panel.State(FORECAST)
     assert state.block_s() == 10.0
     state.take(started(0))
     state.take(started(0, 2, "new"))

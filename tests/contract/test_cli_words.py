@@ -10,7 +10,8 @@ import pytest
 from fakes import make_run
 
 from dyno.cli import screen
-from dyno.cli.arguments import DURATION, PERCENT, SETTING, SIZE, run_folder, run_names
+from dyno.cli.arguments import DURATION, PERCENT, SETTING, SIZE
+from dyno.cli.runs import run_folder, run_names
 from dyno.errors import UsageError
 from dyno.folder import create
 

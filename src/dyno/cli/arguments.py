@@ -5,19 +5,15 @@ Each is a click type, so a wrong word is refused before anything starts, and a s
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from dyno.errors import DynoError, UsageError
-
-if TYPE_CHECKING:
-    from dyno.folder import Folder
+from dyno.cli.runs import run_names
+from dyno.errors import DynoError
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -104,33 +100,6 @@ class Word(click.ParamType[str]):
             return []
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
-
-
-def runs_home() -> Path:
-    """Where runs lie: `$DYNO_RUNS`, else `./runs`."""
-    return Path(os.environ.get("DYNO_RUNS") or "runs")
-
-
-def run_names() -> list[str]:
-    """The runs at home, oldest first (a run's name begins with its time)."""
-    from dyno import folder
-
-    return [run.path.name for run in folder.every(runs_home())]
-
-
-def run_folder(word: str) -> Folder:
-    """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
-    from dyno import folder
-
-    names = run_names()
-    if word == "last" and not names:
-        raise UsageError(f"there is no run yet in {runs_home()}", hint="`dyno compare` makes one")
-    found = names[-1:] if word == "last" else [name for name in names if name.startswith(word)]
-    if len(found) > 1 and word not in names:
-        cause = f"{len(found)} runs begin so, {found[0]} to {found[-1]}"
-        raise UsageError(f"'{word}' names more than one run", cause=cause, hint="write some more")
-    only = found[0] if len(found) == 1 else word
-    return folder.opened(Path(only), runs_home())
 
 
 def engine_names() -> list[str]:

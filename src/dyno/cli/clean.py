@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from dyno.cli import screen
-from dyno.cli.arguments import DURATION, RUN, SIZE, runs_home
+from dyno.cli.arguments import DURATION, RUN, SIZE
+from dyno.cli.runs import runs_home
 from dyno.errors import unknown
 
 

@@ -9,7 +9,7 @@ import click
 
 from dyno.cli import screen
 from dyno.cli.arguments import DURATION, ENGINE, SETTING, WORKLOAD
-from dyno.cli.live import stream_said
+from dyno.cli.panel import stream_said
 from dyno.cli.playing import said, spelled_command
 from dyno.errors import UsageError
 from dyno.record import Latency, Trial

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import screen
-from dyno.cli.arguments import DURATION, runs_home
+from dyno.cli.announcement import announce
+from dyno.cli.arguments import DURATION
 from dyno.cli.live import watching
+from dyno.cli.runs import runs_home
 from dyno.errors import DynoError
 
 if TYPE_CHECKING:
-    from dyno.conduct import Forecast, Prepared
+    from dyno.conduct import Forecast
     from dyno.conduct.watch import Watch
     from dyno.experiment import Experiment
     from dyno.folder import Folder
@@ -107,52 +109,6 @@ def watched(work: Callable[[Watch], Run], made: Folder, forecast: Forecast | Non
         stays = f"what was measured stays in {made.path}"
         error.hint = f"{error.hint}; {stays}" if error.hint else stays
         raise
-
-
-def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
-    """One short paragraph: what, how long, how much, where, and what it can detect."""
-    run, design = prepared.run, prepared.run.design
-    names = [candidate.name for candidate in run.candidates]
-    on = " and ".join(workload.name for workload in run.workloads)
-    looks = ", ".join(map(str, design.looks))
-    sentences = (
-        f"{'QUICK: ' if design.quick else ''}Is {' or '.join(names[1:])} slower than {names[0]} "
-        f"on {on}?",
-        builds(prepared),
-        f"Blocks of {len(names)} restarts, judged at {looks} blocks, margin "
-        f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
-        cost(forecast),
-        detects(forecast, design.looks[-1]),
-    )
-    screen.paragraph(" ".join(filter(None, sentences)))
-    click.echo(f"run folder: {made.path}\n")
-
-
-def builds(prepared: Prepared) -> str:
-    """What each candidate resolved to, where that says more than its name."""
-    found = [
-        f"{name} is {build.engine} {build.version}"
-        for name, build in prepared.builds.items()
-        if build.version and build.version not in name
-    ]
-    return f"({'; '.join(found)}.)" if found else ""
-
-
-def cost(forecast: Forecast) -> str:
-    """Time and disk."""
-    expected, worst = map(screen.spelled_duration, (forecast.expected_s, forecast.worst_s))
-    disk = screen.spelled_bytes(forecast.disk_bytes)
-    time = f"about {expected}" if expected == worst else f"about {expected}, at worst {worst}"
-    return f"It takes {time}, and needs {disk} of free disk."
-
-
-def detects(forecast: Forecast, blocks: int) -> str:
-    """The smallest slowdown seen in four runs of five, by how noisy blocks turn out."""
-    found = sorted(forecast.detectable.items())
-    if not found:
-        return ""
-    cases = ", ".join(f"{effect:.2g} % where blocks vary by {sd:g} %" for sd, effect in found)
-    return f"With {blocks} blocks it finds, four times in five, a slowdown of {cases}."
 
 
 def tell(made: Folder, json_file: Path | None) -> Verdict:

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from dyno.cli import playing
-from dyno.cli.arguments import RUN, run_folder
+from dyno.cli.arguments import RUN
+from dyno.cli.runs import run_folder
 
 
 @click.command("report")

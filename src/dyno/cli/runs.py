@@ -1,0 +1,39 @@
+"""Which run a word means: its path, its name, a unique beginning of it, or `last`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.folder import Folder
+
+
+def runs_home() -> Path:
+    """Where runs lie: `$DYNO_RUNS`, else `./runs`."""
+    return Path(os.environ.get("DYNO_RUNS") or "runs")
+
+
+def run_names() -> list[str]:
+    """The runs at home, oldest first (a run's name begins with its time)."""
+    from dyno import folder
+
+    return [run.path.name for run in folder.every(runs_home())]
+
+
+def run_folder(word: str) -> Folder:
+    """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
+    from dyno import folder
+
+    names = run_names()
+    if word == "last" and not names:
+        raise UsageError(f"there is no run yet in {runs_home()}", hint="`dyno compare` makes one")
+    found = names[-1:] if word == "last" else [name for name in names if name.startswith(word)]
+    if len(found) > 1 and word not in names:
+        cause = f"{len(found)} runs begin so, {found[0]} to {found[-1]}"
+        raise UsageError(f"'{word}' names more than one run", cause=cause, hint="write some more")
+    only = found[0] if len(found) == 1 else word
+    return folder.opened(Path(only), runs_home())
