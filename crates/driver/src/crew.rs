@@ -1,7 +1,7 @@
 //! The workers of a phase, hired, started together and dismissed.
 //!
 //! ```text
-//! worker   loads users ── Ready ──▶ waits ◀── start_ns ── plays ── Finished ──▶ waits ◀── (hang up) ── closes
+//! worker  loads users ── Ready ──▶ · ◀── start_ns ── plays ── Finished ──▶ · ◀── hang up ── closes
 //! ```
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -7,7 +7,7 @@ use crate::clock::{SECOND_NS, now_ns, ns, wait_until};
 use crate::crew::{Crew, groups};
 use crate::error::Error;
 use crate::event::{Done, Event, Usage};
-use crate::lane::Window;
+use crate::lane::{Lane, Window};
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::progress::Ticker;
@@ -161,7 +161,7 @@ impl Watch<'_> {
     }
 }
 
-/// Adds up what the workers counted, and says it even where an error ended the phase.
+/// Says what was measured, even where an error ended the phase.
 fn finish(
     stage: &Stage,
     times: Times,
@@ -175,24 +175,26 @@ fn finish(
         add(counters, report.counters);
         error = error.or(report.error);
     }
-    let last_ns = lanes
-        .iter()
-        .map(|lane| lane.tally.last_answer_ns)
-        .max()
-        .unwrap_or(0);
-    let streams = summary::streams(stage, lanes, times.start_ns)?;
-    say(&Event::Done(Done {
-        phase: stage.scene.phase.name.clone(),
-        started_ns: times.start_ns,
-        measured_ns: times.start_ns + stage.warmup_ns(),
-        ended_ns: last_ns.max(stage.stop_ns().min(times.finished_ns)),
-        interrupted: times.interrupted,
-        usage: times.usage,
-        streams,
-    }))?;
+    say(&Event::Done(times.done(stage, lanes)?))?;
     match error {
         Some(error) => Err(error),
         None if times.interrupted => Ok(Ending::Interrupted),
         None => Ok(Ending::Over),
+    }
+}
+
+impl Times {
+    fn done(&self, stage: &Stage, lanes: Vec<Lane>) -> Result<Done, Error> {
+        let answers = lanes.iter().map(|lane| lane.tally.last_answer_ns);
+        let last_ns = answers.max().unwrap_or(0);
+        Ok(Done {
+            phase: stage.scene.phase.name.clone(),
+            started_ns: self.start_ns,
+            measured_ns: self.start_ns + stage.warmup_ns(),
+            ended_ns: last_ns.max(stage.stop_ns().min(self.finished_ns)),
+            interrupted: self.interrupted,
+            usage: self.usage,
+            streams: summary::streams(stage, lanes, self.start_ns)?,
+        })
     }
 }

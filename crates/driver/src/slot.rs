@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::lane::Lane;
 use crate::script::{Seat, Step, User};
 use crate::stage::{NEVER, Stage};
+use crate::tally::Played;
 
 /// A user's place in a phase: which stream, which number in it.
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +40,7 @@ pub enum State {
     /// Holds an arrival that is not due yet.
     Due { intended_ns: u64 },
     /// An event is under way.
-    Busy {
-        intended_ns: u64,
-        begun_ns: u64,
-        until_ns: u64,
-    },
+    Busy { event: Played, until_ns: u64 },
     /// Nothing more to do.
     Over,
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::clock::{now_ns, ns};
 use crate::error::Error;
-use crate::phase::{Stop, Stream};
+use crate::phase::{Phase, Stop, Stream};
 use crate::play::Scene;
 use crate::schedule::{Schedule, seed_of};
 
@@ -99,26 +99,10 @@ impl<'a> Queue<'a> {
         let phase = scene.phase;
         let seed = seed_of(scene.plan.seed, &[&phase.name, &stream.name]);
         let schedule = Schedule::new(&stream.pace, seed)?;
-        let (events, decides) = match &phase.stop {
-            Stop::Time { .. } => (None, false),
-            Stop::Count { events } => (Some(*events), *events == 0),
-            Stop::Stream {
-                stream: decider,
-                events,
-            } if *decider == stream.name => (Some(*events), true),
-            Stop::Stream { .. } => (None, false),
-        };
-        // Events count from the end of the warm-up; a closed loop draws no tickets before it.
-        let early = schedule.as_ref().map_or(0, |arrivals| {
-            if phase.warmup_s > 0.0 {
-                arrivals.due(0..NEVER, 0..ns(phase.warmup_s))
-            } else {
-                0
-            }
-        });
+        let (events, decides) = count_of(phase, stream);
         let once = !scene.is_load();
         let counted = events.filter(|events| *events > 0 && !once);
-        let limit = counted.map(|events| events + early);
+        let limit = counted.map(|events| events + early(phase, schedule.as_ref()));
         Ok(Self {
             stream,
             schedule,
@@ -147,4 +131,24 @@ impl<'a> Queue<'a> {
     pub fn ends_on_false(&self) -> bool {
         self.decides && self.limit.is_none()
     }
+}
+
+/// How many events end a stream (0: until its function returns false), if a count does; and does
+/// its end end the phase?
+fn count_of(phase: &Phase, stream: &Stream) -> (Option<u64>, bool) {
+    match &phase.stop {
+        Stop::Time { .. } => (None, false),
+        Stop::Count { events } => (Some(*events), *events == 0),
+        Stop::Stream {
+            stream: decider,
+            events,
+        } if *decider == stream.name => (Some(*events), true),
+        Stop::Stream { .. } => (None, false),
+    }
+}
+
+/// Arrivals due in the warm-up: a count is of events after it, and a closed loop draws no tickets
+/// before its end.
+fn early(phase: &Phase, schedule: Option<&Schedule>) -> u64 {
+    schedule.map_or(0, |arrivals| arrivals.due(0..NEVER, 0..ns(phase.warmup_s)))
 }

@@ -129,15 +129,28 @@ impl<'a> Sum<'a> {
         )
     }
 
+    fn check(&self, intended: u64, skipped: u64) -> Result<(), Error> {
+        let Self {
+            queue,
+            done,
+            failed,
+            ..
+        } = self;
+        if intended == done + failed + skipped {
+            return Ok(());
+        }
+        let name = &queue.stream.name;
+        Err(
+            Error::driver(format!("stream {name} does not add up")).because(format!(
+                "{intended} intended, {done} done, {failed} failed, {skipped} skipped"
+            )),
+        )
+    }
+
     fn tally(mut self, clock: Clock, seconds: usize) -> Result<Tally, Error> {
         let stream = self.queue.stream;
         let (intended, skipped) = self.intended_and_skipped(clock);
-        if intended != self.done + self.failed + skipped {
-            return Err(Error::driver(format!(
-                "stream {} does not add up: {intended} intended, {} done, {} failed, {skipped} skipped",
-                stream.name, self.done, self.failed
-            )));
-        }
+        self.check(intended, skipped)?;
         self.series.extend(seconds);
         Ok(Tally {
             name: stream.name.clone(),

@@ -69,41 +69,38 @@ impl<'a> Worker<'a> {
             .iter_mut()
             .for_each(|slot| slot.state = State::Free { since_ns: now });
         let mut slots = std::mem::take(&mut self.slots);
-        loop {
-            let before = now;
-            let mut rest = Rest {
-                intended_ns: NEVER,
-                busy: false,
-                over: true,
-            };
-            for slot in &mut slots {
-                self.turn(slot, &mut now);
-                rest.look(&slot.state);
-            }
-            if rest.over {
-                break;
-            }
-            if now == before {
-                rest.wait(now);
-                now = now_ns();
-            }
-        }
+        while self.round(&mut slots, &mut now) {}
         self.slots = slots;
+    }
+
+    /// A turn of every user, and a rest where none could do anything; false when all are over.
+    #[inline]
+    fn round(&mut self, slots: &mut [Slot], now: &mut u64) -> bool {
+        let before = *now;
+        let mut rest = Rest {
+            intended_ns: NEVER,
+            busy: false,
+            over: true,
+        };
+        for slot in slots {
+            self.turn(slot, now);
+            rest.look(&slot.state);
+        }
+        if *now == before && !rest.over {
+            rest.wait(*now);
+            *now = now_ns();
+        }
+        !rest.over
     }
 
     #[inline]
     fn turn(&mut self, slot: &mut Slot, now: &mut u64) {
-        if let State::Busy {
-            intended_ns,
-            begun_ns,
-            until_ns,
-        } = slot.state
-        {
+        if let State::Busy { event, until_ns } = slot.state {
             if *now < until_ns && until_ns != NEVER {
                 return;
             }
             let step = slot.user.advance();
-            self.after(slot, step, (intended_ns, begun_ns), now);
+            self.after(slot, step, event, now);
         }
         if let State::Free { since_ns } = slot.state {
             slot.state = self.next(slot, since_ns, *now);
@@ -135,9 +132,13 @@ impl<'a> Worker<'a> {
             slot.user.take_counts();
             slot.measured = true;
         }
-        let begun_ns = *now;
+        let event = Played {
+            intended_ns,
+            begun_ns: *now,
+            answered_ns: NEVER,
+        };
         let step = slot.user.begin(&lane.queue.stream.function);
-        self.after(slot, step, (intended_ns, begun_ns), now);
+        self.after(slot, step, event, now);
     }
 
     #[inline]
@@ -145,23 +146,15 @@ impl<'a> Worker<'a> {
         &mut self,
         slot: &mut Slot,
         step: Result<Step, Error>,
-        (intended_ns, begun_ns): (u64, u64),
+        mut event: Played,
         now: &mut u64,
     ) {
         if let Ok(Step::Waiting { until_ns }) = step {
-            slot.state = State::Busy {
-                intended_ns,
-                begun_ns,
-                until_ns,
-            };
+            slot.state = State::Busy { event, until_ns };
             return;
         }
         *now = now_ns();
-        let event = Played {
-            intended_ns,
-            begun_ns,
-            answered_ns: *now,
-        };
+        event.answered_ns = *now;
         slot.state = State::Free { since_ns: *now };
         let outcome = match step {
             Ok(Step::Done { transaction, more }) => self.done(slot, event, transaction, more),
