@@ -37,6 +37,8 @@ mod slot;
 mod stage;
 mod summary;
 mod tally;
+#[cfg(test)]
+mod testing;
 mod usage;
 mod worker;
 

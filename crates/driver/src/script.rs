@@ -52,6 +52,9 @@ struct Function {
     is_event: bool,
 }
 
+/// SQLSTATE class of statements that fail however often they are sent: syntax, unknown names.
+const NEVER_UNDERSTOOD: &str = "42";
+
 /// Where a call into the script stands.
 #[derive(Debug, PartialEq)]
 pub enum Step {
@@ -205,7 +208,8 @@ impl User {
 
     fn failed(&mut self) -> Result<Step, Error> {
         let error = self.state.reported();
-        match error.is_engine() && self.functions[self.current].is_event {
+        let is_event = self.functions[self.current].is_event;
+        match is_event && error.is_engine() && !error.state().starts_with(NEVER_UNDERSTOOD) {
             true => Ok(Step::Failed(error)),
             false => Err(error),
         }

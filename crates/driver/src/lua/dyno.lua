@@ -206,7 +206,7 @@ end
 
 -- Functions and commands that a script has, for nearest names.
 function raw.function_names()
-   local found = {}
+   local found = raw.commands()
    for name, value in pairs(_G) do
       if type(value) == "function" and not raw.own_globals[name] then
          found[#found + 1] = name
@@ -218,7 +218,8 @@ end
 -- Names of the commands: declared ones, and those that sysbench knows by their function.
 function raw.commands()
    local found = {}
-   for name in pairs(type(sysbench.cmdline.commands) == "table" and sysbench.cmdline.commands or {}) do
+   local declared = sysbench.cmdline.commands
+   for name in pairs(type(declared) == "table" and declared or {}) do
       found[name] = true
    end
    for _, name in ipairs { "prepare", "cleanup" } do

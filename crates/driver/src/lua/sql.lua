@@ -98,7 +98,7 @@ local function raise(con, query)
       error(description, 0)
    end
    error(raw.thrown(("SQL error, errno = %d, state = '%s': %s"):format(
-      failure.number, failure.state, failure.message)), 4)
+      failure.number, failure.state, failure.message)), 0)
 end
 
 local function slow(con, reply, query)
@@ -251,12 +251,14 @@ end
 
 -- ---- statements ---------------------------------------------------------------------------------
 
+local CLOSED = 2 ^ 31
 local statement = {}
 statement.__index = statement
 statement.__tostring = function() return "<sql_statement>" end
 
 function connection:prepare(query)
-   local stmt = setmetatable({ connection = self, params = {}, count = 0, query = query }, statement)
+   local stmt = { connection = self, params = {}, count = 0, query = query }
+   setmetatable(stmt, statement)
    if opt.db_ps_mode == "disable" then
       stmt.execute = statement.execute_text
       return stmt
@@ -334,9 +336,11 @@ function statement:execute_text()
    return self.connection:query(text)
 end
 
+-- Frees it; executed later, it is refused.
 function statement:close()
-   if self.number then
+   if self.number and self.number ~= CLOSED then
       raw.close(self.number)
+      self.number = CLOSED
    end
    return true
 end

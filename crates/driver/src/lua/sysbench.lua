@@ -300,6 +300,10 @@ end
 
 -- Runs the script. A first line that begins with `#` is for the shell.
 function raw.run_script(text, name)
+   raw.own_globals = {}
+   for global in pairs(_G) do
+      raw.own_globals[global] = true
+   end
    chunk(text, name)()
 end
 

@@ -28,6 +28,8 @@ pub struct Shared {
     sessions: Vec<Option<Box<dyn Session>>>,
     arrived: Option<Sent>,
     statements: Vec<Option<Statement>>,
+    /// Places of closed statements, used again.
+    free: Vec<usize>,
     counts: UserCounts,
 }
 
@@ -37,6 +39,17 @@ struct Statement {
     handle: u32,
     kinds: Vec<Kind>,
     values: Vec<Value>,
+}
+
+impl Statement {
+    fn new(connection: usize, handle: u32) -> Self {
+        Self {
+            connection,
+            handle,
+            kinds: Vec::new(),
+            values: Vec::new(),
+        }
+    }
 }
 
 /// What a bind cell holds (lua/sql.lua).
@@ -86,6 +99,7 @@ impl Shared {
             sessions: Vec::new(),
             arrived: None,
             statements: Vec::new(),
+            free: Vec::new(),
             counts: UserCounts::default(),
         }
     }
@@ -121,20 +135,21 @@ impl Shared {
 
     pub fn prepare(&mut self, connection: usize, sql: &str) -> Option<usize> {
         match session_of(&mut self.sessions, connection).and_then(|it| it.prepare(sql)) {
-            Ok(handle) => {
-                self.statements.push(Some(Statement {
-                    connection,
-                    handle,
-                    kinds: Vec::new(),
-                    values: Vec::new(),
-                }));
-                Some(self.statements.len() - 1)
-            }
+            Ok(handle) => Some(self.keep(Statement::new(connection, handle))),
             Err(error) => {
                 self.fail(error);
                 None
             }
         }
+    }
+
+    fn keep(&mut self, statement: Statement) -> usize {
+        if let Some(at) = self.free.pop() {
+            self.statements[at] = Some(statement);
+            return at;
+        }
+        self.statements.push(Some(statement));
+        self.statements.len() - 1
     }
 
     pub fn bind(&mut self, statement: usize, kinds: Vec<Kind>) {
@@ -169,6 +184,7 @@ impl Shared {
         let Some(it) = self.statements.get_mut(statement).and_then(Option::take) else {
             return Ok(());
         };
+        self.free.push(statement);
         match self.sessions.get_mut(it.connection) {
             Some(Some(session)) => session.close(it.handle),
             _ => Ok(()),

@@ -1,49 +1,22 @@
-//! Scripts against the null session and against SQLite where the system has it.
+//! Scripts on the null session, at once and with answers that come later, and on SQLite.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod debian;
+mod declarations;
+mod failures;
+mod options;
+mod random;
+mod statements;
+mod waiting;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::{Path, PathBuf};
 
-use super::{Seat, Step, User};
+use super::{Seat, Step, User, describe, phases};
 use crate::error::Error;
-use crate::plan::{self, Plan, Session};
-
-/// A folder that is gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("dyno-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn plan(&self, script: &str) -> Plan {
-        let path = self.0.join("script.lua");
-        std::fs::write(&path, script).unwrap();
-        Plan {
-            version: plan::VERSION,
-            seed: 7,
-            session: Session::Null { delay_ns: 0 },
-            script: plan::Script {
-                path,
-                options: BTreeMap::new(),
-            },
-            commands: Vec::new(),
-            cpus: Vec::new(),
-            progress_s: 0.0,
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
+use crate::phase::{Pace, Phase, Stop};
+use crate::plan::{Plan, Session};
+use crate::testing::Folder;
 
 const SEAT: Seat = Seat {
     command: "run",
@@ -51,6 +24,11 @@ const SEAT: Seat = Seat {
     stream: "event",
     number: 0,
     users: 1,
+};
+
+const DONE: Step = Step::Done {
+    transaction: 0,
+    more: true,
 };
 
 /// Plays a function to its end, however often it waits.
@@ -62,34 +40,57 @@ fn play(user: &mut User, function: &str) -> Result<Step, Error> {
     Ok(step)
 }
 
-/// Loads and plays `event` once on the null session, at once and with answers that come later.
-fn played(script: &str) -> Vec<Result<(Step, User), Error>> {
-    [0, 20_000]
-        .into_iter()
-        .map(|delay_ns| {
-            let folder = Folder::new();
-            let mut plan = folder.plan(script);
-            plan.session = Session::Null { delay_ns };
-            let mut user = User::load(&plan, &SEAT)?;
-            play(&mut user, "thread_init")?;
-            Ok((play(&mut user, "event")?, user))
-        })
-        .collect()
+/// A user whose `event` was played once, on null; the answer comes at once, or later.
+fn played_on_null(script: &str, delay_ns: u64) -> Result<(Step, User), Error> {
+    let folder = Folder::new();
+    let mut plan = folder.plan(script);
+    plan.session = Session::Null { delay_ns };
+    started(&plan)
 }
 
-const DONE: Step = Step::Done {
-    transaction: 0,
-    more: true,
-};
+fn started(plan: &Plan) -> Result<(Step, User), Error> {
+    let mut user = User::load(plan, &SEAT)?;
+    play(&mut user, "thread_init")?;
+    let step = play(&mut user, "event")?;
+    Ok((step, user))
+}
 
-#[test]
-fn a_query_is_counted() {
-    for outcome in
-        played("function event() local c = sysbench.sql.driver():connect() c:query('x') end")
-    {
-        let (step, mut user) = outcome.unwrap();
+/// Plays `event` with answers at once and later; what it counts as `n` must be the same.
+fn counted(script: &str) -> u64 {
+    let both = [0, 20_000].map(|delay_ns| {
+        let (step, user) = played_on_null(script, delay_ns).unwrap();
         assert_eq!(step, DONE);
-        assert_eq!(user.take_counts().queries, 1);
-        assert_eq!(user.take_counts().queries, 0);
-    }
+        user.counters().get("n").copied().unwrap_or(0)
+    });
+    assert_eq!(both[0], both[1]);
+    both[0]
+}
+
+/// The error of a script that must fail.
+fn broken(script: &str) -> Error {
+    played_on_null(script, 0).map(|(step, _)| step).unwrap_err()
+}
+
+fn sqlite(folder: &Folder, script: &str) -> Plan {
+    let mut plan = folder.plan(script);
+    plan.session = Session::Sqlite {
+        library: PathBuf::from("libsqlite3.so.0"),
+        database: folder.path().join("test.db"),
+        pragmas: vec![("journal_mode".to_owned(), "wal".to_owned())],
+    };
+    plan
+}
+
+/// Plays `event` once on SQLite and answers the counters.
+fn counted_on_sqlite(script: &str) -> BTreeMap<String, u64> {
+    let folder = Folder::new();
+    let (step, user) = started(&sqlite(&folder, script)).unwrap();
+    assert_eq!(step, DONE);
+    user.counters()
+}
+
+const CONNECT: &str = "function thread_init() con = sysbench.sql.driver():connect() end\n";
+
+fn with_connection(rest: &str) -> String {
+    format!("{CONNECT}{rest}")
 }

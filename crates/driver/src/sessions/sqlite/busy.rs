@@ -1,0 +1,56 @@
+//! Waiting for a lock: counted, with SQLite's own back-off, and limited like `busy_timeout`.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Milliseconds between two looks at a lock, as SQLite's own handler waits (main.c); then 100.
+const DELAYS_MS: [u64; 11] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50];
+
+/// What a connection's busy handler knows. Shared with SQLite, hence the cells.
+pub struct Busy {
+    timeout: Duration,
+    since: Cell<Instant>,
+    /// Times that the engine said busy and was asked again, to be taken.
+    pub count: Cell<u64>,
+    /// The handler was asked during the current statement.
+    pub asked: Cell<bool>,
+}
+
+impl Busy {
+    /// Boxed by a counter, because SQLite keeps its address.
+    pub fn new(timeout_ms: u64) -> Rc<Self> {
+        Rc::new(Self {
+            timeout: Duration::from_millis(timeout_ms),
+            since: Cell::new(Instant::now()),
+            count: Cell::new(0),
+            asked: Cell::new(false),
+        })
+    }
+
+    /// Sleeps before the next look; false: the time is up.
+    fn wait(&self, times: usize) -> bool {
+        self.asked.set(true);
+        if times == 0 {
+            self.since.set(Instant::now());
+        }
+        let delay = Duration::from_millis(DELAYS_MS.get(times).copied().unwrap_or(100));
+        let rest = self.timeout.saturating_sub(self.since.get().elapsed());
+        if rest.is_zero() {
+            return false;
+        }
+        self.count.set(self.count.get() + 1);
+        std::thread::sleep(delay.min(rest));
+        true
+    }
+}
+
+/// The handler itself; its argument is the connection's [`Busy`].
+pub extern "C" fn handler(busy: *mut c_void, times: c_int) -> c_int {
+    // SAFETY: the session gave SQLite the address inside its `Rc`, which outlives the connection;
+    // all access is shared, on the connection's own thread.
+    let busy = unsafe { &*busy.cast::<Busy>() };
+    c_int::from(busy.wait(usize::try_from(times).unwrap_or(0)))
+}
