@@ -99,16 +99,16 @@ def _answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:
 
 def failure(event: Mapping[str, Any]) -> DynoError:
     """The driver's error event as the exception of whoever can put it right, with its place."""
-    connection, phase = event.get("connection"), event.get("phase")
+    place, connection, phase = event.get("place"), event.get("connection"), event.get("phase")
     places = [
-        event.get("place"),
-        f"connection {connection}" if connection is not None else None,
+        place,
+        f"connection {connection}" if connection is not None and (place or phase) else None,
         f"phase {phase}" if phase else None,
     ]
-    where = ", ".join(place for place in places if place)
+    where = ", ".join(filter(None, places))
     message = f"{event['message']} ({where})" if where else str(event["message"])
     hint = event.get("hint", "")
-    if event["blame"] == "user" and event.get("place") and not hint:
+    if event["blame"] == "user" and place and not hint:
         hint = "dyno play null --workload SCRIPT tries a script without an engine"
     return _BLAME.get(event["blame"], InternalError)(message, hint=hint)
 

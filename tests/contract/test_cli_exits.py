@@ -99,7 +99,14 @@ def test_clicks_own_ways_to_stop_are_overridden() -> None:
     assert stops_with(click.Abort()) == 130
     assert stops_with(click.exceptions.Exit(3)) == 3
     assert ended(["--help"]) == ended(["--version"]) == 0
-    assert ended([]) in (0, 64)
+
+
+def test_no_command_at_all_gets_the_help_and_64(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["engines"]):
+        assert ended(words) == 64
+        said = capsys.readouterr()
+        assert said.err.startswith("Usage: dyno")
+        assert not said.out
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def spelled_stop(stop: dict[str, Any]) -> str:
         return screen.spelled_duration(stop["duration_s"])
     if stop["kind"] == "stream":
         return f"{stop['events']:,} events of {stop['stream']}"
-    return f"{stop['events']:,} events" if stop["events"] else "its last event"
+    events = stop["events"]
+    return f"{events:,} event{'s' * (events > 1)}" if events else "its last event"
 
 
 def show_control(name: str) -> None:

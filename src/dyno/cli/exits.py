@@ -62,6 +62,9 @@ def guarded(command: Callable[[], object]) -> int:
 
 def failed(error: Exception) -> int:
     """Says `error` in the house's form and answers the code that it ends with."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.ctx.get_help(), err=True)
+        return USAGE_EXIT
     told = sentence_of(error)
     if told.exit_code == INTERNAL_EXIT and not isinstance(told, TrialFailed):
         told = with_report(told, error)
