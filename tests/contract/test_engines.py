@@ -22,9 +22,11 @@ VERBS = ("program", "start", "settings", "settle", "stop")
 
 
 def _ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
-    """What the driver's `ask` does, by Python's own SQLite."""
-    with closing(sqlite3.connect(session["database"], isolation_level=None)) as connection:
+    """What the driver's `ask` does, by Python's own SQLite; it never waits for a lock."""
+    with closing(sqlite3.connect(session["database"], 0.0, isolation_level=None)) as connection:
         for name, value in session["pragmas"]:
+            if name == "busy_timeout":
+                continue
             connection.execute(f"PRAGMA {name}={value}").fetchall()
         return [
             [

@@ -81,6 +81,8 @@ NUMBERS = {
     "wal_autocheckpoint": 0,
     "busy_timeout": 0,
 }
+#: Settings that the driver keeps itself: its own handler waits for a lock, and counts that.
+DRIVEN = ("busy_timeout",)
 
 
 class Engine:
@@ -166,6 +168,7 @@ class Engine:
         without a word where a file system cannot share memory (wal).
         """
         asked = dict(server.session["pragmas"])
+        waits = {name: asked.pop(name) for name in DRIVEN}
         questions = [*(f"PRAGMA {name}" for name in asked), "SELECT sqlite_version()"]
         *answers, version = (_single(rows) for rows in self._ask(server.session, questions))
         found = {name: _named(name, answer) for name, answer in zip(asked, answers, strict=True)}
@@ -173,7 +176,7 @@ class Engine:
             if found[name] != value:
                 message = f"sqlite runs with {name}={found[name]}, though {value} was asked for"
                 raise TrialFailed(message, hint=f"this build or file system refuses {value}")
-        return {**found, "version": version}
+        return {**found, **waits, "version": version}
 
     def settle(self, server: Server) -> None:
         """Folds the write-ahead log into the database, and gathers the planner's statistics.
