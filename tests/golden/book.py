@@ -66,6 +66,7 @@ def make_verdict(run: Run, trials: Sequence[Trial]) -> Verdict:
         _comparison(run, trials, metric, (base, name))
         for name in others
         for metric in dict.fromkeys(m for t in trials[:3] for m in measures(t))
+        if all(b > 0 and c > 0 for b, c in _pairs(trials, metric, (base, name)))
     ]
     findings = (
         Finding("ledger", "sound", "42 of 42 statements agree with the driver's counters"),

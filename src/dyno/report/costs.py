@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from dyno.measures import floors
 from dyno.record import Metric, Tally
 from dyno.report import Book, facts, numbers, words
 from dyno.report.grid import Cell, Row, Table, tables
@@ -17,7 +18,8 @@ _TEMPLATE = """
 {{ tables }}
 <p class="aside">Medians over the valid blocks; below them candidate ÷ base. Counters are divided
 by the operations of the phase, sizes are those at its end, and the longest response is that of
-all trials.</p>
+all trials.{% if embedded %} Engines that live in the driver's process have the driver's own CPU,
+as measured without them, taken off.{% endif %}</p>
 """
 
 
@@ -29,12 +31,13 @@ class _Costs:
         """A table per workload, a row per phase and candidate."""
         names = [w.name for w in book.run.workloads if facts.counted(book, w.name)]
         found = [_costs(book, name) for name in names]
-        return render(_TEMPLATE, tables=tables(found)) if found else None
+        embedded = bool(floors(book.trials)) and any(c.embedded for c in book.run.candidates)
+        return render(_TEMPLATE, tables=tables(found), embedded=embedded) if found else None
 
 
 def _costs(book: Book, workload: str) -> Table:
     trials = facts.counted(book, workload)
-    numbers_of = facts.typical(trials)
+    numbers_of = facts.typical(book, trials)
     costs = sorted({m for _, m in numbers_of if m.transaction == ""}, key=lambda m: m.name)
     names = list(dict.fromkeys(metric.name for metric in costs))
     phases = list(dict.fromkeys(stream.phase for stream in facts.streams(book, workload)))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.measures import measures
+from dyno.measures import floors, measures
 from dyno.record import FLOOR, Metric, PhaseRecord, Tally, Trial
 from dyno.report import Book
 
@@ -100,11 +100,21 @@ def tallies(trials: Iterable[Trial], stream: Stream) -> list[tuple[Trial, PhaseR
     ]
 
 
-def typical(trials: Sequence[Trial]) -> dict[tuple[str, Metric], float]:
+def numbers_of(book: Book, trial: Trial) -> dict[Metric, float]:
+    """The trial's numbers as the judge reads them.
+
+    Where the engine lives in the driver's process, the driver's own CPU is taken off (METHOD 10).
+    """
+    embedded = {c.name for c in book.run.candidates if c.embedded}
+    floor = floors(book.trials).get(trial.workload) if trial.candidate in embedded else None
+    return measures(trial, floor)
+
+
+def typical(book: Book, trials: Sequence[Trial]) -> dict[tuple[str, Metric], float]:
     """The median over `trials` of each number, by (candidate, metric)."""
     values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
     for trial in trials:
-        for metric, value in measures(trial).items():
+        for metric, value in numbers_of(book, trial).items():
             values[trial.candidate, metric].append(value)
     return {key: median(found) for key, found in values.items()}
 

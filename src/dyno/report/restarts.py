@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from dyno.measures import measures
 from dyno.record import Metric, Trial
 from dyno.report import Book, facts, numbers, words
 from dyno.report.charts import Chart, colour, escaped, figure
@@ -30,7 +29,7 @@ class _Restarts:
         metrics = dict.fromkeys(
             c.metric for c in sorted(book.verdict.comparisons, key=lambda c: not c.primary)
         )
-        numbers_of = [(trial, measures(trial)) for trial in facts.played(book)]
+        numbers_of = [(trial, facts.numbers_of(book, trial)) for trial in facts.played(book)]
         charts = []
         for metric in metrics:
             points = [(trial, found[metric]) for trial, found in numbers_of if metric in found]

@@ -7,9 +7,8 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from dyno.measures import measures
 from dyno.record import Trial
-from dyno.report import Book
+from dyno.report import Book, facts
 from dyno.report.files import replace
 
 COLUMNS = (
@@ -33,20 +32,21 @@ COLUMNS = (
 def write(book: Book) -> Path:
     """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
 
+    CPU of an engine in the driver's process comes without the driver's own (METHOD 10).
     A trial without numbers (it failed at once) still has one row, with empty metric columns.
     """
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(COLUMNS)
     for trial in book.trials:
-        rows.writerows(_rows(trial))
+        rows.writerows(_rows(book, trial))
     return replace(book.folder / "trials.csv", out.getvalue())
 
 
-def _rows(trial: Trial) -> Iterator[tuple[object, ...]]:
+def _rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
     who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
     what = (trial.candidate, trial.status, trial.started_utc)
-    found = sorted(measures(trial).items())
+    found = sorted(facts.numbers_of(book, trial).items())
     for m, value in found:
         yield (*who, *what, m.phase, m.transaction, m.name, m.unit, m.better, repr(value))
     if not found:
