@@ -1,12 +1,12 @@
 """Audit `client_share`: was the engine measured, or the client?
 
-With a client's share of `s` in the time of an event, an engine that is slower by `x` shows as
+With a client's share of `s` in the time of an operation, an engine that is slower by `x` shows as
 slower by `(1 − s)·x`. At half, a margin of 2 % lets an engine pass that is slower by nearly 4 %:
 doubtful. At nine tenths it hides 20 %, and no verdict says anything about the engine: invalid.
 
-- An engine inside the driver's process: the floor's CPU per event (the same script on `null`)
-  over the candidate's. The floor may play another mix of its streams, since it answers at once,
-  so with several streams in a phase the share is an estimate.
+- An engine inside the driver's process: the floor's CPU per operation (the same script on `null`)
+  over the candidate's. An operation is what `dyno.measures` divides costs by. The floor plays more
+  of them beside the same paced writers, so with several streams in a phase it is an estimate.
 - `null` itself: the part of its users' time that was not the delay that the driver measured.
 
 Judged are the phases with a primary metric: elsewhere no verdict is at stake. `null` in a phase
@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from dyno.measures import operations
 from dyno.record import FLOOR, Candidate, Finding, PhaseRecord, Run, Trial
 
 DOUBTFUL_PERCENT = 50.0
@@ -100,18 +101,20 @@ def _share_percent(case: _Case, trials: Sequence[Trial]) -> float | None:
     if case.candidate.engine == "null":
         rests = [rest for each in case.records if (rest := _outside_percent(each)) is not None]
         return median(rests) if rests else None
-    costs = [cost for each in case.records if (cost := _cpu_ns_per_event(each))]
+    costs = [cost for each in case.records if (cost := _cpu_ns_per_operation(each))]
     if not case.candidate.embedded or not costs:
         return None
     played = [t for t in trials if (t.candidate, t.workload) == (FLOOR, case.workload)]
-    floors = [cost for each in _records(played, case.phase) if (cost := _cpu_ns_per_event(each))]
+    floors = [
+        cost for each in _records(played, case.phase) if (cost := _cpu_ns_per_operation(each))
+    ]
     return 100 * median(floors) / median(costs) if floors else float("nan")
 
 
-def _cpu_ns_per_event(record: PhaseRecord) -> float | None:
-    """CPU of the driver's process for one event; that of the warm-up is in the process's too."""
-    events = sum(each.done + each.failed + each.warmup for each in record.streams)
-    return (record.usage.user_ns + record.usage.system_ns) / events if events else None
+def _cpu_ns_per_operation(record: PhaseRecord) -> float | None:
+    """CPU of the driver's process for one operation, those of the warm-up included in both."""
+    done = operations(record)
+    return (record.usage.user_ns + record.usage.system_ns) / done if done else None
 
 
 def _outside_percent(record: PhaseRecord) -> float | None:
