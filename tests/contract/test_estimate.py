@@ -47,8 +47,10 @@ def test_more_noise_or_fewer_blocks_detect_less() -> None:
     few = forecast(make_prepared(looks=(6,))).detectable
     assert many[1.0] < many[2.0] < many[5.0]
     assert all(many[sd] < few[sd] for sd in many)
+    once = forecast(make_prepared(looks=(24,))).detectable
+    assert once[2.0] < many[2.0]
     # Cohen 1988: n = 24, two-sided 5 %, power 80 % needs d = 0.60
-    assert many[2.0] == pytest.approx(2 * 0.60, rel=0.02)
+    assert once[2.0] == pytest.approx(2 * 0.60, rel=0.02)
 
 
 def test_a_budget_cuts_the_looks_and_never_adds_any() -> None:

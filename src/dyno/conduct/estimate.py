@@ -10,6 +10,8 @@ from dyno.conduct.prepared import Prepared, looks_up_to
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
 from dyno.record import Run, WorkloadPlan
+from dyno.stats.looks import Looks
+from dyno.stats.power import detectable_percent
 
 #: METHOD.md 7: blocks that noise breaks are replayed up to so many times MAX.
 REPLAYS = 1.5
@@ -49,7 +51,7 @@ def forecast(prepared: Prepared) -> Forecast:
         disk_bytes=disk_bytes(prepared),
         blocks_expected=looks[0],
         blocks_worst=most,
-        detectable={sd: _detectable(looks[-1], sd, run.design.alpha) for sd in SDS_PERCENT},
+        detectable={sd: _detectable(run, sd) for sd in SDS_PERCENT},
     )
 
 
@@ -101,11 +103,9 @@ def _trial_s(workload: WorkloadPlan, prepared: Prepared) -> float:
     return phases_s + prepared.size_bytes / LOAD_BYTES_PER_S + OVERHEAD_S
 
 
-def _detectable(blocks: int, sd_percent: float, alpha: float) -> float:
-    """The slowdown in percent that a t interval on `blocks` log ratios excludes from 0 with a
-    power of 80 % (the usual sum of quantiles; sequential looks cost a little more).
+def _detectable(run: Run, sd_percent: float) -> float:
+    """The slowdown in percent that the last look finds with a power of 80 %, at the level that
+    the looks before it leave.
     """
-    from scipy.stats import t  # here, since it takes longer to load than all the rest
-
-    quantiles = t.ppf(1 - alpha / 2, blocks - 1) + t.ppf(0.8, blocks - 1)
-    return float(100 * math.expm1(quantiles * sd_percent / 100 / math.sqrt(blocks)))
+    looks = Looks(run.design.looks, run.design.alpha)
+    return detectable_percent(looks.maximum, sd_percent, looks.level(looks.maximum))
