@@ -11,9 +11,6 @@
 //! (`schedule.rs`); what became of it is counted per worker (`tally.rs`) and added up when the
 //! phase is over (`summary.rs`).
 
-// Until script.rs and sessions/sqlite.rs use all of the contract.
-#![allow(dead_code)]
-
 mod ask;
 mod caller;
 mod clock;
