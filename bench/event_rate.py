@@ -47,15 +47,14 @@ def main() -> None:
     short = quick("event-rate")
     time_s, rounds = (0.3, 1) if short else (5.0, 5)
     runs = [(played("one_query", time_s), played("no_query", time_s)) for _ in range(rounds)]
-    table = [
-        (one.time_ns("run"), one.cost_ns("run"), empty.time_ns("run"), empty.cost_ns("run"))
-        for one, empty in runs
-    ]
+    costs = [(one.cost("run"), empty.cost("run")) for one, empty in runs]
+    table = [(a.wall_ns, a.cpu_ns, b.wall_ns, b.cpu_ns) for a, b in costs]
     event_ns, cpu_ns, empty_ns, _ = (
         round(statistics.median(column), 1) for column in zip(*table, strict=True)
     )
     head = ("round", "ns/event", "CPU ns/event", "ns/empty event", "CPU ns/empty event")
     rows = [(number, *(f"{ns:.0f}" for ns in row)) for number, row in enumerate(table, 1)]
+    connection = connection_bytes(0.3 if short else 2.0)
     figures = {
         "bench": "event-rate",
         "events_per_s": round(1e9 / event_ns),
@@ -63,12 +62,12 @@ def main() -> None:
         "event_cpu_ns": cpu_ns,
         "empty_event_ns": empty_ns,
         "event_ratio": round(event_ns / LIMIT_EVENT_NS, 4),
-        "tally_ratio": round(tally_ns() / LIMIT_TALLY_NS, 4),
         "growth_bytes": max(growth_bytes(run) for run, _ in runs),
-        "connection_ratio": round(
-            connection_bytes(0.3 if short else 2.0) / LIMIT_CONNECTION_BYTES, 4
-        ),
+        "connection_bytes": round(connection),
+        "connection_ratio": round(connection / LIMIT_CONNECTION_BYTES, 4),
     }
+    if not short:  # it compiles
+        figures["tally_ratio"] = round(tally_ns() / LIMIT_TALLY_NS, 4)
     report([head, *rows], figures)
 
 

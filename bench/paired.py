@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import statistics
 import tempfile
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dyno import driver, engines
 from dyno.driver import End, Event, Launch, Limit, Process, Progress
 from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
@@ -23,16 +23,29 @@ PHASE_LIMIT_S = 300.0
 
 
 @dataclass(frozen=True)
-class Pair:
-    """One round: what ours and the peer needed, in the same unit, less being better."""
+class Cost:
+    """What one operation took, in ns."""
 
-    ours: float
-    peer: float
+    wall_ns: float
+    cpu_ns: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One round: ours and the peer."""
+
+    ours: Cost
+    peer: Cost
 
     @property
-    def ratio(self) -> float:
-        """How many times the peer's cost ours is."""
-        return self.ours / self.peer
+    def wall_ratio(self) -> float:
+        """How many times the peer's wall time ours is."""
+        return self.ours.wall_ns / self.peer.wall_ns
+
+    @property
+    def cpu_ratio(self) -> float:
+        """How many times the peer's CPU ours is; a busy machine disturbs it less."""
+        return self.ours.cpu_ns / self.peer.cpu_ns
 
 
 def quick(name: str) -> bool:
@@ -42,7 +55,7 @@ def quick(name: str) -> bool:
     return bool(parser.parse_args().quick)
 
 
-def alternate(ours: Callable[[], float], peer: Callable[[], float], rounds: int) -> list[Pair]:
+def alternate(ours: Callable[[], Cost], peer: Callable[[], Cost], rounds: int) -> list[Pair]:
     """Plays both in every round, each first in every second one, after one round unmeasured."""
     ours(), peer()
     pairs = []
@@ -56,14 +69,27 @@ def alternate(ours: Callable[[], float], peer: Callable[[], float], rounds: int)
     return pairs
 
 
-def summary(pairs: Sequence[Pair]) -> dict[str, float]:
-    """The median of the rounds' ratios, and the smallest and largest."""
-    ratios = [pair.ratio for pair in pairs]
-    return {
-        "ratio": round(statistics.median(ratios), 4),
-        "ratio_min": round(min(ratios), 4),
-        "ratio_max": round(max(ratios), 4),
+def report_pairs(name: str, peer: str, pairs: Sequence[Pair]) -> None:
+    """Prints every round, then the medians of the rounds' ratios and their range."""
+    rows = [
+        ("round", "driver ns", f"{peer} ns", "ratio", "driver CPU ns", f"{peer} CPU ns", "ratio")
+    ]
+    for number, pair in enumerate(pairs, 1):
+        wall = (f"{pair.ours.wall_ns:.0f}", f"{pair.peer.wall_ns:.0f}", f"{pair.wall_ratio:.3f}")
+        cpu = (f"{pair.ours.cpu_ns:.0f}", f"{pair.peer.cpu_ns:.0f}", f"{pair.cpu_ratio:.3f}")
+        rows.append((str(number), *wall, *cpu))
+    wall_ratios = [pair.wall_ratio for pair in pairs]
+    cpu_ratios = [pair.cpu_ratio for pair in pairs]
+    figures: dict[str, float | str] = {
+        "bench": name,
+        "wall_ratio": round(statistics.median(wall_ratios), 4),
+        "wall_ratio_min": round(min(wall_ratios), 4),
+        "wall_ratio_max": round(max(wall_ratios), 4),
+        "cpu_ratio": round(statistics.median(cpu_ratios), 4),
+        "cpu_ratio_min": round(min(cpu_ratios), 4),
+        "cpu_ratio_max": round(max(cpu_ratios), 4),
     }
+    report(rows, figures)
 
 
 def report(rows: Iterable[Sequence[object]], figures: dict[str, float | str]) -> None:
@@ -75,11 +101,10 @@ def report(rows: Iterable[Sequence[object]], figures: dict[str, float | str]) ->
     print(json.dumps(figures))
 
 
-def sqlite_library() -> Path:
-    """The system's SQLite, where the loader finds it."""
-    ctypes.CDLL("libsqlite3.so.0")
-    mapped = Path("/proc/self/maps").read_text().split()
-    return Path(next(word for word in mapped if "libsqlite3.so" in word))
+def session(engine: str, build: str, home: Path) -> Session:
+    """A session on an engine of ours with its default settings, its data in `home`."""
+    chosen = engines.find(engine, driver.ask)
+    return chosen.start(chosen.program(build, {}, print), home, {}).session
 
 
 @dataclass
@@ -90,27 +115,23 @@ class Played:
     counters: dict[str, int] = field(default_factory=dict)
     resident: list[tuple[float, int]] = field(default_factory=list)
 
-    def cost_ns(self, phase: str) -> float:
-        """CPU of the driver per unit of the phase's first stream, in ns."""
+    def cost(self, phase: str) -> Cost:
+        """What one unit of the phase's first stream took: wall time, and CPU of the driver."""
         record = self.phases[phase]
         tally = record.streams[0]
-        return (record.usage.user_ns + record.usage.system_ns) / (
-            (tally.done + tally.warmup) * tally.units_per_event
+        used_ns = record.usage.user_ns + record.usage.system_ns
+        return Cost(
+            record.duration_s * 1e9 / (tally.done * tally.units_per_event),
+            used_ns / ((tally.done + tally.warmup) * tally.units_per_event),
         )
 
-    def time_ns(self, phase: str) -> float:
-        """Wall time per unit of the phase's first stream, in ns."""
-        record = self.phases[phase]
-        tally = record.streams[0]
-        return record.duration_s * 1e9 / (tally.done * tally.units_per_event)
 
-
-def plan(session: Session, workload: str, commands: Sequence[str], **options: object) -> Plan:
+def plan(at: Session, workload: str, commands: Sequence[str], **options: object) -> Plan:
     """The plan of one of our workloads, or of a script beside this file."""
     beside = BENCH / f"{workload}.lua"
     path = beside if beside.is_file() else find(workload)
     texts = {name: str(value) for name, value in options.items()}
-    return Plan(session, Script(str(path), texts), SEED, tuple(commands), progress_s=0.2)
+    return Plan(at, Script(str(path), texts), SEED, tuple(commands), progress_s=0.2)
 
 
 def play(what: Plan) -> Played:

@@ -1,6 +1,6 @@
 /* A bare loop of point selects over one prepared statement: the peer of the driver's.
  *
- * point_select LIBRARY DATABASE TABLE_SIZE SECONDS SEED
+ * point_select LIBRARY DATABASE PRAGMAS TABLE_SIZE SECONDS SEED
  * prints: selects, wall ns, CPU ns. The library is opened by path, as the driver opens it. */
 
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 enum { OK = 0, ROW = 100, OPEN_READWRITE = 2, OPEN_NOMUTEX = 0x8000, LOOKS = 256 };
 
 static int (*open_v2)(const char *, void **, int, const char *);
+static int (*exec)(void *, const char *, void *, void *, void *);
 static int (*prepare_v2)(void *, const char *, int, void **, const char **);
 static int (*bind_int64)(void *, int, int64_t);
 static int (*step)(void *);
@@ -27,6 +28,7 @@ static void load(const char *path)
         exit(1);
     }
     *(void **)&open_v2 = dlsym(library, "sqlite3_open_v2");
+    *(void **)&exec = dlsym(library, "sqlite3_exec");
     *(void **)&prepare_v2 = dlsym(library, "sqlite3_prepare_v2");
     *(void **)&bind_int64 = dlsym(library, "sqlite3_bind_int64");
     *(void **)&step = dlsym(library, "sqlite3_step");
@@ -63,16 +65,17 @@ static uint64_t select_one(void *statement, int64_t id)
 int main(int count, char **words)
 {
     void *database, *statement;
-    if (count != 6)
+    if (count != 7)
         return 64;
     load(words[1]);
     if (open_v2(words[2], &database, OPEN_READWRITE | OPEN_NOMUTEX, NULL) != OK
+        || exec(database, words[3], NULL, NULL, NULL) != OK
         || prepare_v2(database, "SELECT c FROM sbtest1 WHERE id=?", -1, &statement, NULL) != OK)
         return 1;
-    uint64_t rows = strtoull(words[3], NULL, 10), state = strtoull(words[5], NULL, 10) | 1;
+    uint64_t rows = strtoull(words[4], NULL, 10), state = strtoull(words[6], NULL, 10) | 1;
     uint64_t selects = 0, bytes = 0;
     int64_t began = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-    int64_t end = began + (int64_t)(atof(words[4]) * 1e9);
+    int64_t end = began + (int64_t)(atof(words[5]) * 1e9);
     while (now_ns(CLOCK_MONOTONIC) < end)
         for (int i = 0; i < LOOKS; i++, selects++)
             bytes += select_one(statement, (int64_t)(next(&state) % rows + 1));

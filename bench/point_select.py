@@ -1,7 +1,8 @@
 """SQLite point selects in WAL mode: the driver beside a bare C loop over the same statement.
 
-Both read the same database through the same library, with uniform ids. Target: 1.25 times the
-loop's time a select.
+Both read the same database through the same library and settings, with uniform ids. Target: 1.25
+times the loop's time a select. CPU stands beside wall time, since it suffers less from a busy
+machine.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from paired import BENCH, SEED, alternate, plan, play, quick, report, sqlite_library, summary
+from paired import BENCH, SEED, Cost, alternate, plan, play, quick, report_pairs, session
 
 from dyno.plan import Session
 
@@ -20,55 +21,42 @@ TABLE_SIZE = 10_000
 
 @dataclass(frozen=True)
 class Bench:
-    """Where the database and the compiled loop are, and how long a round lasts."""
+    """The session, where the compiled loop is, and how long a round lasts."""
 
-    home: Path
-    library: Path
+    session: Session
+    program: Path
     time_s: float
-
-    @property
-    def session(self) -> Session:
-        database = str(self.home / "bench.db")
-        pragmas = [("journal_mode", "wal")]
-        return {
-            "kind": "sqlite",
-            "library": str(self.library),
-            "database": database,
-            "pragmas": pragmas,
-        }
 
     def prepare(self) -> None:
         """Loads the table and compiles the loop."""
         play(plan(self.session, "oltp_point_select", ["prepare"], table_size=TABLE_SIZE))
-        source, program = BENCH / "point_select.c", self.home / "point_select"
-        subprocess.run(["gcc", "-O2", "-o", program, source, "-ldl"], check=True)
+        source = BENCH / "point_select.c"
+        subprocess.run(["gcc", "-O2", "-o", self.program, source, "-ldl"], check=True)
 
-    def ours_ns(self) -> float:
+    def ours(self) -> Cost:
+        """The driver's times per select."""
         options = {"table_size": TABLE_SIZE, "time": self.time_s, "warmup_time": 0}
         played = play(plan(self.session, "oltp_point_select", ["run"], **options))
-        return played.time_ns("run")
+        return played.cost("run")
 
-    def peer_ns(self) -> float:
-        """The loop's wall time per select."""
-        command = [self.home / "point_select", self.library, self.home / "bench.db"]
-        words = [str(TABLE_SIZE), str(self.time_s), str(SEED)]
-        done = subprocess.run([*command, *words], check=True, capture_output=True, text=True)
-        selects, wall_ns, *_ = map(int, done.stdout.split())
-        return wall_ns / selects
+    def peer(self) -> Cost:
+        """The loop's."""
+        where = [self.session["library"], self.session["database"]]
+        pragmas = ";".join(f"PRAGMA {name}={value}" for name, value in self.session["pragmas"])
+        words = [*where, pragmas, str(TABLE_SIZE), str(self.time_s), str(SEED)]
+        done = subprocess.run([self.program, *words], check=True, capture_output=True, text=True)
+        selects, wall_ns, cpu_ns, _ = map(int, done.stdout.split())
+        return Cost(wall_ns / selects, cpu_ns / selects)
 
 
 def main() -> None:
     time_s, rounds = (0.2, 1) if quick("point-select") else (3.0, 7)
     with tempfile.TemporaryDirectory() as home:
-        bench = Bench(Path(home), sqlite_library(), time_s)
+        at = session("sqlite", "system", Path(home))
+        bench = Bench(at, Path(home) / "point_select", time_s)
         bench.prepare()
-        pairs = alternate(bench.ours_ns, bench.peer_ns, rounds)
-    rows = [("round", "driver ns", "C loop ns", "ratio")]
-    rows += [
-        (str(number), f"{pair.ours:.0f}", f"{pair.peer:.0f}", f"{pair.ratio:.3f}")
-        for number, pair in enumerate(pairs, 1)
-    ]
-    report(rows, {"bench": "point-select", **summary(pairs)})
+        pairs = alternate(bench.ours, bench.peer, rounds)
+    report_pairs("point-select", "C loop", pairs)
 
 
 if __name__ == "__main__":
