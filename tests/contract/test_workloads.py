@@ -53,12 +53,12 @@ class Played:
         return sum(factor * self.counters.get(name, 0) for name, factor in counters.items())
 
 
-def make_plan(session: Session, workload: str, seed: int = 7, **options: object) -> Plan:
+def make_plan(session: Session, workload: str, seed: int = 7, **options: Any) -> Plan:
     texts = {name: str(value) for name, value in options.items()}
     return Plan(session, Script(str(workloads.find(workload)), texts), seed, progress_s=0)
 
 
-def described(workload: str, **options: object) -> Description:
+def described(workload: str, **options: Any) -> Description:
     return driver.describe(make_plan(NULL, workload, **options))
 
 
