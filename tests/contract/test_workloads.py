@@ -224,6 +224,12 @@ def test_the_distribution_of_keys_is_said_and_uniform_by_default(workload: str) 
     assert (options["rand_type"].value, options["rand_type"].owner) == ("uniform", "script")
 
 
+def test_uniform_keys_reach_every_row(sqlite: Session, tmp_path: Path) -> None:
+    # twenty draws a row: about one of 10^6 uniform trials leaves a row, and any skew leaves many
+    played = play(sqlite, "oltp_delete", tmp_path, table_size=100, events=2000, warmup_time=0)
+    assert played.number("select count(*) from sbtest1") == 0
+
+
 @pytest.mark.parametrize("name", ["event-rate", "point-select", "client-cost"])
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
     done = subprocess.run(

@@ -53,6 +53,8 @@ impl State {
         state.furnish(plan, seat)?;
         state.run_script(&text)?;
         let list: Table = state.call("settle_options", ())?;
+        // Once more: the script may have declared `rand_type` with a default of its own.
+        state.seed(plan, seat)?;
         Ok(Self {
             options: list,
             ..state
@@ -157,12 +159,17 @@ impl State {
     fn furnish(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
         let seat_table = self.seat(plan, seat).map_err(ours)?;
         self.prelude::<()>("sysbench", SYSBENCH, (&self.raw, &seat_table))?;
+        self.seed(plan, seat)?;
+        let wait: Function = self.prelude("dyno", DYNO, (&self.raw, &seat_table))?;
+        self.prelude("sql", SQL, (&self.raw, &seat_table, wait))
+    }
+
+    fn seed(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
         let shape = self.shape()?;
         let seed: f64 = self.call("general", "rand_seed")?;
         let seed = if seed == 0.0 { plan.seed } else { seed as u64 };
         self.shared.borrow_mut().rand = Rand::new(&origin(seed, seat), shape);
-        let wait: Function = self.prelude("dyno", DYNO, (&self.raw, &seat_table))?;
-        self.prelude("sql", SQL, (&self.raw, &seat_table, wait))
+        Ok(())
     }
 
     fn prelude<R: mlua::FromLuaMulti>(
