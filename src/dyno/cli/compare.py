@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli import playing
+from dyno.cli import options, playing
 from dyno.cli.arguments import ENGINE, PERCENT, SETTING, WORKLOAD
 from dyno.errors import UsageError
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="The slowdown that matters.  [default: the workload's own, else 2%]",
 )
-@playing.BLOCKS
-@playing.BUDGET
-@playing.QUICK
-@playing.JSON
+@options.BLOCKS
+@options.BUDGET
+@options.QUICK
+@options.JSON
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
@@ -75,9 +75,9 @@ def experiment(**words: Any) -> Experiment:
         seed=words["seed"],
     )
     first, *others = words["workloads"]
-    options = dict(words["settings"])
+    chosen = dict(words["settings"])
     made = experiments.compared(
-        words["candidates"], first, options, measuring, playing.spelled_command()
+        words["candidates"], first, chosen, measuring, playing.spelled_command()
     )
-    more = tuple(experiments.Workload(name, options) for name in others)
+    more = tuple(experiments.Workload(name, chosen) for name in others)
     return replace(made, workloads=made.workloads + more)

@@ -45,7 +45,8 @@ def guarded(command: Callable[[], object]) -> int:
         result = command()
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort) as stop:
-        say(DynoError("interrupted", hint=" ".join(map(str, stop.args))))
+        cause = stop.__cause__ or stop  # click wraps the interrupt
+        say(DynoError("interrupted", hint=" ".join(map(str, cause.args))))
         return INTERRUPTED_EXIT
     except (BrokenPipeError, SystemExit) as end:
         # click exits by itself after completing a word (0), and where nobody reads on (1)

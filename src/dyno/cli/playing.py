@@ -8,13 +8,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dyno.cli import screen
 from dyno.cli.announcement import announce
-from dyno.cli.arguments import DURATION
 from dyno.cli.live import watching
 from dyno.cli.runs import runs_home
 from dyno.errors import DynoError
@@ -29,37 +28,6 @@ if TYPE_CHECKING:
 
 #: HOUSE.md's codes of a comparison.
 EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
-
-
-class OutputFile(click.Path):
-    """A file to be written at the end of a long run: its folder must be there at the start."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path."""
-        path = Path(str(super().convert(value, param, ctx)))
-        if not path.absolute().parent.is_dir():
-            self.fail(f"there is no folder {path.parent}", param, ctx)
-        return path
-
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-BUDGET: Decorator = click.option(
-    "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."
-)
-QUICK: Decorator = click.option(
-    "--quick", is_flag=True, help="One look at 5 blocks of a shortened workload; marked QUICK."
-)
-BLOCKS: Decorator = click.option(
-    "--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 24]"
-)
-JSON: Decorator = click.option(
-    "--json",
-    "json_file",
-    type=OutputFile(dir_okay=False, writable=True),
-    metavar="FILE",
-    help="Write a row per comparison.",
-)
 
 
 @dataclass(frozen=True)
@@ -124,8 +92,14 @@ def tell(made: Folder, json_file: Path | None) -> Verdict:
     if not book.verdict.complete:
         click.echo(f"to go on: dyno resume {made.path.name}")
     elif book.run.command:
-        click.echo(f"to repeat: {book.run.command}")
+        click.echo(f"to repeat: {again(book.run)}")
     return book.verdict
+
+
+def again(run: Run) -> str:
+    """The command that plays a run once more, with the same seed."""
+    seeded = "--seed" in run.command or not run.command.startswith("dyno compare")
+    return run.command if seeded else f"{run.command} --seed {run.seed}"
 
 
 def derive(made: Folder) -> Book:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from dyno.cli import playing
+from dyno.cli import options, playing
 from dyno.cli.arguments import RUN
 from dyno.cli.runs import run_folder
 
 
 @click.command("report")
 @click.argument("run", type=RUN, metavar="RUN")
-@playing.JSON
+@options.JSON
 def command(run: str, json_file: Path | None) -> None:
     """Make a run's verdict.json, report.html and trials.csv again.
 

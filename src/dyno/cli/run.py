@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli import playing
+from dyno.cli import options, playing
 from dyno.cli.arguments import EXPERIMENT
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
 @click.option("--gate", is_flag=True, help="Exit as `compare` does: 0, 1, 2 or 3.")
-@playing.BLOCKS
-@playing.BUDGET
-@playing.QUICK
-@playing.JSON
+@options.BLOCKS
+@options.BUDGET
+@options.QUICK
+@options.JSON
 def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
 

@@ -1,0 +1,42 @@
+"""The options that `compare`, `run`, `resume` and `report` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dyno.cli.arguments import DURATION
+
+
+class OutputFile(click.Path):
+    """A file to be written at the end of a long run: its folder must be there at the start."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if not path.absolute().parent.is_dir():
+            self.fail(f"there is no folder {path.parent}", param, ctx)
+        return path
+
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+BUDGET: Decorator = click.option(
+    "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."
+)
+QUICK: Decorator = click.option(
+    "--quick", is_flag=True, help="One look at 5 blocks of a shortened workload; marked QUICK."
+)
+BLOCKS: Decorator = click.option(
+    "--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 24]"
+)
+JSON: Decorator = click.option(
+    "--json",
+    "json_file",
+    type=OutputFile(dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write a row per comparison.",
+)
