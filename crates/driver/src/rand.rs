@@ -165,12 +165,21 @@ impl Rand {
 
     /// Appends a template's text: `#` becomes a digit, `@` a letter from a to z.
     pub fn string(&mut self, template: &[u8], text: &mut Vec<u8>) {
+        let (mut bits, mut left) = (0, 0);
         for &byte in template {
-            text.push(match byte {
-                b'#' => self.byte(b'0', 10),
-                b'@' => self.byte(b'a', 26),
-                other => other,
-            });
+            let (first, count) = match byte {
+                b'#' => (b'0', 10),
+                b'@' => (b'a', 26),
+                other => {
+                    text.push(other);
+                    continue;
+                }
+            };
+            if left == 0 {
+                (bits, left) = (self.rng.random::<u64>(), CHARACTERS_PER_DRAW);
+            }
+            text.push(first + taken(&mut bits, count));
+            left -= 1;
         }
     }
 
@@ -189,6 +198,16 @@ impl Rand {
         let iterations = self.shape.iterations.max(1);
         (0..iterations).map(|_| self.double()).sum::<f64>() / f64::from(iterations)
     }
+}
+
+/// Letters that one draw of 64 bits serves: 8 take 38 of them, so the last is even to 2^-26.
+const CHARACTERS_PER_DRAW: u32 = 8;
+
+/// A number below `count` from the top of `bits`, and what is left of them (Lemire's multiply).
+fn taken(bits: &mut u64, count: u8) -> u8 {
+    let product = u128::from(*bits) * u128::from(count);
+    *bits = product as u64;
+    (product >> 64) as u8
 }
 
 /// The whole number at a share of the range from a to b; bounds are cut to whole as in sysbench.

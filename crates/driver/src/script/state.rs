@@ -185,7 +185,9 @@ impl State {
     fn seat(&self, plan: &Plan, seat: &Seat) -> mlua::Result<Table> {
         let table = self.lua.create_table()?;
         table.raw_set("number", seat.number)?;
-        table.raw_set("users", (seat.users > 0).then_some(seat.users))?;
+        // A command that one user plays still works for all: it reads the option itself.
+        let is_stream = seat.command == "run" && seat.users > 0;
+        table.raw_set("users", is_stream.then_some(seat.users))?;
         table.raw_set("command", seat.command)?;
         table.raw_set("path", self.path.to_string_lossy().as_ref())?;
         table.raw_set("folder", folder(&self.path).to_string_lossy().as_ref())?;

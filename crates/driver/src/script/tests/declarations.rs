@@ -94,7 +94,7 @@ fn commands_play_once_or_by_all_users() {
         sysbench.cmdline.commands = {
            prepare = {function(tid) dyno.count('prepared', 1 + tid) end,
               sysbench.cmdline.PARALLEL_COMMAND},
-           own = {function() dyno.count('own') end}}",
+           own = {function() dyno.count('own', sysbench.opt.threads) end}}",
     );
     plan.script.options.insert("threads".into(), "3".into());
     assert_eq!(
@@ -125,6 +125,14 @@ fn commands_play_once_or_by_all_users() {
     .unwrap();
     assert_eq!(user.begin("prepare").unwrap(), DONE);
     assert_eq!(user.counters()["prepared"], 3);
+    let seat = Seat {
+        command: "own",
+        users: 1,
+        ..SEAT
+    };
+    let mut user = User::load(&plan, &seat).unwrap();
+    assert_eq!(user.begin("own").unwrap(), DONE);
+    assert_eq!(user.counters()["own"], 3, "a single user works for all");
     let failure = phases(&plan, "prepar").unwrap_err().failure(None);
     assert!(failure.hint.contains("prepare"), "{failure:?}");
 }
