@@ -86,7 +86,7 @@ def rust_functions(path: Path) -> Iterator[tuple[str, int]]:
         found = re.match(
             r"^(\s*)(?:pub(?:\([a-z]+\))? )?(?:unsafe )?(?:extern \S+ )?fn (\w+)", line
         )
-        if found:
+        if found and not line.endswith((";", "}")):
             close = found[1] + "}"
             end = next((n for n in range(start, len(lines)) if lines[n] == close), start)
             yield found[2], end - start + 1
