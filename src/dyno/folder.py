@@ -86,8 +86,11 @@ def _fresh(runs: Path, name: str) -> Path:
             try:
                 path.mkdir(parents=True)
                 return path
-            except PermissionError as error:
-                raise HostError(f"cannot make {path}", cause=error.strerror) from error
+            except FileExistsError:
+                raise
+            except OSError as error:
+                hint = "name another folder for runs with DYNO_RUNS"
+                raise HostError(f"cannot make {path}", cause=error.strerror, hint=hint) from error
     raise HostError(f"too many runs are called {name}")
 
 

@@ -106,3 +106,10 @@ def test_a_script_that_is_no_lua_is_refused(
     script = tmp_path / "wrong.lua"
     script.write_text("function event(\n")
     assert "wrong.lua:" in refused(["play", "null", "-w", str(script)], capsys)
+
+
+def test_a_folder_that_cannot_be_made_is_the_hosts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", "/proc/here")
+    assert "cannot make /proc/here" in refused(["compare", *PAIR, *WORKLOAD], capsys)

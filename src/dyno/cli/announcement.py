@@ -18,7 +18,7 @@ def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
     run, design = prepared.run, prepared.run.design
     names = [candidate.name for candidate in run.candidates]
     on = " and ".join(workload.name for workload in run.workloads)
-    looks = ", ".join(map(str, design.looks))
+    looks = " and ".join(", ".join(map(str, design.looks)).rsplit(", ", 1))
     sentences = (
         f"{'QUICK: ' if design.quick else ''}Is {' or '.join(names[1:])} slower than {names[0]} "
         f"on {on}?",
@@ -37,7 +37,7 @@ def builds(prepared: Prepared) -> str:
     found = [
         f"{name} is {build.engine} {build.version}"
         for name, build in prepared.builds.items()
-        if build.version and build.version not in name
+        if build.program.is_file() and build.version not in name
     ]
     return f"({'; '.join(found)}.)" if found else ""
 

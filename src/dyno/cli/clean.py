@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from dyno.cli import screen
-from dyno.cli.arguments import DURATION, RUN, SIZE
+from dyno.cli.arguments import DURATION, SIZE, Word
 from dyno.cli.runs import runs_home
 from dyno.errors import unknown
 
@@ -28,8 +28,13 @@ class Item:
     free: Callable[[], object]
 
 
+def names_at_hand() -> list[str]:
+    """What a shell offers for NAME."""
+    return [item.name for item in everything()]
+
+
 @click.command("clean")
-@click.argument("names", nargs=-1, type=RUN, metavar="[NAME]...")
+@click.argument("names", nargs=-1, type=Word("name", names_at_hand), metavar="[NAME]...")
 @click.option("--runs", "kind", flag_value="run", help="Runs only.")
 @click.option("--cache", "kind", flag_value="cache", help="Cached sources and builds only.")
 @click.option("--older", type=DURATION, default=0.0, help="Only what is older, e.g. 30d.")

@@ -1,0 +1,72 @@
+"""`dyno clean` lists first, and frees only what was listed and only with --yes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes import make_run
+
+from dyno.builds import cache
+from dyno.cli import ended
+from dyno.folder import create, every
+
+
+def filled(home: Path) -> None:
+    (home / "x").write_bytes(b"x" * 9999)
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two runs, and a cache with one entry."""
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    for _ in range(2):
+        create(make_run(), tmp_path / "runs")
+    cache.get("program", "it-1", filled, print)
+    return tmp_path / "runs"
+
+
+def test_without_yes_everything_is_listed_and_nothing_freed(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(["clean"]) == 0
+    said = capsys.readouterr().out
+    assert "it-1" in said
+    assert "nothing was freed" in said
+    assert len(every(runs)) == 2
+    assert len(cache.entries()) == 1
+
+
+def test_yes_frees_what_was_chosen_and_no_more(runs: Path) -> None:
+    first, second = (folder.path.name for folder in every(runs))
+    assert ended(["clean", first, "--yes"]) == 0
+    assert [folder.path.name for folder in every(runs)] == [second]
+    assert ended(["clean", "--cache", "--yes"]) == 0
+    assert not cache.entries()
+    assert len(every(runs)) == 1
+    assert ended(["clean", "--runs", "--yes"]) == 0
+    assert not every(runs)
+
+
+def test_size_and_age_choose(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["clean", "--older", "1h", "--yes"]) == 0
+    assert ended(["clean", "--larger", "1G", "--yes"]) == 0
+    assert capsys.readouterr().out == "nothing to free\n" * 2
+    assert len(every(runs)) == 2
+
+
+def test_an_unknown_name_frees_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["clean", every(runs)[0].path.name, "it-2", "--yes"]) == 64
+    assert "did you mean it-1?" in capsys.readouterr().err
+    assert len(every(runs)) == 2
+
+
+def test_engines_are_listed_and_removed_by_name(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(["engines", "list"]) == 0
+    assert "it-1" in capsys.readouterr().out
+    assert ended(["engines", "remove", "it-1"]) == 0
+    assert not cache.entries()
+    assert ended(["engines", "remove", "it-1"]) == 64

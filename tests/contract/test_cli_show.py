@@ -1,0 +1,74 @@
+"""`dyno show` knows everything that is in a room, and says whose each word is."""
+
+from __future__ import annotations
+
+import pytest
+
+from dyno.audits import audits
+from dyno.cli import ended
+from dyno.controls import controls
+from dyno.experiment import every as experiments
+from dyno.plugins import modules
+from dyno.probes import probes
+from dyno.workloads import every as workloads
+
+ROOMS = {
+    "engines": list(modules("dyno.engines")),
+    "workloads": list(workloads()),
+    "controls": list(controls()),
+    "probes": list(probes()),
+    "audits": list(audits()),
+    "experiments": list(experiments()),
+}
+NAMES = [(room, name) for room, names in ROOMS.items() for name in names]
+
+
+def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert ended(["show", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_show_alone_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    said = shown([], capsys)
+    assert not [name for _, name in NAMES if name not in said]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_is_listed_with_a_word_on_each(
+    room: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown([room], capsys).splitlines()
+    for name in ROOMS[room]:
+        (line,) = [line for line in lines if line.split()[:1] == [name]]
+        assert len(line.split()) > 2, f"nothing is said of {name}"
+
+
+@pytest.mark.parametrize("room,name", NAMES)
+def test_each_thing_is_shown_by_its_room_and_by_its_name_alone(
+    room: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(shown([room, name], capsys)) > 20
+    assert ended(["show", name]) == 0
+
+
+def test_a_workload_shows_options_defaults_meanings_and_owners(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = shown(["workloads", "oltp_point_select"], capsys)
+    assert "script   table_size" in said
+    assert "general  threads" in said
+    assert "judged by" in said
+
+
+def test_an_engine_shows_whose_each_key_is(capsys: pytest.CaptureFixture[str]) -> None:
+    said = shown(["engines", "sqlite"], capsys)
+    assert "build flag      cflags" in said
+    assert "engine setting  journal_mode" in said
+    assert "3.24.0" in said
+
+
+def test_an_unknown_thing_offers_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["show", "isnert"]) == 64
+    assert "did you mean insert" in capsys.readouterr().err
+    assert ended(["show", "engines", "nul"]) == 64
+    assert "did you mean null?" in capsys.readouterr().err
