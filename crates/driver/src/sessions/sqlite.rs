@@ -62,7 +62,7 @@ pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
     };
     let mut it = Sqlite::connect(Api::load(library)?, database, timeout_ms(pragmas)?)?;
     for (name, value) in pragmas.iter().filter(|(name, _)| !is_busy_timeout(name)) {
-        it.query(&pragma(name, value)?)?;
+        it.set(&pragma(name, value)?)?;
     }
     it.busy.count.set(0);
     Ok(Box::new(it))
@@ -127,6 +127,18 @@ impl Sqlite {
         match code {
             0 => Ok(it),
             code => Err(it.not_opened(code, database)),
+        }
+    }
+
+    /// Asks again also where SQLite does not: for a change of the journal mode it gives up at once
+    /// when another connection has the file open (pragma.html#pragma_journal_mode).
+    fn set(&mut self, pragma: &str) -> Result<(), Error> {
+        let mut times = 0;
+        loop {
+            match self.query(pragma) {
+                Err(error) if is_busy(&error) && self.busy.wait(times) => times += 1,
+                other => return other.map(drop),
+            }
         }
     }
 
@@ -406,6 +418,10 @@ impl Session for Sqlite {
             service_ns: None,
         }
     }
+}
+
+fn is_busy(error: &Error) -> bool {
+    error.number() & 0xff == failure::BUSY
 }
 
 fn unbound(prepared: &Prepared, given: usize) -> Error {

@@ -31,7 +31,7 @@ impl Busy {
     }
 
     /// Sleeps before the next look; false: the time is up.
-    fn wait(&self, times: usize) -> bool {
+    pub fn wait(&self, times: usize) -> bool {
         self.asked.set(true);
         if times == 0 {
             self.since.set(Instant::now());

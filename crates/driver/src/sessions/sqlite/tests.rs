@@ -120,6 +120,19 @@ fn pragmas_are_set_on_opening_and_read_back() {
 }
 
 #[test]
+fn many_connections_may_open_one_new_database_in_wal_mode_at_once() {
+    let folder = Folder::new();
+    let plan = plan_of(&folder, &[("journal_mode", "wal")]);
+    std::thread::scope(|scope| {
+        let opening = || (0..20).try_for_each(|_| open(&plan).map(drop));
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(opening)).collect();
+        for thread in threads {
+            thread.join().unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_held_lock_is_waited_for_counted_and_given_up() {
     let folder = Folder::new();
     let mut holder = opened(&folder, &[]);
