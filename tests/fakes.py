@@ -95,8 +95,13 @@ def make_latency(typical_ns: float, count: int = 1000) -> Latency:
 
 
 def make_tally(per_s: float, seconds: float = 10.0, **changes: Any) -> Tally:
-    """A closed-loop stream `reader` that did `per_s` events a second, without a failure."""
+    """A closed-loop stream `reader` that did `per_s` events a second, without a failure.
+
+    It fills its one connection's time with service, as `null` with a delay does.
+    """
     done = round(per_s * seconds)
+    each, last = round(per_s), done - round(per_s) * (int(seconds) - 1)
+    per_second = (*(each,) * (int(seconds) - 1), last)
     tally = Tally(
         name="reader",
         unit="query",
@@ -114,11 +119,11 @@ def make_tally(per_s: float, seconds: float = 10.0, **changes: Any) -> Tally:
         rows_changed=0,
         busy=0,
         errors={},
-        service_ns=None,
+        service_ns=round(seconds * SECOND_NS),
         latency=make_latency(1e9 / per_s, done),
         lateness=make_latency(1.0, done),
         transactions={},
-        series=Series((round(per_s),) * int(seconds), (0,) * int(seconds), (1,) * int(seconds)),
+        series=Series(per_second, (0,) * int(seconds), (1,) * int(seconds)),
     )
     return dataclasses.replace(tally, **changes)
 

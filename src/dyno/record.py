@@ -216,6 +216,8 @@ class Design:
     `looks` are the numbers of valid blocks at which the data are looked at (the last is MAX);
     `margin_percent` and `alpha` are METHOD.md's δ and α; `quick` marks a shortened run; `limits`
     are the noise limits, name to largest value (`steal_percent`, `foreign_percent`).
+    `extended_from` is the former MAX where that was raised after a look, which makes the result
+    exploratory (METHOD 4); else 0.
     """
 
     base: str
@@ -225,6 +227,7 @@ class Design:
     quick: bool
     limits: dict[str, float]
     controls: dict[str, str]
+    extended_from: int = 0
 
 
 @dataclass(frozen=True)
@@ -256,6 +259,9 @@ class Comparison:
     Percentages are slowdowns turned into the metric's own change: `change_percent` is how the
     candidate's number differs from the base's, `slowdown_percent` = time ratio − 1 (positive is
     worse, whatever the metric's direction). `low_percent` and `high_percent` bound the slowdown.
+    `base_value` and `candidate_value` are geometric means over the blocks judged. `p_value` counts
+    all looks and all comparisons (Holm over the primaries, Benjamini-Hochberg over the others).
+    From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
     """
 
     metric: Metric
@@ -276,6 +282,8 @@ class Comparison:
     p_value: float
     verdict: VerdictName
     notes: tuple[str, ...] = ()
+    sign_flip_p: float | None = None
+    hodges_lehmann_percent: float | None = None
 
 
 Soundness = Literal["sound", "doubtful", "invalid"]

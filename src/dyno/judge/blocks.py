@@ -1,0 +1,89 @@
+"""Which blocks count: valid, dropped for noise, or failed. Nobody looks at a result here.
+
+A block of a workload is valid if every candidate has a good trial in its latest attempt and the
+host was calm. Noise is the largest share over the block's trials, each share taken over all the
+phases that are compared, so a short phase weighs little (METHOD 7).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dyno.measures import SURROUNDINGS
+from dyno.record import Run, Trial, WorkloadPlan
+
+#: A limit's name to what it limits: a share, in percent, of all CPU time there was.
+SHARES = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
+
+
+@dataclass
+class Blocks:
+    """The blocks of one workload, in order of play.
+
+    `valid` holds each block's trials by candidate; `dropped` and `failed` map a block's number to
+    the reason. A torn block is in none of them: it will be played anew.
+    """
+
+    valid: list[dict[str, Trial]] = field(default_factory=list)
+    dropped: dict[int, str] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def played(self) -> int:
+        """Blocks that are over, whatever came of them."""
+        return len(self.valid) + len(self.dropped) + len(self.failed)
+
+
+def sorted_out(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:
+    """The blocks of `workload`, each judged by its latest attempt."""
+    names = {candidate.name for candidate in run.candidates}
+    phases = {phase["name"] for phase in workload.phases}
+    found = Blocks()
+    for number, block in sorted(latest(workload.name, trials).items()):
+        lost = [trial for trial in block if trial.status == "failed"]
+        good = {trial.candidate: trial for trial in block if trial.status == "ok"}
+        if lost:
+            found.failed[number] = f"{lost[-1].candidate} failed: {lost[-1].failure}"
+        elif names <= set(good):
+            if reason := _noise(block, phases, run.design.limits):
+                found.dropped[number] = reason
+            else:
+                found.valid.append(good)
+    return found
+
+
+def latest(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
+    """The trials of each block's latest attempt, by block; the floor (block -1) is none."""
+    blocks: dict[int, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if trial.workload == workload and trial.block >= 0:
+            blocks[trial.block].append(trial)
+    last = {number: max(t.attempt for t in block) for number, block in blocks.items()}
+    return {n: [t for t in block if t.attempt == last[n]] for n, block in blocks.items()}
+
+
+def _noise(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -> str:
+    """Why the block breaks a limit; empty where it does not."""
+    shares = [_shares(trial, phases) for trial in block]
+    for limit, most in sorted(limits.items()):
+        worst = max((share.get(limit, 0.0) for share in shares), default=0.0)
+        if worst > most:
+            return f"{SHARES.get(limit, limit)} {worst:.1f} % > {most:g} %"
+    return ""
+
+
+def _shares(trial: Trial, phases: set[str]) -> dict[str, float]:
+    """Steal and foreign CPU in percent of all CPU time, from the counters of the probe `host`."""
+    sums: dict[str, float] = defaultdict(float)
+    for record in trial.phases:
+        for reading in record.readings:
+            if reading.probe == SURROUNDINGS and record.phase in phases:
+                sums[reading.name] += reading.value
+    total = sums["steal_ns"] + sums["busy_ns"] + sums["idle_ns"]
+    if total <= 0.0:
+        return {}
+    foreign = max(0.0, sums["busy_ns"] - sums["own_ns"])
+    steal = 100.0 * sums["steal_ns"] / total
+    return {"steal_percent": steal, "foreign_percent": 100.0 * foreign / total}

@@ -1,0 +1,83 @@
+"""The verdict in words. No sentence here says "no change": that was never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyno.record import Comparison, Run, VerdictName
+
+QUICK = "QUICK, on this shortened workload: "
+WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
+
+
+def overall(primaries: Sequence[Comparison], declared: int, *, invalid: bool) -> VerdictName:
+    """The worst word of the primaries; one that was declared and not measured is inconclusive."""
+    words = {"not slower" if c.verdict == "faster" else c.verdict for c in primaries}
+    if invalid:
+        words.add("invalid")
+    if not primaries or len(primaries) < declared:
+        words.add("inconclusive")
+    return next(word for word in WORST_FIRST if word in words)
+
+
+def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reason: str) -> str:
+    """What the run found, in one sentence.
+
+    `reason` says why it found less than it should have (too noisy, not finished); it stands for
+    an inconclusive verdict's own words, and after those of any other.
+    """
+    if word == "inconclusive" and reason:
+        text = f"inconclusive: {reason}"
+    else:
+        text = _found(run, word, primaries) + (f" ({reason})" if reason else "")
+    return f"{QUICK}{text}" if run.design.quick else text
+
+
+def _found(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
+    meant = [c for c in primaries if c.verdict == word]
+    if word == "invalid":
+        return f"invalid: {meant[0].notes[0]}" if meant else "invalid: an audit says so"
+    if word == "slower":
+        return _slower(run, meant)
+    if word == "not slower":
+        return _not_slower(run, primaries)
+    return _inconclusive(run, meant)
+
+
+def _slower(run: Run, meant: Sequence[Comparison]) -> str:
+    worst = max(meant, key=lambda c: c.slowdown_percent)
+    return f"{worst.candidate} is slower than {worst.base}: {_figures(run, worst)}{_more(meant)}"
+
+
+def _not_slower(run: Run, primaries: Sequence[Comparison]) -> str:
+    margins = " or ".join(sorted({f"{c.margin_percent:g} %" for c in primaries}))
+    names = list(dict.fromkeys(c.candidate for c in primaries))
+    verb = "is" if len(names) == 1 else "are"
+    held = f"{' and '.join(names)} {verb} not slower than {run.design.base} by {margins} or more"
+    worst = max(primaries, key=lambda c: c.high_percent - c.margin_percent)
+    faster = sum(c.verdict == "faster" for c in primaries)
+    tail = f"; faster in {faster} of {len(primaries)} primary comparisons" if faster else ""
+    return f"{held}: {_figures(run, worst)}{tail}"
+
+
+def _inconclusive(run: Run, meant: Sequence[Comparison]) -> str:
+    if not meant:
+        return "inconclusive: a primary metric was not measured, or none was declared"
+    widest = max(meant, key=lambda c: c.high_percent - c.low_percent)
+    doubt = f"{widest.candidate} may be slower than {widest.base} or not"
+    if widest.notes:
+        doubt = f"{doubt} ({widest.notes[0]})"
+    return (
+        f"inconclusive after {widest.blocks} blocks: {doubt}: {_figures(run, widest)}{_more(meant)}"
+    )
+
+
+def _figures(run: Run, c: Comparison) -> str:
+    where = f"{c.metric.workload} / {c.metric.phase} / {c.metric.transaction} {c.metric.name}"
+    interval = f"{c.low_percent:+.1f} to {c.high_percent:+.1f} %"
+    level = f"{100 * (1 - run.design.alpha):g} %"
+    return f"slowdown {c.slowdown_percent:+.1f} % ({level} interval {interval}) in {where}"
+
+
+def _more(meant: Sequence[Comparison]) -> str:
+    return f", and {len(meant) - 1} more primary comparisons" if len(meant) > 1 else ""
