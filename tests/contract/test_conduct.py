@@ -341,7 +341,7 @@ def test_a_block_with_a_failed_trial_is_replayed_once(staged: Theatre, tmp_path:
         *((1, 2, "ok"), (1, 2, "ok")),
     ]
     assert kept.trials()[2].failure == "the driver was killed (signal 9)"
-    assert any(isinstance(event, watch.BlockDropped) for event in staged.events)
+    assert not any(isinstance(event, watch.BlockDropped) for event in staged.events)
 
 
 def test_a_block_that_fails_twice_is_given_up_and_another_played(
@@ -352,6 +352,9 @@ def test_a_block_that_fails_twice_is_given_up_and_another_played(
     prepared, kept = begin(staged, tmp_path)
     run.play(prepared, kept, staged.events.append)
     assert [t.block for t in kept.trials()] == [0, 0, 1, 1, 1, 1, 2, 2]
+    dropped = [event for event in staged.events if isinstance(event, watch.BlockDropped)]
+    assert [event.block for event in dropped] == [1]
+    assert "out of luck" in dropped[0].reason
 
 
 def test_a_candidate_that_never_works_ends_the_run_early(staged: Theatre, tmp_path: Path) -> None:

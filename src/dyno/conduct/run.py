@@ -29,6 +29,7 @@ from dyno.conduct.watch import (
 )
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError
 from dyno.folder import Folder
+from dyno.judge.blocks import sorted_out
 from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
 
 
@@ -147,12 +148,17 @@ class _Stage:
         """The judge's word after a round; a block that it did not take is reported as dropped."""
         look = judge.look(self.run, self.played)
         for workload in self.run.workloads:
-            gained = look.valid.get(workload.name, 0) > before.valid.get(workload.name, 0)
-            if before.missing.get(workload.name, 0) and not gained:
-                block = max(t.block for t in self.played if t.workload == workload.name)
-                self.watch(BlockDropped(block, look.sentence))
+            if before.missing.get(workload.name, 0):
+                self._tell_dropped(workload)
         self.watch(Looked(look.blocks, look.valid, look.state, look.sentence))
         return look
+
+    def _tell_dropped(self, workload: WorkloadPlan) -> None:
+        found = sorted_out(self.run, workload, self.played)
+        block = max(t.block for t in self.played if t.workload == workload.name)
+        over = upcoming(self.run, workload.name, self.played).block != block
+        if over and (reason := (found.dropped | found.failed).get(block)):
+            self.watch(BlockDropped(block, reason))
 
     def _floors(self) -> None:
         """The driver's own share of each workload, played on `null` without delay."""

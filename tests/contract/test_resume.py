@@ -1,0 +1,173 @@
+"""Killed runs go on, with the real driver: nothing is counted twice, no process is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dyno import conduct, experiment, folder
+from dyno.conduct import prepared as preparing
+from dyno.conduct import watch
+from dyno.conduct.blocks import upcoming
+from dyno.errors import UsageError
+from dyno.experiment import Measuring
+from dyno.folder import Folder
+from dyno.record import Trial
+
+SCRIPT = """
+-- One query per event.
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT 1") end
+"""
+OPTIONS = {"time": "0.2", "warmup_time": "0"}
+BLOCKS = 3
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """A run of two candidates on `null`, three blocks of two trials of 0.2 s, not yet played."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "select.lua"
+    script.write_text(SCRIPT)
+    # a busy machine is no reason to drop blocks here
+    calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
+    measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm)
+    made = experiment.compared(["null@100us", "null@120us"], str(script), OPTIONS, measuring)
+    prepared = conduct.resolve(made, lambda _: None)
+    return folder.create(prepared.run, tmp_path / "runs")
+
+
+def play(kept: Folder, told: Callable[[watch.Event], None] = lambda _: None) -> None:
+    conduct.resume(kept, told)
+
+
+def states(kept: Folder) -> list[tuple[int, int, str]]:
+    return [(t.block, t.attempt, t.status) for t in kept.trials()]
+
+
+def is_complete(kept: Folder) -> bool:
+    return upcoming(kept.run(), "select", kept.trials()).block == BLOCKS
+
+
+def counted(trials: list[Trial]) -> list[tuple[int, str]]:
+    """Which candidate counts in which block: the trials of each block's last attempt."""
+    last = {t.block: t.attempt for t in trials}
+    return sorted((t.block, t.candidate) for t in trials if t.attempt == last[t.block])
+
+
+EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@100us", "null@120us")]
+
+
+def users_of(path: Path) -> list[int]:
+    """Processes with `path` in their environment or command: drivers at work on it."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(path).encode() in words and int(process.name) != os.getpid():
+            found.append(int(process.name))
+    return found
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: Folder) -> None:
+    program = (
+        "from pathlib import Path; from dyno import conduct, folder; "
+        f"conduct.resume(folder.Folder(Path({str(begun.path)!r})), lambda event: None)"
+    )
+    dyno = subprocess.Popen([sys.executable, "-c", program], process_group=0)
+    try:
+        third = begun.homes() / "0004"
+        wait_for(lambda: third.exists() or dyno.poll() is not None)
+        assert dyno.poll() is None
+    finally:
+        dyno.kill()
+        dyno.wait()
+    wait_for(lambda: not users_of(begun.path))
+    torn = states(begun)
+    assert len(torn) == 3
+    play(begun)
+    assert states(begun)[:3] == torn
+    assert states(begun)[3:5] == [(1, 2, "ok"), (1, 2, "ok")]
+    assert is_complete(begun)
+    assert counted(begun.trials()) == EACH_ONCE
+    assert [t.number for t in begun.trials()] == list(range(1, len(begun.trials()) + 1))
+    assert not begun.homes().exists()
+
+
+def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: Folder) -> None:
+    ended: list[Trial] = []
+
+    def kill_the_second(event: watch.Event) -> None:
+        if isinstance(event, watch.TrialEnded):
+            ended.append(event.trial)
+        if isinstance(event, watch.PhaseStarted) and len(ended) == 1:
+            for pid in users_of(begun.homes()):
+                os.kill(pid, signal.SIGKILL)
+
+    play(begun, kill_the_second)
+    assert states(begun)[:4] == [(0, 1, "ok"), (0, 1, "failed"), (0, 2, "ok"), (0, 2, "ok")]
+    assert begun.trials()[1].failure == "the driver was killed (signal 9)"
+    assert counted(begun.trials()) == EACH_ONCE
+
+
+def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: Folder) -> None:
+    ended: list[Trial] = []
+
+    def stop_in_the_second(event: watch.Event) -> None:
+        if isinstance(event, watch.TrialEnded):
+            ended.append(event.trial)
+        if isinstance(event, watch.PhaseStarted) and len(ended) == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play(begun, stop_in_the_second)
+    assert states(begun) == [(0, 1, "ok"), (0, 1, "interrupted")]
+    assert not users_of(begun.path)
+    play(begun)
+    assert counted(begun.trials()) == EACH_ONCE
+
+
+def test_a_complete_run_stays_as_it_is(begun: Folder) -> None:
+    play(begun)
+    before = {file: file.stat().st_mtime_ns for file in begun.path.rglob("*")}
+    told: list[watch.Event] = []
+    play(begun, told.append)
+    assert {file: file.stat().st_mtime_ns for file in begun.path.rglob("*.json")}.items() <= (
+        before.items()
+    )
+    assert [type(event) for event in told] == [watch.RunStarted, watch.RunEnded]
+
+
+def test_a_run_goes_on_only_where_nothing_changed(
+    begun: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Path(begun.run().workloads[0].script)
+    script.write_text(SCRIPT + "-- edited\n")
+    with pytest.raises(UsageError, match=r"select\.lua was edited"):
+        play(begun)
+    script.write_text(SCRIPT)
+    here = preparing.here()
+    monkeypatch.setattr(preparing, "here", lambda: here | {"kernel": "another"})
+    with pytest.raises(UsageError, match=f"kernel was '{here['kernel']}' and is 'another'"):
+        play(begun)
+    monkeypatch.setattr(preparing, "here", lambda: here | {"load_1min": "99"})
+    monkeypatch.setattr(preparing, "sha256", lambda _: "0")
+    with pytest.raises(UsageError, match="dyno-driver is another one"):
+        play(begun)
+    assert begun.trials() == []
