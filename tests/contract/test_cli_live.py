@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.cli import live, panel
+from dyno.cli import lines, live, panel
 from dyno.conduct import Forecast, watch
 from dyno.record import FLOOR
 
@@ -47,7 +47,7 @@ def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
     stream = watch.StreamProgress("reader", 10, 2, 4321.0, 1_500_000)
     state.take(watch.Progressed("run", 3.0, (stream,)))
     block, trial, phase = panel.panel_lines(state)
-    assert block == "block 1 of at most 24 · 1 min to the look at 6, at most 4 min"
+    assert block == "block 1/24 · 1 min to the look at 6, at most 4 min"
     assert trial == "trial 2 of 2 · new · select"
     assert phase == "phase run · 3 s of about 10 s · reader 4,321/s, slowest 1.50 ms, 2 failed"
 
@@ -67,6 +67,11 @@ def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() 
     failed = make_trial(2, "new", 0, 1.0, status="failed", failure="no room")
     assert "no room" in state.take(watch.TrialEnded(failed))
     assert "steal 9 %" in state.take(watch.BlockDropped(3, "steal 9 %"))
+
+
+def test_a_block_beyond_the_last_replays_what_noise_has_spoilt() -> None:
+    assert lines.place(make_run(), 23) == "block 24/24"
+    assert lines.place(make_run(), 24) == "block 25 (replay)"
 
 
 def test_measured_blocks_replace_the_forecast() -> None:

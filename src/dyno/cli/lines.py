@@ -33,7 +33,7 @@ class Lines:
 
 def trial_line(run: Run, trial: Trial) -> str:
     """A trial that is over, on one line."""
-    block = "floor" if trial.block < 0 else f"block {trial.block + 1}/{run.design.looks[-1]}"
+    block = place(run, trial.block)
     who = "null" if trial.candidate == FLOOR else trial.candidate
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
     if trial.status == "failed":
@@ -41,6 +41,14 @@ def trial_line(run: Run, trial: Trial) -> str:
     rates = "  ".join(rate(phase, tally) for phase, tally in judged(run, trial))
     seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
     return f"{said}  {rates}  {screen.spelled_duration(seconds)}"
+
+
+def place(run: Run, block: int) -> str:
+    """`block 3/24`; beyond MAX come those that replay what noise has spoilt."""
+    most = run.design.looks[-1]
+    if block < 0:
+        return "floor"
+    return f"block {block + 1}/{most}" if block < most else f"block {block + 1} (replay)"
 
 
 def judged(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dyno.cli import screen
-from dyno.cli.lines import trial_line
+from dyno.cli.lines import place, trial_line
 from dyno.record import FLOOR, Run
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def block_line(state: State) -> str:
         return "first the driver's floor, on null"
     looks = state.run.design.looks
     look, most = state.looked.blocks if state.looked else looks[0], looks[-1]
-    said = f"block {state.trial.block + 1} of at most {most}"
+    said = place(state.run, state.trial.block)
     if left := state.left_s(look):
         said += f" · {screen.spelled_duration(left)} to the look at {look}"
         if look < most:
