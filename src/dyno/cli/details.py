@@ -136,7 +136,7 @@ def show_run(word: str) -> None:
     rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
     screen.table(("candidate", "engine", "version", "as written"), rows)
     click.echo(f"\n{len(trials)} trials on {', '.join(w.name for w in run.workloads)}\n")
-    screen.console().print(text.table(run, judge(run, trials), everything=True))
+    screen.draw(text.table(run, judge(run, trials), everything=True))
 
 
 DETAILS: dict[str, Callable[[str], None]] = {

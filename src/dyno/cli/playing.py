@@ -87,7 +87,7 @@ def tell(made: Folder, json_file: Path | None) -> Verdict:
     if json_file:
         write_rows(book.verdict, json_file)
     click.echo()
-    screen.console().print(text.table(book.run, book.verdict))
+    screen.draw(text.table(book.run, book.verdict))
     click.echo(f"\nreport: {made.path / 'report.html'}")
     if not book.verdict.complete:
         click.echo(f"to go on: dyno resume {made.path.name}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 PIPE_COLUMNS = 100
 LONG = (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1))
@@ -52,9 +52,14 @@ def table(
         made.add_column(head, justify=side, no_wrap=numeric, overflow="fold")
     for row in rows:
         made.add_row(*(Text(str(cell)) for cell in row))
+    draw(made)
+
+
+def draw(thing: RenderableType) -> None:
+    """Prints what rich draws, without the blanks that it fills lines with."""
     out = console()
     with out.capture() as drawn:
-        out.print(made)
+        out.print(thing)
     click.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
