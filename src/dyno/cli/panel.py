@@ -113,7 +113,7 @@ def block_line(state: State) -> str:
     looks = state.run.design.looks
     look, most = state.looked.blocks if state.looked else looks[0], looks[-1]
     said = place(state.run, state.trial.block)
-    if left := state.left_s(look):
+    if look and (left := state.left_s(look)):
         said += f" · {screen.spelled_duration(left)} to the look at {look}"
         if look < most:
             said += f", at most {screen.spelled_duration(state.left_s(most))}"
