@@ -1,6 +1,7 @@
 -- sysbench.sql: drivers, connections, statements, bind cells and result sets over the driver's
--- sessions. A request answers a number (rows changed, no columns), a string (packed rows),
--- `false` (not yet answered) or `true` (an error, told by `raw.failure`).
+-- sessions. A request answers a number (rows changed; below 0: columns and rows that nobody will
+-- read), a string (packed rows), `false` (not yet answered) or `true` (an error, told by
+-- `raw.failure`).
 local raw, seat, wait = ...
 local ffi = require("ffi")
 local opt = sysbench.opt
@@ -39,6 +40,9 @@ local result_mt = {
 function result:fetch_row()
    local packed = self[1]
    if packed == nil then
+      if self.nfields > 0 and self.nrows > 0 then
+         error("these rows were not kept, because no text of the script says fetch_row", 2)
+      end
       return nil
    end
    local head = ffi.cast(words, packed)
@@ -64,12 +68,19 @@ function result:free()
    return true
 end
 
--- Answers without columns differ in the number of changed rows only, so one object serves all.
-local without_columns = setmetatable({}, {
-   __index = function(known, changed)
-      local rs = setmetatable({ nrows = changed, nfields = 0 }, result_mt)
-      if changed < 1000 then
-         known[changed] = rs
+local TWO_TO_THE_32 = 2 ^ 32
+
+-- Answers without rows differ in few numbers only, so one object serves all that are alike.
+local without_rows = setmetatable({}, {
+   __index = function(known, reply)
+      local rs = { nrows = reply, nfields = 0 }
+      if reply < 0 then
+         local counts = -reply - 1
+         rs.nrows, rs.nfields = counts % TWO_TO_THE_32, floor(counts / TWO_TO_THE_32)
+      end
+      setmetatable(rs, result_mt)
+      if rs.nrows < 1000 then
+         known[reply] = rs
       end
       return rs
    end,
@@ -117,7 +128,7 @@ local function finish(con, reply, query)
       reply = slow(con, reply, query)
    end
    if type(reply) == "number" then
-      return without_columns[reply]
+      return without_rows[reply]
    end
    return setmetatable({ reply }, result_mt)
 end

@@ -76,6 +76,10 @@ impl Raw<'_> {
             }
             Ok(())
         })?;
+        self.add("keep_rows", |_, it, ()| {
+            it.keeps_rows = true;
+            Ok(())
+        })?;
         self.add("reset", |_, it, ()| {
             it.reset();
             Ok(())
@@ -213,10 +217,16 @@ fn execute(lua: &Lua, it: &mut Shared, statement: usize, values: &[&Value]) -> m
 fn answer(lua: &Lua, it: &Shared, sent: Sent) -> mlua::Result<Value> {
     match sent {
         Sent::Changed(changed) => Ok(Value::Integer(changed as i64)),
+        Sent::Counted { columns, rows } => Ok(Value::Number(counted(columns, rows))),
         Sent::Rows => lua.create_string(&it.packed)?.into_lua(lua),
         Sent::Pending => Ok(Value::Boolean(false)),
         Sent::Failed => Ok(Value::Boolean(true)),
     }
+}
+
+/// As lua/sql.lua takes it apart.
+fn counted(columns: u32, rows: u32) -> f64 {
+    -(f64::from(columns) * 4_294_967_296.0 + f64::from(rows)) - 1.0
 }
 
 fn kind(number: u8) -> Kind {

@@ -13,6 +13,8 @@ pub struct Shared {
     pub transactions: Vec<String>,
     /// Rows of the last answer, packed as lua/sql.lua reads them.
     pub packed: Vec<u8>,
+    /// The script may read rows; else they are only counted.
+    pub keeps_rows: bool,
     /// What the coroutine waits for.
     pub wait: Wait,
     /// An error that ends the trial, whatever the script does with it.
@@ -75,6 +77,8 @@ pub enum Wait {
 pub enum Sent {
     /// Answered without columns; rows changed.
     Changed(u64),
+    /// Answered with columns; nobody will read the rows.
+    Counted { columns: u32, rows: u32 },
     /// Answered; the rows are in [`Shared::packed`].
     Rows,
     /// Not answered yet.
@@ -89,6 +93,7 @@ impl Shared {
             rand,
             transactions: vec![String::new()],
             packed: Vec::new(),
+            keeps_rows: false,
             wait: Wait::Nothing,
             stop: None,
             failure: None,
@@ -283,10 +288,13 @@ impl Shared {
         if columns == 0 {
             return Sent::Changed(changed);
         }
+        let rows = answer.ends.len() as u32 / columns;
+        if !self.keeps_rows {
+            return Sent::Counted { columns, rows };
+        }
         self.packed.clear();
         self.packed.extend_from_slice(&columns.to_ne_bytes());
-        self.packed
-            .extend_from_slice(&(answer.ends.len() as u32 / columns).to_ne_bytes());
+        self.packed.extend_from_slice(&rows.to_ne_bytes());
         for end in &answer.ends {
             self.packed.extend_from_slice(&end.to_ne_bytes());
         }

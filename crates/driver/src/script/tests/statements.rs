@@ -107,3 +107,28 @@ fn a_closed_statement_or_connection_is_refused() {
         assert_eq!(error.failure(None).blame, "user");
     }
 }
+
+#[test]
+fn rows_that_no_text_of_the_script_reads_are_only_counted() {
+    let counters = counted_on_sqlite(&with_connection(
+        "function event()
+           local rs = con:query('SELECT 1, 2 UNION SELECT 3, 4')
+           assert(rs.nrows == 2 and rs.nfields == 2)
+           assert(con:query('SELECT 1 WHERE 0').nrows == 0)
+           local ok, text = pcall(rs['fetch_' .. 'row'], rs)
+           assert(not ok and text:find('were not kept'), text)
+           dyno.count('n', 1)
+        end",
+    ));
+    assert_eq!(counters["n"], 1);
+}
+
+#[test]
+fn rows_are_kept_where_a_required_file_reads_them() {
+    let folder = Folder::new();
+    let more = "function first(rs) return rs:fetch_row()[1] end";
+    std::fs::write(folder.path().join("more.lua"), more).unwrap();
+    let script = "require('more') function event() assert(first(con:query('SELECT 5')) == '5') end";
+    let plan = sqlite(&folder, &with_connection(script));
+    assert_eq!(started(&plan).unwrap().0, DONE);
+}
