@@ -140,6 +140,7 @@ end
 
 -- The fields of the first row, or nil.
 function connection:query_row(query)
+   raw.keep_next()
    local rs = self:query(query)
    local row = rs:fetch_row()
    if row == nil then

@@ -295,7 +295,7 @@ debug = debug or { traceback = raw.traceback }
 
 -- Rows cost time and garbage, and most scripts of a benchmark read none: they are kept once a text
 -- of the script speaks of them, or may load a text that is not seen here.
-local READERS = { "fetch_row", "query_row", "loadstring", "loadfile", "dofile", "load%s*%(" }
+local READERS = { "fetch_row", "loadstring", "loadfile", "dofile", "%f[%w_]load%s*%(" }
 
 local function chunk(text, name)
    for _, word in ipairs(READERS) do

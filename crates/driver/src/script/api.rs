@@ -80,6 +80,10 @@ impl Raw<'_> {
             it.keeps_rows = true;
             Ok(())
         })?;
+        self.add("keep_next", |_, it, ()| {
+            it.keeps_next = true;
+            Ok(())
+        })?;
         self.add("reset", |_, it, ()| {
             it.reset();
             Ok(())

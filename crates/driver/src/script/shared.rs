@@ -15,6 +15,8 @@ pub struct Shared {
     pub packed: Vec<u8>,
     /// The script may read rows; else they are only counted.
     pub keeps_rows: bool,
+    /// So is it with the next answer, whatever the script's text says.
+    pub keeps_next: bool,
     /// What the coroutine waits for.
     pub wait: Wait,
     /// An error that ends the trial, whatever the script does with it.
@@ -94,6 +96,7 @@ impl Shared {
             transactions: vec![String::new()],
             packed: Vec::new(),
             keeps_rows: false,
+            keeps_next: false,
             wait: Wait::Nothing,
             stop: None,
             failure: None,
@@ -271,6 +274,7 @@ impl Shared {
             }
             Err(error) => {
                 self.wait = Wait::Nothing;
+                self.keeps_next = false;
                 self.fail(error);
                 Sent::Failed
             }
@@ -280,6 +284,7 @@ impl Shared {
     fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> Sent {
         self.counts.rows_read += rows;
         self.counts.rows_changed += changed;
+        let keeps_this = std::mem::take(&mut self.keeps_next);
         let Some(Some(session)) = self.sessions.get(connection) else {
             return Sent::Changed(changed);
         };
@@ -289,7 +294,7 @@ impl Shared {
             return Sent::Changed(changed);
         }
         let rows = answer.ends.len() as u32 / columns;
-        if !self.keeps_rows {
+        if !self.keeps_rows && !keeps_this {
             return Sent::Counted { columns, rows };
         }
         self.packed.clear();
