@@ -67,6 +67,7 @@ local function load_table(con, number)
 end
 
 local function load_tables()
+  statements.seed()
   local con = sysbench.sql.driver():connect()
   for number = 1, sysbench.opt.tables do
     create_table(con, number)
@@ -186,6 +187,7 @@ function oltp.workload(spec)
   local play
 
   function thread_init()
+    statements.seed()
     play = connect(spec)
   end
 

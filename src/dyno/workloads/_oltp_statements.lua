@@ -28,8 +28,18 @@ function statements.forget_counts()
   end
 end
 
+local random = rand.default
+
+-- LuaJIT compiles its own random numbers but no calls into the driver, which would be a quarter of
+-- an event on null. Other distributions than uniform are sysbench's. To be called before the first
+-- event, in `thread_init`.
+function statements.seed()
+  math.randomseed(rand.uniform(1, 2 ^ 31 - 1))
+  random = sysbench.opt.rand_type == "uniform" and math.random or rand.default
+end
+
 function statements.random_id()
-  return rand.default(1, sysbench.opt.table_size)
+  return random(1, sysbench.opt.table_size)
 end
 
 function statements.random_pad()
