@@ -17,6 +17,8 @@ from rich.text import Text
 from dyno.record import Comparison, Finding, Run, Verdict
 from dyno.report import numbers, words
 
+#: Dropped blocks that the terminal names; the page names all.
+DROPPED_SHOWN = 5
 _STYLES = {
     "slower": "bold red",
     "invalid": "bold magenta",
@@ -112,10 +114,10 @@ def _notes(comparisons: Sequence[Comparison]) -> list[RenderableType]:
 
 
 def _dropped(verdict: Verdict) -> list[RenderableType]:
-    count = words.plural(len(verdict.dropped), "block")
-    return _list(
-        f"{count} dropped for noise", [f"{b}: {why}" for b, why in verdict.dropped.items()]
-    )
+    lines = [f"{block}: {why}" for block, why in verdict.dropped.items()]
+    more = len(lines) - DROPPED_SHOWN
+    lines = lines[:DROPPED_SHOWN] + ([f"and {more} more, in report.html"] if more > 0 else [])
+    return _list(f"{words.plural(len(verdict.dropped), 'block')} dropped for noise", lines)
 
 
 def _findings(findings: Sequence[Finding]) -> list[RenderableType]:

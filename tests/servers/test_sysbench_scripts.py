@@ -1,0 +1,99 @@
+"""Other people's scripts: the eleven that Debian's package `sysbench` ships, as they are.
+
+Each is prepared and run on SQLite and on `null`. Scripts do not check their own work, so the
+database is asked afterwards: every table must hold rows, and none without an id.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from conftest import outside
+
+from dyno import driver
+from dyno.driver import End, Launch, Limit, Process
+from dyno.engines import find
+from dyno.errors import DynoError
+from dyno.plan import Plan, Script, Session
+from dyno.record import PhaseRecord
+
+SCRIPTS = (
+    "bulk_insert",
+    "oltp_delete",
+    "oltp_insert",
+    "oltp_point_select",
+    "oltp_read_only",
+    "oltp_read_write",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "oltp_write_only",
+    "select_random_points",
+    "select_random_ranges",
+)
+OPTIONS = {"time": "0.3", "tables": "2", "table_size": "500"}
+
+
+@pytest.fixture(scope="module")
+def scripts() -> Path:
+    """The folder of the package's scripts."""
+    outside("sysbench")
+    return Path("/usr/share/sysbench")
+
+
+def played(session: Session, script: Path, options: dict[str, str]) -> PhaseRecord:
+    """What `run` measured, after `prepare`."""
+    plan = Plan(session, Script(str(script), options), seed=7)
+    records = []
+    with TemporaryDirectory() as home, Process(plan, Launch(Path(home) / "log")) as process:
+        while not isinstance(event := process.next(Limit("the script", 50.0)), End):
+            if isinstance(event, PhaseRecord):
+                records.append(event)
+            if isinstance(event, PhaseRecord | driver.Ready):
+                process.go()
+    return next(record for record in records if record.phase == "run")
+
+
+def options_of(name: str) -> dict[str, str]:
+    """Small tables; `bulk_insert` makes one for each user and asks for no size."""
+    return OPTIONS if name != "bulk_insert" else {"time": OPTIONS["time"]}
+
+
+def database(home: Path) -> Session:
+    """A new SQLite database, by the system's own library."""
+    engine = find("sqlite", driver.ask)
+    return engine.start(engine.program("system", {}, lambda _: None), home, {}).session
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_from_the_wild_runs_on_sqlite_and_no_id_is_null(
+    name: str, scripts: Path, tmp_path: Path
+) -> None:
+    session = database(tmp_path)
+    run = played(session, scripts / f"{name}.lua", options_of(name))
+    assert run.streams[0].done > 0
+    assert run.streams[0].failed == 0
+    (tables,) = driver.ask(session, ["select name from sqlite_master where type = 'table'"])
+    names = [str(row[0]) for row in tables if not str(row[0]).startswith("sqlite_")]
+    assert names
+    for table in names:
+        asked = f"select count(*), count(id) from {table}"
+        (((rows, ids),),) = driver.ask(session, [asked])
+        assert rows == ids, f"{table} has rows without an id"
+        assert int(rows or 0) > 0
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_from_the_wild_runs_on_null(name: str, scripts: Path) -> None:
+    run = played({"kind": "null", "delay_ns": 0}, scripts / f"{name}.lua", options_of(name))
+    assert run.streams[0].done > 0
+
+
+def test_sql_that_only_mysql_knows_gets_a_clear_error(scripts: Path, tmp_path: Path) -> None:
+    """`--secondary` makes the scripts write `KEY xid (id)`, which no other engine reads."""
+    options = {"secondary": "on", "table_size": "10"}
+    with pytest.raises(DynoError, match=r"(?i)syntax error") as error:
+        played(database(tmp_path), scripts / "oltp_insert.lua", options)
+    assert "oltp_common.lua" in str(error.value)
+    assert error.value.hint
