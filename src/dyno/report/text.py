@@ -77,8 +77,8 @@ def _position(comparison: Comparison) -> tuple[bool, str]:
 def _table(first: Comparison, alpha: float) -> Table:
     rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     rows.add_column("", overflow="fold")
-    for name in (first.base, first.candidate):
-        rows.add_column(Text(name), justify="right", overflow="fold", max_width=14, min_width=8)
+    for name in ("base", "candidate"):
+        rows.add_column(name, justify="right", no_wrap=True)
     rows.add_column("slowdown", justify="right", no_wrap=True)
     rows.add_column(f"{100 * (1 - alpha):g} % interval", justify="right", no_wrap=True)
     rows.add_column("blocks", justify="right", no_wrap=True)

@@ -36,9 +36,10 @@ _TEMPLATE = """
 <td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
 <td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
 <td class="n">{{ c.mde80_percent | percent }}</td>
-<td><span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}</span>
-{% for note in c.notes %}<small>{{ note }}</small>{% endfor %}</td></tr>
-{% endfor %}
+<td><span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}</span></td></tr>
+{% for note in c.notes %}
+<tr class="note"><td></td><td colspan="9">{{ note }}</td></tr>
+{% endfor %}{% endfor %}
 </tbody></table></div>
 {% endfor %}
 <p class="aside">{{ slowdown | capitalize }}. Blocks: valid of played; MDE80: the smallest slowdown
