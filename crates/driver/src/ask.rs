@@ -14,11 +14,8 @@ use crate::sessions::{self, Reply, Rows, Session};
 pub fn ask(caller: &Caller) -> Result<ExitCode, Error> {
     let ask = caller.ask()?;
     let mut session = sessions::open(&ask.session)?;
-    let answers: Result<Vec<Answer>, Error> = ask
-        .statements
-        .iter()
-        .map(|sql| answer(session.as_mut(), sql))
-        .collect();
+    let answers: Result<Vec<Answer>, Error> =
+        ask.statements.iter().map(|sql| answer(session.as_mut(), sql)).collect();
     caller::print(&answers?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -42,9 +39,5 @@ fn text(rows: &Rows, changed: u64) -> Answer {
         .collect();
     let width = rows.columns.len().max(1);
     let rows_of_text = fields.chunks(width).map(<[_]>::to_vec).collect();
-    Answer {
-        columns: rows.columns.clone(),
-        rows: rows_of_text,
-        changed,
-    }
+    Answer { columns: rows.columns.clone(), rows: rows_of_text, changed }
 }

@@ -47,10 +47,7 @@ impl Caller {
             .name("stdin".to_owned())
             .spawn(read)
             .map_err(|cause| Error::host("cannot start a thread").because(cause))?;
-        Ok(Self {
-            lines,
-            interrupted: signals::interrupted()?,
-        })
+        Ok(Self { lines, interrupted: signals::interrupted()? })
     }
 
     /// The plan, checked for its version.
@@ -64,10 +61,7 @@ impl Caller {
     }
 
     fn message<T: DeserializeOwned>(&self, what: &str) -> Result<T, Error> {
-        let line = self
-            .lines
-            .recv()
-            .map_err(|_| Error::user(format!("no {what} on stdin")))?;
+        let line = self.lines.recv().map_err(|_| Error::user(format!("no {what} on stdin")))?;
         check_version(what, &line)?;
         serde_json::from_str(&line)
             .map_err(|cause| Error::user(format!("malformed {what}")).because(cause))

@@ -58,19 +58,12 @@ impl<'s, 'a: 's> Crew<'s, 'a> {
         for (number, (places, windows)) in groups(stage).into_iter().zip(windows).enumerate() {
             let (order, orders) = channel();
             let cpu = (!cpus.is_empty()).then(|| cpus[number % cpus.len()]);
-            let post = Post {
-                news: sender.clone(),
-                orders,
-                cpu,
-            };
+            let post = Post { news: sender.clone(), orders, cpu };
             let thread = Builder::new()
                 .name(format!("worker-{number}"))
                 .spawn_scoped(scope, move || work(stage, &places, windows, &post))
                 .map_err(|cause| Error::host("cannot start a worker thread").because(cause))?;
-            hands.push(Hand {
-                orders: order,
-                thread,
-            });
+            hands.push(Hand { orders: order, thread });
         }
         Ok(Self { hands, news })
     }
@@ -101,16 +94,10 @@ impl<'s, 'a: 's> Crew<'s, 'a> {
 
     /// Lets everybody close and collects what they counted.
     pub fn dismiss(self) -> Result<Vec<Report<'a>>, Error> {
-        let (orders, threads): (Vec<_>, Vec<_>) = self
-            .hands
-            .into_iter()
-            .map(|hand| (hand.orders, hand.thread))
-            .unzip();
+        let (orders, threads): (Vec<_>, Vec<_>) =
+            self.hands.into_iter().map(|hand| (hand.orders, hand.thread)).unzip();
         drop(orders);
-        threads
-            .into_iter()
-            .map(|thread| thread.join().ok().flatten().ok_or_else(lost))
-            .collect()
+        threads.into_iter().map(|thread| thread.join().ok().flatten().ok_or_else(lost)).collect()
     }
 }
 
@@ -137,11 +124,7 @@ pub fn groups(stage: &Stage) -> Vec<Vec<Place>> {
         })
         .collect();
     let plan = stage.scene.plan;
-    let threads = if sessions::embedded(&plan.session) {
-        places.len()
-    } else {
-        plan.cpus.len()
-    };
+    let threads = if sessions::embedded(&plan.session) { places.len() } else { plan.cpus.len() };
     let mut groups = vec![Vec::new(); threads.clamp(1, places.len())];
     let count = groups.len();
     for (number, place) in places.into_iter().enumerate() {
@@ -157,7 +140,8 @@ fn work<'a>(
     post: &Post,
 ) -> Option<Report<'a>> {
     let is_alone = stage.queues.iter().map(|side| side.stream.connections).sum::<u32>() == 1;
-    let loaded = settle_down(post.cpu, is_alone).and_then(|()| Worker::load(stage, places, windows));
+    let loaded =
+        settle_down(post.cpu, is_alone).and_then(|()| Worker::load(stage, places, windows));
     let mut worker = match loaded {
         Ok(worker) => worker,
         Err(error) => {
@@ -187,10 +171,7 @@ fn settle_down(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
     let refused =
         |cause: String| Error::host(format!("cannot pin a worker to cpu {cpu}")).because(cause);
     if cpu >= CpuSet::MAX_CPU {
-        return Err(refused(format!(
-            "the kernel knows {} at most",
-            CpuSet::MAX_CPU
-        )));
+        return Err(refused(format!("the kernel knows {} at most", CpuSet::MAX_CPU)));
     }
     let mut set = CpuSet::new();
     set.set(cpu);

@@ -172,9 +172,8 @@ pub struct Latency {
 }
 
 /// Percentiles written beside each histogram, so that a reader needs no HDR library.
-pub const PERCENTILES: [&str; 12] = [
-    "1", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9", "99.99", "99.999",
-];
+pub const PERCENTILES: [&str; 12] =
+    ["1", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9", "99.99", "99.999"];
 
 /// Per-second columns, all of one length.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -20,8 +20,7 @@ pub fn histogram() -> Result<Histogram<u64>, Error> {
 
 /// Adds one to a sum.
 pub fn add(sum: &mut Histogram<u64>, other: &Histogram<u64>) -> Result<(), Error> {
-    sum.add(other)
-        .map_err(|cause| Error::driver("cannot add histograms").because(cause))
+    sum.add(other).map_err(|cause| Error::driver("cannot add histograms").because(cause))
 }
 
 /// Its numbers, and itself as text.
@@ -31,9 +30,7 @@ pub fn latency(histogram: &Histogram<u64>) -> Result<Latency, Error> {
         .serialize(histogram, &mut bytes)
         .map_err(|cause| Error::driver("cannot write a histogram").because(cause))?;
     let percentile = |name: &&str| {
-        let value = name
-            .parse()
-            .map_or(0, |percent| histogram.value_at_percentile(percent));
+        let value = name.parse().map_or(0, |percent| histogram.value_at_percentile(percent));
         ((*name).to_owned(), value)
     };
     Ok(Latency {
@@ -55,17 +52,9 @@ mod tests {
         let mut values = histogram().unwrap();
         (1..=1000).for_each(|value| values.saturating_record(value));
         let said = latency(&values).unwrap();
-        assert_eq!(
-            (said.count, said.max_ns, said.percentiles_ns["50"]),
-            (1000, 1000, 500)
-        );
+        assert_eq!((said.count, said.max_ns, said.percentiles_ns["50"]), (1000, 1000, 500));
         assert_eq!(said.percentiles_ns.len(), PERCENTILES.len());
         // V2 without compression begins with this cookie.
-        assert!(
-            STANDARD
-                .decode(said.hdr)
-                .unwrap()
-                .starts_with(&[0x1c, 0x84, 0x93, 0x13])
-        );
+        assert!(STANDARD.decode(said.hdr).unwrap().starts_with(&[0x1c, 0x84, 0x93, 0x13]));
     }
 }

@@ -138,9 +138,7 @@ impl<'a> Lane<'a> {
         self.window.done.store(self.seen.0, Ordering::Relaxed);
         let latency_ns = event.answered_ns.saturating_sub(event.intended_ns);
         if latency_ns > self.window.latency_ns_max.load(Ordering::Relaxed) {
-            self.window
-                .latency_ns_max
-                .store(latency_ns, Ordering::Relaxed);
+            self.window.latency_ns_max.store(latency_ns, Ordering::Relaxed);
         }
     }
 

@@ -55,12 +55,7 @@ pub fn play(scene: Scene, caller: &Caller, counters: &mut Counters) -> Result<En
     let windows: Vec<Vec<Window>> = groups(&stage).iter().map(|_| row()).collect();
     let (times, reports) = std::thread::scope(|scope| {
         let crew = Crew::hire(scope, &stage, &windows)?;
-        let watch = Watch {
-            scene,
-            stage: &stage,
-            windows: &windows,
-            caller,
-        };
+        let watch = Watch { scene, stage: &stage, windows: &windows, caller };
         match watch.assemble(&crew)? {
             Wish::Go => {}
             other => return Ok((Err(other), Vec::new())),
@@ -103,11 +98,7 @@ impl Watch<'_> {
         }
         let phase = self.scene.phase;
         let (name, settle) = (phase.name.clone(), phase.settle);
-        say(&Event::Ready {
-            phase: name,
-            settle,
-            monotonic_ns: now_ns(),
-        })?;
+        say(&Event::Ready { phase: name, settle, monotonic_ns: now_ns() })?;
         self.caller.wish()
     }
 
@@ -125,23 +116,14 @@ impl Watch<'_> {
         }
         let interrupted = followed?;
         let usage = usage::now()?.since(&before);
-        Ok(Times {
-            start_ns,
-            finished_ns: now_ns(),
-            interrupted,
-            usage,
-        })
+        Ok(Times { start_ns, finished_ns: now_ns(), interrupted, usage })
     }
 
     /// Says how it goes until all workers have finished; true if a SIGINT ended it.
     fn follow(&self, crew: &Crew, start_ns: u64) -> Result<bool, Error> {
         let every_ns = ns(self.scene.plan.progress_s);
         let mut ticker = Ticker::new(self.stage, self.windows, start_ns);
-        let mut next_ns = if every_ns > 0 {
-            start_ns + every_ns
-        } else {
-            NEVER
-        };
+        let mut next_ns = if every_ns > 0 { start_ns + every_ns } else { NEVER };
         let mut interrupted = false;
         let mut missing = crew.size();
         while missing > 0 {

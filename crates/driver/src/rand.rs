@@ -79,10 +79,7 @@ pub struct Rand {
 impl Rand {
     /// The stream of one user: the same origin gives the same numbers.
     pub fn new(origin: &Origin, shape: Shape) -> Self {
-        let stream = origin
-            .names
-            .iter()
-            .fold(origin.seed, |h, name| hash(h, name));
+        let stream = origin.names.iter().fold(origin.seed, |h, name| hash(h, name));
         let rng = Xoshiro256PlusPlus::seed_from_u64(stream ^ (u64::from(origin.number) << 32 | 1));
         Self {
             rng,
@@ -220,9 +217,9 @@ fn scaled(a: f64, b: f64, share: f64) -> f64 {
 /// FNV-1a, continued; stable across versions of Rust, unlike the standard hasher.
 fn hash(seed: u64, text: &str) -> u64 {
     let start = seed ^ 0xcbf2_9ce4_8422_2325;
-    text.bytes().chain([0xff]).fold(start, |h, byte| {
-        (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    text.bytes()
+        .chain([0xff])
+        .fold(start, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A permutation of the 32-bit numbers by quadratic residues (J. Preshing, "How to Generate a
@@ -233,11 +230,7 @@ fn permuted(x: u32) -> u32 {
         return x;
     }
     let residue = (u64::from(x) * u64::from(x) % u64::from(PRIME)) as u32;
-    if x <= PRIME / 2 {
-        residue
-    } else {
-        PRIME - residue
-    }
+    if x <= PRIME / 2 { residue } else { PRIME - residue }
 }
 
 /// Rejection-inversion after Hörmann & Derflinger, "Rejection-inversion to generate variates from
@@ -252,13 +245,7 @@ struct Zipfian {
 
 impl Zipfian {
     fn new(exponent: f64) -> Self {
-        let mut it = Self {
-            exponent,
-            shortcut: 0.0,
-            low: 0.0,
-            numbers: 0.0,
-            high: 0.0,
-        };
+        let mut it = Self { exponent, shortcut: 0.0, low: 0.0, numbers: 0.0, high: 0.0 };
         it.low = it.integral(1.5) - 1.0;
         it.shortcut = 2.0 - it.inverse(it.integral(2.5) - it.hat(2.0));
         it
@@ -287,11 +274,7 @@ impl Zipfian {
     /// Its integral, (x^(1-e) - 1) / (1-e), which is ln x at e = 1.
     fn integral(&self, x: f64) -> f64 {
         let power = 1.0 - self.exponent;
-        if power.abs() < 1e-9 {
-            x.ln()
-        } else {
-            (power * x.ln()).exp_m1() / power
-        }
+        if power.abs() < 1e-9 { x.ln() } else { (power * x.ln()).exp_m1() / power }
     }
 
     fn inverse(&self, y: f64) -> f64 {
@@ -318,15 +301,7 @@ mod tests {
             pareto_h: 0.2,
             zipfian_exponent: 0.8,
         };
-        Rand::new(
-            &Origin {
-                seed: 11,
-                names: ["run", "p", "s"],
-                number,
-                users,
-            },
-            shape,
-        )
+        Rand::new(&Origin { seed: 11, names: ["run", "p", "s"], number, users }, shape)
     }
 
     /// 100,000 numbers from 1 to `most`, sorted; all whole and within bounds.
@@ -334,11 +309,7 @@ mod tests {
         let mut rand = rand(0, 1);
         let mut numbers: Vec<f64> = (0..100_000).map(|_| draw(&mut rand, 1.0, most)).collect();
         numbers.sort_by(f64::total_cmp);
-        assert!(
-            numbers
-                .iter()
-                .all(|n| n.fract() == 0.0 && (1.0..=most).contains(n))
-        );
+        assert!(numbers.iter().all(|n| n.fract() == 0.0 && (1.0..=most).contains(n)));
         numbers
     }
 
@@ -366,11 +337,7 @@ mod tests {
         let mean = mean(&numbers);
         let variance = numbers.iter().map(|n| (n - mean).powi(2)).sum::<f64>() / 1e5;
         assert!((mean - 500.5).abs() < 2.0, "{mean}");
-        assert!(
-            (variance.sqrt() - 1000.0 / 12.0).abs() < 1.0,
-            "{}",
-            variance.sqrt()
-        );
+        assert!((variance.sqrt() - 1000.0 / 12.0).abs() < 1.0, "{}", variance.sqrt());
     }
 
     #[test]
@@ -397,10 +364,7 @@ mod tests {
         for k in [1.0, 2.0, 10.0, 100.0_f64] {
             let wanted = k.powf(-0.8) / weights;
             let got = share(&numbers, k, k);
-            assert!(
-                (got - wanted).abs() < 0.1 * wanted,
-                "{k}: {got} for {wanted}"
-            );
+            assert!((got - wanted).abs() < 0.1 * wanted, "{k}: {got} for {wanted}");
         }
     }
 

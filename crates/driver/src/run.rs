@@ -15,19 +15,12 @@ pub type Counters = BTreeMap<String, u64>;
 
 /// Says hello, plays every phase of every command, says the end.
 pub fn run(caller: &Caller) -> Result<ExitCode, Error> {
-    say(&Event::Hello {
-        version: VERSION,
-        driver: env!("CARGO_PKG_VERSION").to_owned(),
-    })?;
+    say(&Event::Hello { version: VERSION, driver: env!("CARGO_PKG_VERSION").to_owned() })?;
     let plan = caller.plan()?;
     let mut counters = Counters::new();
     for command in &plan.commands {
         for phase in script::phases(&plan, command)? {
-            let scene = Scene {
-                plan: &plan,
-                command,
-                phase: &phase,
-            };
+            let scene = Scene { plan: &plan, command, phase: &phase };
             let ending = match play(scene, caller, &mut counters) {
                 Ok(Ending::Over) => after_done(caller)?,
                 Ok(ending) => ending,

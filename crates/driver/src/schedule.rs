@@ -39,16 +39,9 @@ impl Schedule {
         };
         let rate_per_s = pace.rate_per_s().unwrap_or_default();
         if !rate_per_s.is_finite() || rate_per_s <= 0.0 {
-            return Err(Error::user(format!(
-                "a pace of {rate_per_s} events per second"
-            )));
+            return Err(Error::user(format!("a pace of {rate_per_s} events per second")));
         }
-        let mut schedule = Self {
-            gaps,
-            rate_per_s,
-            ticket: 0,
-            at_ns: 0.0,
-        };
+        let mut schedule = Self { gaps, rate_per_s, ticket: 0, at_ns: 0.0 };
         schedule.at_ns = schedule.gap_ns();
         Ok(Some(schedule))
     }
@@ -102,12 +95,9 @@ impl Pace {
 pub fn seed_of(trial: u64, names: &[&str]) -> u64 {
     let bytes = names.iter().flat_map(|name| name.bytes().chain([0]));
     let trial = trial.to_le_bytes();
-    trial
-        .into_iter()
-        .chain(bytes)
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+    trial.into_iter().chain(bytes).fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]
@@ -130,29 +120,18 @@ mod tests {
     fn a_burst_is_a_whole_seconds_work_at_its_beginning() {
         let burst = schedule(&Pace::Burst { rate_per_s: 2.5 }, 1);
         let in_second = |s: u64| burst.due(0..100, s * SECOND_NS..s * SECOND_NS + 1);
-        assert_eq!(
-            [in_second(0), in_second(1), in_second(2), in_second(3)],
-            [3, 2, 3, 2]
-        );
+        assert_eq!([in_second(0), in_second(1), in_second(2), in_second(3)], [3, 2, 3, 2]);
     }
 
     #[test]
     fn poisson_arrivals_have_exponential_gaps_of_the_asked_mean() {
         let mut poisson = schedule(&Pace::Poisson { rate_per_s: 1e6 }, 7);
-        let at: Vec<u64> = (0..100_000)
-            .map(|ticket| poisson.arrival_ns(ticket))
-            .collect();
-        let gaps: Vec<f64> = at
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]) as f64)
-            .collect();
+        let at: Vec<u64> = (0..100_000).map(|ticket| poisson.arrival_ns(ticket)).collect();
+        let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let longer = gaps.iter().filter(|gap| **gap > 1000.0).count() as f64 / gaps.len() as f64;
         assert!((mean - 1000.0).abs() < 20.0, "mean gap {mean}");
-        assert!(
-            (longer - (-1f64).exp()).abs() < 0.01,
-            "share over the mean {longer}"
-        );
+        assert!((longer - (-1f64).exp()).abs() < 0.01, "share over the mean {longer}");
     }
 
     #[test]
@@ -181,14 +160,6 @@ mod tests {
     #[test]
     fn a_pace_of_nothing_is_refused() {
         assert!(Schedule::new(&Pace::Uniform { rate_per_s: 0.0 }, 1).is_err());
-        assert!(
-            Schedule::new(
-                &Pace::Poisson {
-                    rate_per_s: f64::NAN
-                },
-                1
-            )
-            .is_err()
-        );
+        assert!(Schedule::new(&Pace::Poisson { rate_per_s: f64::NAN }, 1).is_err());
     }
 }

@@ -115,20 +115,13 @@ impl User {
     /// coroutine. A function that does not exist is `Done` at once if it is optional
     /// (`thread_init`, `thread_done`), else an error with the nearest names.
     pub fn begin(&mut self, function: &str) -> Result<Step, Error> {
-        if self
-            .functions
-            .get(self.current)
-            .is_none_or(|it| it.name != function)
-        {
+        if self.functions.get(self.current).is_none_or(|it| it.name != function) {
             self.current = self.find(function)?;
         }
         let Function { slot, is_event, .. } = self.functions[self.current];
         match slot {
             Some(slot) => self.resumed((slot, is_event)),
-            None => Ok(Step::Done {
-                transaction: 0,
-                more: true,
-            }),
+            None => Ok(Step::Done { transaction: 0, more: true }),
         }
     }
 
@@ -166,21 +159,14 @@ impl User {
             return Err(self.state.no_function(name).on(self.state.number));
         }
         let is_event = !is_command && !is_optional;
-        self.functions.push(Function {
-            name: name.to_owned(),
-            slot,
-            is_event,
-        });
+        self.functions.push(Function { name: name.to_owned(), slot, is_event });
         Ok(self.functions.len() - 1)
     }
 
     fn resumed(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
         match self.coroutine.resume::<Value>(arguments) {
             Ok(Value::Integer(ended)) => self.ended(ended),
-            Ok(_) => self
-                .state
-                .waiting()
-                .map(|until_ns| Step::Waiting { until_ns }),
+            Ok(_) => self.state.waiting().map(|until_ns| Step::Waiting { until_ns }),
             Err(error) => Err(self.state.broken(&error)),
         }
     }
@@ -189,21 +175,14 @@ impl User {
     fn ended(&mut self, ended: i64) -> Result<Step, Error> {
         let Ok(transaction) = usize::try_from(ended) else {
             return match ended {
-                -1 => Ok(Step::Done {
-                    transaction: 0,
-                    more: false,
-                }),
+                -1 => Ok(Step::Done { transaction: 0, more: false }),
                 _ => self.failed(),
             };
         };
         if transaction >= self.transactions.len() {
-            self.transactions
-                .clone_from(&self.state.shared.borrow().transactions);
+            self.transactions.clone_from(&self.state.shared.borrow().transactions);
         }
-        Ok(Step::Done {
-            transaction,
-            more: true,
-        })
+        Ok(Step::Done { transaction, more: true })
     }
 
     fn failed(&mut self) -> Result<Step, Error> {

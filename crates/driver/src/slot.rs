@@ -64,14 +64,7 @@ impl Slot {
             call(&mut user, "thread_init")?;
         }
         let state = State::Over;
-        Ok(Self {
-            user,
-            number: place.number,
-            lane,
-            state,
-            measured: false,
-            kinds: Vec::new(),
-        })
+        Ok(Self { user, number: place.number, lane, state, measured: false, kinds: Vec::new() })
     }
 
     /// Finds the lane's numbers of all transaction types that the user has named so far.

@@ -44,16 +44,9 @@ impl<'a> Stage<'a> {
         let queues = streams.iter().map(|stream| Queue::new(scene, stream));
         let queues = queues.collect::<Result<Vec<Queue>, Error>>()?;
         if queues.is_empty() {
-            return Err(Error::user(format!(
-                "phase {} has no streams",
-                scene.phase.name
-            )));
+            return Err(Error::user(format!("phase {} has no streams", scene.phase.name)));
         }
-        Ok(Self {
-            scene,
-            queues,
-            stop_ns: AtomicU64::new(NEVER),
-        })
+        Ok(Self { scene, queues, stop_ns: AtomicU64::new(NEVER) })
     }
 
     /// Length of the warm-up.
@@ -91,10 +84,7 @@ impl<'a> Stage<'a> {
 impl<'a> Queue<'a> {
     fn new(scene: Scene<'a>, stream: &'a Stream) -> Result<Self, Error> {
         if stream.connections == 0 {
-            return Err(Error::user(format!(
-                "stream {} has no connections",
-                stream.name
-            )));
+            return Err(Error::user(format!("stream {} has no connections", stream.name)));
         }
         let phase = scene.phase;
         let seed = seed_of(scene.plan.seed, &[&phase.name, &stream.name]);
@@ -122,9 +112,7 @@ impl<'a> Queue<'a> {
 
     /// Arrivals taken so far, at most the limit.
     pub fn taken(&self) -> u64 {
-        self.tickets
-            .load(Ordering::Relaxed)
-            .min(self.limit.unwrap_or(NEVER))
+        self.tickets.load(Ordering::Relaxed).min(self.limit.unwrap_or(NEVER))
     }
 
     /// Is it over when its function says `false`, and the phase with it?
@@ -139,10 +127,9 @@ fn count_of(phase: &Phase, stream: &Stream) -> (Option<u64>, bool) {
     match &phase.stop {
         Stop::Time { .. } => (None, false),
         Stop::Count { events } => (Some(*events), *events == 0),
-        Stop::Stream {
-            stream: decider,
-            events,
-        } if *decider == stream.name => (Some(*events), true),
+        Stop::Stream { stream: decider, events } if *decider == stream.name => {
+            (Some(*events), true)
+        }
         Stop::Stream { .. } => (None, false),
     }
 }

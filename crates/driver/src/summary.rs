@@ -13,27 +13,13 @@ use crate::stage::{NEVER, Queue, Stage};
 
 /// One tally per stream, in the phase's order.
 pub fn streams(stage: &Stage, lanes: Vec<Lane>, start_ns: u64) -> Result<Vec<Tally>, Error> {
-    let mut sums = stage
-        .queues
-        .iter()
-        .map(Sum::new)
-        .collect::<Result<Vec<Sum>, Error>>()?;
+    let mut sums = stage.queues.iter().map(Sum::new).collect::<Result<Vec<Sum>, Error>>()?;
     for lane in lanes {
         sums[lane.index].add(lane)?;
     }
-    let clock = Clock {
-        start_ns,
-        warmup_ns: stage.warmup_ns(),
-        stop_ns: stage.stop_ns(),
-    };
-    let seconds = sums
-        .iter()
-        .map(|sum| sum.series.done.len())
-        .max()
-        .unwrap_or(0);
-    sums.into_iter()
-        .map(|sum| sum.tally(clock, seconds))
-        .collect()
+    let clock = Clock { start_ns, warmup_ns: stage.warmup_ns(), stop_ns: stage.stop_ns() };
+    let seconds = sums.iter().map(|sum| sum.series.done.len()).max().unwrap_or(0);
+    sums.into_iter().map(|sum| sum.tally(clock, seconds)).collect()
 }
 
 /// When a phase began, was measured and was told to stop.
@@ -104,14 +90,7 @@ impl<'a> Sum<'a> {
     fn intended_and_skipped(&self, clock: Clock) -> (u64, u64) {
         let Some(schedule) = &self.queue.schedule else {
             let limited = self.queue.limit.is_some();
-            return (
-                if limited {
-                    self.queue.taken()
-                } else {
-                    self.begun
-                },
-                0,
-            );
+            return (if limited { self.queue.taken() } else { self.begun }, 0);
         };
         // A user may have begun an event in the very moment that another ended the phase.
         let end_ns = match clock.stop_ns {
@@ -123,28 +102,18 @@ impl<'a> Sum<'a> {
         let intended = schedule.due(0..limit, measured_ns.clone());
         let left = schedule.due(self.queue.taken()..limit, measured_ns.clone());
         let dropped = self.dropped_ns.iter().map(|at| at - clock.start_ns);
-        (
-            intended,
-            left + dropped.filter(|at| measured_ns.contains(at)).count() as u64,
-        )
+        (intended, left + dropped.filter(|at| measured_ns.contains(at)).count() as u64)
     }
 
     fn check(&self, intended: u64, skipped: u64) -> Result<(), Error> {
-        let Self {
-            queue,
-            done,
-            failed,
-            ..
-        } = self;
+        let Self { queue, done, failed, .. } = self;
         if intended == done + failed + skipped {
             return Ok(());
         }
         let name = &queue.stream.name;
-        Err(
-            Error::driver(format!("stream {name} does not add up")).because(format!(
-                "{intended} intended, {done} done, {failed} failed, {skipped} skipped"
-            )),
-        )
+        Err(Error::driver(format!("stream {name} does not add up")).because(format!(
+            "{intended} intended, {done} done, {failed} failed, {skipped} skipped"
+        )))
     }
 
     fn tally(mut self, clock: Clock, seconds: usize) -> Result<Tally, Error> {
@@ -191,18 +160,14 @@ impl Series {
 
 fn together(types: &BTreeMap<String, Histogram<u64>>) -> Result<Latency, Error> {
     let mut sum = histogram()?;
-    types
-        .values()
-        .try_for_each(|of_type| add(&mut sum, of_type))?;
+    types.values().try_for_each(|of_type| add(&mut sum, of_type))?;
     latency(&sum)
 }
 
 fn by_type(types: &BTreeMap<String, Histogram<u64>>) -> Result<BTreeMap<String, Latency>, Error> {
     let named = types.keys().any(|name| !name.is_empty());
     let shown = types.iter().filter(|_| named);
-    shown
-        .map(|(name, of_type)| Ok((name.clone(), latency(of_type)?)))
-        .collect()
+    shown.map(|(name, of_type)| Ok((name.clone(), latency(of_type)?))).collect()
 }
 
 #[cfg(test)]
@@ -218,10 +183,7 @@ mod tests {
             version: 1,
             seed: 1,
             session: Session::Null { delay_ns: 0 },
-            script: Script {
-                path: "x.lua".into(),
-                options: BTreeMap::new(),
-            },
+            script: Script { path: "x.lua".into(), options: BTreeMap::new() },
             commands: vec!["run".to_owned()],
             cpus: Vec::new(),
             progress_s: 0.0,
@@ -252,23 +214,12 @@ mod tests {
 
     fn summed(pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
         let (plan, phase) = (plan(), phase(pace));
-        let stage = Stage::new(Scene {
-            plan: &plan,
-            command: "run",
-            phase: &phase,
-        })?;
+        let stage = Stage::new(Scene { plan: &plan, command: "run", phase: &phase })?;
         (0..taken).for_each(|_| _ = stage.queues[0].take());
         let mut sum = Sum::new(&stage.queues[0])?;
         sum.done = done;
         sum.begun = 7;
-        sum.tally(
-            Clock {
-                start_ns: 50,
-                warmup_ns: 0,
-                stop_ns: 50 + 1_000_000_000,
-            },
-            1,
-        )
+        sum.tally(Clock { start_ns: 50, warmup_ns: 0, stop_ns: 50 + 1_000_000_000 }, 1)
     }
 
     #[test]

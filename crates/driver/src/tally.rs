@@ -115,8 +115,7 @@ impl Tally {
             self.warmup += 1;
             return false;
         }
-        self.lateness
-            .saturating_record(event.begun_ns.saturating_sub(event.intended_ns));
+        self.lateness.saturating_record(event.begun_ns.saturating_sub(event.intended_ns));
         true
     }
 
@@ -147,11 +146,7 @@ mod tests {
     use crate::histogram::LONGEST_NS;
 
     fn played(intended_ns: u64, answered_ns: u64) -> Played {
-        Played {
-            intended_ns,
-            begun_ns: intended_ns + 10,
-            answered_ns,
-        }
+        Played { intended_ns, begun_ns: intended_ns + 10, answered_ns }
     }
 
     #[test]
@@ -171,10 +166,7 @@ mod tests {
         let kind = tally.kind("payment").unwrap();
         assert_eq!(tally.kind("payment").unwrap(), kind);
         tally.done(played(0, 800), kind);
-        assert_eq!(
-            (tally.latency[kind].max(), tally.latency[0].len()),
-            (800, 0)
-        );
+        assert_eq!((tally.latency[kind].max(), tally.latency[0].len()), (800, 0));
         assert_eq!(tally.lateness.max(), 10);
     }
 

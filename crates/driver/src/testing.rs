@@ -31,10 +31,7 @@ impl Folder {
             version: plan::VERSION,
             seed: 7,
             session: Session::Null { delay_ns: 0 },
-            script: plan::Script {
-                path,
-                options: BTreeMap::new(),
-            },
+            script: plan::Script { path, options: BTreeMap::new() },
             commands: Vec::new(),
             cpus: Vec::new(),
             progress_s: 0.0,

@@ -44,8 +44,6 @@ fn count(number: i64) -> u64 {
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|kib| kib.parse().ok());
+    let kib = line.and_then(|rest| rest.split_whitespace().next()).and_then(|kib| kib.parse().ok());
     kib.unwrap_or(0u64) * 1024
 }

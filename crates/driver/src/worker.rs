@@ -49,25 +49,16 @@ impl<'a> Worker<'a> {
             let lane = known.unwrap_or(lanes.len() - 1);
             slots.push(Slot::load(stage, *place, lane).map_err(|error| error.on(place.number))?);
         }
-        Ok(Self {
-            stage,
-            lanes,
-            slots,
-            error: None,
-        })
+        Ok(Self { stage, lanes, slots, error: None })
     }
 
     /// Plays from the common start until nobody has anything more to do.
     pub fn play(&mut self, start_ns: u64) {
         let warmup_ns = self.stage.warmup_ns();
-        self.lanes
-            .iter_mut()
-            .for_each(|lane| lane.start(start_ns, warmup_ns));
+        self.lanes.iter_mut().for_each(|lane| lane.start(start_ns, warmup_ns));
         wait_until(start_ns);
         let mut now = now_ns();
-        self.slots
-            .iter_mut()
-            .for_each(|slot| slot.state = State::Free { since_ns: now });
+        self.slots.iter_mut().for_each(|slot| slot.state = State::Free { since_ns: now });
         let mut slots = std::mem::take(&mut self.slots);
         while self.round(&mut slots, &mut now) {}
         self.slots = slots;
@@ -77,11 +68,7 @@ impl<'a> Worker<'a> {
     #[inline]
     fn round(&mut self, slots: &mut [Slot], now: &mut u64) -> bool {
         let before = *now;
-        let mut rest = Rest {
-            intended_ns: NEVER,
-            busy: false,
-            over: true,
-        };
+        let mut rest = Rest { intended_ns: NEVER, busy: false, over: true };
         for slot in slots {
             self.turn(slot, now);
             rest.look(&slot.state);
@@ -132,11 +119,7 @@ impl<'a> Worker<'a> {
             slot.user.take_counts();
             slot.measured = true;
         }
-        let event = Played {
-            intended_ns,
-            begun_ns: *now,
-            answered_ns: NEVER,
-        };
+        let event = Played { intended_ns, begun_ns: *now, answered_ns: NEVER };
         let step = slot.user.begin(&lane.queue.stream.function);
         self.after(slot, step, event, now);
     }
@@ -220,11 +203,7 @@ impl<'a> Worker<'a> {
             }
             add(&mut counters, slot.user.counters());
         }
-        Report {
-            lanes: self.lanes,
-            counters,
-            error: self.error,
-        }
+        Report { lanes: self.lanes, counters, error: self.error }
     }
 }
 

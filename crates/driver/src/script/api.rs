@@ -14,11 +14,7 @@ pub type Handle = Rc<RefCell<Shared>>;
 
 /// Makes the table `raw` of lua/*.lua.
 pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
-    let raw = Raw {
-        lua,
-        table: lua.create_table()?,
-        shared,
-    };
+    let raw = Raw { lua, table: lua.create_table()?, shared };
     raw.connections()?;
     raw.statements()?;
     raw.errors()?;
@@ -52,9 +48,7 @@ impl Raw<'_> {
     }
 
     fn connections(&self) -> mlua::Result<()> {
-        self.add("connect", |_, it, ()| {
-            it.connect().map_err(|error| stop(it, error))
-        })?;
+        self.add("connect", |_, it, ()| it.connect().map_err(|error| stop(it, error)))?;
         self.add("disconnect", |_, it, connection| {
             it.disconnect(connection);
             Ok(())
@@ -102,42 +96,32 @@ impl Raw<'_> {
             it.bind(statement, kinds);
             Ok(())
         })?;
-        self.add("close", |_, it, statement| {
-            it.close(statement).map_err(|error| stop(it, error))
-        })?;
+        self.add("close", |_, it, statement| it.close(statement).map_err(|error| stop(it, error)))?;
         self.executions()
     }
 
     /// One entry per usual number of parameters: arguments on the stack cost 9 ns each, a list of
     /// unknown length costs 80 ns.
     fn executions(&self) -> mlua::Result<()> {
-        self.add("execute0", |lua, it, statement| {
-            execute(lua, it, statement, &[])
-        })?;
+        self.add("execute0", |lua, it, statement| execute(lua, it, statement, &[]))?;
         self.add("execute1", |lua, it, (statement, a): (usize, Value)| {
             execute(lua, it, statement, &[&a])
         })?;
-        self.add(
-            "execute2",
-            |lua, it, (statement, a, b): (usize, Value, Value)| {
-                execute(lua, it, statement, &[&a, &b])
-            },
-        )?;
+        self.add("execute2", |lua, it, (statement, a, b): (usize, Value, Value)| {
+            execute(lua, it, statement, &[&a, &b])
+        })?;
         self.add(
             "execute4",
             |lua, it, (statement, a, b, c, d): (usize, Value, Value, Value, Value)| {
                 execute(lua, it, statement, &[&a, &b, &c, &d])
             },
         )?;
-        self.add(
-            "execute_many",
-            |lua, it, (statement, values): (usize, MultiValue)| {
-                for (at, value) in values.iter().enumerate() {
-                    it.set(statement, at, value);
-                }
-                execute(lua, it, statement, &[])
-            },
-        )
+        self.add("execute_many", |lua, it, (statement, values): (usize, MultiValue)| {
+            for (at, value) in values.iter().enumerate() {
+                it.set(statement, at, value);
+            }
+            execute(lua, it, statement, &[])
+        })
     }
 
     fn errors(&self) -> mlua::Result<()> {
@@ -161,19 +145,13 @@ impl Raw<'_> {
         self.add("fail", |_, it, (message, hint): (String, String)| {
             Err::<(), _>(stop(it, Error::user(message).hint(hint)))
         })?;
-        self.add(
-            "unknown",
-            |_, it, (what, name, names): (String, String, Vec<String>)| {
-                let hint = nearest::hint(&name, names.iter().map(String::as_str));
-                let hint = if hint.is_empty() {
-                    format!("known are {}", names.join(", "))
-                } else {
-                    hint
-                };
-                let error = Error::user(format!("unknown {what}: {name}")).hint(hint);
-                Err::<(), _>(stop(it, error))
-            },
-        )
+        self.add("unknown", |_, it, (what, name, names): (String, String, Vec<String>)| {
+            let hint = nearest::hint(&name, names.iter().map(String::as_str));
+            let hint =
+                if hint.is_empty() { format!("known are {}", names.join(", ")) } else { hint };
+            let error = Error::user(format!("unknown {what}: {name}")).hint(hint);
+            Err::<(), _>(stop(it, error))
+        })
     }
 
     fn numbers(&self) -> mlua::Result<()> {
@@ -249,10 +227,7 @@ fn stop(it: &mut Shared, error: Error) -> mlua::Error {
 }
 
 fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
-    let error = it
-        .failure
-        .clone()
-        .unwrap_or_else(|| Error::driver("an error without a cause"));
+    let error = it.failure.clone().unwrap_or_else(|| Error::driver("an error without a cause"));
     let table = lua.create_table()?;
     table.raw_set("number", error.number())?;
     table.raw_set("state", error.state())?;

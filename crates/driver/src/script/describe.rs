@@ -18,11 +18,7 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
     Ok(Description {
         summary: summary(plan)?,
         options: options(&state)?,
-        phases: if has_run {
-            run_phases(&state)?
-        } else {
-            Vec::new()
-        },
+        phases: if has_run { run_phases(&state)? } else { Vec::new() },
         ledger: ledger(&state)?,
         size_bytes: size(&state)?,
         commands,
@@ -44,13 +40,7 @@ pub fn phases(plan: &Plan, command: &str) -> Result<Vec<Phase>, Error> {
 }
 
 fn load(plan: &Plan, command: &str) -> Result<State, Error> {
-    let seat = Seat {
-        command,
-        phase: "",
-        stream: "",
-        number: 0,
-        users: 0,
-    };
+    let seat = Seat { command, phase: "", stream: "", number: 0, users: 0 };
     State::load(plan, &seat)
 }
 
@@ -64,33 +54,21 @@ fn summary(plan: &Plan) -> Result<String, Error> {
         match line.trim_start().strip_prefix("--") {
             Some(comment) => {
                 let words = comment.trim().trim_matches('-').trim().to_owned();
-                blocks
-                    .iter_mut()
-                    .last()
-                    .into_iter()
-                    .for_each(|it| it.push(words.clone()));
+                blocks.iter_mut().last().into_iter().for_each(|it| it.push(words.clone()));
             }
             None if line.trim().is_empty() => blocks.push(Vec::new()),
             None => break,
         }
     }
-    let blocks = blocks
-        .into_iter()
-        .map(|lines| lines.join("\n").trim().to_owned());
+    let blocks = blocks.into_iter().map(|lines| lines.join("\n").trim().to_owned());
     let told = |block: &String| !block.is_empty() && !is_licence(block);
     Ok(blocks.into_iter().find(told).unwrap_or_default())
 }
 
 fn is_licence(block: &str) -> bool {
-    [
-        "Copyright",
-        "free software",
-        "WARRANTY",
-        "SPDX",
-        "along with this program",
-    ]
-    .iter()
-    .any(|word| block.contains(word))
+    ["Copyright", "free software", "WARRANTY", "SPDX", "along with this program"]
+        .iter()
+        .any(|word| block.contains(word))
 }
 
 fn options(state: &State) -> Result<Vec<ScriptOption>, Error> {
@@ -118,21 +96,14 @@ fn run_phases(state: &State) -> Result<Vec<Phase>, Error> {
 fn general_phase(state: &State) -> Result<Phase, Error> {
     let (duration_s, events): (f64, f64) = (number(state, "time")?, number(state, "events")?);
     let stop = if events > 0.0 {
-        Stop::Count {
-            events: events as u64,
-        }
+        Stop::Count { events: events as u64 }
     } else if duration_s > 0.0 {
         Stop::Time { duration_s }
     } else {
-        return Err(Error::user(
-            "the options time and events are both 0: the run would not end",
-        ));
+        return Err(Error::user("the options time and events are both 0: the run would not end"));
     };
     Ok(Phase {
-        streams: vec![Stream {
-            pace: pace(state)?,
-            ..stream("event", threads(state)?)
-        }],
+        streams: vec![Stream { pace: pace(state)?, ..stream("event", threads(state)?) }],
         stop,
         warmup_s: number(state, "warmup_time")?,
         stationary: true,
@@ -160,13 +131,8 @@ fn pace(state: &State) -> Result<Pace, Error> {
 fn command_phase(command: &str, users: u32) -> Phase {
     Phase {
         name: command.to_owned(),
-        streams: vec![Stream {
-            role: Role::Writer,
-            ..stream(command, users)
-        }],
-        stop: Stop::Count {
-            events: u64::from(users),
-        },
+        streams: vec![Stream { role: Role::Writer, ..stream(command, users) }],
+        stop: Stop::Count { events: u64::from(users) },
         warmup_s: 0.0,
         stationary: false,
         settle: false,
@@ -219,10 +185,8 @@ fn size(state: &State) -> Result<u64, Error> {
         Value::Nil => Ok(0),
         Value::Integer(bytes) if bytes >= 0 => Ok(bytes as u64),
         Value::Number(bytes) if bytes >= 0.0 => Ok(bytes as u64),
-        other => Err(
-            Error::user("dyno.size_bytes of the script is not a number of bytes")
-                .because(other.type_name()),
-        ),
+        other => Err(Error::user("dyno.size_bytes of the script is not a number of bytes")
+            .because(other.type_name())),
     }
 }
 
@@ -230,10 +194,7 @@ fn size(state: &State) -> Result<u64, Error> {
 fn read<T: DeserializeOwned>(state: &State, what: &str, value: Value) -> Result<T, Error> {
     state.lua.from_value(value).map_err(|error| {
         let cause = error.to_string();
-        let cause = cause
-            .strip_prefix("deserialize error: ")
-            .unwrap_or(&cause)
-            .to_owned();
+        let cause = cause.strip_prefix("deserialize error: ").unwrap_or(&cause).to_owned();
         Error::user(format!("the script's dyno.{what} is not as it should be")).because(cause)
     })
 }

@@ -47,12 +47,7 @@ struct Statement {
 
 impl Statement {
     fn new(connection: usize, handle: u32) -> Self {
-        Self {
-            connection,
-            handle,
-            kinds: Vec::new(),
-            values: Vec::new(),
-        }
+        Self { connection, handle, kinds: Vec::new(), values: Vec::new() }
     }
 }
 
@@ -266,10 +261,7 @@ impl Shared {
                 self.answered(connection, rows, changed)
             }
             Ok(Reply::Pending { until_ns }) => {
-                self.wait = Wait::Request {
-                    connection,
-                    until_ns,
-                };
+                self.wait = Wait::Request { connection, until_ns };
                 Sent::Pending
             }
             Err(error) => {

@@ -36,29 +36,16 @@ impl State {
         let path = plan.script.path.clone();
         let text = std::fs::read(&path).map_err(|error| missing(&path, &error))?;
         let lua = Lua::new();
-        let shared = Rc::new(RefCell::new(Shared::new(
-            plan.session.clone(),
-            unseeded(plan, seat),
-        )));
+        let shared = Rc::new(RefCell::new(Shared::new(plan.session.clone(), unseeded(plan, seat))));
         let raw = api::table(&lua, &shared).map_err(ours)?;
         let options = lua.create_table().map_err(ours)?;
-        let state = Self {
-            lua,
-            shared,
-            raw,
-            number: seat.number,
-            path,
-            options,
-        };
+        let state = Self { lua, shared, raw, number: seat.number, path, options };
         state.furnish(plan, seat)?;
         state.run_script(&text)?;
         let list: Table = state.call("settle_options", ())?;
         // Once more: the script may have declared `rand_type` with a default of its own.
         state.seed(plan, seat)?;
-        Ok(Self {
-            options: list,
-            ..state
-        })
+        Ok(Self { options: list, ..state })
     }
 
     /// The coroutine that plays the script's functions.
@@ -78,9 +65,7 @@ impl State {
         arguments: impl mlua::IntoLuaMulti,
     ) -> Result<R, Error> {
         let function: Function = self.raw.raw_get(name).map_err(ours)?;
-        function
-            .call(arguments)
-            .map_err(|error| self.broken(&error))
+        function.call(arguments).map_err(|error| self.broken(&error))
     }
 
     /// What `dyno.name` holds, called if it is a function.
@@ -91,11 +76,7 @@ impl State {
     /// The script's counters.
     pub fn counters(&self) -> BTreeMap<String, u64> {
         let counters: Result<BTreeMap<String, f64>, Error> = self.call("counters", ());
-        counters
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(name, n)| (name, n as u64))
-            .collect()
+        counters.unwrap_or_default().into_iter().map(|(name, n)| (name, n as u64)).collect()
     }
 
     /// Polls for the request under way; `None`: the coroutine can go on.
@@ -108,13 +89,9 @@ impl State {
         match self.shared.borrow().wait {
             Wait::Request { until_ns, .. } => Ok(until_ns),
             Wait::Restart => Ok(0),
-            Wait::Nothing => Err(
-                Error::user("the script yielded outside a coroutine of its own")
-                    .hint(
-                        "coroutine.yield belongs into a function given to coroutine.create or wrap",
-                    )
-                    .on(self.number),
-            ),
+            Wait::Nothing => Err(Error::user("the script yielded outside a coroutine of its own")
+                .hint("coroutine.yield belongs into a function given to coroutine.create or wrap")
+                .on(self.number)),
         }
     }
 
@@ -149,11 +126,8 @@ impl State {
     /// A missing function, with the nearest ones.
     pub fn no_function(&self, name: &str) -> Error {
         let names: Vec<String> = self.call("function_names", ()).unwrap_or_default();
-        Error::user(format!(
-            "the script {} has no function {name}",
-            self.path.display()
-        ))
-        .hint(nearest::hint(name, names.iter().map(String::as_str)))
+        Error::user(format!("the script {} has no function {name}", self.path.display()))
+            .hint(nearest::hint(name, names.iter().map(String::as_str)))
     }
 
     fn furnish(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
@@ -194,9 +168,8 @@ impl State {
         table.raw_set("engine", sessions::kind(&plan.session))?;
         table.raw_set("dialect", sessions::dialect(&plan.session))?;
         let options = plan.script.options.iter();
-        let options: BTreeMap<String, &str> = options
-            .map(|(name, text)| (name.replace('-', "_"), text.as_str()))
-            .collect();
+        let options: BTreeMap<String, &str> =
+            options.map(|(name, text)| (name.replace('-', "_"), text.as_str())).collect();
         table.raw_set("options", options)?;
         Ok(table)
     }
@@ -216,13 +189,7 @@ impl State {
     /// Names the chunk by its file only: LuaJIT cuts names of more than 60 bytes in its messages.
     fn run_script(&self, text: &[u8]) -> Result<(), Error> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        self.call(
-            "run_script",
-            (
-                self.lua.create_string(text).map_err(ours)?,
-                format!("@{name}"),
-            ),
-        )
+        self.call("run_script", (self.lua.create_string(text).map_err(ours)?, format!("@{name}")))
     }
 
     /// A Lua error's text without its place, which stands beside it.
@@ -271,9 +238,7 @@ fn unseeded(plan: &Plan, seat: &Seat) -> Rand {
 }
 
 fn folder(path: &Path) -> &Path {
-    path.parent()
-        .filter(|it| !it.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Splits `file.lua:12: text`.
@@ -290,17 +255,12 @@ fn first_line(error: &mlua::Error) -> String {
         other => other.to_string(),
     };
     let text = text.split("\nstack traceback:").next().unwrap_or_default();
-    let text = text
-        .strip_prefix("runtime error: ")
-        .or(text.strip_prefix("syntax error: "));
+    let text = text.strip_prefix("runtime error: ").or(text.strip_prefix("syntax error: "));
     text.map_or_else(|| error.to_string(), str::to_owned)
 }
 
 fn missing(path: &Path, error: &std::io::Error) -> Error {
-    let siblings = std::fs::read_dir(folder(path))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let siblings = std::fs::read_dir(folder(path)).into_iter().flatten().flatten();
     let names: Vec<String> = siblings
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| name.ends_with(".lua"))

@@ -18,18 +18,9 @@ use crate::phase::{Pace, Phase, Stop};
 use crate::plan::{Plan, Session};
 use crate::testing::Folder;
 
-const SEAT: Seat = Seat {
-    command: "run",
-    phase: "run",
-    stream: "event",
-    number: 0,
-    users: 1,
-};
+const SEAT: Seat = Seat { command: "run", phase: "run", stream: "event", number: 0, users: 1 };
 
-const DONE: Step = Step::Done {
-    transaction: 0,
-    more: true,
-};
+const DONE: Step = Step::Done { transaction: 0, more: true };
 
 /// Plays a function to its end, however often it waits.
 fn play(user: &mut User, function: &str) -> Result<Step, Error> {

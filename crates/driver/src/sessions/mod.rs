@@ -57,9 +57,7 @@ pub trait Session {
 
     /// Asks how a pending request is going, without waiting.
     fn poll(&mut self) -> Result<Reply, Error> {
-        Err(Error::driver(
-            "a session was polled that never has a pending request",
-        ))
+        Err(Error::driver("a session was polled that never has a pending request"))
     }
 
     /// Ends what a failed event left open (a transaction). Never waits.
@@ -142,11 +140,8 @@ impl Rows {
             return Ok(());
         };
         self.bytes.extend_from_slice(field);
-        let end = u32::try_from(self.bytes.len())
-            .ok()
-            .filter(|end| *end != Self::NULL);
-        self.ends
-            .push(end.ok_or_else(|| Error::user("one answer of more than 4 GiB"))?);
+        let end = u32::try_from(self.bytes.len()).ok().filter(|end| *end != Self::NULL);
+        self.ends.push(end.ok_or_else(|| Error::user("one answer of more than 4 GiB"))?);
         Ok(())
     }
 

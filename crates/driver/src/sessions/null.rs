@@ -16,13 +16,7 @@ pub struct Null {
 impl Null {
     /// Answers `delay_ns` after the request; 0: at once, without a look at the clock.
     pub fn new(delay_ns: u64) -> Self {
-        Self {
-            delay_ns,
-            sent_ns: 0,
-            service_ns: 0,
-            prepared: 0,
-            rows: Rows::default(),
-        }
+        Self { delay_ns, sent_ns: 0, service_ns: 0, prepared: 0, rows: Rows::default() }
     }
 
     fn send(&mut self) -> Reply {
@@ -30,16 +24,11 @@ impl Null {
             return ANSWER;
         }
         self.sent_ns = now_ns();
-        Reply::Pending {
-            until_ns: self.sent_ns.saturating_add(self.delay_ns),
-        }
+        Reply::Pending { until_ns: self.sent_ns.saturating_add(self.delay_ns) }
     }
 }
 
-const ANSWER: Reply = Reply::Ready {
-    rows: 0,
-    changed: 0,
-};
+const ANSWER: Reply = Reply::Ready { rows: 0, changed: 0 };
 
 impl Session for Null {
     fn query(&mut self, _sql: &str) -> Result<Reply, Error> {
@@ -62,9 +51,7 @@ impl Session for Null {
     fn poll(&mut self) -> Result<Reply, Error> {
         let waited_ns = now_ns().saturating_sub(self.sent_ns);
         if waited_ns < self.delay_ns {
-            return Ok(Reply::Pending {
-                until_ns: self.sent_ns.saturating_add(self.delay_ns),
-            });
+            return Ok(Reply::Pending { until_ns: self.sent_ns.saturating_add(self.delay_ns) });
         }
         self.service_ns += waited_ns;
         Ok(ANSWER)
@@ -75,9 +62,6 @@ impl Session for Null {
     }
 
     fn take_counts(&mut self) -> Counts {
-        Counts {
-            busy: 0,
-            service_ns: Some(std::mem::take(&mut self.service_ns)),
-        }
+        Counts { busy: 0, service_ns: Some(std::mem::take(&mut self.service_ns)) }
     }
 }

@@ -52,12 +52,7 @@ struct Prepared {
 
 /// Opens the library and the database that the plan names.
 pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
-    let plan::Session::Sqlite {
-        library,
-        database,
-        pragmas,
-    } = session
-    else {
+    let plan::Session::Sqlite { library, database, pragmas } = session else {
         return Err(Error::driver("a plan for another session came to this one"));
     };
     let mut it = Sqlite::connect(Api::load(library)?, database, timeout_ms(pragmas)?)?;
@@ -77,23 +72,16 @@ fn timeout_ms(pragmas: &[(String, String)]) -> Result<u64, Error> {
     match pragmas.iter().rfind(|(name, _)| is_busy_timeout(name)) {
         None => Ok(BUSY_TIMEOUT_MS),
         Some((_, text)) => text.trim().parse().map_err(|_| {
-            Error::user(format!(
-                "busy_timeout is not a number of milliseconds: {text}"
-            ))
+            Error::user(format!("busy_timeout is not a number of milliseconds: {text}"))
         }),
     }
 }
 
 fn pragma(name: &str, value: &str) -> Result<String, Error> {
-    if !name
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
-    {
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
         return Err(Error::user(format!("not the name of a PRAGMA: {name}")));
     }
-    let is_plain = value
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "_-.+".contains(c));
+    let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+".contains(c));
     Ok(match is_plain {
         true => format!("PRAGMA {name} = {value}"),
         false => format!("PRAGMA {name} = '{}'", value.replace('\'', "''")),
@@ -187,14 +175,7 @@ impl Sqlite {
             let start = sql.as_ptr().cast();
             let prepare = self.api.prepare;
             let code = prepare(self.connection, start, length, &mut statement, &mut tail);
-            (
-                code,
-                if tail.is_null() {
-                    0
-                } else {
-                    tail.offset_from(start)
-                },
-            )
+            (code, if tail.is_null() { 0 } else { tail.offset_from(start) })
         };
         match code {
             0 => Ok((statement, sql.get(rest as usize..).unwrap_or_default())),
@@ -322,13 +303,7 @@ impl Sqlite {
     }
 
     fn texts(&mut self, sql: &str, rows: &mut Rows) -> Result<Reply, Error> {
-        let (mut reply, mut rest) = (
-            Reply::Ready {
-                rows: 0,
-                changed: 0,
-            },
-            sql,
-        );
+        let (mut reply, mut rest) = (Reply::Ready { rows: 0, changed: 0 }, sql);
         while !rest.trim().is_empty() {
             let (statement, tail) = self.compiled(rest)?;
             rest = tail;
@@ -364,12 +339,7 @@ impl Session for Sqlite {
         // SAFETY: compiled above.
         let parameters = unsafe { (self.api.bind_parameter_count)(statement) } as usize;
         let (sql, rows) = (sql.to_owned(), Rows::default());
-        let prepared = Prepared {
-            statement,
-            parameters,
-            sql,
-            rows,
-        };
+        let prepared = Prepared { statement, parameters, sql, rows };
         Ok(self.keep(prepared))
     }
 
@@ -413,10 +383,7 @@ impl Session for Sqlite {
     }
 
     fn take_counts(&mut self) -> Counts {
-        Counts {
-            busy: self.busy.count.take(),
-            service_ns: None,
-        }
+        Counts { busy: self.busy.count.take(), service_ns: None }
     }
 }
 
@@ -426,10 +393,8 @@ fn is_busy(error: &Error) -> bool {
 
 fn unbound(prepared: &Prepared, given: usize) -> Error {
     let wanted = prepared.parameters;
-    Error::user(format!(
-        "a statement with {wanted} parameters got {given} values"
-    ))
-    .because(&prepared.sql)
+    Error::user(format!("a statement with {wanted} parameters got {given} values"))
+        .because(&prepared.sql)
 }
 
 impl Drop for Sqlite {

@@ -36,10 +36,7 @@ fn the_warm_up_is_counted_apart() {
     assert_eq!((count(free, "done"), count(free, "queries")), (100, 100));
     assert!(count(free, "warmup") > 0);
     let done = said.done("warm");
-    assert_eq!(
-        count(done, "measured_ns") - count(done, "started_ns"),
-        100_000_000
-    );
+    assert_eq!(count(done, "measured_ns") - count(done, "started_ns"), 100_000_000);
 }
 
 #[test]
@@ -84,12 +81,7 @@ fn counters_are_summed_over_users_phases_and_commands() {
     let mut plan = plan(script, 0);
     plan["commands"] = serde_json::json!(["prepare", "run"]);
     let said = play(&plan);
-    assert_eq!(
-        said.events.last().unwrap()["counters"]["rows"],
-        1200,
-        "{:?}",
-        said.events
-    );
+    assert_eq!(said.events.last().unwrap()["counters"]["rows"], 1200, "{:?}", said.events);
     assert_eq!(count(said.tally("prepare", 0), "done"), 1);
 }
 

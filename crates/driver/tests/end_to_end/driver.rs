@@ -95,21 +95,10 @@ impl Driver {
     }
 
     fn from(mut command: Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
-        let lines = child
-            .stdout
-            .take()
-            .map(|stdout| BufReader::new(stdout).lines());
-        Self {
-            child,
-            stdin,
-            lines,
-        }
+        let lines = child.stdout.take().map(|stdout| BufReader::new(stdout).lines());
+        Self { child, stdin, lines }
     }
 
     fn send(&mut self, line: &str) {
@@ -164,10 +153,7 @@ impl Driver {
         self.stdin = None;
         let parse = |line: Result<String, _>| serde_json::from_str(&line.unwrap()).unwrap();
         let events = self.lines.take().unwrap().map(parse).collect();
-        Said {
-            code: self.child.wait().unwrap().code().unwrap_or(-1),
-            events,
-        }
+        Said { code: self.child.wait().unwrap().code().unwrap_or(-1), events }
     }
 }
 
@@ -180,19 +166,13 @@ impl Drop for Driver {
 
 impl Said {
     pub fn kinds(&self) -> Vec<&str> {
-        self.events
-            .iter()
-            .map(|event| event["event"].as_str().unwrap_or(""))
-            .collect()
+        self.events.iter().map(|event| event["event"].as_str().unwrap_or("")).collect()
     }
 
     /// The `done` event of a phase.
     pub fn done(&self, phase: &str) -> &Value {
         let is_it = |event: &&Value| event["event"] == "done" && event["phase"] == phase;
-        self.events
-            .iter()
-            .find(is_it)
-            .unwrap_or_else(|| panic!("{:?}", self.events))
+        self.events.iter().find(is_it).unwrap_or_else(|| panic!("{:?}", self.events))
     }
 
     /// A stream's tally, after a look at its identity.
@@ -202,12 +182,7 @@ impl Said {
         assert_eq!(count(tally, "intended"), sum, "{tally}");
         assert_eq!(count(&tally["latency"], "count"), count(tally, "done"));
         let series = |column: &str| -> u64 {
-            tally["series"][column]
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter_map(Value::as_u64)
-                .sum()
+            tally["series"][column].as_array().unwrap().iter().filter_map(Value::as_u64).sum()
         };
         assert_eq!(series("done"), count(tally, "done"));
         assert_eq!(series("failed"), count(tally, "failed"));
@@ -217,7 +192,5 @@ impl Said {
 
 /// A number of an object.
 pub fn count(object: &Value, name: &str) -> u64 {
-    object[name]
-        .as_u64()
-        .unwrap_or_else(|| panic!("no {name} in {object}"))
+    object[name].as_u64().unwrap_or_else(|| panic!("no {name} in {object}"))
 }

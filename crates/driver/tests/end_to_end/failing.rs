@@ -18,19 +18,13 @@ fn a_malformed_plan_says_where() {
     let said = once("run", r#"{"version":1,"sed":1}"#);
     assert_eq!(said.code, 64);
     let message = said.events[1]["message"].as_str().unwrap();
-    assert!(
-        message.contains("unknown field `sed`") && message.contains("column"),
-        "{message}"
-    );
+    assert!(message.contains("unknown field `sed`") && message.contains("column"), "{message}");
 }
 
 #[test]
 fn an_unknown_command_offers_the_known_ones() {
     let said = once("play", "");
-    assert_eq!(
-        (said.code, said.events[0]["blame"].as_str()),
-        (64, Some("user"))
-    );
+    assert_eq!((said.code, said.events[0]["blame"].as_str()), (64, Some("user")));
 }
 
 #[test]
@@ -46,25 +40,13 @@ fn a_script_error_ends_the_trial_and_keeps_what_was_measured() {
           streams = {{ {{ name = "s", run = "event", connections = 1 }} }} }} }} end"#
     );
     let said = play(&plan(&script, 0));
-    assert_eq!(
-        (said.code, said.kinds()),
-        (64, vec!["hello", "ready", "done", "error"])
-    );
+    assert_eq!((said.code, said.kinds()), (64, vec!["hello", "ready", "done", "error"]));
     let tally = said.tally("e", 0);
     assert_eq!((count(tally, "done"), count(tally, "failed")), (5, 1));
     let error = &said.events[3];
-    assert_eq!(
-        (error["phase"].as_str(), error["connection"].as_u64()),
-        (Some("e"), Some(0))
-    );
-    assert!(
-        error["place"].as_str().unwrap().ends_with(".lua:7"),
-        "{error}"
-    );
-    assert!(
-        error["message"].as_str().unwrap().contains("out of beer"),
-        "{error}"
-    );
+    assert_eq!((error["phase"].as_str(), error["connection"].as_u64()), (Some("e"), Some(0)));
+    assert!(error["place"].as_str().unwrap().ends_with(".lua:7"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("out of beer"), "{error}");
 }
 
 #[test]

@@ -23,10 +23,7 @@ fn the_driver_waits_for_go_after_each_ready_and_each_done() {
     let mut driver = Driver::start(&plan(&phase(TWO), 0));
     assert_eq!(driver.expect("hello")["version"], 1);
     let ready = driver.expect("ready");
-    assert_eq!(
-        (ready["phase"].as_str(), ready["settle"].as_bool()),
-        (Some("a"), Some(true))
-    );
+    assert_eq!((ready["phase"].as_str(), ready["settle"].as_bool()), (Some("a"), Some(true)));
     std::thread::sleep(Duration::from_millis(30));
     driver.go();
     let done = driver.expect("done");
@@ -94,11 +91,7 @@ fn sigint_ends_a_phase_with_what_was_measured() {
     driver.interrupt();
     let said = driver.rest();
     assert_eq!(said.code, 130);
-    let kinds: Vec<&str> = said
-        .kinds()
-        .into_iter()
-        .filter(|kind| *kind != "progress")
-        .collect();
+    let kinds: Vec<&str> = said.kinds().into_iter().filter(|kind| *kind != "progress").collect();
     assert_eq!(kinds, ["done", "end"]);
     assert_eq!(said.done("long")["interrupted"], true);
     assert!(count(said.tally("long", 0), "done") > 0);
@@ -137,11 +130,8 @@ fn progress_comes_while_a_phase_plays() {
     let mut short = plan(&phase(short), 100_000);
     short["progress_s"] = 0.1.into();
     let said = play(&short);
-    let progress: Vec<&Value> = said
-        .events
-        .iter()
-        .filter(|event| event["event"] == "progress")
-        .collect();
+    let progress: Vec<&Value> =
+        said.events.iter().filter(|event| event["event"] == "progress").collect();
     assert!(!progress.is_empty());
     let last = &progress[progress.len() - 1]["streams"][0];
     assert!(count(last, "done") <= count(said.tally("short", 0), "done"));

@@ -28,18 +28,10 @@ fn a_burst_intends_a_whole_second_at_its_beginning() {
 
 #[test]
 fn a_poisson_pace_intends_its_rate_on_average_and_hangs_on_the_seed_alone() {
-    let by_seed: Vec<u64> = (1..=3)
-        .map(|seed| intended("poisson", 2000, seed))
-        .collect();
+    let by_seed: Vec<u64> = (1..=3).map(|seed| intended("poisson", 2000, seed)).collect();
     // Five standard deviations of a Poisson count of 1000.
-    assert!(
-        by_seed.iter().all(|events| events.abs_diff(1000) < 160),
-        "{by_seed:?}"
-    );
-    assert!(
-        by_seed.windows(2).any(|pair| pair[0] != pair[1]),
-        "{by_seed:?}"
-    );
+    assert!(by_seed.iter().all(|events| events.abs_diff(1000) < 160), "{by_seed:?}");
+    assert!(by_seed.windows(2).any(|pair| pair[0] != pair[1]), "{by_seed:?}");
     assert_eq!(intended("poisson", 2000, 1), by_seed[0]);
 }
 

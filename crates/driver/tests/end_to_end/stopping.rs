@@ -15,10 +15,7 @@ fn a_count_is_exact_over_many_users_and_workers() {
     let said = play(&plan);
     for stream in 0..2 {
         let tally = said.tally("c", stream);
-        assert_eq!(
-            (count(tally, "done"), count(tally, "intended")),
-            (1001, 1001)
-        );
+        assert_eq!((count(tally, "done"), count(tally, "intended")), (1001, 1001));
     }
 }
 

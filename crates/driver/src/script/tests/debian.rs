@@ -24,11 +24,7 @@ fn folder() -> Option<PathBuf> {
 }
 
 fn command(plan: &Plan, command: &str, events: u32) -> Result<(), Error> {
-    let seat = Seat {
-        command,
-        phase: command,
-        ..SEAT
-    };
+    let seat = Seat { command, phase: command, ..SEAT };
     let mut user = User::load(plan, &seat)?;
     if command != "run" {
         return play(&mut user, command).map(drop);
@@ -43,9 +39,7 @@ fn command(plan: &Plan, command: &str, events: u32) -> Result<(), Error> {
 fn play_all(mut plan: Plan, scripts: &Path, name: &str) -> Result<(), Error> {
     plan.script.path = scripts.join(name).with_extension("lua");
     if name != "bulk_insert" {
-        plan.script
-            .options
-            .insert("table-size".into(), "200".into());
+        plan.script.options.insert("table-size".into(), "200".into());
     }
     describe(&plan)?;
     command(&plan, "prepare", 0)?;

@@ -5,37 +5,22 @@ use super::*;
 fn described(script: &str, options: &[(&str, &str)]) -> Result<Vec<Phase>, Error> {
     let folder = Folder::new();
     let mut plan = folder.plan(script);
-    let options = options
-        .iter()
-        .map(|(name, text)| (name.to_string(), text.to_string()));
+    let options = options.iter().map(|(name, text)| (name.to_string(), text.to_string()));
     plan.script.options = options.collect();
     Ok(describe(&plan)?.phases)
 }
 
 #[test]
 fn a_script_without_phases_has_one_made_of_the_general_options() {
-    let options = [
-        ("threads", "4"),
-        ("time", "3"),
-        ("rate", "50"),
-        ("warmup-time", "1"),
-    ];
+    let options = [("threads", "4"), ("time", "3"), ("rate", "50"), ("warmup-time", "1")];
     let phases = described("function event() end", &options).unwrap();
-    let [phase] = phases.as_slice() else {
-        panic!("{phases:?}")
-    };
-    assert_eq!(
-        (phase.name.as_str(), phase.warmup_s, phase.stationary),
-        ("run", 1.0, true)
-    );
+    let [phase] = phases.as_slice() else { panic!("{phases:?}") };
+    assert_eq!((phase.name.as_str(), phase.warmup_s, phase.stationary), ("run", 1.0, true));
     assert_eq!(phase.stop, Stop::Time { duration_s: 3.0 });
     let stream = &phase.streams[0];
     assert_eq!((stream.name.as_str(), stream.connections), ("event", 4));
     assert_eq!(stream.pace, Pace::Uniform { rate_per_s: 50.0 });
-    assert_eq!(
-        (phase.primary[0].stream.as_str(), phase.primary.len()),
-        ("event", 1)
-    );
+    assert_eq!((phase.primary[0].stream.as_str(), phase.primary.len()), ("event", 1));
     let phases = described("function event() end", &[("events", "9"), ("time", "0")]).unwrap();
     assert_eq!(phases[0].stop, Stop::Count { events: 9 });
     assert!(described("function event() end", &[("time", "0")]).is_err());
@@ -57,10 +42,7 @@ fn declared_phases_ledger_and_size_are_read() {
     );
     let told = describe(&plan).unwrap();
     let phase = &told.phases[0];
-    assert_eq!(
-        (phase.stop.clone(), phase.settle),
-        (Stop::Count { events: 7 }, true)
-    );
+    assert_eq!((phase.stop.clone(), phase.settle), (Stop::Count { events: 7 }, true));
     assert_eq!(phase.streams[0].function, "one");
     assert_eq!(phase.streams[0].pace, Pace::Poisson { rate_per_s: 2.5 });
     assert_eq!(told.ledger[0].counters["deleted"], -1);
@@ -70,15 +52,9 @@ fn declared_phases_ledger_and_size_are_read() {
 
 #[test]
 fn a_wrong_declaration_is_told_in_its_own_words() {
-    let error = described(
-        "function dyno.phases() return {{name = 'a', stop = 3}} end",
-        &[],
-    );
+    let error = described("function dyno.phases() return {{name = 'a', stop = 3}} end", &[]);
     let text = error.unwrap_err().to_string();
-    assert!(
-        text.starts_with("the script's dyno.phases is not as it should be: "),
-        "{text}"
-    );
+    assert!(text.starts_with("the script's dyno.phases is not as it should be: "), "{text}");
     let script = "function dyno.phases() return {{name = 'a', stop = {kind = 'count', events = 1},
         streams = {{name = 's', run = 'missing', connections = 1}}}} end";
     let text = described(script, &[]).unwrap_err().to_string();
@@ -97,39 +73,16 @@ fn commands_play_once_or_by_all_users() {
            own = {function() dyno.count('own', sysbench.opt.threads) end}}",
     );
     plan.script.options.insert("threads".into(), "3".into());
-    assert_eq!(
-        describe(&plan).unwrap().commands,
-        ["cleanup", "own", "prepare", "run"]
-    );
+    assert_eq!(describe(&plan).unwrap().commands, ["cleanup", "own", "prepare", "run"]);
     for (command, users) in [("prepare", 3), ("own", 1), ("cleanup", 1)] {
         let phase = phases(&plan, command).unwrap().remove(0);
-        assert_eq!(
-            (phase.name.as_str(), phase.streams[0].connections),
-            (command, users)
-        );
-        assert_eq!(
-            phase.stop,
-            Stop::Count {
-                events: u64::from(users)
-            }
-        );
+        assert_eq!((phase.name.as_str(), phase.streams[0].connections), (command, users));
+        assert_eq!(phase.stop, Stop::Count { events: u64::from(users) });
     }
-    let mut user = User::load(
-        &plan,
-        &Seat {
-            command: "prepare",
-            number: 2,
-            ..SEAT
-        },
-    )
-    .unwrap();
+    let mut user = User::load(&plan, &Seat { command: "prepare", number: 2, ..SEAT }).unwrap();
     assert_eq!(user.begin("prepare").unwrap(), DONE);
     assert_eq!(user.counters()["prepared"], 3);
-    let seat = Seat {
-        command: "own",
-        users: 1,
-        ..SEAT
-    };
+    let seat = Seat { command: "own", users: 1, ..SEAT };
     let mut user = User::load(&plan, &seat).unwrap();
     assert_eq!(user.begin("own").unwrap(), DONE);
     assert_eq!(user.counters()["own"], 3, "a single user works for all");
@@ -155,27 +108,9 @@ fn transactions_are_named() {
         function event() n = n + 1 dyno.transaction(n == 2 and 'pay' or 'order') end
         function other() end";
     let (first, mut user) = played_on_null(script, 0).unwrap();
-    assert_eq!(
-        first,
-        Step::Done {
-            transaction: 1,
-            more: true
-        }
-    );
-    assert_eq!(
-        user.begin("event").unwrap(),
-        Step::Done {
-            transaction: 2,
-            more: true
-        }
-    );
-    assert_eq!(
-        user.begin("event").unwrap(),
-        Step::Done {
-            transaction: 1,
-            more: true
-        }
-    );
+    assert_eq!(first, Step::Done { transaction: 1, more: true });
+    assert_eq!(user.begin("event").unwrap(), Step::Done { transaction: 2, more: true });
+    assert_eq!(user.begin("event").unwrap(), Step::Done { transaction: 1, more: true });
     assert_eq!(user.begin("other").unwrap(), DONE);
     assert_eq!(user.transaction_names(), ["", "order", "pay"]);
 }

@@ -27,12 +27,8 @@ end\n";
 
 fn run(options: &[(&str, &str)], expected: &str) -> Result<u64, Error> {
     let folder = Folder::new();
-    let mut plan = folder.plan(&format!(
-        "{SCRIPT}function expected() return '{expected}' end"
-    ));
-    let options = options
-        .iter()
-        .map(|(name, text)| (name.to_string(), text.to_string()));
+    let mut plan = folder.plan(&format!("{SCRIPT}function expected() return '{expected}' end"));
+    let options = options.iter().map(|(name, text)| (name.to_string(), text.to_string()));
     plan.script.options = options.collect();
     Ok(started(&plan)?.1.counters()["n"])
 }
@@ -50,51 +46,18 @@ fn defaults_give_the_types_and_dashes_are_underscores() {
         ("unset", "now"),
         ("rand-type", "zipfian"),
     ];
-    assert_eq!(
-        run(&set, "y z y z true c+d+e -4 2048 now zipfian 1").unwrap(),
-        2000
-    );
+    assert_eq!(run(&set, "y z y z true c+d+e -4 2048 now zipfian 1").unwrap(), 2000);
 }
 
 #[test]
 fn what_is_unknown_or_of_another_type_is_refused() {
     for (name, text, message, hint) in [
-        (
-            "table_siz",
-            "1",
-            "unknown option: table_siz",
-            "did you mean table_size?",
-        ),
-        (
-            "table_size",
-            "many",
-            "option table_size is not a number: \"many\"",
-            "\"1000\"",
-        ),
-        (
-            "table_size",
-            "nan",
-            "option table_size is not a number: \"nan\"",
-            "\"1000\"",
-        ),
-        (
-            "whole",
-            "1.5",
-            "option whole is not a whole number: \"1.5\"",
-            "\"3\"",
-        ),
-        (
-            "flag",
-            "maybe",
-            "option flag is not on or off: \"maybe\"",
-            "\"off\"",
-        ),
-        (
-            "rand_type",
-            "zipf",
-            "unknown value of option rand_type: zipf",
-            "zipfian",
-        ),
+        ("table_siz", "1", "unknown option: table_siz", "did you mean table_size?"),
+        ("table_size", "many", "option table_size is not a number: \"many\"", "\"1000\""),
+        ("table_size", "nan", "option table_size is not a number: \"nan\"", "\"1000\""),
+        ("whole", "1.5", "option whole is not a whole number: \"1.5\"", "\"3\""),
+        ("flag", "maybe", "option flag is not on or off: \"maybe\"", "\"off\""),
+        ("rand_type", "zipf", "unknown value of option rand_type: zipf", "zipfian"),
     ] {
         let failure = run(&[(name, text)], "").unwrap_err().failure(None);
         assert_eq!(failure.blame, "user");
@@ -110,25 +73,13 @@ fn a_description_lists_all_with_their_owners() {
     plan.script.options.insert("table-size".into(), "5".into());
     let told = describe(&plan).unwrap();
     assert_eq!(told.summary, "Plays nothing.\nIt only declares.");
-    let option = |name: &str| {
-        told.options
-            .iter()
-            .find(|it| it.name == name)
-            .unwrap()
-            .clone()
-    };
+    let option = |name: &str| told.options.iter().find(|it| it.name == name).unwrap().clone();
     let size = option("table_size");
     assert_eq!((size.default.as_str(), size.value.as_str()), ("1000", "5"));
-    assert_eq!(
-        (size.help.as_str(), size.owner.as_str()),
-        ("Rows", "script")
-    );
+    assert_eq!((size.help.as_str(), size.owner.as_str()), ("Rows", "script"));
     assert_eq!(option("flag").default, "off");
     assert_eq!(option("list").value, "a,b");
     let rand_type = option("rand_type");
-    assert_eq!(
-        (rand_type.value.as_str(), rand_type.owner.as_str()),
-        ("special", "general")
-    );
+    assert_eq!((rand_type.value.as_str(), rand_type.owner.as_str()), ("special", "general"));
     assert_eq!(told.commands, ["run"]);
 }

@@ -14,9 +14,7 @@ fn drawn(seat: &Seat, seed: u64, options: &[(&str, &str)]) -> BTreeMap<String, u
         end",
     );
     plan.seed = seed;
-    let options = options
-        .iter()
-        .map(|(name, text)| (name.to_string(), text.to_string()));
+    let options = options.iter().map(|(name, text)| (name.to_string(), text.to_string()));
     plan.script.options = options.collect();
     let mut user = User::load(&plan, seat).unwrap();
     assert_eq!(user.begin("event").unwrap(), DONE);
@@ -30,39 +28,10 @@ fn the_same_seed_and_seat_send_the_same_and_any_other_does_not() {
     let others = [
         drawn(&SEAT, 2, &[]),
         drawn(&SEAT, 1, &[("rand_seed", "5")]),
-        drawn(
-            &Seat {
-                number: 1,
-                users: 2,
-                ..SEAT
-            },
-            1,
-            &[],
-        ),
-        drawn(
-            &Seat {
-                phase: "other",
-                ..SEAT
-            },
-            1,
-            &[],
-        ),
-        drawn(
-            &Seat {
-                stream: "other",
-                ..SEAT
-            },
-            1,
-            &[],
-        ),
-        drawn(
-            &Seat {
-                command: "other",
-                ..SEAT
-            },
-            1,
-            &[],
-        ),
+        drawn(&Seat { number: 1, users: 2, ..SEAT }, 1, &[]),
+        drawn(&Seat { phase: "other", ..SEAT }, 1, &[]),
+        drawn(&Seat { stream: "other", ..SEAT }, 1, &[]),
+        drawn(&Seat { command: "other", ..SEAT }, 1, &[]),
     ];
     for (at, other) in others.iter().enumerate() {
         assert_ne!(&first, other);

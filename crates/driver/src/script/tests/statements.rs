@@ -61,9 +61,7 @@ fn statements_without_the_engines_own_send_text() {
             end",
         ),
     );
-    plan.script
-        .options
-        .insert("db-ps-mode".into(), "disable".into());
+    plan.script.options.insert("db-ps-mode".into(), "disable".into());
     assert_eq!(started(&plan).unwrap().0, DONE);
 }
 
@@ -87,18 +85,12 @@ fn a_bulk_insert_sends_every_row_once_in_statements_of_half_a_megabyte() {
     let (_, mut user) = started(&plan).unwrap();
     assert_eq!(user.counters()["rows"], 700);
     let counts = user.take_counts();
-    assert_eq!(
-        (counts.queries, counts.rows_changed, counts.rows_read),
-        (4, 700, 1)
-    );
+    assert_eq!((counts.queries, counts.rows_changed, counts.rows_read), (4, 700, 1));
 }
 
 #[test]
 fn a_closed_statement_or_connection_is_refused() {
-    for body in [
-        "stmt:close() stmt:execute()",
-        "con:disconnect() con:query('x')",
-    ] {
+    for body in ["stmt:close() stmt:execute()", "con:disconnect() con:query('x')"] {
         let script = with_connection(&format!(
             "function event() local stmt = con:prepare('x') stmt:close() {body} end"
         ));

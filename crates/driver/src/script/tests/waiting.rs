@@ -48,14 +48,8 @@ fn a_query_where_lua_cannot_give_way_is_told_in_our_words() {
     ] {
         let script = with_connection(&format!("function event()\n{body} end"));
         assert_eq!(played_on_null(&script, 0).unwrap().0, DONE);
-        let error = played_on_null(&script, 10_000)
-            .map(drop)
-            .unwrap_err()
-            .failure(None);
-        assert!(
-            error.message.contains("a query cannot wait for its answer"),
-            "{error:?}"
-        );
+        let error = played_on_null(&script, 10_000).map(drop).unwrap_err().failure(None);
+        assert!(error.message.contains("a query cannot wait for its answer"), "{error:?}");
         assert!(error.place.unwrap().ends_with("script.lua:3"));
     }
 }

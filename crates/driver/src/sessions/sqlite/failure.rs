@@ -65,10 +65,7 @@ pub fn name(code: i32) -> String {
     if let Some((_, name, _)) = EXTENDED.iter().find(|(known, ..)| *known == code) {
         return format!("SQLITE_{name}");
     }
-    let primary = NAMES
-        .get((code & 0xff) as usize)
-        .copied()
-        .unwrap_or("UNKNOWN");
+    let primary = NAMES.get((code & 0xff) as usize).copied().unwrap_or("UNKNOWN");
     match code >> 8 {
         0 => format!("SQLITE_{primary}"),
         detail => format!("SQLITE_{primary}_{detail}"),

@@ -14,11 +14,7 @@ pub fn mapped(sql: &str) -> Result<Cow<'_, str>, Error> {
     let Some((start, end)) = find_serial(sql) else {
         return Ok(Cow::Borrowed(sql));
     };
-    let column = sql[..start]
-        .trim_end()
-        .rsplit(|c: char| !is_word(c))
-        .next()
-        .unwrap_or("");
+    let column = sql[..start].trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or("");
     let rest = sql[end..].to_ascii_lowercase();
     let by = match key(&column.to_ascii_lowercase(), &rest) {
         Key::Here => "INTEGER",
@@ -49,11 +45,9 @@ fn key(column: &str, rest: &str) -> Key {
 }
 
 fn unmappable(column: &str) -> Error {
-    Error::user(format!(
-        "SERIAL column {column} is not the table's primary key"
-    ))
-    .because("this engine numbers the rows of an INTEGER PRIMARY KEY only")
-    .hint("make it the primary key, or send ids of your own")
+    Error::user(format!("SERIAL column {column} is not the table's primary key"))
+        .because("this engine numbers the rows of an INTEGER PRIMARY KEY only")
+        .hint("make it the primary key, or send ids of your own")
 }
 
 fn creates_table(sql: &str) -> bool {
@@ -66,10 +60,7 @@ fn creates_table(sql: &str) -> bool {
 fn find_serial(sql: &str) -> Option<(usize, usize)> {
     let mut at = 0;
     for word in sql.split(|c: char| !is_word(c)) {
-        if SERIALS
-            .iter()
-            .any(|serial| word.eq_ignore_ascii_case(serial))
-        {
+        if SERIALS.iter().any(|serial| word.eq_ignore_ascii_case(serial)) {
             return Some((at, at + word.len()));
         }
         at += word.len();
@@ -94,34 +85,20 @@ mod tests {
         assert_eq!(mapped(&table("SERIAL")).unwrap(), table("INTEGER"));
         assert_eq!(mapped(&table("bigserial")).unwrap(), table("INTEGER"));
         let inline = mapped("create temp table t (id serial primary key, k int)").unwrap();
-        assert_eq!(
-            inline,
-            "create temp table t (id INTEGER primary key, k int)"
-        );
+        assert_eq!(inline, "create temp table t (id INTEGER primary key, k int)");
         let bare = mapped("CREATE TABLE t (id SERIAL NOT NULL, k int)").unwrap();
-        assert_eq!(
-            bare,
-            "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, k int)"
-        );
+        assert_eq!(bare, "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, k int)");
     }
 
     #[test]
     fn a_serial_that_would_stay_null_is_refused() {
         let error = mapped("CREATE TABLE t (id SERIAL, k int, PRIMARY KEY (k, id))").unwrap_err();
-        assert!(
-            error.to_string().contains("SERIAL column id is not"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("SERIAL column id is not"), "{error}");
     }
 
     #[test]
     fn other_statements_stay_as_they_are() {
-        for sql in [
-            "INSERT INTO t VALUES ('serial')",
-            "CREATE TABLE serials (a int)",
-            "ö",
-            "",
-        ] {
+        for sql in ["INSERT INTO t VALUES ('serial')", "CREATE TABLE serials (a int)", "ö", ""] {
             assert_eq!(mapped(sql).unwrap(), sql);
         }
     }
