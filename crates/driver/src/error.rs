@@ -101,6 +101,13 @@ impl Error {
         self
     }
 
+    /// Takes the user's number away: a report hook has a state, but no user.
+    #[must_use]
+    pub fn of_nobody(mut self) -> Self {
+        self.0.connection = None;
+        self
+    }
+
     /// Adds what a script's error hook sees: the engine's number and an SQLSTATE.
     #[must_use]
     pub fn sql(mut self, number: i32, state: &'static str) -> Self {

@@ -32,6 +32,7 @@ mod sessions;
 mod signals;
 mod slot;
 mod stage;
+mod stat;
 mod summary;
 mod tally;
 #[cfg(test)]

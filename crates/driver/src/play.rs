@@ -12,7 +12,9 @@ use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::progress::Ticker;
 use crate::run::{Counters, add};
+use crate::script::Hooks;
 use crate::stage::{NEVER, Stage};
+use crate::stat::{Reporter, Stat};
 use crate::worker::Report;
 use crate::{summary, usage};
 
@@ -34,6 +36,22 @@ impl Scene<'_> {
     }
 }
 
+/// Who hears how it goes.
+#[derive(Clone, Copy)]
+pub struct Audience<'a> {
+    /// Whoever started us; it also says when to go on.
+    pub caller: &'a Caller,
+    /// The script's report hooks, where it set any.
+    pub hooks: Option<&'a Hooks>,
+}
+
+impl<'a> Audience<'a> {
+    /// Both of them.
+    pub fn new(caller: &'a Caller, hooks: Option<&'a Hooks>) -> Self {
+        Self { caller, hooks }
+    }
+}
+
 /// How a phase ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -48,14 +66,15 @@ pub enum Ending {
 /// How often the watch looks for a SIGINT.
 const GLANCE_NS: u64 = SECOND_NS / 20;
 
-/// Plays one phase, adds the script's counters, says `ready`, `progress` and `done`.
-pub fn play(scene: Scene, caller: &Caller, counters: &mut Counters) -> Result<Ending, Error> {
+/// Plays one phase, adds the script's counters, says `ready`, `progress` and `done`; the last two
+/// to the script's report hooks as well.
+pub fn play(scene: Scene, audience: Audience, counters: &mut Counters) -> Result<Ending, Error> {
     let stage = Stage::new(scene)?;
     let row = || stage.queues.iter().map(|_| Window::default()).collect();
     let windows: Vec<Vec<Window>> = groups(&stage).iter().map(|_| row()).collect();
     let (times, reports) = std::thread::scope(|scope| {
         let crew = Crew::hire(scope, &stage, &windows)?;
-        let watch = Watch { scene, stage: &stage, windows: &windows, caller };
+        let watch = Watch { scene, stage: &stage, windows: &windows, audience };
         match watch.assemble(&crew)? {
             Wish::Go => {}
             other => return Ok((Err(other), Vec::new())),
@@ -68,22 +87,31 @@ pub fn play(scene: Scene, caller: &Caller, counters: &mut Counters) -> Result<En
         Err(Wish::Stop) => return Ok(Ending::Interrupted),
         Err(_) => return Ok(Ending::Gone),
     };
-    finish(&stage, times, reports, counters)
+    finish(&stage, times, gathered(reports, counters), audience.hooks)
 }
 
 /// When a phase ran, and what that cost.
 struct Times {
     start_ns: u64,
     finished_ns: u64,
-    interrupted: bool,
+    watched: Watched,
     usage: Usage,
+}
+
+/// What the watch saw.
+#[derive(Default)]
+struct Watched {
+    /// A SIGINT ended the phase.
+    interrupted: bool,
+    /// A report hook's, which ended it.
+    error: Option<Error>,
 }
 
 struct Watch<'a> {
     scene: Scene<'a>,
     stage: &'a Stage<'a>,
     windows: &'a [Vec<Window>],
-    caller: &'a Caller,
+    audience: Audience<'a>,
 }
 
 impl Watch<'_> {
@@ -91,7 +119,7 @@ impl Watch<'_> {
     fn assemble(&self, crew: &Crew) -> Result<Wish, Error> {
         let mut missing = crew.size();
         while missing > 0 {
-            if self.caller.interrupted() {
+            if self.audience.caller.interrupted() {
                 return Ok(Wish::Stop);
             }
             missing -= usize::from(crew.hear(Duration::from_nanos(GLANCE_NS))?);
@@ -99,7 +127,7 @@ impl Watch<'_> {
         let phase = self.scene.phase;
         let (name, settle) = (phase.name.clone(), phase.settle);
         say(&Event::Ready { phase: name, settle, monotonic_ns: now_ns() })?;
-        self.caller.wish()
+        self.audience.caller.wish()
     }
 
     /// From the common start to the last answer.
@@ -114,54 +142,74 @@ impl Watch<'_> {
         if followed.is_err() {
             self.stage.stop(now_ns());
         }
-        let interrupted = followed?;
+        let watched = followed?;
         let usage = usage::now()?.since(&before);
-        Ok(Times { start_ns, finished_ns: now_ns(), interrupted, usage })
+        Ok(Times { start_ns, finished_ns: now_ns(), watched, usage })
     }
 
-    /// Says how it goes until all workers have finished; true if a SIGINT ended it.
-    fn follow(&self, crew: &Crew, start_ns: u64) -> Result<bool, Error> {
+    /// Says how it goes until all workers have finished.
+    fn follow(&self, crew: &Crew, start_ns: u64) -> Result<Watched, Error> {
         let every_ns = ns(self.scene.plan.progress_s);
         let mut ticker = Ticker::new(self.stage, self.windows, start_ns);
         let mut next_ns = if every_ns > 0 { start_ns + every_ns } else { NEVER };
-        let mut interrupted = false;
+        let mut reporter = self.audience.hooks.map(|it| Reporter::new(it, self.stage));
+        let mut watched = Watched::default();
         let mut missing = crew.size();
         while missing > 0 {
             let now = now_ns();
-            if self.caller.interrupted() && !interrupted {
-                interrupted = true;
+            watched.interrupted |= self.audience.caller.interrupted();
+            if watched.interrupted || watched.error.is_some() {
                 self.stage.stop(now);
             }
             if now >= next_ns {
-                say(&Event::Progress(ticker.tick(now)))?;
+                let progress = ticker.tick(now);
+                if let Some(Err(error)) = reporter.as_mut().map(|it| it.report(&progress)) {
+                    (watched.error, reporter) = (Some(error), None);
+                }
+                say(&Event::Progress(progress))?;
                 next_ns += every_ns * ((now - next_ns) / every_ns + 1);
             }
             let patience_ns = next_ns.saturating_sub(now).min(GLANCE_NS);
             missing -= usize::from(crew.hear(Duration::from_nanos(patience_ns))?);
         }
-        Ok(interrupted)
+        Ok(watched)
     }
+}
+
+/// What the workers counted, and the first error that one of them met.
+fn gathered<'a>(
+    reports: Vec<Report<'a>>,
+    counters: &mut Counters,
+) -> (Vec<Lane<'a>>, Option<Error>) {
+    let (mut lanes, mut error) = (Vec::new(), None);
+    for report in reports {
+        lanes.extend(report.lanes);
+        add(counters, report.counters);
+        error = error.or(report.error);
+    }
+    (lanes, error)
 }
 
 /// Says what was measured, even where an error ended the phase.
 fn finish(
     stage: &Stage,
     times: Times,
-    reports: Vec<Report>,
-    counters: &mut Counters,
+    (lanes, error): (Vec<Lane>, Option<Error>),
+    hooks: Option<&Hooks>,
 ) -> Result<Ending, Error> {
-    let mut lanes = Vec::new();
-    let mut error = None;
-    for report in reports {
-        lanes.extend(report.lanes);
-        add(counters, report.counters);
-        error = error.or(report.error);
+    let stat = hooks.map(|it| Stat::of_phase(&lanes, it.percentile));
+    let done = times.done(stage, lanes)?;
+    let stat = stat.transpose()?.map(|stat| stat.when(&done));
+    say(&Event::Done(done))?;
+    if let Some(error) = times.watched.error.or(error) {
+        return Err(error);
     }
-    say(&Event::Done(times.done(stage, lanes)?))?;
-    match error {
-        Some(error) => Err(error),
-        None if times.interrupted => Ok(Ending::Interrupted),
-        None => Ok(Ending::Over),
+    if let (Some(hooks), Some(stat)) = (hooks, stat) {
+        hooks.report_cumulative(&stat)?;
+    }
+    match times.watched.interrupted {
+        true => Ok(Ending::Interrupted),
+        false => Ok(Ending::Over),
     }
 }
 
@@ -174,7 +222,7 @@ impl Times {
             started_ns: self.start_ns,
             measured_ns: self.start_ns + stage.warmup_ns(),
             ended_ns: last_ns.max(stage.stop_ns().min(self.finished_ns)),
-            interrupted: self.interrupted,
+            interrupted: self.watched.interrupted,
             usage: self.usage,
             streams: summary::streams(stage, lanes, self.start_ns)?,
         })

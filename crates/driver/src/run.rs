@@ -7,7 +7,7 @@ use crate::caller::{self, Caller, Wish, say};
 use crate::error::Error;
 use crate::event::Event;
 use crate::plan::VERSION;
-use crate::play::{Ending, Scene, play};
+use crate::play::{Audience, Ending, Scene, play};
 use crate::script;
 
 /// The script's own u64 counters.
@@ -19,9 +19,11 @@ pub fn run(caller: &Caller) -> Result<ExitCode, Error> {
     let plan = caller.plan()?;
     let mut counters = Counters::new();
     for command in &plan.commands {
-        for phase in script::phases(&plan, command)? {
+        let (phases, hooks) = script::phases(&plan, command)?;
+        let audience = Audience::new(caller, hooks.as_ref());
+        for phase in phases {
             let scene = Scene { plan: &plan, command, phase: &phase };
-            let ending = match play(scene, caller, &mut counters) {
+            let ending = match play(scene, audience, &mut counters) {
                 Ok(Ending::Over) => after_done(caller)?,
                 Ok(ending) => ending,
                 Err(error) => return Ok(caller::fail(&error, Some(&phase.name))),

@@ -2,6 +2,7 @@
 
 mod api;
 mod describe;
+mod hooks;
 mod nearest;
 mod shared;
 mod state;
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::event::Description;
 use crate::phase::Phase;
 use crate::plan::Plan;
+pub use hooks::Hooks;
 use state::State;
 
 /// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
@@ -69,7 +71,8 @@ pub enum Step {
     },
     /// A request is under way: call [`User::advance`] again, at the latest at this time.
     Waiting {
-        /// CLOCK_MONOTONIC ns; `u64::MAX`: unknown; 0: at once (the event begins anew).
+        /// CLOCK_MONOTONIC ns; `u64::MAX`: unknown; 0: at once (the event begins anew), or
+        /// [`User::give_up`] where the phase is over.
         until_ns: u64,
     },
     /// The event ended in an error that stops this event only (an engine's error which the
@@ -130,6 +133,18 @@ impl User {
         match self.state.still_waiting() {
             Some(until_ns) => Ok(Step::Waiting { until_ns }),
             None => self.resumed(()),
+        }
+    }
+
+    /// Ends an event that is about to begin anew ([`Step::Waiting`] with 0) as failed, because
+    /// its phase is over. What the engine said was counted when it said it.
+    pub fn give_up(&mut self) -> Result<Step, Error> {
+        self.state.shared.borrow_mut().wait = shared::Wait::Nothing;
+        let step = self.resumed(true);
+        let stopped = self.state.shared.borrow().stop.is_some();
+        match step {
+            Err(error) if !stopped => Ok(Step::Failed(error)),
+            step => step,
         }
     }
 
@@ -202,7 +217,8 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
 
 /// The phases that a command plays: for `run` what `dyno.phases` declares, or one phase `run` from
 /// the general options; for any other one phase of its name, whose single stream calls the
-/// command's function once per user (all threads where the script says `PARALLEL_COMMAND`).
-pub fn phases(plan: &Plan, command: &str) -> Result<Vec<Phase>, Error> {
+/// command's function once per user (all threads where the script says `PARALLEL_COMMAND`). With
+/// the phases of `run` come the script's report hooks, if it set any.
+pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<Hooks>), Error> {
     describe::phases(plan, command)
 }

@@ -72,6 +72,12 @@ impl<'a> Stage<'a> {
         self.stop_ns.load(Ordering::Relaxed)
     }
 
+    /// Users who have more to do.
+    pub fn users(&self) -> u32 {
+        let users = self.queues.iter().map(|it| it.users.load(Ordering::Relaxed));
+        users.sum()
+    }
+
     /// A user of a stream has nothing more to do; the last one of a deciding stream ends the phase.
     pub fn leave(&self, queue: usize) {
         let last = self.queues[queue].users.fetch_sub(1, Ordering::AcqRel) == 1;

@@ -13,6 +13,9 @@ use crate::slot::{Place, Slot, State, call};
 use crate::stage::{NEVER, Stage};
 use crate::tally::Played;
 
+/// An event that waits for this time begins anew, for as long as its phase lasts.
+const ANEW: u64 = 0;
+
 /// One thread's users and what it counted of them.
 pub struct Worker<'a> {
     stage: &'a Stage<'a>,
@@ -86,7 +89,11 @@ impl<'a> Worker<'a> {
             if *now < until_ns && until_ns != NEVER {
                 return;
             }
-            let step = slot.user.advance();
+            let step = if until_ns == ANEW && *now >= self.stage.stop_ns() {
+                slot.user.give_up()
+            } else {
+                slot.user.advance()
+            };
             self.after(slot, step, event, now);
         }
         if let State::Free { since_ns } = slot.state {

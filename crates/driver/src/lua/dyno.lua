@@ -98,6 +98,8 @@ end
 
 -- What `Coroutine` in script/coroutine.rs reads: transaction type of a good event, or one of these.
 local ENDED, FAILED = -1, -2
+-- What the driver resumes with where it would not begin an event anew.
+local GIVE_UP = true
 
 local functions = {}
 local tid = seat.number
@@ -153,7 +155,6 @@ end
 
 local function begin_anew(thrown)
    settle_counters(false)
-   raw.restarted()
    raw.reset()
    local hook = sysbench.hooks.before_restart_event
    if type(hook) ~= "function" then
@@ -173,7 +174,11 @@ local function play(body, restarts)
       if not ready then
          return fail(thrown)
       end
-      co_yield(WAITING)
+      -- Last before the yield: a query of the hook's would overwrite what it waits for.
+      raw.restarted()
+      if co_yield(WAITING) == GIVE_UP then
+         return fail(returned)
+      end
       transaction = 0
       ok, returned = xpcall(body, locate, tid)
    end
@@ -192,6 +197,28 @@ raw.coroutine = co_create(function(slot, is_event)
       slot, is_event = co_yield(play(functions[slot], is_event))
    end
 end)
+
+-- ---- report hooks -------------------------------------------------------------------------------
+
+local function is_hooked(name)
+   return type(sysbench.hooks[name]) == "function"
+end
+
+function raw.reports()
+   return is_hooked("report_intermediate") or is_hooked("report_cumulative")
+end
+
+-- Calls a report hook, where the script set it; false if it failed.
+function raw.report_to(name, stat)
+   if not is_hooked(name) then
+      return true
+   end
+   local ok, thrown = xpcall(sysbench.hooks[name], locate, stat)
+   if not ok then
+      raw.report(text_of(thrown), false)
+   end
+   return ok
+end
 
 -- ---- declarations -------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 use mlua::{LuaSerdeExt, Value};
 use serde::de::DeserializeOwned;
 
-use super::Seat;
 use super::state::State;
+use super::{Hooks, Seat};
 use crate::error::Error;
 use crate::event::{Description, LedgerEntry, ScriptOption};
 use crate::phase::{Pace, Phase, Primary, Role, Stop, Stream};
@@ -25,18 +25,18 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
     })
 }
 
-/// The phases that a command plays.
-pub fn phases(plan: &Plan, command: &str) -> Result<Vec<Phase>, Error> {
+/// The phases that a command plays, and who hears how they go.
+pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<Hooks>), Error> {
     let state = load(plan, command)?;
     if command == "run" {
-        return run_phases(&state);
+        return Ok((run_phases(&state)?, Hooks::of(state)?));
     }
     if state.slot(command, true)?.is_none() {
         return Err(state.no_function(command));
     }
     let parallel: bool = state.call("is_parallel", command)?;
     let users = if parallel { threads(&state)? } else { 1 };
-    Ok(vec![command_phase(command, users)])
+    Ok((vec![command_phase(command, users)], None))
 }
 
 fn load(plan: &Plan, command: &str) -> Result<State, Error> {

@@ -6,6 +6,7 @@ mod declarations;
 mod failures;
 mod options;
 mod random;
+mod restarts;
 mod statements;
 mod waiting;
 

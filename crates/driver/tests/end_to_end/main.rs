@@ -5,5 +5,6 @@ mod accounting;
 mod driver;
 mod failing;
 mod handshake;
+mod hooks;
 mod pacing;
 mod stopping;

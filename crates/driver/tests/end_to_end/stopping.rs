@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::driver::{EVENT, count, phase, plan, play};
+use crate::driver::{Driver, EVENT, count, phase, plan, play};
 
 #[test]
 fn a_count_is_exact_over_many_users_and_workers() {
@@ -54,4 +54,36 @@ fn time_ends_a_closed_loop() {
     let done = said.done("t");
     assert!(count(done, "ended_ns") - count(done, "measured_ns") >= 200_000_000);
     assert!(count(said.tally("t", 0), "done") > 0);
+}
+
+/// A script whose every event asks to begin anew, in a phase with this stop.
+fn restarting(stop: &str) -> String {
+    format!(
+        r#"function event() error({{ errcode = sysbench.error.RESTART_EVENT }}) end
+        dyno.phases = function() return {{ {{ name = "again", stop = {stop},
+          streams = {{ {{ name = "s", run = "event", connections = 2 }} }} }} }} end"#
+    )
+}
+
+#[test]
+fn an_event_that_begins_anew_for_ever_is_given_up_when_its_phase_is_over() {
+    let said = play(&plan(&restarting(r#"{ kind = "time", duration_s = 0.1 }"#), 0));
+    assert_eq!(said.code, 0, "{:?}", said.events);
+    let tally = said.tally("again", 0);
+    assert_eq!((count(tally, "done"), count(tally, "failed")), (0, 2));
+    assert!(count(tally, "restarted") > 0);
+}
+
+#[test]
+fn sigint_ends_an_event_that_begins_anew_for_ever() {
+    let mut driver = Driver::start(&plan(&restarting(r#"{ kind = "count", events = 2 }"#), 0));
+    driver.expect("hello");
+    driver.expect("ready");
+    driver.go();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    driver.interrupt();
+    let said = driver.rest();
+    assert_eq!((said.code, said.kinds()), (130, vec!["done", "end"]));
+    let tally = said.tally("again", 0);
+    assert_eq!((count(tally, "done"), count(tally, "failed")), (0, 2));
 }

@@ -47,7 +47,7 @@ fn declared_phases_ledger_and_size_are_read() {
     assert_eq!(phase.streams[0].pace, Pace::Poisson { rate_per_s: 2.5 });
     assert_eq!(told.ledger[0].counters["deleted"], -1);
     assert_eq!(told.size_bytes, 7000);
-    assert_eq!(phases(&plan, "run").unwrap(), told.phases);
+    assert_eq!(phases(&plan, "run").unwrap().0, told.phases);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn commands_play_once_or_by_all_users() {
     plan.script.options.insert("threads".into(), "3".into());
     assert_eq!(describe(&plan).unwrap().commands, ["cleanup", "own", "prepare", "run"]);
     for (command, users) in [("prepare", 3), ("own", 1), ("cleanup", 1)] {
-        let phase = phases(&plan, command).unwrap().remove(0);
+        let phase = phases(&plan, command).unwrap().0.remove(0);
         assert_eq!((phase.name.as_str(), phase.streams[0].connections), (command, users));
         assert_eq!(phase.stop, Stop::Count { events: u64::from(users) });
     }
@@ -86,7 +86,7 @@ fn commands_play_once_or_by_all_users() {
     let mut user = User::load(&plan, &seat).unwrap();
     assert_eq!(user.begin("own").unwrap(), DONE);
     assert_eq!(user.counters()["own"], 3, "a single user works for all");
-    let failure = phases(&plan, "prepar").unwrap_err().failure(None);
+    let failure = phases(&plan, "prepar").map(drop).unwrap_err().failure(None);
     assert!(failure.hint.contains("prepare"), "{failure:?}");
 }
 
@@ -113,4 +113,19 @@ fn transactions_are_named() {
     assert_eq!(user.begin("event").unwrap(), Step::Done { transaction: 1, more: true });
     assert_eq!(user.begin("other").unwrap(), DONE);
     assert_eq!(user.transaction_names(), ["", "order", "pay"]);
+}
+
+#[test]
+fn only_a_script_with_report_hooks_keeps_a_state_for_them_and_only_for_run() {
+    let hooked = "sysbench.hooks.report_cumulative = sysbench.report_csv";
+    let event = "function event() end\nfunction prepare() end";
+    let keeps = |script: &str, command: &str| {
+        let folder = Folder::new();
+        let plan = folder.plan(script);
+        phases(&plan, command).unwrap().1.is_some()
+    };
+    assert!(!keeps(event, "run"));
+    assert!(keeps(&format!("{event}\n{hooked}"), "run"));
+    assert!(!keeps(&format!("{event}\n{hooked}"), "prepare"));
+    assert!(!keeps(&format!("{event}\nfunction thread_init() {hooked} end"), "run"));
 }

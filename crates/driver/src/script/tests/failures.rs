@@ -1,14 +1,14 @@
-//! Errors, restarts, and what is said of them.
+//! Errors, and what is said of them.
 
 use super::*;
 
-const TABLE: &str = "function thread_init()
+pub const TABLE: &str = "function thread_init()
        con = sysbench.sql.driver():connect()
        con:query('CREATE TABLE t (a INTEGER PRIMARY KEY)')
        con:query('INSERT INTO t VALUES (1)')
     end\n";
 
-fn step_on_sqlite(rest: &str) -> (Result<Step, Error>, User, Folder) {
+pub fn step_on_sqlite(rest: &str) -> (Result<Step, Error>, User, Folder) {
     let folder = Folder::new();
     let plan = sqlite(&folder, &format!("{TABLE}{rest}"));
     let mut user = User::load(&plan, &SEAT).unwrap();
@@ -54,44 +54,6 @@ fn a_statement_that_is_never_understood_ends_the_trial() {
     assert!(failure.message.contains("syntax error"), "{failure:?}");
     assert!(failure.hint.contains("SELECT SQL_NO_CACHE 1 2"), "{failure:?}");
     assert!(failure.place.unwrap().ends_with("script.lua:7"));
-}
-
-#[test]
-fn a_restart_plays_the_whole_event_anew_and_drops_what_it_counted() {
-    let (step, mut user, _folder) = step_on_sqlite(
-        "local tries, restarts = 0, 0
-        function sysbench.hooks.sql_error_ignorable(err)
-           return err.sql_errno == 1555 and err.sql_state == '23505' and err.connection == con
-              and err.query:find('INSERT') ~= nil
-        end
-        function sysbench.hooks.before_restart_event(err)
-           assert(err.errcode == sysbench.error.RESTART_EVENT)
-           restarts = restarts + 1
-        end
-        function event()
-           tries = tries + 1
-           dyno.count('n', 1)
-           con:query('BEGIN')
-           con:query('INSERT INTO t VALUES (' .. tries .. ')')
-           con:query('COMMIT')
-           if tries < 4 then error({errcode = sysbench.error.RESTART_EVENT}) end
-           dyno.count('restarts', restarts)
-        end",
-    );
-    assert_eq!(step.unwrap(), DONE);
-    assert_eq!(user.counters(), BTreeMap::from([("n".into(), 1), ("restarts".into(), 3)]));
-    assert_eq!(user.take_counts().restarted, 3);
-}
-
-#[test]
-fn a_restart_gives_way_so_that_it_cannot_hang_the_worker() {
-    let script = "function event() error({errcode = sysbench.error.RESTART_EVENT}) end";
-    let plan_folder = Folder::new();
-    let mut user = User::load(&plan_folder.plan(script), &SEAT).unwrap();
-    let again = Step::Waiting { until_ns: 0 };
-    assert_eq!(user.begin("event").unwrap(), again);
-    assert_eq!(user.advance().unwrap(), again);
-    assert_eq!(user.take_counts().restarted, 2);
 }
 
 #[test]
