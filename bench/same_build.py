@@ -18,11 +18,13 @@ from scipy.stats import beta
 
 RUNS = 20
 SLOWER_MAX = 2
+#: Blocks at the last look, of two.
+BLOCKS = 10
 BUILD = "sqlite@3.45.0"
 #: Workloads with the options that keep a trial near a second.
 WORKLOADS = {
     "oltp_point_select": ["time=1", "warmup_time=0.2"],
-    "insert": ["query_rates=100", "queries=range", "query_seconds=0.5"],
+    "insert": ["query_rates=100", "queries=range", "write_rows=5000"],
 }
 #: A rank for the worst of a run's primaries, as the exit code has it.
 WORST = ("invalid", "slower", "inconclusive", "faster", "not slower")
@@ -33,7 +35,7 @@ def verdict(workload: str, seed: int, home: str) -> str:
     rows = Path(home) / "rows.json"
     sets = [word for option in WORKLOADS[workload] for word in ("--set", option)]
     words = ["compare", f"a={BUILD}", f"b={BUILD}", "--workload", workload, *sets]
-    words += ["--seed", str(seed), "--json", str(rows)]
+    words += ["--blocks", str(BLOCKS), "--seed", str(seed), "--json", str(rows)]
     dyno = Path(sys.executable).with_name("dyno")
     done = subprocess.run([dyno, *words], cwd=home, capture_output=True, text=True)
     if done.returncode > 3:

@@ -9,12 +9,11 @@ from dyno.conduct.length import expected_s
 from dyno.conduct.prepared import Prepared, looks_up_to
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
+from dyno.judge import REPLAYS
 from dyno.record import Run, WorkloadPlan
 from dyno.stats.looks import Looks
 from dyno.stats.power import detectable_percent
 
-#: METHOD.md 7: blocks that noise breaks are replayed up to so many times MAX.
-REPLAYS = 1.5
 #: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
 OVERHEAD_S = 0.2
 #: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
