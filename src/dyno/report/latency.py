@@ -14,8 +14,7 @@ _CAPTION = (
     "From the intended time to the answer, waits included. Each step to the right is ten times "
     "rarer. Thin: one trial; thick: the median of the candidate's trials."
 )
-#: 1, 2, 5 from 10 ns to 500 s.
-_STEPS = [digit * 10.0**power for power in range(-8, 3) for digit in (1, 2, 5)]
+_DIGITS = ((1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 _TICKS = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
@@ -48,13 +47,24 @@ def _chart(book: Book, stream: facts.Stream) -> Chart | None:
         "yaxis": {
             "title": {"text": "latency"},
             "type": "log",
-            "tickvals": _STEPS,
-            "ticktext": [_tick(seconds) for seconds in _STEPS],
+            "tickvals": (ticks := _ticks([y for trace in traces for y in trace["y"] if y])),
+            "ticktext": [_tick(seconds) for seconds in ticks],
         },
         "hovermode": "closest",
     }
     described = f"Latency of {stream.label} by percentile, on a logarithmic scale"
     return Chart(stream.label, described, traces, layout)
+
+
+def _ticks(seconds: list[float]) -> list[float]:
+    """1, 2, 5 of every decade that is shown; finer where that would leave fewer than three."""
+    low, high = min(seconds), max(seconds)
+    steps: list[float] = []
+    for digits in _DIGITS:
+        steps = [digit * 10.0**power for power in range(-9, 4) for digit in digits]
+        if sum(low <= step <= high for step in steps) >= 3:
+            break
+    return steps
 
 
 def _tick(seconds: float) -> str:
