@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::counters::add;
 use crate::error::Error;
 use crate::phase::Stop;
-use crate::run::add;
 use crate::schedule::Schedule;
 use crate::script::UserCounts;
 use crate::stage::{Queue, Stage};

@@ -14,6 +14,7 @@
 mod ask;
 mod caller;
 mod clock;
+mod counters;
 mod crew;
 mod error;
 mod event;

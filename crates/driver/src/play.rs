@@ -4,37 +4,17 @@ use std::time::Duration;
 
 use crate::caller::{Caller, Wish, say};
 use crate::clock::{SECOND_NS, now_ns, ns, wait_until};
+use crate::counters::{Counters, add};
 use crate::crew::{Crew, groups};
 use crate::error::Error;
 use crate::event::{Done, Event, Usage};
 use crate::lane::{Lane, Window};
-use crate::phase::Phase;
-use crate::plan::Plan;
 use crate::progress::Ticker;
-use crate::run::{Counters, add};
 use crate::script::Hooks;
-use crate::stage::{NEVER, Stage};
+use crate::stage::{NEVER, Scene, Stage};
 use crate::stat::{Reporter, Stat};
 use crate::worker::Report;
 use crate::{summary, usage};
-
-/// What is played.
-#[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
-    /// The whole plan.
-    pub plan: &'a Plan,
-    /// The command under way.
-    pub command: &'a str,
-    /// Its phase.
-    pub phase: &'a Phase,
-}
-
-impl Scene<'_> {
-    /// Is it the load, and not a command that calls one function once per user?
-    pub fn is_load(&self) -> bool {
-        self.command == "run"
-    }
-}
 
 /// Who hears how it goes.
 #[derive(Clone, Copy)]

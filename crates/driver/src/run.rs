@@ -1,17 +1,15 @@
 //! `dyno-driver run`: plays a plan's commands phase by phase, hand in hand with the caller.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use crate::caller::{self, Caller, Wish, say};
+use crate::counters::Counters;
 use crate::error::Error;
 use crate::event::Event;
 use crate::plan::VERSION;
-use crate::play::{Audience, Ending, Scene, play};
+use crate::play::{Audience, Ending, play};
 use crate::script;
-
-/// The script's own u64 counters.
-pub type Counters = BTreeMap<String, u64>;
+use crate::stage::Scene;
 
 /// Says hello, plays every phase of every command, says the end.
 pub fn run(caller: &Caller) -> Result<ExitCode, Error> {
@@ -49,11 +47,4 @@ fn after_done(caller: &Caller) -> Result<Ending, Error> {
 fn end(counters: Counters, code: u8) -> Result<ExitCode, Error> {
     say(&Event::End { counters })?;
     Ok(ExitCode::from(code))
-}
-
-/// Adds counters to a sum.
-pub fn add(sum: &mut Counters, counters: Counters) {
-    for (name, count) in counters {
-        *sum.entry(name).or_default() += count;
-    }
 }

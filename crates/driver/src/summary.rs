@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::phase::{Pace, Phase, Stop, Stream};
     use crate::plan::{Plan, Script, Session};
-    use crate::play::Scene;
+    use crate::stage::Scene;
 
     fn plan() -> Plan {
         Plan {

@@ -5,9 +5,9 @@
 //! The clock is read once per answer: in a closed loop that is the next event's intended time.
 
 use crate::clock::{doze_until, now_ns, wait_until};
+use crate::counters::{Counters, add};
 use crate::error::Error;
 use crate::lane::{Lane, Next, Window};
-use crate::run::{Counters, add};
 use crate::script::Step;
 use crate::slot::{Place, Slot, State, call};
 use crate::stage::{NEVER, Stage};
