@@ -26,6 +26,7 @@ mod play;
 mod progress;
 mod rand;
 mod run;
+mod scene;
 mod schedule;
 mod schema;
 mod script;

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::plan::VERSION;
 use crate::play::{Audience, Ending, play};
+use crate::scene::Scene;
 use crate::script;
-use crate::stage::Scene;
 
 /// Says hello, plays every phase of every command, says the end.
 pub fn run(caller: &Caller) -> Result<ExitCode, Error> {

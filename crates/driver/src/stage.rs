@@ -5,26 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::clock::{now_ns, ns};
 use crate::error::Error;
 use crate::phase::{Phase, Stop, Stream};
-use crate::plan::Plan;
+use crate::scene::Scene;
 use crate::schedule::{Schedule, seed_of};
-
-/// What is played.
-#[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
-    /// The whole plan.
-    pub plan: &'a Plan,
-    /// The command under way.
-    pub command: &'a str,
-    /// Its phase.
-    pub phase: &'a Phase,
-}
-
-impl Scene<'_> {
-    /// Is it the load, and not a command that calls one function once per user?
-    pub fn is_load(&self) -> bool {
-        self.command == "run"
-    }
-}
 
 /// A phase under way. Times are CLOCK_MONOTONIC.
 pub struct Stage<'a> {

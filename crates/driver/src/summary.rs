@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::phase::{Pace, Phase, Stop, Stream};
     use crate::plan::{Plan, Script, Session};
-    use crate::stage::Scene;
+    use crate::scene::Scene;
 
     fn plan() -> Plan {
         Plan {
