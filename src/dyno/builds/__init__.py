@@ -6,6 +6,7 @@ is put there by one rename: a build that fails leaves nothing behind.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,3 +36,9 @@ class Source(Protocol):
 
     def fetch(self, name: str, version: str, say: Say) -> Path:
         """A folder (or file) with `name` at `version`, from the cache or fetched into it."""
+
+
+def sha256(file: Path) -> str:
+    """The checksum of a file, in hex."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.builds import Say, cache
+from dyno.builds import Say, cache, sha256
 from dyno.errors import HostError, UsageError
 
 #: How many of the compiler's last lines a failure shows.
@@ -66,12 +66,6 @@ def compiled(recipe: Recipe, say: Say) -> Compiled:
 
     program = cache.get("program", f"{recipe.name}-{key}", make, say) / file
     return Compiled(program, {**facts, "sha256": sha256(program)})
-
-
-def sha256(file: Path) -> str:
-    """The checksum of a file, in hex."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _arguments(recipe: Recipe) -> list[str]:

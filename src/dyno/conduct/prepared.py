@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import dyno
 from dyno import candidates, driver, engines
-from dyno.builds import Build, Say
+from dyno.builds import Build, Say, sha256
 from dyno.candidates import Owned, Spec
 from dyno.conduct import described, host
 from dyno.controls import controls
@@ -80,12 +79,6 @@ def here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
     chosen = (os.environ.get(name) for name in ("DYNO_TMP", "DYNO_RUNS"))
     return host.facts(Path(next(filter(None, chosen), "runs")))
-
-
-def sha256(file: Path) -> str:
-    """The checksum of a file, in hexadecimal."""
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 _Side = tuple[Candidate, Engine, Build]

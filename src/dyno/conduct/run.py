@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno import driver, engines, judge, workloads
-from dyno.builds import Say
+from dyno.builds import Say, sha256
 from dyno.conduct import prepared as preparing
 from dyno.conduct import trial as trials
 from dyno.conduct.blocks import Next, floor_attempt, hopeless, upcoming
@@ -103,7 +103,7 @@ def _changes(run: Run, prepared: Prepared) -> list[str]:
         for name, (was, found) in facts.items()
         if name not in FLEETING and was != found
     ]
-    if run.driver_sha256 != preparing.sha256(driver.locate()):
+    if run.driver_sha256 != sha256(driver.locate()):
         changes.append("dyno-driver is another one")
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
         if preparing.facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.builds import Build, Say, crate
+from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
-from dyno.builds.compiler import Recipe, compiled, sha256
+from dyno.builds.compiler import Recipe, compiled
 from dyno.engines import Ask, Server
 from dyno.errors import InternalError, TrialFailed, UsageError, unknown
 
