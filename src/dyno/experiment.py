@@ -55,15 +55,19 @@ class Measuring:
     def __post_init__(self) -> None:
         """Refuses what no run could be judged by (`UsageError`)."""
         if self.blocks is not None and self.blocks not in BLOCKS:
-            raise UsageError(f"{self.blocks} blocks", hint=f"{BLOCKS[0]} to {BLOCKS[-1]} are fine")
+            hint = f"{BLOCKS[0]} to {BLOCKS[-1]} are fine"
+            raise UsageError(f"the number of blocks cannot be {self.blocks}", hint=hint)
         if self.margin_percent is not None and not 0 < self.margin_percent <= MARGIN_PERCENT_MAX:
             hint = f"above 0 % and up to {MARGIN_PERCENT_MAX:g} %"
-            raise UsageError(f"a margin of {self.margin_percent:g} %", hint=hint)
+            raise UsageError(f"a margin cannot be {self.margin_percent:g} %", hint=hint)
         if not 0.001 <= self.alpha <= 0.2:
-            raise UsageError(f"an alpha of {self.alpha:g}", hint="0.001 to 0.2 are fine")
-        for name in self.limits:
+            raise UsageError(f"an alpha cannot be {self.alpha:g}", hint="0.001 to 0.2 are fine")
+        for name, percent in self.limits.items():
             if name not in LIMITS:
                 raise unknown("limit", name, LIMITS)
+            if not 0 <= percent <= 100:
+                hint = "0 to 100; 100 drops no block"
+                raise UsageError(f"the limit '{name}' cannot be {percent:g} %", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,10 @@ def read(path: Path) -> Experiment:
     file = path if path.is_file() else every().get(str(path))
     if file is None:
         raise unknown("experiment", str(path), every())
-    text = file.read_text()
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
     try:
         return _experiment(_Table(file, text, tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:
@@ -118,6 +125,13 @@ _KEYS = {"name", "question", "published", "candidates", "workload"} | {
     each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")
 }
 _MAX = "max_blocks"
+#: TOML's types in TOML's words.
+_KINDS: dict[object, str] = {
+    str: "a string in quotes",
+    int: "a whole number",
+    list: "a list ([…], or a table under [[…]])",
+    dict: "a table ({ key = value })",
+}
 
 
 @dataclass(frozen=True)
@@ -145,8 +159,7 @@ class _Table:
         """The value of `key`, None where there is none; refuses one of another type."""
         value = table.get(key)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            names = kind.__name__ if isinstance(kind, type) else "number"
-            raise self.wrong(key, UsageError(f"'{key}' is not of type {names}"))
+            raise self.wrong(key, UsageError(f"'{key}' is not {_KINDS.get(kind, 'a number')}"))
         return value
 
 
@@ -159,6 +172,9 @@ def _experiment(table: _Table) -> Experiment:
     specs = table.get(table.data, "candidates", list) or []
     if not specs:
         raise table.wrong("candidates", UsageError("no candidates", hint='candidates = ["…", "…"]'))
+    if len(specs) < 2:
+        hint = "name a second one (the same again is an A/A comparison), or use `dyno play`"
+        raise table.wrong("candidates", UsageError("one candidate is no comparison", hint=hint))
     published = table.get(table.data, "published", list) or []
     return Experiment(
         name=table.get(table.data, "name", str) or table.file.stem,
@@ -208,15 +224,18 @@ def _measuring(table: _Table) -> Measuring:
     if fixed is not None and most is not None:
         raise table.wrong(_MAX, UsageError(f"both 'blocks' (fixed) and '{_MAX}' are set"))
     margin = table.get(table.data, "margin_percent", number)
+    alpha, seed = table.get(table.data, "alpha", number), table.get(table.data, "seed", int)
     limits = table.get(table.data, "limits", dict) or {}
+    for name in limits:
+        table.get(limits, name, number)
     controls = table.get(table.data, "controls", dict) or {}
     try:
         return Measuring(
             margin_percent=None if margin is None else float(margin),
-            alpha=float(table.get(table.data, "alpha", number) or 0.05),
-            blocks=fixed or most,
+            alpha=0.05 if alpha is None else float(alpha),
+            blocks=most if fixed is None else fixed,
             fixed=fixed is not None,
-            seed=table.get(table.data, "seed", int),
+            seed=seed,
             limits={name: float(value) for name, value in limits.items()},
             controls={name: _text(value) for name, value in controls.items()},
         )

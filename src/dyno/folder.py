@@ -114,13 +114,24 @@ def _read(kind: type[T], file: Path) -> T:
         data = json.loads(file.read_text())
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {file}", cause=error) from error
+    except OSError as error:
+        raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
+    except ValueError as error:
+        raise _damaged(file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}") from error
     _refuse_newer(file, data)
     try:
         return plain.load(kind, data)
     except ValueError as error:
-        raise UsageError(f"{file} is damaged", cause=error) from error
+        raise _damaged(file, error) from error
+
+
+def _damaged(file: Path, cause: object) -> UsageError:
+    hint = "nothing can be told without it"
+    if file.parent.name == "trials":
+        hint = "move it away; `dyno resume` then plays another block for the one that it was in"
+    elif file.name == "verdict.json":
+        hint = "remove it; `dyno report` makes it again"
+    return UsageError(f"{file} is damaged", cause=cause, hint=hint)
 
 
 def _refuse_newer(file: Path, data: Any) -> None:
@@ -143,11 +154,10 @@ def _write(file: Path, data: dict[str, Any]) -> Path:
         _sync(file.parent)
     except OSError as error:
         new.unlink(missing_ok=True)
-        raise HostError(
-            f"cannot write {file}",
-            cause=error.strerror,
-            hint="what was written before is kept; dyno resume goes on from there",
-        ) from error
+        hint = "what was written before is kept; dyno resume goes on from there"
+        if file.name == "verdict.json":
+            hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
+        raise HostError(f"cannot write {file}", cause=error.strerror, hint=hint) from error
     return file
 
 

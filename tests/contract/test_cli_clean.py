@@ -70,3 +70,12 @@ def test_engines_are_listed_and_removed_by_name(
     assert ended(["engines", "remove", "it-1"]) == 0
     assert not cache.entries()
     assert ended(["engines", "remove", "it-1"]) == 64
+
+
+def test_a_version_names_all_of_its_builds(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("it-2-abc", "it-2-def", "it-20-abc"):
+        cache.get("program", name, lambda folder: None, lambda said: None)
+    assert ended(["engines", "remove", "it@2"]) == 0
+    left = {entry.name for entry in cache.entries()}
+    assert left == {"it-1", "it-20-abc"}
+    assert ended(["engines", "remove", "it@3"]) == 64

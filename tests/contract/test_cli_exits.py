@@ -36,6 +36,7 @@ def stops_with(error: BaseException) -> int:
         (["play", "null", "-w", "w", "--time", "soon"], "'soon' is not a duration"),
         (["play", "null", "-w", "w", "--set", "x"], "'x' is not of the form key=value"),
         (["compare", "a", "b", "-w", "w", "--json", "/no/such/x.json"], "there is no folder"),
+        (["compare", "a", "b", "-w", "w", "--json", "/proc/x.json"], "cannot write /proc/x.json"),
         (["completion", "tcsh"], "'tcsh' is not one of"),
     ],
 )

@@ -72,3 +72,5 @@ def test_an_unknown_thing_offers_the_nearest(capsys: pytest.CaptureFixture[str])
     assert "did you mean insert" in capsys.readouterr().err
     assert ended(["show", "engines", "nul"]) == 64
     assert "did you mean null?" in capsys.readouterr().err
+    assert ended(["show", "."]) == 64
+    assert "known: engines, workloads, " in capsys.readouterr().err

@@ -91,6 +91,8 @@ def test_an_unknown_version_is_answered_with_its_neighbours() -> None:
         engine.program("3.25.1", {}, _quiet)
     with pytest.raises(UsageError, match=r"nearest: 3\.54\.1;"):
         engine.program("3.99.0", {}, _quiet)
+    with pytest.raises(UsageError, match=r"unknown sqlite version '3\.45'"):
+        engine.program("3.45", {"cflags": "-O3"}, _quiet)
     with pytest.raises(UsageError, match="did you mean system"):
         engine.program("sistem", {}, _quiet)
 

@@ -85,11 +85,16 @@ def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
     [
         ('question = "', "question = ", None, "at line 3"),
         ("margin_percent", "margn_percent", 5, "did you mean margin_percent"),
-        ("margin_percent = 3", "margin_percent = 0", 5, "a margin of 0 %"),
-        ("margin_percent = 3", 'margin_percent = "3"', 5, "not of type number"),
-        ("blocks = 6", "blocks = 2", 6, "2 blocks"),
-        ("blocks = 6", "max_blocks = 1000", 6, "1000 blocks"),
+        ("margin_percent = 3", "margin_percent = 0", 5, "a margin cannot be 0 %"),
+        ("margin_percent = 3", 'margin_percent = "3"', 5, "not a number"),
+        ("blocks = 6", "blocks = 2", 6, "cannot be 2"),
+        ("blocks = 6", "max_blocks = 1000", 6, "cannot be 1000"),
         ("blocks = 6", "blocks = 6\nmax_blocks = 9", 7, "both"),
+        ("blocks = 6", "blocks = 0", 6, "cannot be 0"),
+        ("seed = 7", 'seed = "x"', 7, "mine.toml:7: 'seed' is not a whole number"),
+        (', "null@210us?aslr=off"', "", 4, "one candidate is no comparison"),
+        ("steal_percent = 1", "steal_percent = -1", 10, "cannot be -1 %"),
+        ("steal_percent = 1", 'steal_percent = "1"', 10, "'steal_percent' is not a number"),
         ("steal_percent", "steel_percent", 10, "did you mean steal_percent"),
         ("[workload.options]", "[workload.optoins]", 14, "did you mean options"),
         ("null@210us?aslr=off", "null@210us?aslr", 4, "not key=value"),
@@ -110,6 +115,13 @@ def test_a_mistake_is_named_with_file_and_line(
     assert says in str(refused.value)
     place = f"mine.toml:{line}:" if line else "mine.toml"
     assert place in str(refused.value)
+
+
+def test_a_file_that_is_not_text_is_no_experiment(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match=r"mine.toml is not TOML: it is not text in UTF-8"):
+        experiment.read(file)
 
 
 def test_a_missing_experiment_is_refused(tmp_path: Path) -> None:

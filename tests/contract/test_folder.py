@@ -71,8 +71,14 @@ def test_a_damaged_file_is_named_with_the_place(kept: Folder) -> None:
     with pytest.raises(UsageError, match=r"run.json is damaged: Run.seed: int expected"):
         kept.run()
     (kept.path / "run.json").write_text("{")
-    with pytest.raises(UsageError, match="cannot read"):
+    with pytest.raises(UsageError, match=r"run.json is damaged: it is not JSON, expecting"):
         kept.run()
+
+
+def test_a_damaged_trial_is_answered_with_the_way_out(kept: Folder) -> None:
+    (kept.path / "trials" / "0001.json").write_text('{"x":')
+    with pytest.raises(UsageError, match=r"0001.json is damaged(.|\n)*hint: move it away"):
+        kept.trials()
 
 
 def test_a_full_disk_loses_nothing_that_was_written(

@@ -56,8 +56,9 @@ def get(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:
                 _make(home, make)
         os.utime(home)
     except OSError as refused:
+        cause = f"{(refused.strerror or str(refused)).lower()} ({refused.filename or name})"
         hint = "free some room, or set DYNO_CACHE to a folder that can be written"
-        raise HostError(f"cannot fill the cache at {root()}", cause=refused, hint=hint) from None
+        raise HostError(f"cannot fill the cache at {root()}", cause=cause, hint=hint) from None
     return home
 
 

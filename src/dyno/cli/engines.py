@@ -60,13 +60,25 @@ def cached_names() -> list[str]:
 @command.command("remove")
 @click.argument("names", nargs=-1, required=True, type=Word("name", cached_names))
 def remove(names: tuple[str, ...]) -> None:
-    """Free entries of the cache by the names that `dyno engines list` shows."""
+    """Free entries of the cache by the names that `dyno engines list` shows.
+
+    `engine@version` names all builds of a version, whatever their flags.
+    """
     from dyno.builds import cache
 
     found = {entry.name: entry for entry in cache.entries()}
-    for name in names:
-        if name not in found:
-            raise unknown("cached build", name, found)
-    for name in names:
+    doomed = [name for word in names for name in meant(word, list(found))]
+    for name in dict.fromkeys(doomed):
         cache.remove(found[name])
         click.echo(f"freed {name}, {screen.spelled_bytes(found[name].size_bytes)}")
+
+
+def meant(word: str, cached: list[str]) -> list[str]:
+    """The cache's entries that `word` names: itself, or every build of `engine@version`."""
+    if word in cached:
+        return [word]
+    stem = f"{word.replace('@', '-')}-"
+    builds = [name for name in cached if "@" in word and name.startswith(stem)]
+    if not builds:
+        raise unknown("cached build", word, cached)
+    return builds

@@ -19,7 +19,18 @@ class OutputFile(click.Path):
         path = Path(str(super().convert(value, param, ctx)))
         if not path.absolute().parent.is_dir():
             self.fail(f"there is no folder {path.parent}", param, ctx)
+        self._try(path, param, ctx)
         return path
+
+    def _try(self, path: Path, param: click.Parameter | None, ctx: click.Context | None) -> None:
+        """Opens it as it will be opened: modes say too little (root, /proc, a full quota)."""
+        try:
+            was_there = path.exists()
+            path.open("a").close()
+        except OSError as error:
+            self.fail(f"cannot write {path}: {(error.strerror or '').lower()}", param, ctx)
+        if not was_there:
+            path.unlink()
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

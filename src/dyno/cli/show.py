@@ -60,7 +60,10 @@ def room_of(word: str) -> str:
             return room
     if word == "last" or any(name.startswith(word) for name in names_of("runs")) or "/" in word:
         return "runs"
-    raise unknown("thing to show", word, anything())
+    near = unknown("thing to show", word, anything())
+    if near.hint.startswith("known: "):  # a sorted list would begin with dozens of runs
+        near.hint = f"known: {', '.join(OVERVIEWS)}, or a name in one of them"
+    raise near
 
 
 def overview(room: str) -> None:

@@ -134,11 +134,11 @@ class Engine:
             _valid(name, value)
         if build in ("", *CRATES):
             return
+        if build != "system" and not _is_path(build):
+            raise _unknown_version(build)
         if flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
             raise UsageError(f"sqlite@{build} is not compiled here", hint=hint)
-        if build != "system" and not _is_path(build):
-            raise _unknown_version(build)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library for a version (compiled, ~20 s), for `system`, or at a path."""

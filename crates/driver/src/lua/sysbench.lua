@@ -202,6 +202,23 @@ for name, known in pairs(choices) do
    end
 end
 
+-- The least and the most that a general option may be. A state of its own for each user: more
+-- than 65536 of them would fill the memory of any machine before the first event.
+local ranges = { threads = { 1, 65536, "1 to 65536" } }
+for _, name in ipairs({ "time", "events", "rate", "warmup_time" }) do
+   ranges[name] = { 0, 2 ^ 53, "0 or more" }
+end
+
+for name, range in pairs(ranges) do
+   general[name][4] = function(_, text)
+      local number = tonumber(text)
+      if not (number and number >= range[1] and number <= range[2]) then
+         raw.fail(("option %s is out of range: %s"):format(name, text), range[3])
+      end
+      return true
+   end
+end
+
 -- Once the script is loaded: refuses unknown options, reads the rest, lists all.
 function raw.settle_options()
    local list, known = {}, declared()

@@ -146,11 +146,8 @@ impl Raw<'_> {
             Err::<(), _>(stop(it, Error::user(message).hint(hint)))
         })?;
         self.add("unknown", |_, it, (what, name, names): (String, String, Vec<String>)| {
-            let hint = nearest::hint(&name, names.iter().map(String::as_str));
-            let hint =
-                if hint.is_empty() { format!("known are {}", names.join(", ")) } else { hint };
-            let error = Error::user(format!("unknown {what}: {name}")).hint(hint);
-            Err::<(), _>(stop(it, error))
+            let error = Error::user(format!("unknown {what} '{name}'"));
+            Err::<(), _>(stop(it, error.hint(nearest::offer(&name, names))))
         })
     }
 

@@ -10,6 +10,9 @@ use crate::event::{Description, LedgerEntry, ScriptOption};
 use crate::phase::{Pace, Phase, Primary, Role, Stop, Stream};
 use crate::plan::Plan;
 
+/// How many connections a stream may have; each has a state of its own.
+const USERS: std::ops::RangeInclusive<u32> = 1..=65536;
+
 /// Loads the script without a session and asks it.
 pub fn describe(plan: &Plan) -> Result<Description, Error> {
     let state = load(plan, "run")?;
@@ -85,12 +88,31 @@ fn run_phases(state: &State) -> Result<Vec<Phase>, Error> {
         return Ok(vec![general_phase(state)?]);
     }
     let phases: Vec<Phase> = read(state, "phases", declared)?;
+    for phase in &phases {
+        ends(phase)?;
+    }
     for stream in phases.iter().flat_map(|phase| &phase.streams) {
+        if !USERS.contains(&stream.connections) {
+            let found = stream.connections;
+            let error = Error::user(format!("stream {} has {found} connections", stream.name));
+            return Err(error.hint("1 to 65536; an option of the script sets them"));
+        }
         if state.slot(&stream.function, false)?.is_none() {
             return Err(state.no_function(&stream.function));
         }
     }
     Ok(phases)
+}
+
+/// Refuses a phase that would measure nothing.
+fn ends(phase: &Phase) -> Result<(), Error> {
+    match phase.stop {
+        Stop::Time { duration_s } if !(duration_s > 0.0 && duration_s.is_finite()) => {
+            let error = Error::user(format!("phase {} lasts {duration_s} s", phase.name));
+            Err(error.hint("set the script's option for its length (often time) above 0"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn general_phase(state: &State) -> Result<Phase, Error> {

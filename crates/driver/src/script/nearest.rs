@@ -11,6 +11,13 @@ pub fn hint<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String 
     let names: Vec<&str> = near.iter().take(3).map(|(_, name)| *name).collect();
     match names.as_slice() {
         [] => String::new(),
-        some => format!("did you mean {}?", some.join(", ")),
+        some => format!("did you mean {}?", some.join(" or ")),
     }
+}
+
+/// The nearest of `names`, or all of them where none is near.
+pub fn offer(name: &str, mut names: Vec<String>) -> String {
+    names.sort();
+    let near = hint(name, names.iter().map(String::as_str));
+    if near.is_empty() { format!("known: {}", names.join(", ")) } else { near }
 }

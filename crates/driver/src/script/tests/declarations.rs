@@ -62,6 +62,22 @@ fn a_wrong_declaration_is_told_in_its_own_words() {
 }
 
 #[test]
+fn a_phase_that_would_measure_nothing_is_refused_before_anything_is_played() {
+    for (connections, duration_s, message) in
+        [(1, 0, "phase a lasts 0 s"), (1, -3, "phase a lasts -3 s"), (0, 1, "s has 0 connections")]
+    {
+        let script = format!(
+            "function event() end
+            function dyno.phases() return {{{{name = 'a',
+               stop = {{kind = 'time', duration_s = {duration_s}}},
+               streams = {{{{name = 's', run = 'event', connections = {connections}}}}}}}}} end"
+        );
+        let text = described(&script, &[]).unwrap_err().to_string();
+        assert!(text.ends_with(message), "{text}");
+    }
+}
+
+#[test]
 fn commands_play_once_or_by_all_users() {
     let folder = Folder::new();
     let mut plan = folder.plan(

@@ -52,17 +52,35 @@ fn defaults_give_the_types_and_dashes_are_underscores() {
 #[test]
 fn what_is_unknown_or_of_another_type_is_refused() {
     for (name, text, message, hint) in [
-        ("table_siz", "1", "unknown option: table_siz", "did you mean table_size?"),
+        ("table_siz", "1", "unknown option 'table_siz'", "did you mean table_size?"),
         ("table_size", "many", "option table_size is not a number: \"many\"", "\"1000\""),
         ("table_size", "nan", "option table_size is not a number: \"nan\"", "\"1000\""),
         ("whole", "1.5", "option whole is not a whole number: \"1.5\"", "\"3\""),
+        ("nothing_like_it", "1", "unknown option 'nothing_like_it'", "known: arrivals, "),
         ("flag", "maybe", "option flag is not on or off: \"maybe\"", "\"off\""),
-        ("rand_type", "zipf", "unknown value of option rand_type: zipf", "zipfian"),
+        ("rand_type", "zipf", "unknown value of option rand_type 'zipf'", "zipfian"),
     ] {
         let failure = run(&[(name, text)], "").unwrap_err().failure(None);
         assert_eq!(failure.blame, "user");
         assert_eq!(failure.message, message);
         assert!(failure.hint.contains(hint), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_general_option_out_of_range_is_refused_before_anything_is_played() {
+    for (name, text, hint) in [
+        ("threads", "0", "1 to 65536"),
+        ("threads", "1000000", "1 to 65536"),
+        ("time", "-5", "0 or more"),
+        ("rate", "-1", "0 or more"),
+    ] {
+        let folder = Folder::new();
+        let mut plan = folder.plan(SCRIPT);
+        plan.script.options.insert(name.into(), text.into());
+        let failure = describe(&plan).unwrap_err().failure(None);
+        assert_eq!(failure.message, format!("option {name} is out of range: {text}"));
+        assert_eq!(failure.hint, hint);
     }
 }
 
