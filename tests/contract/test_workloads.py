@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dyno import driver, engines, workloads
+from dyno.errors import UsageError
 from dyno.plan import Description, Plan, Script, Session
 from dyno.record import PhaseRecord
 
@@ -193,6 +194,15 @@ def test_the_insert_benchmark_has_the_originals_phases_and_three_primaries() -> 
         ("l.i1", "insert", "rate_per_s", 5),
         ("qr100", "query", "rate_per_s", 5),
     ]
+
+
+@pytest.mark.parametrize(
+    ("workload", "option"),
+    [("insert", "clients"), ("insert", "load_batch"), ("oltp_read_only", "tables")],
+)
+def test_a_workload_without_work_is_refused_before_it_is_played(workload: str, option: str) -> None:
+    with pytest.raises(UsageError, match=f"refuses this value of option {option}(.|\n)*default"):
+        described(workload, **{option: 0})
 
 
 def test_query_phases_can_be_chosen_and_their_writers_are_paced_in_rows() -> None:

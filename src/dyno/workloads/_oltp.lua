@@ -8,12 +8,16 @@ local oltp = {}
 local MANDATORY = {"rand_type", "time", "warmup_time", "tables", "table_size", "auto_inc",
   "create_secondary"}
 
+local function positive(_, text)
+  return tonumber(text) > 0
+end
+
 local OPTIONS = {
   rand_type = {"Distribution of ids: uniform, gaussian, special, pareto or zipfian", "uniform"},
-  time = {"Seconds to measure; 0: no limit", 2},
+  time = {"Seconds to measure, unless events are set", 2},
   warmup_time = {"Seconds to play before measuring", 0.5},
-  tables = {"Number of tables", 1},
-  table_size = {"Rows per table", 10000},
+  tables = {"Number of tables", 1, nil, positive},
+  table_size = {"Rows per table", 10000, nil, positive},
   auto_inc = {"Let the engine number the rows", true},
   create_secondary = {"Index the column k after the load", true},
   range_size = {"Rows in a range query", 100},

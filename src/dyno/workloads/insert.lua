@@ -5,14 +5,18 @@
 local sql = require("_insert_sql")
 local rows = require("_insert_rows")
 
+local function positive(_, text)
+  return tonumber(text) > 0
+end
+
 sysbench.cmdline.options = {
-  clients = {"Writers, and in the query phases as many readers", 1},
+  clients = {"Writers, and in the query phases as many readers", 1, nil, positive},
   shared_table = {"All clients use one table, instead of one each", false},
-  load_rows = {"Rows loaded in l.i0, all clients together", 50000},
+  load_rows = {"Rows loaded in l.i0, all clients together", 50000, nil, positive},
   write_rows = {"Rows inserted in l.i1 (four fifths) and l.i2 (one fifth)", 10000},
-  load_batch = {"Rows per insert in l.i0", 100},
-  write_batch = {"Rows per insert in l.i1 and beside the queries", 50},
-  small_batch = {"Rows per insert in l.i2", 5},
+  load_batch = {"Rows per insert in l.i0", 100, nil, positive},
+  write_batch = {"Rows per insert in l.i1 and beside the queries", 50, nil, positive},
+  small_batch = {"Rows per insert in l.i2", 5, nil, positive},
   delete_per_insert = {"Delete the oldest rows, as many as were inserted", true},
   query_rates = {"Rows inserted per second and client in each step of query phases",
     "100,500,1000"},

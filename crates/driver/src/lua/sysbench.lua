@@ -106,7 +106,8 @@ local function value_of(name, definition)
          ("its default is %q"):format(shown(definition[2])))
    end
    if type(definition[4]) == "function" and not definition[4](name, text) then
-      raw.fail(("the script refuses this value of option %s: %q"):format(name, text), "")
+      raw.fail(("the script refuses this value of option %s: %q"):format(name, text),
+         ("its default is %q"):format(shown(definition[2])))
    end
    return value
 end
