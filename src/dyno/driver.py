@@ -122,11 +122,17 @@ def _ended(code: int, said: str) -> DynoError:
 
 
 @dataclass(frozen=True)
-class Ready:
-    """A phase stands ready and waits for `go`; `settle` asks the caller to settle the engine."""
+class Settle:
+    """The engine should settle before a phase: nobody is connected. Waits for `go`."""
 
     phase: str
-    settle: bool
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A phase stands ready, its connections open, and waits for `go`."""
+
+    phase: str
     monotonic_ns: int
 
 
@@ -165,10 +171,11 @@ class Hello:
     driver: str
 
 
-Event = Ready | Progress | PhaseRecord | End
+Event = Settle | Ready | Progress | PhaseRecord | End
 
 _EVENTS: dict[str, type[Any]] = {
     "hello": Hello,
+    "settle": Settle,
     "ready": Ready,
     "progress": Progress,
     "done": PhaseRecord,
@@ -221,7 +228,7 @@ class Process:
         self._say(plan.line())
 
     def go(self) -> None:
-        """Lets the driver go on after a `Ready` or a phase's record."""
+        """Lets the driver go on after a `Settle`, a `Ready` or a phase's record."""
         self._say("go")
 
     def next(self, limit: Limit) -> Event:

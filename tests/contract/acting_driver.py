@@ -29,7 +29,7 @@ def play() -> None:
     act = plan["script"]["options"].get("act", "")
     say("hello", version=9 if act == "old" else 1, driver="0.1.0")
     sys.stderr.write("a word in the log\n")
-    say("ready", phase="run", settle=False, monotonic_ns=time.monotonic_ns())
+    say("ready", phase="run", monotonic_ns=time.monotonic_ns())
     go()
     if act == "kill":
         os.kill(os.getpid(), signal.SIGKILL)

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.builds import cache, crate, path
+from dyno.builds import cache, crate, npm, path
 from dyno.builds.compiler import Recipe, compiled
 from dyno.errors import HostError, UsageError
 from dyno.plugins import things
@@ -51,7 +52,7 @@ def _write(text: str) -> Callable[[Path], None]:
 
 
 def test_every_source_offers_fetch() -> None:
-    assert {"crate", "path"} <= set(things("dyno.builds", "fetch"))
+    assert {"crate", "npm", "path"} <= set(things("dyno.builds", "fetch"))
 
 
 def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -235,3 +236,44 @@ def test_a_library_is_found_where_the_loader_finds_it() -> None:
 def test_an_entry_in_use_is_young() -> None:
     cache.get("program", "one", _write(""), SAID.append)
     assert abs(cache.entries()[0].used_s - time.time()) < 60
+
+
+def test_npm_that_is_missing_or_offline_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(HostError, match="no npm on PATH") as caught:
+        npm.fetch("@some/thing", "1.0.0", SAID.append)
+    assert "install Node.js" in caught.value.hint
+    _stub(tmp_path / "bin", "npm", "echo 'npm error code ENOTFOUND' >&2; exit 1")
+    with pytest.raises(HostError, match=r"(?s)@some/thing@1\.0\.0.*ENOTFOUND") as caught:
+        npm.fetch("@some/thing", "1.0.0", SAID.append)
+    assert "mirror" in caught.value.hint
+    assert not [entry for entry in cache.entries() if entry.kind == "npm"]
+
+
+def test_a_package_is_what_npm_packed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "lib.so").write_text("a library")
+    with tarfile.open(tmp_path / "it.tgz", "w:gz") as packed:
+        packed.add(tmp_path / "package", "package")
+    script = f'[ "$1" = pack ] && for last; do :; done; echo $last; cp {tmp_path}/it.tgz it.tgz'
+    _stub(tmp_path / "bin", "npm", f'{script}; [ "$last" = @some/thing@1.2.3 ]')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    folder = npm.fetch("@some/thing", "1.2.3", SAID.append)
+    assert folder.name == "some-thing-1.2.3" and (folder / "lib.so").read_text() == "a library"
+    assert SAID == ["fetching npm package @some/thing 1.2.3"]
+    monkeypatch.setenv("PATH", "")
+    assert npm.fetch("@some/thing", "1.2.3", SAID.append) == folder
+
+
+def test_a_package_that_reaches_out_of_its_folder_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with tarfile.open(tmp_path / "it.tgz", "w:gz") as packed:
+        packed.addfile(tarfile.TarInfo("package/../../evil"))
+    _stub(tmp_path / "bin", "npm", f"cp {tmp_path}/it.tgz it.tgz")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with pytest.raises(HostError, match=r"cannot unpack it\.tgz"):
+        npm.fetch("thing", "1.0.0", SAID.append)
+    assert not list(tmp_path.rglob("evil"))

@@ -18,7 +18,7 @@ from dyno.conduct import readings, run, trial, watch
 from dyno.conduct.blocks import Next, upcoming
 from dyno.conduct.prepared import Prepared
 from dyno.controls import Held
-from dyno.driver import End, Event, Progress, Ready
+from dyno.driver import End, Event, Progress, Ready, Settle
 from dyno.engines import Server
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.plan import Description, Plan
@@ -29,7 +29,8 @@ Journal = list[str]
 
 PHASE = make_record([make_tally(100.0)])
 GOOD: tuple[Event, ...] = (
-    Ready("run", True, 1),
+    Settle("run"),
+    Ready("run", 1),
     Progress("run", 1.0, ()),
     PHASE,
     End({"inserted": 3, "deleted": 1}),
@@ -203,7 +204,8 @@ def test_a_trial_does_one_thing_after_the_other(theatre: Theatre, tmp_path: Path
     played, error = trial.play(theatre.job(tmp_path), theatre.events.append)
     assert error is None
     assert theatre.journal == [
-        *("hold off", "start a", "drive", "settle", "sample", "go", "sample", "go", "close"),
+        *("hold off", "start a", "drive", "settle", "go"),
+        *("sample", "go", "sample", "go", "close"),
         *("ledger", "ask count", "settings", "stop a", "release"),
     ]
     assert theatre.events == [
@@ -247,7 +249,7 @@ def test_a_trial_that_ends_badly_keeps_what_it_has_and_leaves_nothing(
 def test_an_interrupted_trial_keeps_the_driver_s_last_words(
     theatre: Theatre, tmp_path: Path
 ) -> None:
-    theatre.says = [(GOOD[0], KeyboardInterrupt(), GOOD[1], PHASE, GOOD[3])]
+    theatre.says = [(*GOOD[:2], KeyboardInterrupt(), *GOOD[2:])]
     played, _ = trial.play(theatre.job(tmp_path), theatre.events.append)
     assert (played.status, len(played.phases)) == ("interrupted", 1)
     assert theatre.journal[-4:] == ["interrupt", "close", "stop a", "release"]

@@ -11,7 +11,7 @@ import pytest
 
 from dyno.builds import Build
 from dyno.builds.path import library
-from dyno.engines import Checks, find
+from dyno.engines import Ask, Checks, find
 from dyno.engines.null import delay_ns
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.plan import Session
@@ -104,6 +104,11 @@ def test_an_unknown_version_is_answered_with_its_neighbours() -> None:
         ("sqlite", "3.99.0", {}, {}),
         ("sqlite", "system", {"cflags": "-O3"}, {}),
         ("sqlite", "3.54.1", {}, {"journal_mode": "wall"}),
+        ("duckdb", "1.0.0", {}, {}),
+        ("duckdb", "1.4.4", {"cflags": "-O3"}, {}),
+        ("duckdb", "1.4.4", {}, {"memory_limit": "much"}),
+        ("duckdb", "1.4.4", {}, {"threads": "0"}),
+        ("duckdb", "1.4.4", {}, {"preserve_insertion_order": "perhaps"}),
     ],
 )
 def test_a_wrong_word_is_known_before_anything_is_built(
@@ -220,3 +225,36 @@ def test_a_checkpoint_that_a_reader_prevents_fails_the_trial(tmp_path: Path) -> 
         other.execute("SELECT * FROM t").fetchall()
         with pytest.raises(TrialFailed, match="could not finish its checkpoint"):
             engine.settle(server)
+
+
+def _reporting(**other: str) -> Ask:
+    """A DuckDB that reports sizes as it does, and `other` in the place of what it was told."""
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        told = dict(session["settings"]) | {"memory_limit": "1.0 GiB"}
+        told |= {"checkpoint_threshold": "16.0 MiB", "temp_directory": session["database"]} | other
+        return [[[name, value] for name, value in told.items()], [["v1.4.4"]]]
+
+    return ask
+
+
+def test_sizes_are_compared_as_sizes_and_paths_of_the_trial_are_left_out(tmp_path: Path) -> None:
+    engine = find("duckdb", _reporting())
+    found = engine.settings(engine.start(BUILD, tmp_path, {"memory_limit": "1024MiB"}))
+    assert set(found) == {*engine.options, "version"} and found["version"] == "1.4.4"
+
+
+@pytest.mark.parametrize("other", [{"memory_limit": "1.2 GiB"}, {"threads": "2"}])
+def test_a_duckdb_that_runs_with_other_settings_fails_the_trial(
+    other: dict[str, str], tmp_path: Path
+) -> None:
+    engine = find("duckdb", _reporting(**other))
+    with pytest.raises(TrialFailed, match="was asked for"):
+        engine.settings(engine.start(BUILD, tmp_path, {}))
+
+
+def test_what_is_no_duckdb_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nearest: 1\.5\.6; or a library"):
+        find("duckdb", _never).program("2.0.0", {}, _quiet)
+    with pytest.raises(UsageError, match="is not a DuckDB library: undefined symbol"):
+        find("duckdb", _never).program(str(library("libc.so.6", "libc6")), {}, _quiet)

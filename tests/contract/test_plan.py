@@ -29,6 +29,7 @@ PAIRS: dict[type, str] = {
     record.Series: "Event/Series",
     record.Usage: "Event/Usage",
     driver.Hello: "Event=hello",
+    driver.Settle: "Event=settle",
     driver.Ready: "Event=ready",
     driver.Progress: "Event=progress",
     driver.StreamProgress: "Event/StreamProgress",

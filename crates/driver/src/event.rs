@@ -1,7 +1,8 @@
 //! What the driver says: JSON lines on stdout. `src/dyno/driver.py` reads them.
 //!
-//! The handshake: after each `ready` and each `done` the driver waits for the line `go` on stdin.
-//! The caller settles the engine and samples its probes in between, so neither falls into a phase.
+//! The handshake: after each `settle`, `ready` and `done` the driver waits for a line `go` on
+//! stdin. The caller settles the engine and samples its probes there, so that neither falls into a
+//! phase.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +22,16 @@ pub enum Event {
         /// The driver's own version.
         driver: String,
     },
+    /// The caller should settle the engine before this phase, and nobody is connected: some engines
+    /// let one process in at a time. Waits for `go`.
+    Settle {
+        /// The phase's name.
+        phase: String,
+    },
     /// A phase stands ready, its connections open; waits for `go`.
     Ready {
         /// The phase's name.
         phase: String,
-        /// The caller should settle the engine first.
-        settle: bool,
         /// CLOCK_MONOTONIC.
         monotonic_ns: u64,
     },

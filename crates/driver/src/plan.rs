@@ -60,6 +60,15 @@ pub enum Session {
         /// PRAGMAs that every connection sets on opening, in this order.
         pragmas: Vec<(String, String)>,
     },
+    /// Any DuckDB library, opened by path.
+    Duckdb {
+        /// The shared library.
+        library: PathBuf,
+        /// The database file; made where it does not exist.
+        database: PathBuf,
+        /// Settings that the database is opened with.
+        settings: Vec<(String, String)>,
+    },
 }
 
 /// What `dyno-driver ask` reads: one session and the statements to answer, in order.

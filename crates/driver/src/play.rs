@@ -9,6 +9,7 @@ use crate::crew::{Crew, groups};
 use crate::error::Error;
 use crate::event::{Done, Event, Usage};
 use crate::lane::{Lane, Window};
+use crate::phase::Phase;
 use crate::progress::Ticker;
 use crate::scene::Scene;
 use crate::script::Hooks;
@@ -47,10 +48,13 @@ pub enum Ending {
 /// How often the watch looks for a SIGINT.
 const GLANCE_NS: u64 = SECOND_NS / 20;
 
-/// Plays one phase, adds the script's counters, says `ready`, `progress` and `done`; the last two
-/// to the script's report hooks as well.
+/// Plays one phase, adds the script's counters, says `settle` where the phase asks for it, `ready`,
+/// `progress` and `done`; the last two to the script's report hooks as well.
 pub fn play(scene: Scene, audience: Audience, counters: &mut Counters) -> Result<Ending, Error> {
     let stage = Stage::new(scene)?;
+    if let Some(ending) = settled(scene.phase, audience.caller)? {
+        return Ok(ending);
+    }
     let row = || stage.queues.iter().map(|_| Window::default()).collect();
     let windows: Vec<Vec<Window>> = groups(&stage).iter().map(|_| row()).collect();
     let (times, reports) = std::thread::scope(|scope| {
@@ -65,10 +69,23 @@ pub fn play(scene: Scene, audience: Audience, counters: &mut Counters) -> Result
     })?;
     let times = match times {
         Ok(times) => times,
-        Err(Wish::Stop) => return Ok(Ending::Interrupted),
-        Err(_) => return Ok(Ending::Gone),
+        Err(wish) => return Ok(ended(wish)),
     };
     finish(&stage, times, gathered(reports, counters), audience.hooks)
+}
+
+/// Has the caller settle the engine while no connection is open; how the phase ended, if it did.
+fn settled(phase: &Phase, caller: &Caller) -> Result<Option<Ending>, Error> {
+    if !phase.settle {
+        return Ok(None);
+    }
+    say(&Event::Settle { phase: phase.name.clone() })?;
+    let wish = caller.wish()?;
+    Ok((wish != Wish::Go).then(|| ended(wish)))
+}
+
+fn ended(wish: Wish) -> Ending {
+    if wish == Wish::Stop { Ending::Interrupted } else { Ending::Gone }
 }
 
 /// When a phase ran, and what that cost.
@@ -105,9 +122,7 @@ impl Watch<'_> {
             }
             missing -= usize::from(crew.hear(Duration::from_nanos(GLANCE_NS))?);
         }
-        let phase = self.scene.phase;
-        let (name, settle) = (phase.name.clone(), phase.settle);
-        say(&Event::Ready { phase: name, settle, monotonic_ns: now_ns() })?;
+        say(&Event::Ready { phase: self.scene.phase.name.clone(), monotonic_ns: now_ns() })?;
         self.audience.caller.wish()
     }
 

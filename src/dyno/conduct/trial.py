@@ -200,9 +200,11 @@ class _Listener:
         before: readings.Sample = {}
         while True:
             match process.next(limit):
-                case driver.Ready(phase=phase, settle=settle):
-                    if settle:
-                        self.job.engine.settle(self.server)
+                case driver.Settle():
+                    self.job.engine.settle(self.server)
+                    limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.Ready(phase=phase):
                     limit = self._begin(phase)
                     before = readings.sample(watched)
                     process.go()

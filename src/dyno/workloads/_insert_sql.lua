@@ -19,10 +19,12 @@ sql.RANGES = {
 
 local KEY = {
   sqlite = "integer primary key",
+  duckdb = "bigserial primary key",
   mysql = "bigint not null auto_increment primary key",
   pgsql = "bigserial primary key",
 }
-local DATE = {sqlite = "datetime", mysql = "datetime", pgsql = "timestamp without time zone"}
+local DATE = {sqlite = "datetime", duckdb = "timestamp", mysql = "datetime",
+  pgsql = "timestamp without time zone"}
 local USE_INDEX = {sqlite = " indexed by %s_%s", mysql = " force index (%s_%s)"}
 
 -- An engine without SQL of its own here takes what sysbench's scripts would send it.

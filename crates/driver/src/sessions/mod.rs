@@ -1,22 +1,27 @@
 //! Ways of talking to an engine: one file each, one arm each in [`open`].
 
+mod duckdb;
 mod null;
+mod rows;
+mod serial;
 mod sqlite;
 
 use crate::error::Error;
 use crate::plan;
+pub use rows::Rows;
 
 /// Opens one connection.
 pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
     match session {
         plan::Session::Null { delay_ns } => Ok(Box::new(null::Null::new(*delay_ns))),
         plan::Session::Sqlite { .. } => sqlite::open(session),
+        plan::Session::Duckdb { .. } => duckdb::open(session),
     }
 }
 
 /// Does the engine work inside the call? Then each connection has a thread of its own.
 pub fn embedded(session: &plan::Session) -> bool {
-    matches!(session, plan::Session::Sqlite { .. })
+    matches!(session, plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. })
 }
 
 /// The session's kind, as a script reads it in `dyno.engine`.
@@ -24,6 +29,7 @@ pub fn kind(session: &plan::Session) -> &'static str {
     match session {
         plan::Session::Null { .. } => "null",
         plan::Session::Sqlite { .. } => "sqlite",
+        plan::Session::Duckdb { .. } => "duckdb",
     }
 }
 
@@ -32,7 +38,7 @@ pub fn kind(session: &plan::Session) -> &'static str {
 pub fn dialect(session: &plan::Session) -> Option<&'static str> {
     match session {
         plan::Session::Null { .. } => None,
-        plan::Session::Sqlite { .. } => Some("pgsql"),
+        plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. } => Some("pgsql"),
     }
 }
 
@@ -109,52 +115,4 @@ pub enum Value {
     Real(f64),
     /// Text in UTF-8 (bytes as they came).
     Text(Vec<u8>),
-}
-
-/// Rows of one answer, packed: reused from request to request, so that a read allocates nothing.
-#[derive(Debug, Default)]
-pub struct Rows {
-    /// Column names.
-    pub columns: Vec<String>,
-    /// All fields' bytes, end to end.
-    pub bytes: Vec<u8>,
-    /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
-    pub ends: Vec<u32>,
-}
-
-impl Rows {
-    /// Marks a field that is NULL in [`Rows::ends`].
-    pub const NULL: u32 = u32::MAX;
-
-    /// Forgets the last answer and keeps the memory.
-    pub fn clear(&mut self) {
-        self.columns.clear();
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    /// Adds a field to the last row.
-    pub fn push(&mut self, field: Option<&[u8]>) -> Result<(), Error> {
-        let Some(field) = field else {
-            self.ends.push(Self::NULL);
-            return Ok(());
-        };
-        self.bytes.extend_from_slice(field);
-        let end = u32::try_from(self.bytes.len()).ok().filter(|end| *end != Self::NULL);
-        self.ends.push(end.ok_or_else(|| Error::user("one answer of more than 4 GiB"))?);
-        Ok(())
-    }
-
-    /// All fields in order, row by row; a row is as many as there are columns.
-    pub fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| {
-            if end == Self::NULL {
-                return None;
-            }
-            let field = &self.bytes[start..end as usize];
-            start = end as usize;
-            Some(field)
-        })
-    }
 }

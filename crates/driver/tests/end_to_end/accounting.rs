@@ -120,3 +120,18 @@ fn the_same_seed_sends_the_same_requests() {
     assert_eq!(requests(1), requests(1));
     assert_ne!(requests(1), requests(2));
 }
+
+#[test]
+fn progress_comes_while_a_phase_plays() {
+    let short = r#"{ name = "short", stop = { kind = "time", duration_s = 0.5 }, streams = {
+        { name = "s", run = "event", connections = 1, unit = "row", units_per_event = 7 } } }"#;
+    let mut short = plan(&phase(short), 100_000);
+    short["progress_s"] = 0.1.into();
+    let said = play(&short);
+    let progress: Vec<&Value> =
+        said.events.iter().filter(|event| event["event"] == "progress").collect();
+    assert!(!progress.is_empty());
+    let last = &progress[progress.len() - 1]["streams"][0];
+    assert!(count(last, "done") <= count(said.tally("short", 0), "done"));
+    assert!(count(last, "done") > 0 && last["name"] == "s");
+}

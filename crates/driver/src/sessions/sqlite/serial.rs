@@ -2,19 +2,15 @@
 
 use std::borrow::Cow;
 
+use super::super::serial;
 use crate::error::Error;
-
-const SERIALS: [&str; 3] = ["serial", "bigserial", "smallserial"];
 
 /// A `CREATE TABLE` whose SERIAL column gets numbers; any other statement as it is.
 pub fn mapped(sql: &str) -> Result<Cow<'_, str>, Error> {
-    if !creates_table(sql) {
-        return Ok(Cow::Borrowed(sql));
-    }
-    let Some((start, end)) = find_serial(sql) else {
+    let Some((start, end)) = serial::find(sql) else {
         return Ok(Cow::Borrowed(sql));
     };
-    let column = sql[..start].trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or("");
+    let column = serial::column(sql, start);
     let rest = sql[end..].to_ascii_lowercase();
     let by = match key(&column.to_ascii_lowercase(), &rest) {
         Key::Here => "INTEGER",
@@ -48,29 +44,6 @@ fn unmappable(column: &str) -> Error {
     Error::user(format!("SERIAL column {column} is not the table's primary key"))
         .because("this engine numbers the rows of an INTEGER PRIMARY KEY only")
         .hint("make it the primary key, or send ids of your own")
-}
-
-fn creates_table(sql: &str) -> bool {
-    let mut words = sql.split_whitespace().take(3);
-    let is =
-        |word: Option<&str>, wanted: &str| word.is_some_and(|it| it.eq_ignore_ascii_case(wanted));
-    is(words.next(), "create") && words.any(|word| word.eq_ignore_ascii_case("table"))
-}
-
-fn find_serial(sql: &str) -> Option<(usize, usize)> {
-    let mut at = 0;
-    for word in sql.split(|c: char| !is_word(c)) {
-        if SERIALS.iter().any(|serial| word.eq_ignore_ascii_case(serial)) {
-            return Some((at, at + word.len()));
-        }
-        at += word.len();
-        at += sql[at..].chars().next().map_or(0, char::len_utf8);
-    }
-    None
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

@@ -1,0 +1,149 @@
+//! One answer of DuckDB, read into rows.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int};
+
+use super::super::{Reply, Rows};
+use super::column::{self, Column};
+use super::failure;
+use super::library::{Answer, Api, Handle};
+use crate::error::Error;
+
+/// A `duckdb_return_type`: the answer holds rows that were asked for.
+const ROWS: c_int = 3;
+
+/// An answer, freed when dropped.
+pub struct Read<'a> {
+    api: &'a Api,
+    answer: Answer,
+}
+
+/// Sends a statement and answers what came back; its error where it failed.
+pub fn sent<'a>(
+    api: &'a Api,
+    sql: &str,
+    send: impl FnOnce(&mut Answer) -> c_int,
+) -> Result<Read<'a>, Error> {
+    let mut read = Read { api, answer: Answer::default() };
+    match send(&mut read.answer) {
+        0 => Ok(read),
+        _ => Err(failure::error(&read.failure(), sql)),
+    }
+}
+
+impl Drop for Read<'_> {
+    fn drop(&mut self) {
+        // SAFETY: written by DuckDB, or still all zeros, and used no more.
+        unsafe { (self.api.destroy_result)(&mut self.answer) };
+    }
+}
+
+impl Read<'_> {
+    /// Why the statement failed.
+    fn failure(&mut self) -> String {
+        // SAFETY: the text lives as long as the answer, and is copied.
+        unsafe { owned((self.api.result_error)(&mut self.answer)) }
+    }
+
+    /// Reads all rows; an answer that only counts changed rows has none.
+    pub fn into_rows(mut self, rows: &mut Rows) -> Result<Reply, Error> {
+        // SAFETY: the answer is a good one; its type is an enum.
+        if unsafe { (self.api.result_return_type)(self.answer) } != ROWS {
+            rows.columns.clear();
+            // SAFETY: as above; zero where nothing was changed.
+            let changed = unsafe { (self.api.rows_changed)(&mut self.answer) };
+            return Ok(Reply::Ready { rows: 0, changed });
+        }
+        // SAFETY: as above.
+        let columns = unsafe { (self.api.column_count)(&mut self.answer) };
+        self.name_columns(columns, rows);
+        // SAFETY: the answer has these columns.
+        let kind = |column| unsafe { (self.api.column_type)(&mut self.answer, column) };
+        let kinds: Vec<c_int> = (0..columns).map(kind).collect();
+        let rows = match kinds.iter().all(|it| column::READ.contains(it)) {
+            true => self.chunks(&kinds, rows)?,
+            false => self.texts(columns, rows)?,
+        };
+        Ok(Reply::Ready { rows, changed: 0 })
+    }
+
+    /// Names the columns anew where their number changed; a prepared statement keeps its names.
+    fn name_columns(&mut self, columns: u64, rows: &mut Rows) {
+        if rows.columns.len() as u64 == columns {
+            return;
+        }
+        // SAFETY: the answer has these columns; the name lives as long as it, and is copied.
+        let name = |it| unsafe { owned((self.api.column_name)(&mut self.answer, it)) };
+        rows.columns = (0..columns).map(name).collect();
+    }
+
+    fn chunks(&mut self, kinds: &[c_int], rows: &mut Rows) -> Result<u64, Error> {
+        let mut count = 0;
+        loop {
+            // SAFETY: the answer is a good one; null stands after the last chunk.
+            let mut chunk = unsafe { (self.api.fetch_chunk)(self.answer) };
+            if chunk.is_null() {
+                return Ok(count);
+            }
+            let size = self.chunk(chunk, kinds, rows);
+            // SAFETY: used no more.
+            unsafe { (self.api.destroy_data_chunk)(&mut chunk) };
+            count += size?;
+        }
+    }
+
+    fn chunk(&self, chunk: Handle, kinds: &[c_int], rows: &mut Rows) -> Result<u64, Error> {
+        // SAFETY: the chunk has these columns; validity is null where nothing is.
+        let column = |(at, &kind): (usize, &c_int)| unsafe {
+            let vector = (self.api.data_chunk_get_vector)(chunk, at as u64);
+            let (data, valid) =
+                ((self.api.vector_get_data)(vector), (self.api.vector_get_validity)(vector));
+            Column { kind, data, valid }
+        };
+        let columns: Vec<Column> = kinds.iter().enumerate().map(column).collect();
+        // SAFETY: the chunk is a good one.
+        let size = unsafe { (self.api.data_chunk_get_size)(chunk) };
+        for row in 0..size as usize {
+            for column in &columns {
+                column.read(row, rows)?;
+            }
+        }
+        Ok(size)
+    }
+
+    fn texts(&mut self, columns: u64, rows: &mut Rows) -> Result<u64, Error> {
+        // SAFETY: the answer is a good one.
+        let count = unsafe { (self.api.row_count)(&mut self.answer) };
+        for row in 0..count {
+            for column in 0..columns {
+                self.text(column, row, rows)?;
+            }
+        }
+        Ok(count)
+    }
+
+    fn text(&mut self, column: u64, row: u64, rows: &mut Rows) -> Result<(), Error> {
+        // SAFETY: the answer has this field; the text ends in NUL and is ours to free.
+        unsafe {
+            if (self.api.value_is_null)(&mut self.answer, column, row) {
+                return rows.push(None);
+            }
+            let text = (self.api.value_varchar)(&mut self.answer, column, row);
+            if text.is_null() {
+                return Err(Error::user("a column's type has no text here").hint("cast it"));
+            }
+            let outcome = rows.push(Some(CStr::from_ptr(text).to_bytes()));
+            (self.api.free)(text.cast());
+            outcome
+        }
+    }
+}
+
+/// A C text, copied; empty for none. The caller vouches for the pointer.
+pub unsafe fn owned(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller hands in a text that ends in NUL.
+    unsafe { CStr::from_ptr(text).to_string_lossy().into_owned() }
+}

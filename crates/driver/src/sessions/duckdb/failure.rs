@@ -1,0 +1,84 @@
+//! DuckDB's errors: it tells them as text, `KIND Error: what happened`.
+
+use crate::error::Error;
+
+/// Kinds of errors, and what they are called elsewhere (SQLSTATE).
+const STATES: [(&str, &str); 6] = [
+    ("Parser", "42601"),
+    ("Catalog", "42P01"),
+    ("Binder", "42703"),
+    ("Constraint", "23000"),
+    ("TransactionContext", "25000"),
+    ("Conversion", "22000"),
+];
+
+/// What DuckDB says where two transactions wrote the same row: the later one may begin anew. A
+/// unique key that another transaction holds uncommitted is told as a constraint's error.
+const CONFLICTS: [&str; 4] = [
+    "Conflict on ",
+    "Transaction conflict",
+    "write-write conflict",
+    "Failed to commit: PRIMARY KEY or UNIQUE constraint",
+];
+
+/// An error as DuckDB told it. `sql` is shown where the statement itself is at fault.
+pub fn error(message: &str, sql: &str) -> Error {
+    let kind = kind(message);
+    let is_conflict = CONFLICTS.iter().any(|conflict| message.contains(conflict));
+    let state = match is_conflict {
+        true => "40001",
+        false => STATES.iter().find(|(it, _)| *it == kind).map_or("HY000", |(_, state)| state),
+    };
+    let error = match kind {
+        "IO" | "Out of Memory" | "FATAL" => Error::host("the engine cannot go on")
+            .hint("is the disk full, the file locked by another process, or memory_limit small?"),
+        _ if state.starts_with("42") => Error::engine("the engine does not understand a statement")
+            .hint(format!("is it written for another engine? {}", short(sql))),
+        _ => Error::engine("the engine refused a statement"),
+    };
+    let code = if is_conflict { "DUCKDB_CONFLICT".to_owned() } else { code(kind) };
+    let error = error.because(first_line(message)).code(code).sql(0, state);
+    if is_conflict { error.restartable() } else { error }
+}
+
+fn kind(message: &str) -> &str {
+    message.split_once(" Error: ").map_or("", |(kind, _)| kind)
+}
+
+/// The name under which failures are counted.
+fn code(kind: &str) -> String {
+    match kind {
+        "" => "DUCKDB_UNKNOWN".to_owned(),
+        kind => format!("DUCKDB_{}", kind.to_ascii_uppercase().replace(' ', "_")),
+    }
+}
+
+/// What follows is the statement again, with an arrow below it.
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}
+
+/// A statement on one line, cut after some 200 characters.
+fn short(sql: &str) -> String {
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error;
+
+    #[test]
+    fn a_conflict_may_begin_anew_and_another_error_may_not() {
+        let conflict = error("TransactionContext Error: Conflict on update!", "");
+        assert!(conflict.is_restartable());
+        assert_eq!((conflict.engine_code(), conflict.state()), (Some("DUCKDB_CONFLICT"), "40001"));
+        let duplicate = error("Constraint Error: Duplicate key \"id: 1\"", "");
+        assert!(!duplicate.is_restartable() && duplicate.is_engine());
+        assert_eq!(duplicate.engine_code(), Some("DUCKDB_CONSTRAINT"));
+        assert!(!error("IO Error: disk full", "").is_engine());
+    }
+}

