@@ -113,7 +113,7 @@ def test_a_cache_that_cannot_be_written_says_so(
     assert "DYNO_CACHE" in caught.value.hint
 
 
-def test_of_two_processes_one_makes_and_the_other_waits(tmp_path: Path) -> None:
+def test_of_two_processes_one_makes_and_the_other_waits() -> None:
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom dyno.builds import cache\n"
         "def make(folder):\n    print('made', flush=True)\n    time.sleep(0.3)\n"

@@ -59,7 +59,7 @@ def _candidate(run: Run, comparisons: Sequence[Comparison]) -> list[RenderableTy
     first = comparisons[0]
     one_margin = len({c.margin_percent for c in comparisons}) == 1
     margin = f", margin {first.margin_percent:g} %" if one_margin else ""
-    rows = _table(first, run.design.alpha)
+    rows = _table(run.design.alpha)
     for (workload, primary), group in groupby(
         sorted(comparisons, key=_position), key=lambda c: (c.metric.workload, c.primary)
     ):
@@ -74,7 +74,7 @@ def _position(comparison: Comparison) -> tuple[bool, str]:
     return not comparison.primary, comparison.metric.workload
 
 
-def _table(first: Comparison, alpha: float) -> Table:
+def _table(alpha: float) -> Table:
     rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     rows.add_column("", overflow="fold")
     for name in ("base", "candidate"):

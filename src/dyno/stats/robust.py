@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from dyno.stats.interval import Floats
 
@@ -49,9 +48,3 @@ def hodges_lehmann(logs: Floats) -> float:
     """The median of all pairwise means, each value with itself too: outliers hardly move it."""
     first, second = np.triu_indices(logs.size)
     return float(np.median((logs[first] + logs[second]) / 2.0))
-
-
-def sign_flip_agrees(logs: Floats, level: float) -> bool:
-    """The sign-flip test and the t test say the same at `level`."""
-    t_test_p = float(stats.ttest_1samp(logs, 0.0).pvalue) if np.ptp(logs) > 0.0 else 0.0
-    return (sign_flip_p(logs) <= level) == (t_test_p <= level)
