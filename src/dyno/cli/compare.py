@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options, playing
-from dyno.cli.arguments import ENGINE, PERCENT, SETTING, WORKLOAD
+from dyno.cli.arguments import ENGINE, PERCENT, WORKLOAD
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
     metavar="W",
     help="What is played: a workload's name or a Lua script; may be repeated.",
 )
-@click.option(
-    *("--set", "settings"),
-    multiple=True,
-    type=SETTING,
-    metavar="KEY=VALUE",
-    help="An option of the workload (`dyno show W` lists them); may be repeated.",
-)
+@options.SET
 @click.option(
     "--margin",
     type=PERCENT,

@@ -1,4 +1,4 @@
-"""The options that `compare`, `run`, `resume` and `report` share."""
+"""The options that two commands or more share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dyno.cli.arguments import DURATION
+from dyno.cli.arguments import DURATION, SETTING
 
 
 class OutputFile(click.Path):
@@ -35,6 +35,13 @@ class OutputFile(click.Path):
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+SET: Decorator = click.option(
+    *("--set", "settings"),
+    multiple=True,
+    type=SETTING,
+    metavar="KEY=VALUE",
+    help="An option of the workload (`dyno show W` lists them); may be repeated.",
+)
 BUDGET: Decorator = click.option(
     "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."
 )

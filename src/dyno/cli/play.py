@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli import screen
-from dyno.cli.arguments import DURATION, ENGINE, SETTING, WORKLOAD
+from dyno.cli import options, screen
+from dyno.cli.arguments import DURATION, ENGINE, WORKLOAD
 from dyno.cli.panel import stream_said
 from dyno.cli.playing import said, spelled_command
 from dyno.errors import UsageError
@@ -29,13 +29,7 @@ PERCENTILES = ("50", "95", "99", "99.9")
     metavar="W",
     help="What is played: a workload's name or a Lua script.",
 )
-@click.option(
-    *("--set", "settings"),
-    multiple=True,
-    type=SETTING,
-    metavar="KEY=VALUE",
-    help="An option of the workload (`dyno show W` lists them); may be repeated.",
-)
+@options.SET
 @click.option("--time", type=DURATION, metavar="TIME", help="Short for --set time=SECONDS.")
 def command(
     engine: str, workload: str, settings: tuple[tuple[str, str], ...], time: float | None
@@ -51,10 +45,10 @@ def command(
     from dyno import conduct
     from dyno.experiment import compared
 
-    options = dict(settings)
+    chosen = dict(settings)
     if time is not None:
-        options["time"] = f"{time:g}"
-    experiment = compared([engine], workload, options, command=spelled_command())
+        chosen["time"] = f"{time:g}"
+    experiment = compared([engine], workload, chosen, command=spelled_command())
     summarise(conduct.play_once(conduct.resolve(experiment, said), each_second))
 
 

@@ -88,6 +88,11 @@ def streams(book: Book, workload: str) -> list[Stream]:
     return list(found)
 
 
+def all_streams(book: Book) -> list[Stream]:
+    """The streams of every workload, in the run's order."""
+    return [s for workload in book.run.workloads for s in streams(book, workload.name)]
+
+
 def tallies(trials: Iterable[Trial], stream: Stream) -> list[tuple[Trial, PhaseRecord, Tally]]:
     """What each of `trials` did in `stream`."""
     return [

@@ -23,8 +23,7 @@ class _Throughput:
 
     def render(self, book: Book) -> str | None:
         """A chart per stream."""
-        streams = [s for w in book.run.workloads for s in facts.streams(book, w.name)]
-        charts = [chart for stream in streams if (chart := _chart(book, stream))]
+        charts = [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
         return figure(charts, _CAPTION) if charts else None
 
 
