@@ -19,7 +19,7 @@ from dyno.conduct.blocks import Next, upcoming
 from dyno.conduct.prepared import Prepared
 from dyno.controls import Held
 from dyno.driver import End, Event, Progress, Ready, Settle
-from dyno.engines import Server
+from dyno.engines import UNHELD, Server, Under
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.plan import Description, Plan
 from dyno.probes import Measure, Watched
@@ -49,7 +49,10 @@ class FakeEngine:
     def program(self, build: str, flags: dict[str, str], say: Callable[[str], None]) -> Build:
         return Build("fake", build, "1", Path("/bin/true"))
 
-    def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
+        del under
         assert home.is_dir()
         assert not list(home.iterdir())
         self.journal.append(f"start {build.name}")

@@ -18,7 +18,7 @@ struct Inner {
     place: Option<String>,
     connection: Option<u32>,
     number: i32,
-    state: &'static str,
+    state: String,
     restartable: bool,
 }
 
@@ -61,7 +61,7 @@ impl Error {
             place: None,
             connection: None,
             number: 0,
-            state: "HY000",
+            state: "HY000".to_owned(),
             restartable: false,
         }))
     }
@@ -110,9 +110,9 @@ impl Error {
 
     /// Adds what a script's error hook sees: the engine's number and an SQLSTATE.
     #[must_use]
-    pub fn sql(mut self, number: i32, state: &'static str) -> Self {
+    pub fn sql(mut self, number: i32, state: &str) -> Self {
         self.0.number = number;
-        self.0.state = state;
+        state.clone_into(&mut self.0.state);
         self
     }
 
@@ -129,8 +129,8 @@ impl Error {
     }
 
     /// The SQLSTATE; `HY000`: none.
-    pub fn state(&self) -> &'static str {
-        self.0.state
+    pub fn state(&self) -> &str {
+        &self.0.state
     }
 
     /// May the event begin anew?

@@ -158,6 +158,7 @@ impl UserCounts {
         self.rows_changed += counts.rows_changed;
         self.restarted += counts.restarted;
         self.busy += counts.busy;
+        self.reconnected += counts.reconnected;
         if let Some(service_ns) = counts.service_ns {
             *self.service_ns.get_or_insert(0) += service_ns;
         }

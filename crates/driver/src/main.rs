@@ -18,8 +18,10 @@ mod counters;
 mod crew;
 mod error;
 mod event;
+mod generate;
 mod histogram;
 mod lane;
+mod login;
 mod phase;
 mod plan;
 mod play;
@@ -40,6 +42,7 @@ mod tally;
 #[cfg(test)]
 mod testing;
 mod usage;
+mod wire;
 mod worker;
 
 use std::process::ExitCode;

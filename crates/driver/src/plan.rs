@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::login::Login;
+
 /// The version of the plan and of the events that answer it. Both sides refuse another.
 pub const VERSION: u32 = 1;
 
@@ -69,6 +71,10 @@ pub enum Session {
         /// Settings that the database is opened with.
         settings: Vec<(String, String)>,
     },
+    /// A server that speaks PostgreSQL's protocol 3.0.
+    Postgres(Login),
+    /// A server that speaks MySQL's protocol 10.
+    Mysql(Login),
 }
 
 /// What `dyno-driver ask` reads: one session and the statements to answer, in order.

@@ -93,6 +93,8 @@ pub struct UserCounts {
     pub restarted: u64,
     /// Busy answers, asked again.
     pub busy: u64,
+    /// Lost connections, made anew.
+    pub reconnected: u64,
     /// Nanoseconds inside the engine, where measured.
     pub service_ns: Option<u64>,
     /// Failed statements by the engine's code.

@@ -16,7 +16,7 @@ from dyno.conduct import readings
 from dyno.conduct.length import limit_s
 from dyno.conduct.watch import PhaseStarted, Progressed, Watch
 from dyno.controls import Held, controls
-from dyno.engines import Engine, Server
+from dyno.engines import Engine, Server, Under
 from dyno.errors import DynoError
 from dyno.plan import Plan, Script
 from dyno.probes import Watched
@@ -118,7 +118,8 @@ def _play(job: Job, notes: _Notes, watch: Watch) -> None:
     job.home.mkdir(parents=True, mode=0o700)
     with ExitStack() as stack:
         held = _hold(job, notes, stack)
-        server = job.engine.start(job.build, job.home, job.candidate.settings)
+        under = Under(held.prefix, held.environment)
+        server = job.engine.start(job.build, job.home, job.candidate.settings, under)
         stack.callback(_stop, job, server)
         script = Script(job.workload.script, job.workload.options)
         plan = Plan(server.session, script, job.seed, job.workload.commands, held.cpus)

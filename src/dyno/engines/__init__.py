@@ -33,6 +33,20 @@ class Server:
     handle: Any = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class Under:
+    """What the controls want of a server's process: the command that starts it under them
+    (`("setarch", "-R", "taskset", "-c", "0")`), and what joins its environment.
+    """
+
+    prefix: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+#: Under no control at all.
+UNHELD = Under()
+
+
 class Engine(Protocol):
     """The verbs of an engine.
 
@@ -49,8 +63,13 @@ class Engine(Protocol):
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The program for what stands after the `@`; `UsageError` where there is none."""
 
-    def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
-        """Starts `build` with its data in `home`, an empty private folder."""
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
+        """Starts `build` with its data in `home`, a private folder: empty, or as `stop` left it.
+
+        An embedded engine ignores `under`, which is the driver's then.
+        """
 
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as the engine itself reports it."""

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
-from dyno.engines import Ask, Server
+from dyno.engines import UNHELD, Ask, Server, Under
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
 
 PACKAGE = "@duckdb/node-bindings-linux-"
@@ -128,7 +128,9 @@ class Engine:
             raise InternalError(f"{made.facts['source']} holds duckdb {made.version}")
         return made
 
-    def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
         chosen = {name: default for name, (default, _) in self.options.items()}
         chosen |= {name: _valid(name, value) for name, value in settings.items()}

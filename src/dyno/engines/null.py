@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import Ask, Server
+from dyno.engines import UNHELD, Ask, Server, Under
 from dyno.errors import UsageError
 
 #: Nanoseconds in each unit that a delay may carry.
@@ -44,7 +44,9 @@ class Engine:
         facts = {"source": "none", "delay_ns": str(delay)}
         return Build("null", build, build or "0", Path(os.devnull), facts)
 
-    def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
         """A session with the build's delay; nothing is started."""
         del settings
         return Server({"kind": "null", "delay_ns": int(build.facts["delay_ns"])}, home)

@@ -17,7 +17,7 @@ from typing import ClassVar
 from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compiled
-from dyno.engines import Ask, Server
+from dyno.engines import UNHELD, Ask, Server, Under
 from dyno.errors import InternalError, TrialFailed, UsageError, unknown
 
 CRATE = "libsqlite3-sys"
@@ -149,7 +149,9 @@ class Engine:
             return _described(build, path_source.library("libsqlite3.so.0", "libsqlite3-0"))
         return _from_crate(build or self.versions[-1], flags, say)
 
-    def start(self, build: Build, home: Path, settings: dict[str, str]) -> Server:
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
         chosen = {name: default for name, (default, _) in self.options.items()}
         chosen |= {name: _valid(name, value) for name, value in settings.items()}

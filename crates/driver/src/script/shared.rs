@@ -281,11 +281,11 @@ impl Shared {
             return Sent::Changed(changed);
         };
         let answer = session.rows();
-        let columns = answer.columns.len() as u32;
+        let columns = answer.width;
         if columns == 0 {
             return Sent::Changed(changed);
         }
-        let rows = answer.ends.len() as u32 / columns;
+        let rows = rows as u32;
         if !self.keeps_rows && !keeps_this {
             return Sent::Counted { columns, rows };
         }
@@ -313,6 +313,7 @@ fn session_of(
 fn count(counts: &mut UserCounts, session: &mut dyn Session) {
     let more = session.take_counts();
     counts.busy += more.busy;
+    counts.reconnected += more.reconnected;
     if let Some(ns) = more.service_ns {
         *counts.service_ns.get_or_insert(0) += ns;
     }

@@ -62,6 +62,6 @@ impl Session for Null {
     }
 
     fn take_counts(&mut self) -> Counts {
-        Counts { busy: 0, service_ns: Some(std::mem::take(&mut self.service_ns)) }
+        Counts { service_ns: Some(std::mem::take(&mut self.service_ns)), ..Counts::default() }
     }
 }

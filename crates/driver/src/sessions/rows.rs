@@ -5,7 +5,9 @@ use crate::error::Error;
 /// Rows of one answer, packed: reused from request to request, so that a read allocates nothing.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// Column names.
+    /// Columns of the answer, 0 where it has none; true also of rows that were not kept.
+    pub width: u32,
+    /// Column names, where rows are kept.
     pub columns: Vec<String>,
     /// All fields' bytes, end to end.
     pub bytes: Vec<u8>,
@@ -19,6 +21,7 @@ impl Rows {
 
     /// Forgets the last answer and keeps the memory.
     pub fn clear(&mut self) {
+        self.width = 0;
         self.columns.clear();
         self.bytes.clear();
         self.ends.clear();

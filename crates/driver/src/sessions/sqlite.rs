@@ -249,6 +249,7 @@ impl Sqlite {
 
     /// Names the columns anew where their number changed; a prepared statement keeps its names.
     fn name_columns(&self, statement: Statement, columns: c_int, rows: &mut Rows) {
+        rows.width = columns as u32;
         if rows.columns.len() == columns as usize {
             return;
         }
@@ -310,7 +311,7 @@ impl Sqlite {
             if statement.is_null() {
                 continue;
             }
-            rows.columns.clear();
+            rows.clear();
             let outcome = self.played(statement, rows, sql);
             // SAFETY: compiled above, and used no more.
             unsafe { (self.api.finalize)(statement) };
@@ -383,7 +384,7 @@ impl Session for Sqlite {
     }
 
     fn take_counts(&mut self) -> Counts {
-        Counts { busy: self.busy.count.take(), service_ns: None }
+        Counts { busy: self.busy.count.take(), ..Counts::default() }
     }
 }
 

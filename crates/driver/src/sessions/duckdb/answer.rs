@@ -49,7 +49,7 @@ impl Read<'_> {
     pub fn into_rows(mut self, rows: &mut Rows) -> Result<Reply, Error> {
         // SAFETY: the answer is a good one; its type is an enum.
         if unsafe { (self.api.result_return_type)(self.answer) } != ROWS {
-            rows.columns.clear();
+            rows.clear();
             // SAFETY: as above; zero where nothing was changed.
             let changed = unsafe { (self.api.rows_changed)(&mut self.answer) };
             return Ok(Reply::Ready { rows: 0, changed });
@@ -69,6 +69,7 @@ impl Read<'_> {
 
     /// Names the columns anew where their number changed; a prepared statement keeps its names.
     fn name_columns(&mut self, columns: u64, rows: &mut Rows) {
+        rows.width = columns as u32;
         if rows.columns.len() as u64 == columns {
             return;
         }
