@@ -10,7 +10,8 @@ from __future__ import annotations
 import statistics
 import subprocess
 
-from paired import BENCH, NULL, Played, plan, play, quick, report
+from paired import BENCH, quick, report
+from played import NULL, Played, plan, play
 
 CONNECTIONS = 1000
 EARLY = 0.25

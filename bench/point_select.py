@@ -14,7 +14,8 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paired import BENCH, SEED, Cost, alternate, plan, play, quick, report_pairs, session
+from paired import BENCH, Cost, alternate, quick, report_pairs
+from played import SEED, plan, play, session
 
 from dyno.plan import Session
 

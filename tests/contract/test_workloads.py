@@ -240,7 +240,7 @@ def test_uniform_keys_reach_every_row(sqlite: Session, tmp_path: Path) -> None:
     assert played.number("select count(*) from sbtest1") == 0
 
 
-@pytest.mark.parametrize("name", ["event-rate", "point-select", "client-cost"])
+@pytest.mark.parametrize("name", ["event-rate", "point-select", "row-cost"])
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
     done = subprocess.run(
         [ROOT / "bench" / "run", name, "--quick"],

@@ -9,7 +9,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from paired import BENCH, NULL, Cost, alternate, plan, play, quick, report_pairs
+from paired import BENCH, Cost, alternate, quick, report_pairs
+from played import NULL, plan, play
 
 BATCH = 100
 #: Nothing after l.i0 that takes time: few writes, no queries.
@@ -28,9 +29,9 @@ def peer(rows: int) -> Cost:
 
 
 def main() -> None:
-    rows, rounds = (20_000, 1) if quick("client-cost") else (1_000_000, 5)
+    rows, rounds = (20_000, 1) if quick("row-cost") else (1_000_000, 5)
     pairs = alternate(lambda: ours(rows), lambda: peer(rows), rounds)
-    report_pairs("client-cost", "Python", pairs)
+    report_pairs("row-cost", "Python", pairs)
 
 
 if __name__ == "__main__":
