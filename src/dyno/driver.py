@@ -137,6 +137,13 @@ class Ready:
 
 
 @dataclass(frozen=True)
+class Answered:
+    """A server gave its last answer of a phase; its connections are still open. Waits for `go`."""
+
+    phase: str
+
+
+@dataclass(frozen=True)
 class StreamProgress:
     """How a stream is going: totals since the phase began, rate and maximum of late."""
 
@@ -171,12 +178,13 @@ class Hello:
     driver: str
 
 
-Event = Settle | Ready | Progress | PhaseRecord | End
+Event = Settle | Ready | Answered | Progress | PhaseRecord | End
 
 _EVENTS: dict[str, type[Any]] = {
     "hello": Hello,
     "settle": Settle,
     "ready": Ready,
+    "answered": Answered,
     "progress": Progress,
     "done": PhaseRecord,
     "end": End,
@@ -228,7 +236,7 @@ class Process:
         self._say(plan.line())
 
     def go(self) -> None:
-        """Lets the driver go on after a `Settle`, a `Ready` or a phase's record."""
+        """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record."""
         self._say("go")
 
     def next(self, limit: Limit) -> Event:

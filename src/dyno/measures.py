@@ -8,6 +8,8 @@
   streams (of all streams, where all are paced): rows where rows are inserted at full speed,
   queries where readers at full speed run beside paced writers, as Callaghan's tables count them.
   Events of the warm-up and failed ones count here, since a probe sees their cost too.
+- `driver_cpu_us_per_op`, `driver_user_…`, `driver_system_…`: what the client spent, likewise, where
+  the engine is a server. Where it lives in the driver's process, both are one process.
 - Gauges (`database_bytes`, `resident_bytes`) as they are.
 
 The probe `host` is left out: it tells of the surroundings and compares nothing.
@@ -17,12 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dyno.record import FLOOR, Better, Latency, Metric, PhaseRecord, Reading, Tally, Trial
+from dyno.record import FLOOR, Better, Latency, Metric, PhaseRecord, Reading, Tally, Trial, Usage
 
 #: The probe whose readings are conditions and not results.
 SURROUNDINGS = "host"
 #: Costs of which the driver's own share is subtracted where the engine lives in its process.
 FLOORED = ("server_cpu_us", "server_user_us", "server_system_us")
+#: The reading that only trials of a server have: the driver's threads beside the engine's.
+SERVED = "driver_busy_percent"
 PERCENTILES = ("50", "95", "99", "99.9")
 
 Numbers = dict[Metric, float]
@@ -107,13 +111,16 @@ def _costs(record: PhaseRecord) -> Iterator[tuple[Reading, float]]:
 
 
 def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
-    """The probes' readings, and context switches from getrusage(2) where no probe could see them.
+    """The probes' readings, and what the driver's own `Usage` (getrusage(2)) has beside them.
 
-    That is the case where the engine lives in the driver's process, whose `Usage` has both.
+    That is its CPU, where the engine is a server of its own; and the context switches that no
+    probe could see, where the engine lives in the driver's process.
     """
     read = tuple(each for each in record.readings if each.probe != SURROUNDINGS)
     names = {each.name for each in read}
     usage = record.usage
+    if SERVED in names:
+        return (*read, *_drivers(usage))
     switches = {
         "context_switches": usage.voluntary_switches,
         "involuntary_switches": usage.involuntary_switches,
@@ -122,3 +129,12 @@ def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
         return read
     own = (Reading("driver", n, "switches", "lower", v, True) for n, v in switches.items())
     return (*read, *own)
+
+
+def _drivers(usage: Usage) -> Iterator[Reading]:
+    spent_ns = {
+        "driver_cpu_us": usage.user_ns + usage.system_ns,
+        "driver_user_us": usage.user_ns,
+        "driver_system_us": usage.system_ns,
+    }
+    yield from (Reading("driver", n, "µs", "lower", ns / 1e3, True) for n, ns in spent_ns.items())

@@ -95,3 +95,15 @@ def test_the_floor_of_a_workload_is_its_last_good_trial() -> None:
     bad = make_trial(3, FLOOR, -1, 1.0, status="failed")
     trials = [make_trial(1, FLOOR, -1, 1.0), make_trial(2, FLOOR, -1, 1.0), bad]
     assert floors(trials)["select"].number == 2
+
+
+def test_the_costs_of_both_sides_stand_apart() -> None:
+    server = Reading("process", "server_cpu_us", "µs", "lower", 5e6, True)
+    busy = Reading("client", "driver_busy_percent", "%", "lower", 20.0, False)
+    record = make_record([make_tally(1000.0)], readings=(server, busy))
+    found = measures(make_trial(1, "a", 0, 1.0, phases=(record,)))
+    by_name = {metric.name: value for metric, value in found.items() if not metric.transaction}
+    assert by_name["server_cpu_us_per_op"] == 500.0
+    assert by_name["driver_cpu_us_per_op"] == 200.0
+    assert by_name["driver_user_us_per_op"] == by_name["driver_system_us_per_op"] == 100.0
+    assert "context_switches_per_op" not in by_name

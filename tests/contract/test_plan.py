@@ -31,6 +31,7 @@ PAIRS: dict[type, str] = {
     driver.Hello: "Event=hello",
     driver.Settle: "Event=settle",
     driver.Ready: "Event=ready",
+    driver.Answered: "Event=answered",
     driver.Progress: "Event=progress",
     driver.StreamProgress: "Event/StreamProgress",
     driver.End: "Event=end",

@@ -1,8 +1,8 @@
 //! What the driver says: JSON lines on stdout. `src/dyno/driver.py` reads them.
 //!
-//! The handshake: after each `settle`, `ready` and `done` the driver waits for a line `go` on
-//! stdin. The caller settles the engine and samples its probes there, so that neither falls into a
-//! phase.
+//! The handshake: after each `settle`, `ready`, `answered` and `done` the driver waits for a line
+//! `go` on stdin. The caller settles the engine and samples its probes there, so that neither falls
+//! into a phase.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +34,12 @@ pub enum Event {
         phase: String,
         /// CLOCK_MONOTONIC.
         monotonic_ns: u64,
+    },
+    /// A server's last answer of a phase is here, and its connections are still open: what serves
+    /// them can be looked at before it ends. Waits for `go`.
+    Answered {
+        /// The phase's name.
+        phase: String,
     },
     /// Once a second while a phase plays.
     Progress(Progress),

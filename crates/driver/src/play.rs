@@ -16,7 +16,7 @@ use crate::script::Hooks;
 use crate::stage::{NEVER, Stage};
 use crate::stat::{Reporter, Stat};
 use crate::worker::Report;
-use crate::{summary, usage};
+use crate::{sessions, summary, usage};
 
 /// Who hears how it goes.
 #[derive(Clone, Copy)]
@@ -65,6 +65,7 @@ pub fn play(scene: Scene, audience: Audience, counters: &mut Counters) -> Result
             other => return Ok((Err(other), Vec::new())),
         }
         let times = watch.play(&crew)?;
+        watch.answered()?;
         Ok((Ok(times), crew.dismiss()?))
     })?;
     let times = match times {
@@ -141,6 +142,17 @@ impl Watch<'_> {
         let watched = followed?;
         let usage = usage::now()?.since(&before);
         Ok(Times { start_ns, finished_ns: now_ns(), watched, usage })
+    }
+
+    /// Has the caller look at a server while its connections are open: some end a process or a
+    /// thread with each of them, and the kernel forgets half of what it knew. Whatever the caller
+    /// wishes, what was measured is said next.
+    fn answered(&self) -> Result<(), Error> {
+        if sessions::served(&self.scene.plan.session) {
+            say(&Event::Answered { phase: self.scene.phase.name.clone() })?;
+            self.audience.caller.wish()?;
+        }
+        Ok(())
     }
 
     /// Says how it goes until all workers have finished.

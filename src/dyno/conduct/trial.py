@@ -12,22 +12,14 @@ from pathlib import Path
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.conduct import readings
-from dyno.conduct.length import limit_s
-from dyno.conduct.watch import PhaseStarted, Progressed, Watch
+from dyno.conduct import death
+from dyno.conduct.listener import Listener
+from dyno.conduct.watch import Watch
 from dyno.controls import Held, controls
 from dyno.engines import Engine, Server, Under
 from dyno.errors import DynoError
 from dyno.plan import Plan, Script
-from dyno.probes import Watched
 from dyno.record import Candidate, Evidence, PhaseRecord, Status, Trial, WorkloadPlan
-
-#: What the driver may take to open its connections, to close them (an embedded engine may write
-#: its log back then), and to say so. Far above anything healthy: it ends what hangs.
-BETWEEN_PHASES_S = 300.0
-
-#: What an interrupted driver may take over its last words.
-LAST_WORDS_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -123,19 +115,27 @@ def _play(job: Job, notes: _Notes, watch: Watch) -> None:
         stack.callback(_stop, job, server)
         script = Script(job.workload.script, job.workload.options)
         plan = Plan(server.session, script, job.seed, job.workload.commands, held.cpus)
-        with driver.Process(plan, _launch(job, held, notes)) as process:
-            _Listener(job, notes, watch, server).listen(process)
-        notes.evidence = _evidence(plan, notes.counters)
-        notes.settings = job.engine.settings(server)
+        with death.explained(server):
+            with driver.Process(plan, _launch(job, held, notes)) as process:
+                _listener(job, notes, watch, server).listen(process)
+            notes.evidence = _evidence(plan, notes.counters)
+            notes.settings = job.engine.settings(server)
     notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
+
+
+def _listener(job: Job, notes: _Notes, watch: Watch, server: Server) -> Listener:
+    declared = {phase["name"]: phase for phase in job.workload.phases}
+    return Listener(job.engine, server, declared, job.home, watch, notes.phases, notes.counters)
 
 
 def _stop(job: Job, server: Server) -> None:
     """Stops the engine; its own last words join the trial's log, since its home goes."""
-    job.engine.stop(server)
-    if server.log is not None and server.log.exists():
-        with job.log.open("a") as log:
-            log.write(server.log.read_text(errors="replace")[-4000:])
+    try:
+        job.engine.stop(server)
+    finally:
+        if said := death.tail(server.log):
+            with job.log.open("a") as log:
+                log.write(said)
 
 
 def _hold(job: Job, notes: _Notes, stack: ExitStack) -> Held:
@@ -167,63 +167,6 @@ def _launch(job: Job, held: Held, notes: _Notes) -> driver.Launch:
     }
     environment = engine.environment | {"TMPDIR": str(job.home)}
     return driver.Launch(job.log, engine.prefix, environment)
-
-
-@dataclass
-class _Listener:
-    """Answers the driver's handshake: settle and sample where it waits, then let it go on."""
-
-    job: Job
-    notes: _Notes
-    watch: Watch
-    server: Server
-
-    def listen(self, process: driver.Process) -> None:
-        """Until the driver's end; its errors are raised.
-
-        On Ctrl-C the driver is given a moment to say what it measured so far.
-        """
-        try:
-            self._listen(process)
-        except KeyboardInterrupt:
-            process.interrupt()
-            limit = driver.Limit("stopping", LAST_WORDS_S)
-            with suppress(DynoError):
-                while not isinstance(event := process.next(limit), driver.End):
-                    if isinstance(event, PhaseRecord):
-                        self.notes.phases.append(event)
-            raise
-
-    def _listen(self, process: driver.Process) -> None:
-        server_pid = self.server.pid or process.pid
-        watched = Watched(server_pid, process.pid, self.job.home)
-        limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
-        before: readings.Sample = {}
-        while True:
-            match process.next(limit):
-                case driver.Settle():
-                    self.job.engine.settle(self.server)
-                    limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
-                    process.go()
-                case driver.Ready(phase=phase):
-                    limit = self._begin(phase)
-                    before = readings.sample(watched)
-                    process.go()
-                case driver.Progress() as going:
-                    self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
-                case PhaseRecord() as done:
-                    after = readings.sample(watched)
-                    self.notes.phases.append(readings.joined(done, before, after))
-                    limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
-                    process.go()
-                case driver.End(counters=counters):
-                    self.notes.counters = counters
-                    return
-
-    def _begin(self, phase: str) -> driver.Limit:
-        declared = {each["name"]: each for each in self.job.workload.phases}.get(phase, {})
-        self.watch(PhaseStarted(phase, float(declared.get("expected_s", 0.0))))
-        return driver.Limit(f"phase {phase}", limit_s(declared))
 
 
 def _evidence(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:

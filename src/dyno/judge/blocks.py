@@ -75,7 +75,10 @@ def _noise(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -
 
 
 def _shares(trial: Trial, phases: set[str]) -> dict[str, float]:
-    """Steal and foreign CPU in percent of all CPU time, from the counters of the probe `host`."""
+    """Steal and foreign CPU in percent of all CPU time, from the counters of the probe `host`.
+
+    Nobody is foreign where it is not known whose work is ours: beside a server that runs already.
+    """
     sums: dict[str, float] = defaultdict(float)
     for record in trial.phases:
         for reading in record.readings:
@@ -84,6 +87,8 @@ def _shares(trial: Trial, phases: set[str]) -> dict[str, float]:
     total = sums["steal_ns"] + sums["busy_ns"] + sums["idle_ns"]
     if total <= 0.0:
         return {}
-    foreign = max(0.0, sums["busy_ns"] - sums["own_ns"])
     steal = 100.0 * sums["steal_ns"] / total
+    if "own_ns" not in sums:
+        return {"steal_percent": steal}
+    foreign = max(0.0, sums["busy_ns"] - sums["own_ns"])
     return {"steal_percent": steal, "foreign_percent": 100.0 * foreign / total}

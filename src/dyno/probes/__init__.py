@@ -5,9 +5,9 @@ A probe is sampled at the two ends of a phase, while the driver waits, and costs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from dyno.plugins import things
 from dyno.record import Better
@@ -15,11 +15,21 @@ from dyno.record import Better
 
 @dataclass(frozen=True)
 class Watched:
-    """What there is to watch: the engine's process (the driver's where embedded) and its data."""
+    """What there is to watch in a trial: the engine's process, the driver's, and the data.
 
-    server_pid: int
+    `server_pid` is the driver's where the engine lives in it, and None for a server that somebody
+    else started. `memory` is what the probes remember from sample to sample.
+    """
+
+    server_pid: int | None
     client_pid: int
     home: Path
+    memory: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def embedded(self) -> bool:
+        """Does the engine live in the driver's process?"""
+        return self.server_pid == self.client_pid
 
 
 @dataclass(frozen=True)

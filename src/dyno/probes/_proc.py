@@ -1,4 +1,4 @@
-"""What the kernel says of a process under `/proc`; a number that cannot be read is left out."""
+"""What the kernel says of processes under `/proc`; a number that cannot be read is left out."""
 
 from __future__ import annotations
 
@@ -10,22 +10,34 @@ from pathlib import Path
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def family(pid: int) -> set[int]:
-    """`pid` and its living descendants; a server may be many processes."""
-    found = {pid}
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in _text(children).split():
-            found |= family(int(child))
+def family(pid: int | None) -> list[int]:
+    """`pid` and its descendants, parents first, zombies too; a server may be many processes.
+
+    Read off every process's parent: the kernel's own lists (`task/TID/children`) may miss one
+    while another ends (proc_pid_task(5)). One that was handed to init (a double fork) is nobody's.
+    """
+    if pid is None:
+        return []
+    children: dict[int, list[int]] = {}
+    for each in (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()):
+        fields = _stat(each)
+        if len(fields) > 1:
+            children.setdefault(int(fields[1]), []).append(each)
+    found = [pid]
+    for parent in found:
+        found += children.get(parent, [])
     return found
 
 
-def stat_ns(pid: int) -> tuple[int, int, int]:
-    """CPU in user mode, in the kernel, and of children waited for, in ns but true to a tick."""
-    fields = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+def ticks_ns(pid: int) -> tuple[int, int]:
+    """CPU in user mode and in the kernel, of `pid` and of all its descendants that have ended and
+    were waited for, in ns but each true to a tick.
+    """
+    fields = _stat(pid)
     if len(fields) < 15:
-        return 0, 0, 0
-    user, system, child_user, child_system = (int(text) for text in fields[11:15])
-    return user * TICK_NS, system * TICK_NS, (child_user + child_system) * TICK_NS
+        return 0, 0
+    user, system, child_user, child_system = (int(text) * TICK_NS for text in fields[11:15])
+    return user + child_user, system + child_system
 
 
 def cpu_ns(pid: int) -> int:
@@ -40,15 +52,31 @@ def cpu_ns(pid: int) -> int:
         return 0
 
 
-def cpu_ns_of(pids: set[int]) -> int:
-    """CPU of `pids` and of their children that have ended and were waited for."""
-    return sum(cpu_ns(pid) + stat_ns(pid)[2] for pid in pids)
+def cpu_ns_of(pids: list[int]) -> int:
+    """CPU of `pids`, and to a tick that of their children that have ended and were waited for."""
+    return sum(cpu_ns(pid) + _ended_ns(pid) for pid in pids)
+
+
+def _ended_ns(pid: int) -> int:
+    fields = _stat(pid)
+    return sum(int(text) for text in fields[13:15]) * TICK_NS
+
+
+def thread_ns(pid: int) -> dict[int, int]:
+    """CPU of each living thread of `pid` in ns, by its number."""
+    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return {int(file.parent.name): int((_text(file).split() or ["0"])[0]) for file in files}
 
 
 def pairs(path: Path) -> dict[str, int]:
     """The `name: number` lines of a file such as `/proc/PID/io`; empty where it is refused."""
     lines = (line.split() for line in _text(path).splitlines())
     return {w[0].rstrip(":"): int(w[1]) for w in lines if len(w) > 1 and w[1].isdigit()}
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of `/proc/PID/stat` from the state on (proc_pid_stat(5), where it is field 3)."""
+    return _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
 
 
 def _text(path: Path) -> str:

@@ -31,6 +31,11 @@ pub fn embedded(session: &plan::Session) -> bool {
     matches!(session, plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. })
 }
 
+/// Is the engine a server, a process of its own that our connections lead to?
+pub fn served(session: &plan::Session) -> bool {
+    matches!(session, plan::Session::Postgres(_) | plan::Session::Mysql(_))
+}
+
 /// The session's kind, as a script reads it in `dyno.engine`.
 pub fn kind(session: &plan::Session) -> &'static str {
     match session {

@@ -1,0 +1,96 @@
+"""Listens to a driver that plays a trial: settles and samples where it waits, then lets it go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dyno import driver
+from dyno.conduct import readings
+from dyno.conduct.length import limit_s
+from dyno.conduct.watch import PhaseStarted, Progressed, Watch
+from dyno.engines import Engine, Server
+from dyno.errors import DynoError
+from dyno.probes import Watched
+from dyno.record import PhaseRecord
+
+#: What the driver may take to open its connections, to close them (an embedded engine may write
+#: its log back then), and to say so. Far above anything healthy: it ends what hangs.
+BETWEEN_PHASES_S = 300.0
+
+#: What an interrupted driver may take over its last words.
+LAST_WORDS_S = 5.0
+
+
+@dataclass
+class Listener:
+    """One trial's conversation; `phases` and `counters` are what came of it so far.
+
+    `declared` are the workload's phases by name; `data` is the folder whose size is watched.
+    """
+
+    engine: Engine
+    server: Server
+    declared: Mapping[str, dict[str, Any]]
+    data: Path
+    watch: Watch
+    phases: list[PhaseRecord]
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def listen(self, process: driver.Process) -> None:
+        """Until the driver's end; its errors are raised.
+
+        On Ctrl-C the driver is given a moment to say what it measured so far.
+        """
+        try:
+            self._listen(process)
+        except KeyboardInterrupt:
+            process.interrupt()
+            limit = driver.Limit("stopping", LAST_WORDS_S)
+            with suppress(DynoError):
+                while not isinstance(event := process.next(limit), driver.End):
+                    if isinstance(event, PhaseRecord):
+                        self.phases.append(event)
+            raise
+
+    def _listen(self, process: driver.Process) -> None:
+        watched = self._watched(process)
+        limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
+        before: readings.Sample = {}
+        after: readings.Sample | None = None
+        while True:
+            match process.next(limit):
+                case driver.Settle():
+                    self.engine.settle(self.server)
+                    limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.Ready(phase=phase):
+                    limit = self._begin(phase)
+                    before, after = readings.sample(watched), None
+                    process.go()
+                case driver.Answered(phase=phase):
+                    after = readings.sample(watched)
+                    limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.Progress() as going:
+                    self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
+                case PhaseRecord() as done:
+                    after = after or readings.sample(watched)
+                    self.phases.append(readings.joined(done, before, after))
+                    limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.End(counters=counters):
+                    self.counters |= counters
+                    return
+
+    def _watched(self, process: driver.Process) -> Watched:
+        pid = process.pid if self.engine.embedded else self.server.pid
+        return Watched(pid, process.pid, self.data)
+
+    def _begin(self, phase: str) -> driver.Limit:
+        declared = self.declared.get(phase, {})
+        self.watch(PhaseStarted(phase, float(declared.get("expected_s", 0.0))))
+        return driver.Limit(f"phase {phase}", limit_s(declared))
