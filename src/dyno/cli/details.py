@@ -26,16 +26,16 @@ def show_engine(name: str) -> None:
     """An engine's versions, build flags and settings, and how they are written."""
     kind = thing("dyno.engines", "Engine", "engine", name)
     heading(name, modules("dyno.engines")[name].__doc__ or "")
-    where = "inside the driver's process" if kind.embedded else "in its own process"
-    click.echo(f"runs {where}; written as {name}@BUILD?key=value&key=value\n")
+    where = "the driver's process" if kind.embedded else "its own process"
+    click.echo(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
     if kind.versions:
         versions = textwrap.fill(", ".join(kind.versions), 96, break_on_hyphens=False)
         click.echo(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
     rows = [("build flag", *row(item)) for item in kind.flags.items()]
-    rows += [("engine setting", *row(item)) for item in kind.options.items()]
-    if rows:
+    if rows := rows + [("engine setting", *row(item)) for item in kind.options.items()]:
         screen.table(("whose", "key", "default", "meaning"), rows)
-    click.echo("\nA key may also be a control: `dyno show controls`.")
+    more = "one of the engine's variables, or " if hasattr(kind, "variables") else ""
+    click.echo(f"\nA key may also be {more}a control: `dyno show controls`.")
 
 
 def row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:

@@ -21,13 +21,14 @@ def install(engines: tuple[str, ...]) -> None:
     """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
     from dyno import candidates, driver
     from dyno.controls import controls
-    from dyno.engines import find
+    from dyno.engines import find, settings_of
 
     for text in engines:
         spec = candidates.parse(text)
         engine = find(spec.engine, driver.ask)
+        options = settings_of(engine)
         owned = candidates.owned(
-            spec.keys, flags=engine.flags, options=engine.options, controls=controls()
+            spec.keys, flags=engine.flags, options=options, controls=controls()
         )
         build = engine.program(spec.build, owned.flags, said)
         click.echo(f"{build.engine} {build.version}  {build.program}")

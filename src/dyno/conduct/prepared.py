@@ -106,9 +106,8 @@ _Asked = tuple[Spec, Engine, Owned]
 def _asked(spec: Spec) -> _Asked:
     """The spec, its engine, and whose each of its keys is."""
     engine = engines.find(spec.engine, driver.ask)
-    owned = candidates.owned(
-        spec.keys, flags=engine.flags, options=engine.options, controls=controls()
-    )
+    options = engines.settings_of(engine)
+    owned = candidates.owned(spec.keys, flags=engine.flags, options=options, controls=controls())
     _known_values(owned.controls)
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)

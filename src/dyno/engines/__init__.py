@@ -89,6 +89,20 @@ class Checks(Protocol):
         """`UsageError` where `program` or `start` could not take these; fetches nothing."""
 
 
+@runtime_checkable
+class Variables(Protocol):
+    """An engine that also takes its own variables by name: a server has hundreds, and `options`
+    explains only those that it sets itself or that are ours."""
+
+    variables: ClassVar[frozenset[str]]
+
+
+def settings_of(engine: Engine) -> frozenset[str]:
+    """The name of every setting that a candidate of this engine may carry."""
+    more = engine.variables if isinstance(engine, Variables) else ()
+    return frozenset((*engine.options, *more))
+
+
 def find(name: str, ask: Ask) -> Engine:
     """The engine called `name`; an unknown one raises `UsageError` with the nearest names."""
     engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)
