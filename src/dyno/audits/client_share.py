@@ -10,35 +10,21 @@ doubtful. At nine tenths it hides 20 %, and no verdict says anything about the e
 - `null` itself: the part of its users' time that was not the delay that the driver measured.
 
 Judged are the phases with a primary metric: elsewhere no verdict is at stake. `null` in a phase
-whose streams are all paced is passed over: its users rest on purpose.
+whose streams are all paced is passed over: its users rest on purpose. Servers are judged by
+`client_bottleneck`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import median
 
+from dyno.audits._cases import Case, cases, records
 from dyno.measures import operations
-from dyno.record import FLOOR, Candidate, Finding, PhaseRecord, Run, Trial
+from dyno.record import FLOOR, Finding, PhaseRecord, Run, Trial
 
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
-
-
-@dataclass(frozen=True)
-class _Case:
-    """One candidate in one phase of a workload: its trials, and their records of that phase."""
-
-    candidate: Candidate
-    workload: str
-    phase: str
-    trials: tuple[int, ...]
-    records: tuple[PhaseRecord, ...]
-
-    @property
-    def name(self) -> str:
-        return f"{self.workload}/{self.phase} on {self.candidate.name}"
 
 
 class ClientShare:
@@ -50,7 +36,7 @@ class ClientShare:
         """A finding for each candidate and phase that is not sound; else one with the largest."""
         shares: dict[str, float] = {}
         findings = []
-        for case in _cases(run, trials):
+        for case in cases(run, trials):
             share = _share_percent(case, trials)
             if share is None:
                 continue
@@ -59,7 +45,7 @@ class ClientShare:
         return findings or [Finding("client_share", "sound", _sound(shares))]
 
 
-def _findings(case: _Case, share_percent: float) -> list[Finding]:
+def _findings(case: Case, share_percent: float) -> list[Finding]:
     if share_percent != share_percent:
         sentence = f"{case.name}: the client's share is unknown, since no floor was played"
         return [Finding("client_share", "doubtful", sentence, case.trials)]
@@ -80,23 +66,7 @@ def _sound(shares: dict[str, float]) -> str:
     return f"the client's share is {shares[largest]:.1f} % at most ({largest})"
 
 
-def _cases(run: Run, trials: Sequence[Trial]) -> Iterator[_Case]:
-    good = [trial for trial in trials if trial.status == "ok"]
-    for workload in run.workloads:
-        judged = [phase["name"] for phase in workload.phases if phase["primary"]]
-        for candidate in run.candidates:
-            key = (workload.name, candidate.name)
-            own = [trial for trial in good if (trial.workload, trial.candidate) == key]
-            for phase in judged:
-                numbers = tuple(trial.number for trial in own)
-                yield _Case(candidate, workload.name, phase, numbers, _records(own, phase))
-
-
-def _records(trials: Sequence[Trial], phase: str) -> tuple[PhaseRecord, ...]:
-    return tuple(each for trial in trials for each in trial.phases if each.phase == phase)
-
-
-def _share_percent(case: _Case, trials: Sequence[Trial]) -> float | None:
+def _share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
     """The median over the trials; None: not to be judged; NaN: it cannot be known."""
     if case.candidate.engine == "null":
         rests = [rest for each in case.records if (rest := _outside_percent(each)) is not None]
@@ -105,9 +75,7 @@ def _share_percent(case: _Case, trials: Sequence[Trial]) -> float | None:
     if not case.candidate.embedded or not costs:
         return None
     played = [t for t in trials if (t.candidate, t.workload) == (FLOOR, case.workload)]
-    floors = [
-        cost for each in _records(played, case.phase) if (cost := _cpu_ns_per_operation(each))
-    ]
+    floors = [cost for each in records(played, case.phase) if (cost := _cpu_ns_per_operation(each))]
     return 100 * median(floors) / median(costs) if floors else float("nan")
 
 
