@@ -76,6 +76,7 @@ class Tally:
     lateness: Latency
     transactions: dict[str, Latency]
     series: Series
+    reconnected: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:

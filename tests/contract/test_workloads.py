@@ -21,6 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 NULL: Session = {"kind": "null", "delay_ns": 0}
 SMALL_INSERT = {"load_rows": 2000, "write_rows": 1000, "query_seconds": 0.1, "query_rates": "500"}
 SMALL_OLTP = {"table_size": 500, "events": 60, "warmup_time": 0}
+SMALL: dict[str, dict[str, Any]] = {
+    "insert": SMALL_INSERT,
+    "lineitem_load": {"scale": 0.001, "threads": 2},
+}
 OLTP = sorted(name for name in workloads.every() if name.startswith("oltp_"))
 #: Statements that one event sends, by sysbench's defaults.
 STATEMENTS = {
@@ -113,8 +117,7 @@ def test_an_oltp_event_sends_its_statements_and_its_ledger_balances(
 
 @pytest.mark.parametrize("workload", workloads.every())
 def test_every_workload_plays_on_null_for_the_drivers_floor(workload: str, tmp_path: Path) -> None:
-    small = SMALL_INSERT if workload == "insert" else SMALL_OLTP
-    played = play(NULL, workload, tmp_path, **small)
+    played = play(NULL, workload, tmp_path, **SMALL.get(workload, SMALL_OLTP))
     assert not failures(played)
     assert all(tally.done for phase in played.phases.values() for tally in phase.streams)
 
@@ -181,6 +184,22 @@ def test_clients_have_a_table_each_unless_they_share_one(
     played = play(sqlite, "insert", tmp_path, **options)
     assert played.number("select count(*) from sqlite_master where type = 'table'") == tables
     assert_ledger_balances(played)
+
+
+def test_users_share_out_the_parts_of_a_bulk_load(tmp_path: Path) -> None:
+    for threads, parts in ((1, 1), (3, 7)):
+        options = {"scale": 0.001, "threads": threads, "parts": parts}
+        played = play(NULL, "lineitem_load", tmp_path, **options)
+        assert played.counters == {"loaded": 6005}
+        (tally,) = played.phases["load"].streams
+        assert (tally.done, tally.units_per_event) == (parts, 1500 // parts)
+
+
+def test_an_engine_without_a_bulk_command_refuses_the_bulk_load(
+    sqlite: Session, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="this engine has no bulk load"):
+        play(sqlite, "lineitem_load", tmp_path, scale=0.001)
 
 
 def test_the_insert_benchmark_has_the_originals_phases_and_three_primaries() -> None:

@@ -152,6 +152,8 @@ pub struct Tally {
     pub rows_changed: u64,
     /// Times that the engine said busy and was asked again.
     pub busy: u64,
+    /// Connections that were lost and made anew.
+    pub reconnected: u64,
     /// Failed statements by the engine's own code.
     pub errors: BTreeMap<String, u64>,
     /// Nanoseconds inside the session, where it measures them (null: the dose).

@@ -154,6 +154,8 @@ impl UserCounts {
     /// Adds what another user counted.
     pub fn add(&mut self, counts: UserCounts) {
         self.queries += counts.queries;
+        self.reads += counts.reads;
+        self.writes += counts.writes;
         self.rows_read += counts.rows_read;
         self.rows_changed += counts.rows_changed;
         self.restarted += counts.restarted;

@@ -1,6 +1,7 @@
 //! The script's side of a user: one Lua state, one long-lived coroutine in it, its sessions.
 
 mod api;
+mod connection;
 mod describe;
 mod hooks;
 mod nearest;
@@ -10,6 +11,8 @@ mod state;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use mlua::{Thread, Value};
 
@@ -34,6 +37,8 @@ pub struct Seat<'a> {
     pub number: u32,
     /// Users of the stream: `sysbench.opt.threads`.
     pub users: u32,
+    /// Turns that the stream's users have taken (`dyno.turn`); absent where nobody plays.
+    pub turns: Option<&'a Arc<AtomicU64>>,
 }
 
 /// One user of a workload (a sysbench thread): a Lua state with the script loaded, and 0 … n
@@ -85,6 +90,10 @@ pub enum Step {
 pub struct UserCounts {
     /// Statements sent.
     pub queries: u64,
+    /// Those that answered with columns, as sysbench counts reads.
+    pub reads: u64,
+    /// Those that changed rows, as sysbench counts writes.
+    pub writes: u64,
     /// Rows that came back.
     pub rows_read: u64,
     /// Rows changed.

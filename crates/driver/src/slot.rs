@@ -58,6 +58,7 @@ impl Slot {
                 stream: &stream.name,
                 number: place.number,
                 users: stream.connections,
+                turns: Some(&stage.queues[place.queue].turns),
             },
         )?;
         if scene.is_load() {

@@ -1,5 +1,6 @@
 //! What the workers of a phase share: tickets, the end, and counts for the progress line.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::clock::{now_ns, ns};
@@ -28,7 +29,8 @@ pub struct Queue<'a> {
     pub limit: Option<u64>,
     /// Every user plays one event (a command other than `run`).
     pub once: bool,
-    /// The phase is over when this stream is.
+    /// Turns that its users took (`dyno.turn`).
+    pub turns: Arc<AtomicU64>,
     decides: bool,
     tickets: AtomicU64,
     users: AtomicU32,
@@ -42,7 +44,7 @@ impl<'a> Stage<'a> {
     pub fn new(scene: Scene<'a>) -> Result<Self, Error> {
         let streams = &scene.phase.streams;
         let queues = streams.iter().map(|stream| Queue::new(scene, stream));
-        let queues = queues.collect::<Result<Vec<Queue>, Error>>()?;
+        let queues: Vec<Queue> = queues.collect::<Result<_, Error>>()?;
         if queues.is_empty() {
             return Err(Error::user(format!("phase {} has no streams", scene.phase.name)));
         }
@@ -105,6 +107,7 @@ impl<'a> Queue<'a> {
             limit,
             once,
             decides: decides && !once,
+            turns: Arc::default(),
             tickets: AtomicU64::new(0),
             users: AtomicU32::new(stream.connections),
         })

@@ -1,7 +1,8 @@
 //! The table that sysbench 1.0 calls `stat`: what a script's report hook is told of a phase.
 //!
 //! Only scripts with hooks pay for it, and only in the thread that says the progress. Workers
-//! count statements without telling reads from writes, and hand them over when a phase is over.
+//! hand over what they counted of statements when a phase is over. As in sysbench, a read is what
+//! answered with columns, a write what changed rows; what failed, or was sent in a batch, is other.
 
 use serde::Serialize;
 
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::event::{Done, Progress};
 use crate::histogram::{add, histogram};
 use crate::lane::Lane;
-use crate::script::Hooks;
+use crate::script::{Hooks, UserCounts};
 use crate::stage::Stage;
 
 /// All streams of a phase together; times and latencies in seconds, as in sysbench.
@@ -43,7 +44,11 @@ impl Stat {
         for lane in lanes {
             stat.events += lane.tally.done;
             stat.errors += lane.tally.failed + lane.counts.restarted;
-            stat.other += lane.counts.queries;
+            let UserCounts { queries, reads, writes, reconnected, .. } = lane.counts;
+            stat.reads += reads;
+            stat.writes += writes;
+            stat.other += queries.saturating_sub(reads + writes);
+            stat.reconnects += reconnected;
             lane.tally.latency.iter().try_for_each(|it| add(&mut latency, it))?;
         }
         stat.latency_pct = seconds(latency.value_at_percentile(percentile));

@@ -137,6 +137,7 @@ impl<'a> Sum<'a> {
             rows_read: self.counts.rows_read,
             rows_changed: self.counts.rows_changed,
             busy: self.counts.busy,
+            reconnected: self.counts.reconnected,
             errors: self.counts.errors,
             service_ns: self.counts.service_ns,
             latency: together(&self.latency)?,

@@ -115,6 +115,8 @@ def errors(trial: Trial) -> list[str]:
                 lines.append(f"{where}: {tally.skipped:,} of {tally.intended:,} were never sent")
             if tally.busy:
                 lines.append(f"{where}: the engine was busy {tally.busy:,} times")
+            if tally.reconnected:
+                lines.append(f"{where}: {tally.reconnected:,} connections were lost and made anew")
     return lines
 
 

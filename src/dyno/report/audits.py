@@ -28,6 +28,12 @@ _TEMPLATE = """
 {{ t.status }}{% if t.failure %}: {{ t.failure }}{% endif %}</li>
 {% endfor %}</ul>
 {% endif %}
+{% if reconnected %}
+<h3>Connections that were lost and made anew</h3>
+<ul>{% for where, count in reconnected.items() %}
+<li><b>{{ where }}</b>: {{ count }}</li>
+{% endfor %}</ul>
+{% endif %}
 <p class="aside">Limits declared before the run:
 {% for name, limit in limits %}{{ name }} ≤ {{ limit }}{{ ", " if not loop.last }}
 {%- else %}none{% endfor %}.
@@ -58,6 +64,7 @@ class _Audits:
             findings=findings,
             dropped=book.verdict.dropped,
             lost=[t for t in facts.played(book) if t.status != "ok"],
+            reconnected=_reconnected(book),
             limits=[_limit(name, most) for name, most in book.run.design.limits.items()],
             torn=len(facts.torn(book)),
             conditions=_conditions(book),
@@ -68,6 +75,16 @@ def _limit(name: str, most: float) -> tuple[str, str]:
     """`steal_percent`, 5.0 → `steal`, `5 %`."""
     plain = name.removesuffix("_percent")
     return plain.replace("_", " "), f"{most:g}" + (" %" if plain != name else "")
+
+
+def _reconnected(book: Book) -> Counter[str]:
+    """Connections made anew, by candidate, workload and phase."""
+    found: Counter[str] = Counter()
+    for trial in facts.played(book):
+        for record in trial.phases:
+            where = f"{trial.candidate}, {trial.workload}, {record.phase}"
+            found[where] += sum(tally.reconnected for tally in record.streams)
+    return +found
 
 
 def _conditions(book: Book) -> list[tuple[str, str, str]]:

@@ -5,6 +5,22 @@ local co_yield, co_resume, co_create = coroutine.yield, coroutine.resume, corout
 
 dyno = { engine = seat.engine, dialect = seat.dialect or sysbench.opt.db_driver }
 
+-- A number from 0 on that no other user of the stream is given in this phase.
+dyno.turn = raw.turn
+
+-- dyno.rows.KIND{…}: which rows `connection:load` shall make.
+dyno.rows = setmetatable({}, {
+   __index = function(_, kind)
+      return function(rows)
+         local wanted = { kind = kind }
+         for key, value in pairs(rows or {}) do
+            wanted[key] = value
+         end
+         return wanted
+      end
+   end,
+})
+
 -- ---- waiting for an answer ----------------------------------------------------------------------
 
 -- What is yielded while a request is under way. A script's own coroutines pass it on to the

@@ -159,6 +159,29 @@ function connection:reconnect()
    return true
 end
 
+-- Queues what is sent from here on; its answers come all together, to `pipeline_sync`.
+function connection:pipeline_begin()
+   raw.begin_batch(self.number)
+   return true
+end
+
+-- Sends what was queued and waits for it: rows that came back, rows that were changed. Throws the
+-- first error of all.
+function connection:pipeline_sync()
+   local reply = raw.sync(self.number)
+   if type(reply) == "boolean" then
+      reply = slow(self, reply, "")
+   end
+   return raw.batch_rows(), reply
+end
+
+-- Streams generated rows (`dyno.rows`) into a table by the engine's bulk command. Returns a result
+-- set: its `nrows` is the number of rows loaded.
+function connection:load(query, rows)
+   return finish(self, raw.load(self.number, query, rows), query)
+end
+
+-- The sessions skip all results but one.
 function connection:more_results() return false end
 function connection:next_result() return nil end
 

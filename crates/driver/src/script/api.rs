@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
-use mlua::{IntoLua, Lua, LuaString, MultiValue, Table, Value};
+use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, MultiValue, Table, Value};
 
 use super::nearest;
 use super::shared::{Kind, Sent, Shared};
@@ -16,6 +17,7 @@ pub type Handle = Rc<RefCell<Shared>>;
 pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
     let raw = Raw { lua, table: lua.create_table()?, shared };
     raw.connections()?;
+    raw.batches()?;
     raw.statements()?;
     raw.errors()?;
     raw.numbers()?;
@@ -81,6 +83,22 @@ impl Raw<'_> {
         self.add("reset", |_, it, ()| {
             it.reset();
             Ok(())
+        })
+    }
+
+    fn batches(&self) -> mlua::Result<()> {
+        self.add("begin_batch", |_, it, connection| {
+            it.begin_batch(connection).map_err(|error| stop(it, error))
+        })?;
+        self.add("sync", |lua, it, connection| {
+            let sent = it.sync(connection);
+            answer(lua, it, sent)
+        })?;
+        self.add("batch_rows", |_, it, ()| Ok(it.batch_rows))?;
+        self.add("load", |lua, it, (connection, sql, rows): (usize, LuaString, Value)| {
+            let rows = lua.from_value(rows).map_err(|error| stop(it, not_rows(&error)))?;
+            let sent = it.load(connection, &sql.to_str()?, &rows);
+            answer(lua, it, sent)
         })
     }
 
@@ -174,6 +192,7 @@ impl Raw<'_> {
             it.rand.varstring(least, most, &mut it.packed);
             lua.create_string(&it.packed)
         })?;
+        self.add("turn", |_, it, ()| Ok(it.turns.fetch_add(1, Ordering::Relaxed)))?;
         self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;
         self.add("transaction", |_, it, name: String| {
             it.transactions.push(name);
@@ -183,6 +202,12 @@ impl Raw<'_> {
             lua.traceback(text.map(|it| it.to_string_lossy()).as_deref(), 1)
         })
     }
+}
+
+fn not_rows(error: &mlua::Error) -> Error {
+    let cause = error.to_string();
+    let cause = cause.strip_prefix("deserialize error: ").unwrap_or(&cause).to_owned();
+    Error::user("dyno.rows cannot make these rows").because(cause)
 }
 
 fn execute(lua: &Lua, it: &mut Shared, statement: usize, values: &[&Value]) -> mlua::Result<Value> {

@@ -43,7 +43,7 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<Hooks>),
 }
 
 fn load(plan: &Plan, command: &str) -> Result<State, Error> {
-    let seat = Seat { command, phase: "", stream: "", number: 0, users: 0 };
+    let seat = Seat { command, phase: "", stream: "", number: 0, users: 0, turns: None };
     State::load(plan, &seat)
 }
 

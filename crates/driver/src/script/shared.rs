@@ -1,10 +1,15 @@
 //! What the Lua functions of one user share: its sessions, statements, counts and last error.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use super::UserCounts;
+use super::connection::{Batch, Connection, open};
 use crate::error::Error;
+use crate::generate;
 use crate::plan;
 use crate::rand::Rand;
-use crate::sessions::{self, Reply, Session, Value};
+use crate::sessions::{self, Reply, Rows, Value};
 
 /// One user's sessions and all that hangs on them.
 pub struct Shared {
@@ -17,6 +22,10 @@ pub struct Shared {
     pub keeps_rows: bool,
     /// So is it with the next answer, whatever the script's text says.
     pub keeps_next: bool,
+    /// Rows that the last batch brought.
+    pub batch_rows: u64,
+    /// Turns that the stream's users have taken.
+    pub turns: Arc<AtomicU64>,
     /// What the coroutine waits for.
     pub wait: Wait,
     /// An error that ends the trial, whatever the script does with it.
@@ -29,7 +38,7 @@ pub struct Shared {
     /// Script file and line of the last error.
     pub place: Option<String>,
     session: plan::Session,
-    sessions: Vec<Option<Box<dyn Session>>>,
+    connections: Vec<Option<Connection>>,
     arrived: Option<Sent>,
     statements: Vec<Option<Statement>>,
     /// Places of closed statements, used again.
@@ -92,6 +101,8 @@ impl Shared {
             packed: Vec::new(),
             keeps_rows: false,
             keeps_next: false,
+            batch_rows: 0,
+            turns: Arc::default(),
             wait: Wait::Nothing,
             stop: None,
             failure: None,
@@ -99,7 +110,7 @@ impl Shared {
             report: None,
             place: None,
             session,
-            sessions: Vec::new(),
+            connections: Vec::new(),
             arrived: None,
             statements: Vec::new(),
             free: Vec::new(),
@@ -108,36 +119,65 @@ impl Shared {
     }
 
     pub fn connect(&mut self) -> Result<usize, Error> {
-        let session = sessions::open(&self.session)?;
-        self.sessions.push(Some(session));
-        Ok(self.sessions.len() - 1)
+        let connection = Connection::new(sessions::open(&self.session)?, self.keeps_rows);
+        self.connections.push(Some(connection));
+        Ok(self.connections.len() - 1)
     }
 
     pub fn disconnect(&mut self, connection: usize) {
-        if let Some(slot) = self.sessions.get_mut(connection)
-            && let Some(mut session) = slot.take()
+        if let Some(slot) = self.connections.get_mut(connection)
+            && let Some(mut closed) = slot.take()
         {
-            count(&mut self.counts, session.as_mut());
+            closed.count(&mut self.counts);
         }
     }
 
     pub fn reconnect(&mut self, connection: usize) -> Result<(), Error> {
         self.disconnect(connection);
         let session = sessions::open(&self.session)?;
-        if let Some(slot) = self.sessions.get_mut(connection) {
-            *slot = Some(session);
+        if let Some(slot) = self.connections.get_mut(connection) {
+            *slot = Some(Connection::new(session, self.keeps_rows));
         }
         Ok(())
     }
 
     pub fn query(&mut self, connection: usize, sql: &str) -> Sent {
         self.counts.queries += 1;
-        let reply = session_of(&mut self.sessions, connection).and_then(|it| it.query(sql));
+        let keeps = self.keeps();
+        let reply =
+            open(&mut self.connections, connection).and_then(|it| it.wanting(keeps).query(sql));
+        self.sent(connection, reply)
+    }
+
+    /// Will the rows of the next answer be read?
+    #[inline]
+    fn keeps(&self) -> bool {
+        self.keeps_rows || self.keeps_next
+    }
+
+    pub fn begin_batch(&mut self, connection: usize) -> Result<(), Error> {
+        open(&mut self.connections, connection)?.begin_batch()
+    }
+
+    /// Sends the batch; the rows that come back are only counted.
+    pub fn sync(&mut self, connection: usize) -> Sent {
+        let reply = open(&mut self.connections, connection).and_then(Connection::sync);
+        self.sent(connection, reply)
+    }
+
+    /// Streams generated rows into a table.
+    pub fn load(&mut self, connection: usize, sql: &str, rows: &generate::Rows) -> Sent {
+        self.counts.queries += 1;
+        let reply = generate::open(rows).and_then(|source| {
+            open(&mut self.connections, connection)?.session().load(sql, source)
+        });
         self.sent(connection, reply)
     }
 
     pub fn prepare(&mut self, connection: usize, sql: &str) -> Option<usize> {
-        match session_of(&mut self.sessions, connection).and_then(|it| it.prepare(sql)) {
+        let prepared =
+            open(&mut self.connections, connection).and_then(|it| it.session().prepare(sql));
+        match prepared {
             Ok(handle) => Some(self.keep(Statement::new(connection, handle))),
             Err(error) => {
                 self.fail(error);
@@ -173,13 +213,14 @@ impl Shared {
 
     pub fn execute(&mut self, statement: usize) -> Sent {
         self.counts.queries += 1;
+        let keeps = self.keeps();
         let Some(Some(it)) = self.statements.get(statement) else {
             self.fail(Error::user("a closed statement was executed"));
             return Sent::Failed;
         };
         let connection = it.connection;
-        let reply = session_of(&mut self.sessions, connection)
-            .and_then(|session| session.execute(it.handle, &it.values));
+        let reply = open(&mut self.connections, connection)
+            .and_then(|session| session.wanting(keeps).execute(it.handle, &it.values));
         self.sent(connection, reply)
     }
 
@@ -188,8 +229,8 @@ impl Shared {
             return Ok(());
         };
         self.free.push(statement);
-        match self.sessions.get_mut(it.connection) {
-            Some(Some(session)) => session.close(it.handle),
+        match self.connections.get_mut(it.connection) {
+            Some(Some(connection)) => connection.session().close(it.handle),
             _ => Ok(()),
         }
     }
@@ -198,7 +239,7 @@ impl Shared {
         if let Some(sent) = self.arrived.take() {
             return sent;
         }
-        let reply = session_of(&mut self.sessions, connection).and_then(|it| it.poll());
+        let reply = open(&mut self.connections, connection).and_then(|it| it.session().poll());
         self.sent(connection, reply)
     }
 
@@ -222,8 +263,8 @@ impl Shared {
 
     /// Ends transactions that a failed event left open.
     pub fn reset(&mut self) {
-        for session in self.sessions.iter_mut().flatten() {
-            if let Err(error) = session.reset() {
+        for connection in self.connections.iter_mut().flatten() {
+            if let Err(error) = connection.reset() {
                 self.stop.get_or_insert(error);
             }
         }
@@ -235,8 +276,8 @@ impl Shared {
     }
 
     pub fn take_counts(&mut self) -> UserCounts {
-        for session in self.sessions.iter_mut().flatten() {
-            count(&mut self.counts, session.as_mut());
+        for connection in self.connections.iter_mut().flatten() {
+            connection.count(&mut self.counts);
         }
         std::mem::take(&mut self.counts)
     }
@@ -267,6 +308,9 @@ impl Shared {
             Err(error) => {
                 self.wait = Wait::Nothing;
                 self.keeps_next = false;
+                if let Some(Some(connection)) = self.connections.get_mut(connection) {
+                    connection.batch.answered();
+                }
                 self.fail(error);
                 Sent::Failed
             }
@@ -277,46 +321,39 @@ impl Shared {
         self.counts.rows_read += rows;
         self.counts.rows_changed += changed;
         let keeps_this = std::mem::take(&mut self.keeps_next);
-        let Some(Some(session)) = self.sessions.get(connection) else {
+        let Some(Some(connection)) = self.connections.get_mut(connection) else {
             return Sent::Changed(changed);
         };
-        let answer = session.rows();
-        let columns = answer.width;
-        if columns == 0 {
+        if connection.batch != Batch::None {
+            connection.batch.answered();
+            self.batch_rows = rows;
             return Sent::Changed(changed);
         }
+        let answer = connection.rows();
+        let columns = answer.width;
+        if columns == 0 {
+            self.counts.writes += u64::from(changed > 0);
+            return Sent::Changed(changed);
+        }
+        self.counts.reads += 1;
         let rows = rows as u32;
         if !self.keeps_rows && !keeps_this {
             return Sent::Counted { columns, rows };
         }
-        self.packed.clear();
-        self.packed.extend_from_slice(&columns.to_ne_bytes());
-        self.packed.extend_from_slice(&rows.to_ne_bytes());
-        for end in &answer.ends {
-            self.packed.extend_from_slice(&end.to_ne_bytes());
-        }
-        self.packed.extend_from_slice(&answer.bytes);
+        pack(answer, rows, &mut self.packed);
         Sent::Rows
     }
 }
 
-fn session_of(
-    sessions: &mut [Option<Box<dyn Session>>],
-    connection: usize,
-) -> Result<&mut Box<dyn Session>, Error> {
-    match sessions.get_mut(connection) {
-        Some(Some(session)) => Ok(session),
-        _ => Err(Error::user("a closed connection was used")),
+/// Columns, rows, the end of each field, the fields' bytes (lua/sql.lua reads them).
+fn pack(answer: &Rows, rows: u32, packed: &mut Vec<u8>) {
+    packed.clear();
+    packed.extend_from_slice(&answer.width.to_ne_bytes());
+    packed.extend_from_slice(&rows.to_ne_bytes());
+    for end in &answer.ends {
+        packed.extend_from_slice(&end.to_ne_bytes());
     }
-}
-
-fn count(counts: &mut UserCounts, session: &mut dyn Session) {
-    let more = session.take_counts();
-    counts.busy += more.busy;
-    counts.reconnected += more.reconnected;
-    if let Some(ns) = more.service_ns {
-        *counts.service_ns.get_or_insert(0) += ns;
-    }
+    packed.extend_from_slice(&answer.bytes);
 }
 
 /// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/sql.lua).

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use mlua::{Function, Lua, Table, Thread, Value};
 
@@ -37,6 +38,9 @@ impl State {
         let text = std::fs::read(&path).map_err(|error| missing(&path, &error))?;
         let lua = Lua::new();
         let shared = Rc::new(RefCell::new(Shared::new(plan.session.clone(), unseeded(plan, seat))));
+        if let Some(turns) = seat.turns {
+            shared.borrow_mut().turns = Arc::clone(turns);
+        }
         let raw = api::table(&lua, &shared).map_err(ours)?;
         let options = lua.create_table().map_err(ours)?;
         let state = Self { lua, shared, raw, number: seat.number, path, options };

@@ -1,6 +1,7 @@
 //! Scripts on the null session, at once and with answers that come later, and on SQLite.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod batches;
 mod debian;
 mod declarations;
 mod failures;
@@ -19,7 +20,8 @@ use crate::phase::{Pace, Phase, Stop};
 use crate::plan::{Plan, Session};
 use crate::testing::Folder;
 
-const SEAT: Seat = Seat { command: "run", phase: "run", stream: "event", number: 0, users: 1 };
+const SEAT: Seat =
+    Seat { command: "run", phase: "run", stream: "event", number: 0, users: 1, turns: None };
 
 const DONE: Step = Step::Done { transaction: 0, more: true };
 

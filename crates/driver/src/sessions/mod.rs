@@ -64,8 +64,6 @@ pub fn dialect(session: &plan::Session) -> Option<&'static str> {
 /// polled by the worker while the script's coroutine is suspended. An embedded engine works inside
 /// the call, so its sessions are always ready and each has a thread of its own
 /// ([`embedded`]).
-// The callers of batches and loads follow in the same week; then this line goes.
-#[allow(dead_code)]
 pub trait Session {
     /// Sends SQL as text.
     fn query(&mut self, sql: &str) -> Result<Reply, Error>;

@@ -3,6 +3,7 @@
 use super::{Counts, Reply, Rows, Session, Value};
 use crate::clock::now_ns;
 use crate::error::Error;
+use crate::generate::Source;
 
 /// A connection to nothing. Anything may be prepared and sent; no rows come back.
 pub struct Null {
@@ -10,25 +11,30 @@ pub struct Null {
     sent_ns: u64,
     service_ns: u64,
     prepared: u32,
+    batching: bool,
     rows: Rows,
+    loaded: u64,
 }
 
 impl Null {
     /// Answers `delay_ns` after the request; 0: at once, without a look at the clock.
     pub fn new(delay_ns: u64) -> Self {
-        Self { delay_ns, sent_ns: 0, service_ns: 0, prepared: 0, rows: Rows::default() }
+        let rows = Rows::default();
+        Self { delay_ns, sent_ns: 0, service_ns: 0, prepared: 0, batching: false, rows, loaded: 0 }
     }
 
     fn send(&mut self) -> Reply {
-        if self.delay_ns == 0 {
-            return ANSWER;
+        if self.delay_ns == 0 || self.batching {
+            return self.answer();
         }
         self.sent_ns = now_ns();
         Reply::Pending { until_ns: self.sent_ns.saturating_add(self.delay_ns) }
     }
-}
 
-const ANSWER: Reply = Reply::Ready { rows: 0, changed: 0 };
+    fn answer(&mut self) -> Reply {
+        Reply::Ready { rows: 0, changed: std::mem::take(&mut self.loaded) }
+    }
+}
 
 impl Session for Null {
     fn query(&mut self, _sql: &str) -> Result<Reply, Error> {
@@ -54,7 +60,35 @@ impl Session for Null {
             return Ok(Reply::Pending { until_ns: self.sent_ns.saturating_add(self.delay_ns) });
         }
         self.service_ns += waited_ns;
-        Ok(ANSWER)
+        Ok(self.answer())
+    }
+
+    fn begin_batch(&mut self) -> Result<(), Error> {
+        self.batching = true;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Reply, Error> {
+        self.batching = false;
+        Ok(self.send())
+    }
+
+    /// Makes the rows, which is the client's share of a load.
+    fn load(&mut self, _sql: &str, mut rows: Box<dyn Source>) -> Result<Reply, Error> {
+        let mut made = Vec::new();
+        loop {
+            made.clear();
+            rows.fill(&mut made)?;
+            if made.is_empty() {
+                return Ok(self.send());
+            }
+            self.loaded += made.iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+    }
+
+    fn reset(&mut self) -> Result<(), Error> {
+        self.batching = false;
+        Ok(())
     }
 
     fn rows(&self) -> &Rows {

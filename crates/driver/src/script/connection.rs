@@ -1,0 +1,101 @@
+//! A user's connection: a session, and what it was told of the answers to come.
+
+use super::UserCounts;
+use crate::error::Error;
+use crate::sessions::{Reply, Rows, Session};
+
+/// Where a connection's batch stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    /// There is none.
+    None,
+    /// Requests are queued; their own answers say nothing.
+    Queued,
+    /// It is under way, and the next answer is its own.
+    Sent,
+}
+
+impl Batch {
+    /// What an answer makes of it.
+    pub fn answered(&mut self) {
+        if *self == Self::Sent {
+            *self = Self::None;
+        }
+    }
+}
+
+/// One connection that a script opened.
+pub struct Connection {
+    /// Its batch of requests.
+    pub batch: Batch,
+    session: Box<dyn Session>,
+    keeps_rows: bool,
+}
+
+impl Connection {
+    /// A new session, told at once whether its rows will be read.
+    pub fn new(mut session: Box<dyn Session>, keeps_rows: bool) -> Self {
+        session.keep_rows(keeps_rows);
+        Self { batch: Batch::None, session, keeps_rows }
+    }
+
+    /// The session, to be given a request whose rows will be read or not.
+    #[inline]
+    pub fn wanting(&mut self, rows: bool) -> &mut dyn Session {
+        if self.keeps_rows != rows {
+            self.keeps_rows = rows;
+            self.session.keep_rows(rows);
+        }
+        self.session.as_mut()
+    }
+
+    /// Queues the requests that follow.
+    pub fn begin_batch(&mut self) -> Result<(), Error> {
+        self.session.begin_batch()?;
+        self.batch = Batch::Queued;
+        Ok(())
+    }
+
+    /// Sends what was queued; a failed batch is over.
+    pub fn sync(&mut self) -> Result<Reply, Error> {
+        self.batch = Batch::Sent;
+        self.session.sync()
+    }
+
+    /// Rows of the last answer.
+    pub fn rows(&self) -> &Rows {
+        self.session.rows()
+    }
+
+    /// The session, for anything else.
+    pub fn session(&mut self) -> &mut dyn Session {
+        self.session.as_mut()
+    }
+
+    /// Ends what a failed event left open, a batch included.
+    pub fn reset(&mut self) -> Result<(), Error> {
+        self.batch = Batch::None;
+        self.session.reset()
+    }
+
+    /// Adds what the session counted since the last time.
+    pub fn count(&mut self, counts: &mut UserCounts) {
+        let more = self.session.take_counts();
+        counts.busy += more.busy;
+        counts.reconnected += more.reconnected;
+        if let Some(ns) = more.service_ns {
+            *counts.service_ns.get_or_insert(0) += ns;
+        }
+    }
+}
+
+/// The open connection of a number.
+pub fn open(
+    connections: &mut [Option<Connection>],
+    number: usize,
+) -> Result<&mut Connection, Error> {
+    match connections.get_mut(number) {
+        Some(Some(connection)) => Ok(connection),
+        _ => Err(Error::user("a closed connection was used")),
+    }
+}
