@@ -1,0 +1,126 @@
+//! A logged-in connection, and the answers that are due on it.
+
+use super::super::{Reply, Rows};
+use super::answer::{Answer, Want};
+use super::copy::Load;
+use crate::error::Error;
+use crate::wire::Line;
+
+const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
+
+/// A connection in one of the states: idle, an answer awaited, lost.
+pub struct Channel {
+    pub(super) line: Line,
+    pub(super) answer: Answer,
+    /// What is wanted of the answer that is awaited, once the owed ones have come.
+    pub(super) want: Option<Want>,
+    /// Answers to come before it, which nobody reads: to `ROLLBACK`s and abandoned requests.
+    pub(super) owed: u32,
+    /// The rows of a `COPY … FROM STDIN` under way.
+    pub(super) load: Option<Load>,
+    pub(super) is_lost: bool,
+}
+
+impl Channel {
+    /// Takes over a line that is ready for queries.
+    pub fn new(line: Line) -> Self {
+        Self { line, answer: Answer::new(), want: None, owed: 0, load: None, is_lost: false }
+    }
+
+    /// Where a request is written; none but one may be under way.
+    #[inline]
+    pub fn out(&mut self) -> Result<&mut Vec<u8>, Error> {
+        if self.is_lost {
+            return Err(Error::engine("the connection is lost").code("lost").sql(0, "08006"));
+        }
+        if self.want.is_some() {
+            return Err(Error::user("a request was sent before the last one was answered"));
+        }
+        Ok(self.line.out())
+    }
+
+    /// Sends what was written as one request.
+    #[inline]
+    pub fn send(&mut self, want: Want) -> Result<Reply, Error> {
+        self.want = Some(want);
+        if self.owed == 0 {
+            self.answer.begin(want);
+        }
+        match self.line.send() {
+            Ok(()) => Ok(PENDING),
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    /// Reads what came.
+    #[inline]
+    pub fn poll(&mut self, rows: &mut Rows) -> Result<Reply, Error> {
+        loop {
+            match self.line.more() {
+                Ok(true) => {}
+                Ok(false) => {
+                    if self.answer.wants_copy {
+                        self.feed()?;
+                    }
+                    return Ok(PENDING);
+                }
+                Err(error) => return Err(self.broken(error)),
+            }
+            if self.read(rows)? {
+                return self.finish();
+            }
+        }
+    }
+
+    /// Sends, and waits for the answer.
+    pub fn wait(&mut self, want: Want, rows: &mut Rows) -> Result<Reply, Error> {
+        self.send(want)?;
+        loop {
+            if let Err(error) = self.line.wait() {
+                return Err(self.broken(error));
+            }
+            if self.read(rows)? {
+                return self.finish();
+            }
+        }
+    }
+
+    /// Reads on, and says whether the awaited answer has come to its end.
+    #[inline]
+    fn read(&mut self, rows: &mut Rows) -> Result<bool, Error> {
+        loop {
+            let read = self.answer.read(self.line.inbox(), rows);
+            let taken = read.inspect_err(|_| self.is_lost = true)?;
+            self.line.consume(taken);
+            if !self.answer.is_over {
+                return Ok(false);
+            }
+            if self.owed == 0 || self.answer.is_lost {
+                return Ok(true);
+            }
+            self.owed -= 1;
+            self.answer.begin(self.want.filter(|_| self.owed == 0).unwrap_or(Want::Nothing));
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self) -> Result<Reply, Error> {
+        self.want = None;
+        self.is_lost |= self.answer.is_lost;
+        let source_error = self.load.take().and_then(|it| it.error);
+        match source_error.or_else(|| self.answer.error.take()) {
+            None => Ok(Reply::Ready { rows: self.answer.rows, changed: self.answer.changed }),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Has the connection to be made anew?
+    pub fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// The types of the parameters of the statement that was made last.
+    pub fn parameters(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.answer.parameters)
+    }
+}

@@ -1,0 +1,133 @@
+//! What the server says when it refuses: who can put it right, and what may begin anew.
+
+use super::frame::{Body, garbage};
+use crate::error::Error;
+use crate::login::Login;
+
+/// An `ErrorResponse`.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// `ERROR`, `FATAL` or `PANIC`; after the last two the server closes the connection.
+    severity: String,
+    /// The SQLSTATE.
+    pub state: String,
+    message: String,
+    detail: String,
+    hint: String,
+}
+
+/// Longer texts of the server's are cut: a message may repeat a whole statement.
+const SHOWN: usize = 300;
+
+/// The class of SQLSTATEs that say that a statement means nothing here.
+const SYNTAX: &str = "42";
+
+/// What a repetition may cure: serialisation, deadlock, lock timeout; and a duplicate key, since
+/// sysbench's own driver for PostgreSQL ignores it, and its scripts count on that.
+const RESTARTABLE: [&str; 4] = ["40001", "40P01", "55P03", "23505"];
+
+impl Told {
+    /// Reads an `ErrorResponse`'s fields.
+    pub fn read(body: &[u8]) -> Result<Self, Error> {
+        let (mut told, mut body) = (Self::default(), Body(body));
+        loop {
+            let kind = body.byte()?;
+            if kind == 0 {
+                break;
+            }
+            let text = short(body.text()?);
+            match kind {
+                // `S` is the same in the server's language; servers before 9.6 send no `V`.
+                b'V' => told.severity = text,
+                b'S' if told.severity.is_empty() => told.severity = text,
+                b'C' => told.state = text,
+                b'M' => told.message = text,
+                b'D' => told.detail = text,
+                b'H' => told.hint = text,
+                _ => {}
+            }
+        }
+        let is_state = told.state.len() == 5 && told.state.bytes().all(|it| it.is_ascii_graphic());
+        match is_state {
+            true => Ok(told),
+            false => Err(garbage("an error without an SQLSTATE")),
+        }
+    }
+
+    /// Does the server close the connection now?
+    pub fn is_fatal(&self) -> bool {
+        self.severity == "FATAL" || self.severity == "PANIC"
+    }
+
+    /// As the answer to a statement.
+    pub fn error(&self) -> Error {
+        let error = match self.state.as_str() {
+            "53100" => Error::host("the server cannot go on")
+                .hint("the server's disk is full: free space, or put its data elsewhere"),
+            state if state.starts_with("58") => Error::host("the server cannot go on")
+                .hint("the server's own files failed: its log says more"),
+            state if state.starts_with(SYNTAX) => {
+                Error::engine("the server does not understand a statement")
+                    .hint("is it written for another engine, or are its tables not made yet?")
+            }
+            _ if self.is_fatal() => Error::engine("the server ended the connection"),
+            _ => Error::engine("the server refused a statement"),
+        };
+        let error = self.dressed(error);
+        match RESTARTABLE.contains(&self.state.as_str()) {
+            true => error.restartable(),
+            false => error,
+        }
+    }
+
+    /// As the answer to a log-in.
+    pub fn refusal(&self, login: &Login) -> Error {
+        let who = format!("'{}'", login.user);
+        let message = format!("cannot log in to {} as {who}", place(login));
+        let error = match self.state.as_str() {
+            "28P01" | "28000" => {
+                Error::user(message).hint("check user and password, and the server's pg_hba.conf")
+            }
+            "3D000" => Error::user(message)
+                .hint(format!("create the database '{}' or name another", login.database)),
+            "53300" => Error::user(message)
+                .hint("fewer connections, or a higher max_connections at the server"),
+            "57P03" => Error::engine(message).hint("wait until the server has started"),
+            state if state.starts_with(SYNTAX) || state == "22023" => {
+                Error::user(message).hint("check the session settings")
+            }
+            _ => Error::engine(message),
+        };
+        self.dressed(error)
+    }
+
+    fn dressed(&self, error: Error) -> Error {
+        let cause = match self.detail.is_empty() {
+            true => self.message.clone(),
+            false => format!("{} ({})", self.message, self.detail.trim_end_matches('.')),
+        };
+        let error = error.because(cause).code(&self.state).sql(0, &self.state);
+        match self.hint.is_empty() {
+            true => error,
+            false => error.hint(&self.hint),
+        }
+    }
+}
+
+/// The server as a user knows it.
+pub fn place(login: &Login) -> String {
+    match login.host.starts_with('/') {
+        true => login.host.clone(),
+        false => format!("{}:{}", login.host, login.port),
+    }
+}
+
+/// One line of a text, cut.
+fn short(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

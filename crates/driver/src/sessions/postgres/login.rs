@@ -1,0 +1,101 @@
+//! From nothing to a connection that is ready for queries.
+
+use bytes::BytesMut;
+use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
+
+use super::auth;
+use super::failure::{Told, place};
+use super::frame::{HEAD, garbage, head};
+use crate::error::Error;
+use crate::login::{Login, TlsMode};
+use crate::wire::Line;
+
+/// During the log-in nothing is longer than this, as libpq has it.
+const LONGEST: usize = 30_000;
+
+/// Connects, encrypts, proves who we are, and makes the session's settings.
+pub fn open(login: &Login) -> Result<Line, Error> {
+    let mut door = Door(Line::connect(login)?);
+    if login.tls.mode != TlsMode::Disable {
+        door.encrypt(login)?;
+    }
+    door.say(|out| frontend::startup_message(parameters(login), out))?;
+    auth::prove(&mut door, login)?;
+    while !matches!(door.next(login)?, Message::ReadyForQuery(_)) {}
+    Ok(door.0)
+}
+
+/// The settings go with the start-up message: one way there and back, and `RESET` keeps them.
+fn parameters(login: &Login) -> impl Iterator<Item = (&str, &str)> {
+    let own = [
+        ("user", login.user.as_str()),
+        ("database", login.database.as_str()),
+        ("application_name", "dyno"),
+        ("client_encoding", "UTF8"),
+    ];
+    own.into_iter().chain(login.settings.iter().map(|(name, value)| (&name[..], &value[..])))
+}
+
+/// A connection that is not ready yet.
+pub struct Door(Line);
+
+impl Door {
+    /// Writes a message of the library's; it leaves when the answer is awaited.
+    pub fn say(
+        &mut self,
+        message: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let mut out = BytesMut::new();
+        message(&mut out)
+            .map_err(|cause| Error::user("a part of the log-in cannot be sent").because(cause))?;
+        self.0.out().extend_from_slice(&out);
+        Ok(())
+    }
+
+    /// The next message of the server's; its refusal is an error.
+    pub fn next(&mut self, login: &Login) -> Result<Message, Error> {
+        loop {
+            if let Some((kind, length)) = head(self.0.inbox())? {
+                if length > LONGEST {
+                    return Err(garbage(format!("{length} bytes at once during the log-in")));
+                }
+                if length <= self.0.inbox().len() {
+                    return self.take(kind, length, login);
+                }
+            }
+            self.0.wait()?;
+        }
+    }
+
+    fn take(&mut self, kind: u8, length: usize, login: &Login) -> Result<Message, Error> {
+        let frame = &self.0.inbox()[..length];
+        if kind == b'E' {
+            return Err(Told::read(&frame[HEAD..])?.refusal(login));
+        }
+        let message = Message::parse(&mut BytesMut::from(frame)).map_err(garbage)?;
+        self.0.consume(length);
+        message.ok_or_else(|| garbage("a message without an end"))
+    }
+
+    /// Asks for TLS; there is no going on without it.
+    fn encrypt(&mut self, login: &Login) -> Result<(), Error> {
+        self.say(|out| {
+            frontend::ssl_request(out);
+            Ok(())
+        })?;
+        while self.0.inbox().is_empty() {
+            self.0.wait()?;
+        }
+        // More than the one byte was said by somebody in between, before TLS (CVE-2021-23222).
+        match self.0.inbox() {
+            b"S" => {
+                self.0.consume(1);
+                self.0.secure(&login.tls, &login.host)
+            }
+            b"N" => Err(Error::user(format!("{} offers no TLS", place(login)))
+                .hint("turn it on at the server (ssl = on), or ask for no encryption")),
+            _ => Err(garbage("the answer to the wish for TLS is neither yes nor no")),
+        }
+    }
+}
