@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,14 @@ METRICS = (
 class Workload:
     """A workload's name (or a script's path), the options set for it, as text, and what it is
     judged by, where that is not the script's own choice: ``phase``, ``stream``, ``metric``.
+
+    `sweep` is the option among them, with its value, that tells it from its like in a sweep.
     """
 
     name: str
     options: dict[str, str] = field(default_factory=dict)
     primary: tuple[dict[str, Any], ...] = ()
+    sweep: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -199,11 +202,30 @@ def _workloads(table: _Table) -> tuple[Workload, ...]:
     if not found:
         hint = '[[workload]] and name = "…" below it'
         raise table.wrong("workload", UsageError("no workload", hint=hint))
-    return tuple(_workload(table, each) for each in found)
+    return tuple(one for each in found for one in _swept(table, each, _workload(table, each)))
+
+
+def _swept(table: _Table, found: dict[str, Any], workload: Workload) -> list[Workload]:
+    """The workload once for each value of the option under `sweep`; as it is without one."""
+    sweep = table.get(found, "sweep", dict)
+    if not sweep:
+        return [workload]
+    (option, values), *more = ((_driven(name), _values(each)) for name, each in sweep.items())
+    if more or len(values) < 2 or len(set(values)) < len(values) or option in workload.options:
+        hint = "sweep = { threads = [1, 4, 16] }, and that option nowhere else"
+        raise table.wrong("sweep", UsageError("a sweep is one option with its values", hint=hint))
+    return [
+        replace(workload, options=workload.options | {option: value}, sweep={option: value})
+        for value in values
+    ]
+
+
+def _values(found: object) -> list[str]:
+    return [_text(each) for each in found] if isinstance(found, list) else []
 
 
 def _workload(table: _Table, found: dict[str, Any]) -> Workload:
-    table.only(found, ("name", "options", "primary"))
+    table.only(found, ("name", "options", "primary", "sweep"))
     name = table.get(found, "name", str)
     if not name:
         raise table.wrong("workload", UsageError("a workload without a name"))
@@ -253,7 +275,11 @@ def _blamed(error: UsageError, data: Mapping[str, Any]) -> str:
 
 def _with_underscores(options: Mapping[str, Any]) -> dict[str, str]:
     """Options by the driver's names: sysbench writes ``table-size`` and ``table_size``."""
-    return {name.replace("-", "_"): _text(value) for name, value in options.items()}
+    return {_driven(name): _text(value) for name, value in options.items()}
+
+
+def _driven(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def _text(value: object) -> str:

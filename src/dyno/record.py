@@ -198,7 +198,8 @@ class WorkloadPlan:
     """A workload as resolved: its options, and its phases and primaries under them.
 
     `phases` are `plan.Phase` as plain data; `script` is the Lua file and `script_sha256` its
-    checksum, which a resume compares; `commands` are those of the script that a trial plays.
+    checksum, which a resume compares; `commands` are those of the script that a trial plays;
+    `sweep` is the option, with its value, that tells it from its like in a sweep.
     """
 
     name: str
@@ -208,6 +209,7 @@ class WorkloadPlan:
     phases: tuple[dict[str, Any], ...]
     ledger: tuple[dict[str, Any], ...]
     commands: tuple[str, ...] = ("prepare", "run")
+    sweep: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

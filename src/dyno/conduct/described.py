@@ -38,13 +38,14 @@ def _workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, i
     options, said = _filled(script, chosen.options, experiment)
     phases = [_judged(phase, experiment.measuring) for phase in _primaries(chosen, said)]
     plan = WorkloadPlan(
-        name=script.stem,
+        name=" ".join((script.stem, *(f"{name}={value}" for name, value in chosen.sweep.items()))),
         script=str(script),
         script_sha256=room.checksum(script),
         options=options,
         phases=tuple(_data(phase) for phase in phases),
         ledger=tuple(_data(entry) for entry in said.ledger),
         commands=("prepare", "run") if "prepare" in said.commands else ("run",),
+        sweep=chosen.sweep,
     )
     return plan, said.size_bytes
 

@@ -15,7 +15,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from dyno.report import numbers
 from dyno.report.markup import render, swatch
+
+_DIGITS = ((1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 
 _FIGURE = """
 <figure class="chart">
@@ -66,6 +69,29 @@ def escaped(text: str) -> str:
 def colour(position: int) -> str:
     """The colour of the candidate at `position` (0 is the base)."""
     return f"var(--candidate-{swatch(position)})"
+
+
+def duration_axis(title: str, seconds: Sequence[float]) -> dict[str, Any]:
+    """A logarithmic axis for durations, with its ticks in the reader's units."""
+    ticks = _ticks(seconds)
+    texts = [_tick(each) for each in ticks]
+    return {"title": {"text": title}, "type": "log", "tickvals": ticks, "ticktext": texts}
+
+
+def _ticks(seconds: Sequence[float]) -> list[float]:
+    """1, 2, 5 of every decade that is shown; finer where that would leave fewer than three."""
+    low, high = min(seconds), max(seconds)
+    steps: list[float] = []
+    for digits in _DIGITS:
+        steps = [digit * 10.0**power for power in range(-9, 4) for digit in digits]
+        if sum(low <= step <= high for step in steps) >= 3:
+            break
+    return steps
+
+
+def _tick(seconds: float) -> str:
+    number, unit = numbers.quantity(seconds, "s").split(" ")
+    return f"{float(number):g} {unit}"
 
 
 def _embedded(data: Any) -> Markup:

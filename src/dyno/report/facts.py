@@ -61,7 +61,7 @@ def dropped(book: Book) -> set[tuple[str, int]]:
     for key in book.verdict.dropped:
         number = re.search(r"(\d+)\D*$", key)
         if number:
-            at = [n for n in names if key.startswith(n)] or names
+            at = sorted((n for n in names if key.startswith(n)), key=len)[-1:] or names
             found |= {(name, int(number[1])) for name in at}
     return found
 

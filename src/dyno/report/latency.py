@@ -8,13 +8,12 @@ from typing import Any
 
 from dyno.record import Tally
 from dyno.report import Book, facts, numbers
-from dyno.report.charts import Chart, colour, escaped, figure
+from dyno.report.charts import Chart, colour, duration_axis, escaped, figure
 
 _CAPTION = (
     "From the intended time to the answer, waits included. Each step to the right is ten times "
     "rarer. Thin: one trial; thick: the median of the candidate's trials."
 )
-_DIGITS = ((1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 _TICKS = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
@@ -43,32 +42,11 @@ def _chart(book: Book, stream: facts.Stream) -> Chart | None:
             "tickvals": [_rarity(tick) for tick in _TICKS],
             "ticktext": [f"{tick} %" for tick in _TICKS],
         },
-        "yaxis": {
-            "title": {"text": "latency"},
-            "type": "log",
-            "tickvals": (ticks := _ticks([y for trace in traces for y in trace["y"] if y])),
-            "ticktext": [_tick(seconds) for seconds in ticks],
-        },
+        "yaxis": duration_axis("latency", [y for trace in traces for y in trace["y"] if y]),
         "hovermode": "closest",
     }
     described = f"Latency of {stream.label} by percentile, on a logarithmic scale"
     return Chart(stream.label, described, traces, layout)
-
-
-def _ticks(seconds: list[float]) -> list[float]:
-    """1, 2, 5 of every decade that is shown; finer where that would leave fewer than three."""
-    low, high = min(seconds), max(seconds)
-    steps: list[float] = []
-    for digits in _DIGITS:
-        steps = [digit * 10.0**power for power in range(-9, 4) for digit in digits]
-        if sum(low <= step <= high for step in steps) >= 3:
-            break
-    return steps
-
-
-def _tick(seconds: float) -> str:
-    number, unit = numbers.quantity(seconds, "s").split(" ")
-    return f"{float(number):g} {unit}"
 
 
 def _rarity(percentile: str) -> float:

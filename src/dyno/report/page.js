@@ -29,6 +29,7 @@ function dressed(chart) {
     hoverlabel: {bgcolor: "var(--ground)", bordercolor: "var(--faint)", font: {color: "var(--ink)"}},
     legend: {orientation: "h", x: 0, y: 1, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)"},
     ...chart.layout, xaxis: axis(chart.layout.xaxis), yaxis: axis(chart.layout.yaxis),
+    yaxis2: axis(chart.layout.yaxis2),
   };
   return coloured({data: chart.data, layout}, style);
 }

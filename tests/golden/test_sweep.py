@@ -1,0 +1,89 @@
+"""The section of a sweep: a chart with a line for each candidate, and a table of its points."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import make_record, make_run, make_tally, make_trial, make_workload
+
+from dyno.record import Verdict
+from dyno.report import Book, sections
+
+(SECTION,) = (each for each in sections() if type(each).__module__.endswith("sweep"))
+#: Threads to the base's rate; the new one has a quarter less.
+RATES = {"1": 1_000.0, "4": 3_000.0, "16": 4_000.0}
+
+
+def make_book(values: Sequence[str], dropped: dict[str, str] | None = None) -> Book:
+    """Two blocks of two candidates under each value."""
+    plans = [
+        dataclasses.replace(make_workload(f"select threads={v}"), script="s", sweep={"threads": v})
+        for v in values
+    ]
+    trials = [
+        make_trial(0, name, block, 1.0, workload=plan.name, phases=(_record(value, share, block),))
+        for plan, value in zip(plans, values, strict=True)
+        for block in (0, 1)
+        for name, share in (("old", 1.0), ("new", 0.75))
+    ]
+    numbered = [dataclasses.replace(trial, number=n) for n, trial in enumerate(trials, 1)]
+    verdict = Verdict("inconclusive", "", True, (), (), dropped or {})
+    return Book(Path(), make_run(workloads=plans), numbered, verdict)
+
+
+def _record(value: str, share: float, block: int) -> Any:
+    return make_record([make_tally(RATES.get(value, 100.0) * share * (1 + block / 10))])
+
+
+def chart(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found
+    (only,) = json.loads(found[1])
+    data: dict[str, Any] = only
+    return data
+
+
+def test_a_run_without_a_sweep_has_no_such_section() -> None:
+    run = make_run()
+    book = Book(Path(), run, [make_trial(1, "old", 0, 9.0)], make_book(["1"]).verdict)
+    assert SECTION.render(book) is None
+
+
+def test_each_candidate_is_a_line_of_rates_and_one_of_latencies() -> None:
+    drawn = chart(SECTION.render(make_book(list(RATES))) or "")
+    lines = [(t["name"], t.get("yaxis", "y"), t["x"]) for t in drawn["data"]]
+    x = [1.0, 4.0, 16.0]
+    assert lines == [("old", "y", x), ("old", "y2", x), ("new", "y", x), ("new", "y2", x)]
+    assert drawn["data"][0]["y"] == pytest.approx([1050, 3150, 4200], rel=0.01)
+    assert drawn["data"][0]["error_y"]["array"] == pytest.approx([50, 150, 200], rel=0.05)
+    assert drawn["label"] == "select / run / reader by threads"
+    assert drawn["layout"]["xaxis"]["type"] == "log"
+    assert drawn["layout"]["xaxis"]["ticktext"] == ["1", "4", "16"]
+
+
+def test_the_table_has_rate_latency_and_ratio_of_every_point() -> None:
+    text = re.sub(r"<[^>]+>|\s+", " ", SECTION.render(make_book(list(RATES))) or "")
+    words = re.sub(r"\s+", " ", html.unescape(text))
+    assert "candidate 1 4 16" in words
+    assert "old 1.05 k/s" in words and "new 788 /s" in words.replace("788/s", "788 /s")
+    assert words.count(", 0.75") == 3
+
+
+def test_a_dropped_block_of_one_value_is_left_out_of_that_value_alone() -> None:
+    book = make_book(["1", "16"], {"select threads=16/1": "steal"})
+    first = chart(SECTION.render(book) or "")["data"][0]
+    assert first["y"] == pytest.approx([1050, 4000], rel=0.01)
+    assert first["error_y"]["array"] == pytest.approx([50, 0], abs=1)
+
+
+def test_words_stand_in_a_row() -> None:
+    drawn = chart(SECTION.render(make_book(["off", "on"])) or "")
+    assert drawn["layout"]["xaxis"]["type"] == "category"
+    assert drawn["data"][0]["x"] == ["off", "on"]
