@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +36,16 @@ def pytest_report_header() -> list[str]:
 def dice() -> random.Random:
     """Randomness that the header's seed repeats."""
     return random.Random(SEED)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder that root's unprivileged user can get to, which pytest's own is not."""
+    folder = Path(tempfile.mkdtemp(prefix="dyno-test-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    (folder / "home").mkdir()
+    yield folder / "home"
+    shutil.rmtree(folder)
 
 
 def outside(name: str) -> str:

@@ -58,10 +58,18 @@ class Folder:
         return self.path / "logs" / f"{number:04}.log"
 
     def homes(self) -> Path:
-        """The private folder for the engines' data: on the run's file system, or `$DYNO_TMP`."""
-        if chosen := os.environ.get("DYNO_TMP"):
+        """The folder for the engines' data: on the run's file system, or in `$DYNO_TMP`.
+
+        Root's lie in /var/tmp: a server runs as another user, whom root's folders keep out.
+        """
+        chosen = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
+        if chosen:
             return Path(chosen).absolute() / f"dyno-{self.path.name}"
         return self.path.absolute() / "home"
+
+    def make_homes(self) -> None:
+        """Makes that folder, which others may pass through and not look into."""
+        self.homes().mkdir(mode=0o711, parents=True)
 
     def clear_homes(self) -> None:
         """Removes the engines' data, those of torn trials too."""

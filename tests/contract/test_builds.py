@@ -61,6 +61,9 @@ def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache.root() == tmp_path / "xdg" / "dyno"
     monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert cache.root() == Path("/var/cache/dyno")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert cache.root() == Path.home() / ".cache" / "dyno"
 
 

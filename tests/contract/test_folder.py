@@ -99,6 +99,9 @@ def test_a_full_disk_loses_nothing_that_was_written(
 def test_homes_lie_with_the_run_or_where_the_user_says(
     kept: Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert kept.homes().is_relative_to(kept.path)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert kept.homes() == Path("/var/tmp") / f"dyno-{kept.path.name}"
     monkeypatch.setenv("DYNO_TMP", str(tmp_path / "fast"))
     assert kept.homes() == tmp_path / "fast" / f"dyno-{kept.path.name}"

@@ -1,6 +1,7 @@
 """The cache: everything fetched or compiled, each entry a folder put in place by one rename.
 
-It lies in `$DYNO_CACHE`, else `$XDG_CACHE_HOME/dyno`, else `~/.cache/dyno`, as `KIND/NAME/`
+It lies in `$DYNO_CACHE`, else `$XDG_CACHE_HOME/dyno`, else `~/.cache/dyno` (root's in
+/var/cache/dyno: a server does not run as root, and must reach its program), as `KIND/NAME/`
 (`crate/libsqlite3-sys-0.9.4`, `program/sqlite-3.24.0-2b1c…`). An entry never changes once it is
 there; the folder's own time is that of its last use. `locks/` holds one empty file per entry ever
 made: removing a lock while another process waits for it would let both in.
@@ -40,7 +41,9 @@ def root() -> Path:
     own, shared = os.environ.get("DYNO_CACHE"), os.environ.get("XDG_CACHE_HOME")
     if own:
         return Path(own).expanduser().absolute()
-    return (Path(shared).absolute() if shared else Path.home() / ".cache") / "dyno"
+    if shared:
+        return Path(shared).absolute() / "dyno"
+    return (Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache") / "dyno"
 
 
 def get(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:

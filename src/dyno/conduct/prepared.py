@@ -19,6 +19,7 @@ from dyno.controls import controls
 from dyno.engines import Engine
 from dyno.errors import UsageError, unknown
 from dyno.experiment import Experiment, Measuring
+from dyno.folder import Folder
 from dyno.record import Candidate, Design, Run
 
 #: METHOD.md 4: valid blocks at which a default run looks at its data; the last is MAX.
@@ -77,8 +78,8 @@ def again(run: Run, say: Say) -> Prepared:
 
 def here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
-    chosen = (os.environ.get(name) for name in ("DYNO_TMP", "DYNO_RUNS"))
-    return host.facts(Path(next(filter(None, chosen), "runs")))
+    runs = Path(os.environ.get("DYNO_RUNS") or "runs")
+    return host.facts(Folder(runs / "any").homes())
 
 
 _Side = tuple[Candidate, Engine, Build]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +42,8 @@ def play(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
     does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
     """
     _room(folder, disk_bytes(prepared))
-    folder.clear_homes()
-    folder.homes().mkdir(mode=0o700, parents=True)
-    try:
+    with _homes(folder):
         _Stage(prepared, folder, watch, folder.trials()).play()
-    finally:
-        folder.clear_homes()
     return prepared.run
 
 
@@ -67,8 +65,10 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
 
     A failed or interrupted one is answered too, with what it measured before.
     """
-    with tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as room:
-        folder = Folder(Path(room))
+    with (
+        tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as room,
+        _homes(Folder(Path(room))) as folder,
+    ):
         (folder.path / "logs").mkdir()
         _room(folder, disk_bytes(prepared))
         watch(RunStarted(prepared.run, None, 0))
@@ -81,6 +81,17 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
             raise error
         watch(TrialEnded(trial))
         return trial
+
+
+@contextmanager
+def _homes(folder: Folder) -> Iterator[Folder]:
+    """A folder for the engines' data, empty at first and gone at the end."""
+    folder.clear_homes()
+    folder.make_homes()
+    try:
+        yield folder
+    finally:
+        folder.clear_homes()
 
 
 def _room(folder: Folder, needed_bytes: int) -> None:

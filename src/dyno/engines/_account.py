@@ -1,0 +1,91 @@
+"""Whom a server runs as: ourselves, or an unprivileged user where we are root.
+
+A server that answers strangers' requests has no business being root, and some refuse to be. Root's
+servers run as the user who called sudo, else as `nobody`, and their homes are given to that user.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.errors import HostError
+
+#: Starts a program only if the process that wanted it ($0) is still its parent: if that died before
+#: the death signal was set, nobody would ever end the program.
+GUARD = 'test "$PPID" = "$0" && exec "$@"'
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user of this machine; `switch` says that it is not who we are."""
+
+    name: str
+    uid: int
+    gid: int
+    switch: bool
+
+
+def account() -> Account:
+    """The user whom servers run as; `HostError` where root has nobody to switch to."""
+    uid = os.geteuid()
+    if uid:
+        return Account(str(uid), uid, os.getegid(), switch=False)
+    caller = os.environ.get("SUDO_UID", "")
+    try:
+        found = pwd.getpwuid(int(caller)) if int(caller or 0) else pwd.getpwnam("nobody")
+    except (KeyError, ValueError):
+        hint = "call dyno as an ordinary user"
+        raise HostError(
+            "servers do not run as root, and there is no user nobody", hint=hint
+        ) from None
+    return Account(found.pw_name, found.pw_uid, found.pw_gid, switch=True)
+
+
+def prefix(user: Account, death: signal.Signals) -> list[str]:
+    """The command that starts a program as `user`, and sends it `death` when the thread that
+    started it ends: start servers from a thread that lives as long as they should.
+    """
+    if shutil.which("setpriv") is None:
+        hint = "install util-linux"
+        raise HostError("no setpriv on PATH: a server could outlive us", hint=hint)
+    identity = [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
+    death_name = f"--pdeathsig={death.name.removeprefix('SIG')}"
+    guarded = ["sh", "-c", GUARD, str(os.getpid())]
+    return ["setpriv", *(identity if user.switch else []), death_name, *guarded]
+
+
+def give(user: Account, folder: Path) -> None:
+    """Makes `folder`, and all in it, `user`'s alone; nothing to do where we are that user."""
+    folder.chmod(0o700)
+    if not user.switch:
+        return
+    os.chown(folder, user.uid, user.gid)
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.chown(Path(place) / name, user.uid, user.gid, follow_symlinks=False)
+
+
+def check_reach(user: Account, path: Path, variable: str) -> None:
+    """`HostError` where `user` cannot get to `path`; `variable` names what would move it."""
+    if not user.switch:
+        return
+    real = path.resolve()
+    for folder in reversed(real.parents):
+        if not _may_enter(user, folder.stat()):
+            where = f"set {variable} to a folder that everybody may enter, below /var for instance"
+            cause = f"{folder} is closed to {user.name}, whom servers run as"
+            raise HostError(f"a server could not reach {real}", cause=cause, hint=where)
+
+
+def _may_enter(user: Account, found: os.stat_result) -> bool:
+    if found.st_uid == user.uid:
+        return bool(found.st_mode & stat.S_IXUSR)
+    if found.st_gid == user.gid:
+        return bool(found.st_mode & stat.S_IXGRP)
+    return bool(found.st_mode & stat.S_IXOTH)
