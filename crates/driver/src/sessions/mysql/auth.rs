@@ -1,0 +1,107 @@
+//! Proving who we are. The password never leaves in a form that others on the way could use.
+
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
+use mysql_common::packets::AuthPlugin;
+
+use super::key;
+use super::packet::garbage;
+use crate::error::Error;
+use crate::login::{Login, TlsMode};
+
+/// An exchange under way.
+pub struct Auth<'a> {
+    login: &'a Login,
+    plugin: AuthPlugin<'static>,
+    procedure: AuthProc,
+    nonce: Vec<u8>,
+}
+
+impl<'a> Auth<'a> {
+    /// Begins with the method that the greeting named, and what to say first. Where that is none
+    /// of ours, with the oldest: the server then names the account's own.
+    pub fn open(login: &'a Login, plugin: &[u8], nonce: &[u8]) -> Result<(Self, Vec<u8>), Error> {
+        let ours = accept(&AuthPlugin::from_bytes(plugin), login).is_ok();
+        Self::begin(login, if ours { plugin } else { b"mysql_native_password" }, nonce)
+    }
+
+    /// Begins with the method that the server named, and what to say first.
+    pub fn begin(login: &'a Login, plugin: &[u8], nonce: &[u8]) -> Result<(Self, Vec<u8>), Error> {
+        let plugin = AuthPlugin::from_bytes(plugin).into_owned();
+        let nonce = nonce.strip_suffix(&[0]).filter(|it| it.len() == 20).unwrap_or(nonce);
+        let procedure = accept(&plugin, login)?;
+        let mut auth = Self { login, plugin, procedure, nonce: nonce.to_vec() };
+        let proof = auth.step(nonce)?;
+        Ok((auth, proof.unwrap_or_default()))
+    }
+
+    /// The method's name.
+    pub fn name(&self) -> &[u8] {
+        self.plugin.as_bytes()
+    }
+
+    /// Answers what the server asks further; `None`: it wants no answer.
+    pub fn go_on(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        // A byte says how the exchange goes on; anything longer is a key.
+        if challenge.len() > 1 {
+            let password = self.login.password.as_ref().map_or(0, String::len);
+            key::check(challenge, password + 1).ok_or_else(|| garbage("a bad public key"))?;
+        }
+        self.step(challenge)
+    }
+
+    fn step(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let way = Way { login: self.login, nonce: &self.nonce };
+        let response = self.procedure.run(way, challenge);
+        let response = response.map_err(|cause| garbage(&format!("in the log-in: {cause}")))?;
+        Ok(response.data().map(<[u8]>::to_vec))
+    }
+}
+
+fn accept(plugin: &AuthPlugin, login: &Login) -> Result<AuthProc, Error> {
+    match plugin {
+        AuthPlugin::MysqlClearPassword if !is_encrypted(login) => Err(Error::user(format!(
+            "{} asks for the password in clear text over a connection that is not encrypted",
+            login.host
+        ))
+        .hint("ask for TLS")),
+        AuthPlugin::MysqlOldPassword | AuthPlugin::Parsec | AuthPlugin::Other(_) => {
+            let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
+            Err(Error::user(format!("{} authenticates {} by '{name}'", login.host, login.user))
+                .because("dyno has no such method")
+                .hint("use a user of mysql_native_password, caching_sha2_password or ed25519"))
+        }
+        _ => plugin.init().map_err(|cause| Error::driver("authentication").because(cause)),
+    }
+}
+
+fn is_encrypted(login: &Login) -> bool {
+    login.tls.mode != TlsMode::Disable
+}
+
+/// What a method may know of the connection.
+struct Way<'a> {
+    login: &'a Login,
+    nonce: &'a [u8],
+}
+
+impl Context for Way<'_> {
+    fn pass(&self) -> &[u8] {
+        self.login.password.as_ref().map_or(b"", |it| it.as_bytes())
+    }
+
+    fn is_ipc_transport(&self) -> bool {
+        self.login.host.starts_with('/')
+    }
+
+    fn is_tls_transport(&self) -> bool {
+        is_encrypted(self.login)
+    }
+
+    fn scramble(&self) -> &[u8] {
+        self.nonce
+    }
+
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}

@@ -1,0 +1,146 @@
+//! The log-in: the server's greeting, TLS, who we are, the settings.
+
+use mysql_common::constants::CapabilityFlags as Can;
+
+use super::auth::Auth;
+use super::dialogue::Dialogue;
+use super::failure;
+use super::greeting::Greeting;
+use super::packet::{garbage, put_length};
+use super::reader::Reader;
+use crate::error::Error;
+use crate::login::Login;
+use crate::wire::Line;
+
+const COM_QUERY: u8 = 0x03;
+/// The protocol's own limit; the server's is smaller.
+const LARGEST_PACKET: u32 = 1 << 30;
+/// No log-in takes as many rounds.
+const ROUNDS: usize = 10;
+
+/// A connection that is logged in.
+pub struct Opened {
+    /// The connection.
+    pub line: Line,
+    /// The server ends rows with an OK and columns with nothing.
+    pub deprecates_eof: bool,
+}
+
+/// Connects, logs in, makes the settings.
+pub fn open(login: &Login) -> Result<Opened, Error> {
+    let mut line = Line::connect(login)?;
+    let mut dialogue = Dialogue::new(&mut line);
+    let packet = dialogue.hear()?;
+    let greeting = Greeting::of(&packet, login)?;
+    let can = greeting.capabilities(login)?;
+    if can.contains(Can::CLIENT_SSL) {
+        secure(&mut dialogue, &greeting, can, login)?;
+    }
+    let (auth, proof) = Auth::open(login, &greeting.plugin, &greeting.nonce)?;
+    dialogue.say(&response(&greeting, can, login, (auth.name(), &proof)));
+    admitted(&mut dialogue, auth, login)?;
+    settle(&mut dialogue, login)?;
+    Ok(Opened { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
+}
+
+fn secure(
+    dialogue: &mut Dialogue,
+    greeting: &Greeting,
+    can: Can,
+    login: &Login,
+) -> Result<(), Error> {
+    dialogue.say(&preamble(greeting, can));
+    if !dialogue.line.inbox().is_empty() {
+        return Err(garbage("words in plain text after TLS was agreed on"));
+    }
+    dialogue.line.send().map_err(failure::of_line)?;
+    dialogue.line.secure(&login.tls, &login.host)
+}
+
+/// The beginning of our answer, and all of it before TLS.
+fn preamble(greeting: &Greeting, can: Can) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128);
+    out.extend_from_slice(&can.bits().to_le_bytes());
+    out.extend_from_slice(&LARGEST_PACKET.to_le_bytes());
+    out.push(greeting.charset);
+    out.resize(out.len() + 23, 0);
+    out
+}
+
+fn response(greeting: &Greeting, can: Can, login: &Login, auth: (&[u8], &[u8])) -> Vec<u8> {
+    let (plugin, proof) = auth;
+    let mut out = preamble(greeting, can);
+    out.extend_from_slice(login.user.as_bytes());
+    out.push(0);
+    // Below 251 bytes, both ways of saying a length are the same.
+    put_length(&mut out, proof.len());
+    out.extend_from_slice(proof);
+    if can.contains(Can::CLIENT_CONNECT_WITH_DB) {
+        out.extend_from_slice(login.database.as_bytes());
+        out.push(0);
+    }
+    if can.contains(Can::CLIENT_PLUGIN_AUTH) {
+        out.extend_from_slice(plugin);
+        out.push(0);
+    }
+    out
+}
+
+/// Answers what the server asks until it lets us in.
+fn admitted<'a>(
+    dialogue: &mut Dialogue,
+    mut auth: Auth<'a>,
+    login: &'a Login,
+) -> Result<(), Error> {
+    for _ in 0..ROUNDS {
+        let packet = dialogue.hear()?;
+        match packet[0] {
+            0x00 => return Ok(()),
+            0xff => return Err(failure::of_login(&packet, login)),
+            0xfe => {
+                let mut reader = Reader(&packet[1..]);
+                let plugin = reader.until_zero();
+                let (other, proof) = Auth::begin(login, plugin, reader.0)?;
+                auth = other;
+                dialogue.say(&proof);
+            }
+            0x01 => {
+                if let Some(proof) = auth.go_on(&packet[1..])? {
+                    dialogue.say(&proof);
+                }
+            }
+            _ => return Err(garbage("an unknown word in the log-in")),
+        }
+    }
+    Err(garbage("a log-in without an end"))
+}
+
+fn settle(dialogue: &mut Dialogue, login: &Login) -> Result<(), Error> {
+    let settings: Result<Vec<String>, Error> = login.settings.iter().map(setting).collect();
+    let settings = settings?;
+    if settings.is_empty() {
+        return Ok(());
+    }
+    dialogue.command(COM_QUERY, format!("SET {}", settings.join(", ")).as_bytes());
+    let answer = dialogue.hear()?;
+    match answer[0] {
+        0x00 => Ok(()),
+        0xff => Err(failure::of_login(&answer, login)),
+        _ => Err(garbage("an answer to SET that is none")),
+    }
+}
+
+/// Numbers, `DEFAULT` and what is quoted already stand as they are; anything else is a string.
+fn setting((name, value): &(String, String)) -> Result<String, Error> {
+    let is_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Err(Error::user(format!("'{name}' is no session setting's name")));
+    }
+    let is_number = value.parse::<f64>().is_ok_and(f64::is_finite);
+    if is_number || value.eq_ignore_ascii_case("default") {
+        return Ok(format!("SESSION {name} = {value}"));
+    }
+    let inner = value.strip_prefix('\'').and_then(|it| it.strip_suffix('\'')).unwrap_or(value);
+    let escaped = inner.replace('\\', "\\\\").replace('\'', "''");
+    Ok(format!("SESSION {name} = '{escaped}'"))
+}

@@ -1,0 +1,150 @@
+//! MySQL's protocol 10 over a [`crate::wire::Line`]: MySQL from 5.5, MariaDB from 10.1, and kin.
+//!
+//! Of several results the last one with columns is the answer; what all changed is added up. In a
+//! batch the server works the requests off one after another: the first error is the batch's, and
+//! what follows it runs all the same. After an error the server may close the connection; then the
+//! event has failed, and [`Session::reset`] makes the connection and its statements anew.
+
+mod answer;
+mod auth;
+mod column;
+mod dialogue;
+mod emulated;
+mod exchange;
+mod failure;
+mod framing;
+mod greeting;
+mod key;
+mod load;
+mod login;
+mod packet;
+mod reader;
+mod result;
+mod row;
+mod session;
+mod statement;
+
+use super::{Reply, Session};
+use crate::error::Error;
+use crate::login::Login;
+use crate::wire::Line;
+use answer::{Answer, Asked};
+use load::Load;
+use statement::Statement;
+
+const COM_QUIT: u8 = 0x01;
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_CLOSE: u8 = 0x19;
+
+const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
+const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
+
+/// One connection to a server.
+struct Mysql {
+    login: Login,
+    line: Line,
+    deprecates_eof: bool,
+    answer: Answer,
+    statements: Vec<Option<Statement>>,
+    /// Places of closed statements, used again.
+    free: Vec<u32>,
+    batch: Option<Batch>,
+    load: Option<Load>,
+    keeps: bool,
+    is_lost: bool,
+    reconnected: u64,
+}
+
+/// Requests that wait for their `sync`, as they will be sent.
+#[derive(Default)]
+struct Batch {
+    packets: Vec<u8>,
+    requests: u32,
+}
+
+/// Connects and logs in.
+pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
+    let login::Opened { line, deprecates_eof } = login::open(login)?;
+    Ok(Box::new(Mysql {
+        login: login.clone(),
+        line,
+        deprecates_eof,
+        answer: Answer::new(deprecates_eof),
+        statements: Vec::new(),
+        free: Vec::new(),
+        batch: None,
+        load: None,
+        keeps: true,
+        is_lost: false,
+        reconnected: 0,
+    }))
+}
+
+impl Mysql {
+    /// May a request be sent now?
+    #[inline]
+    fn check(&self) -> Result<(), Error> {
+        if self.is_lost {
+            return Err(failure::lost());
+        }
+        if self.answer.is_wanted() {
+            return Err(Error::user("a request was sent before the last one was answered"));
+        }
+        Ok(())
+    }
+
+    /// Where the next request is written.
+    #[inline]
+    fn out(&mut self) -> &mut Vec<u8> {
+        match &mut self.batch {
+            Some(batch) => &mut batch.packets,
+            None => self.line.out(),
+        }
+    }
+
+    /// Sends the request that was written, or leaves it in the batch.
+    #[inline]
+    fn ask(&mut self, binary: bool) -> Result<Reply, Error> {
+        if let Some(batch) = &mut self.batch {
+            batch.requests += 1;
+            return Ok(QUEUED);
+        }
+        self.answer.expect(1, Asked { binary, keeps: self.keeps, is_batch: false });
+        self.send()
+    }
+
+    #[inline]
+    fn send(&mut self) -> Result<Reply, Error> {
+        match self.line.send() {
+            Ok(()) => Ok(PENDING),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn keep(&mut self, statement: Statement) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.statements[at as usize] = Some(statement);
+            return at;
+        }
+        self.statements.push(Some(statement));
+        self.statements.len() as u32 - 1
+    }
+
+    /// Notes whether the connection can go on after an error.
+    #[cold]
+    fn fail(&mut self, error: Error) -> Error {
+        let error = failure::of_line(error);
+        self.is_lost |= failure::ends(&error);
+        error
+    }
+}
+
+impl Drop for Mysql {
+    /// Says goodbye, so that the server counts no aborted connection.
+    fn drop(&mut self) {
+        if !self.is_lost {
+            packet::command(self.line.out(), COM_QUIT, b"");
+            drop(self.line.send());
+        }
+    }
+}
