@@ -5,10 +5,10 @@
 use std::process::ExitCode;
 
 use crate::caller::{self, Caller};
-use crate::clock;
 use crate::error::Error;
 use crate::event::Answer;
 use crate::sessions::{self, Reply, Rows, Session};
+use crate::wire;
 
 /// Answers all statements or, at the first that fails, none.
 pub fn ask(caller: &Caller) -> Result<ExitCode, Error> {
@@ -25,8 +25,7 @@ fn answer(session: &mut dyn Session, sql: &str) -> Result<Answer, Error> {
     loop {
         match reply {
             Reply::Ready { changed, .. } => return Ok(text(session.rows(), changed)),
-            Reply::Pending { until_ns: u64::MAX } => std::thread::yield_now(),
-            Reply::Pending { until_ns } => clock::wait_until(until_ns),
+            Reply::Pending { until_ns } => wire::nap(until_ns),
         }
         reply = session.poll()?;
     }

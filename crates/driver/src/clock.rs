@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use rustix::thread::set_current_timer_slack;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// One second.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -13,7 +13,7 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 pub const SPIN_NS: u64 = 80_000;
 
 /// No sleep is longer, so that a stop is seen soon.
-const NAP_NS: u64 = 20_000_000;
+pub const NAP_NS: u64 = 20_000_000;
 
 /// Now.
 #[inline]
@@ -25,6 +25,20 @@ pub fn now_ns() -> u64 {
 /// Seconds to nanoseconds; negative and NaN become 0.
 pub fn ns(seconds: f64) -> u64 {
     (seconds * SECOND_NS as f64) as u64
+}
+
+/// As the kernel takes it.
+pub fn timespec(ns: u64) -> Timespec {
+    Timespec { tv_sec: (ns / SECOND_NS) as i64, tv_nsec: (ns % SECOND_NS) as i64 }
+}
+
+/// Sleeps until a time, and the kernel's lateness longer; 0: does not; never: for a nap.
+pub fn sleep_until(until_ns: u64) {
+    let until_ns = if until_ns == u64::MAX { now_ns() + NAP_NS } else { until_ns };
+    if until_ns > 0 {
+        // A signal may end it early: whoever rests looks around and comes again.
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &timespec(until_ns));
+    }
 }
 
 /// Sleeps towards a deadline, but neither the whole way nor long; `now` where it is near.

@@ -11,6 +11,7 @@
 //! (`schedule.rs`); what became of it is counted per worker (`tally.rs`) and added up when the
 //! phase is over (`summary.rs`).
 
+mod agenda;
 mod ask;
 mod caller;
 mod clock;
@@ -41,6 +42,7 @@ mod summary;
 mod tally;
 #[cfg(test)]
 mod testing;
+mod timers;
 mod usage;
 mod wire;
 mod worker;

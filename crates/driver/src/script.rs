@@ -159,6 +159,12 @@ impl User {
         }
     }
 
+    /// Gives its connections up: the request under way fails as `lost` with the next
+    /// [`User::advance`], and so does every other.
+    pub fn lose(&mut self) {
+        self.state.shared.borrow_mut().lose();
+    }
+
     /// Transaction names seen so far, by index; 0 is the unnamed one.
     pub fn transaction_names(&self) -> &[String] {
         &self.transactions

@@ -1,11 +1,11 @@
 //! One user at work on a worker's thread: where it stands, and its calls outside measured time.
 
-use crate::clock::wait_until;
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::script::{Seat, Step, User};
-use crate::stage::{NEVER, Stage};
+use crate::stage::Stage;
 use crate::tally::Played;
+use crate::wire;
 
 /// A user's place in a phase: which stream, which number in it.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,8 @@ pub struct Slot {
     pub state: State,
     /// The warm-up is over for it.
     pub measured: bool,
+    /// Its connections were given up, because an answer did not come.
+    pub lost: bool,
     /// The user's transaction numbers as the lane's.
     pub kinds: Vec<usize>,
 }
@@ -64,8 +66,8 @@ impl Slot {
         if scene.is_load() {
             call(&mut user, "thread_init")?;
         }
-        let state = State::Over;
-        Ok(Self { user, number: place.number, lane, state, measured: false, kinds: Vec::new() })
+        let (state, kinds) = (State::Over, Vec::new());
+        Ok(Self { user, number: place.number, lane, state, measured: false, lost: false, kinds })
     }
 
     /// Finds the lane's numbers of all transaction types that the user has named so far.
@@ -85,8 +87,7 @@ pub fn call(user: &mut User, function: &str) -> Result<(), Error> {
         match step {
             Step::Done { .. } => return Ok(()),
             Step::Failed(error) => return Err(error),
-            Step::Waiting { until_ns: NEVER } => std::thread::yield_now(),
-            Step::Waiting { until_ns } => wait_until(until_ns),
+            Step::Waiting { until_ns } => wire::nap(until_ns),
         }
         step = user.advance()?;
     }

@@ -1,10 +1,13 @@
 //! One thread, its users, the hot loop.
 //!
-//! A worker goes round its users. A turn of a user ends its request if the answer is there, and
-//! begins its next event if that is due; so users whose engine answers at once share fairly.
+//! A worker plays rounds: every user who is ready has one turn, so that users whose engine answers
+//! at once share fairly. A turn of a user ends its request if the answer is there, and begins its
+//! next event if that is due. Who then waits for a time stands in the agenda, who waits for the
+//! network is known to the wire; a round costs nothing for either.
 //! The clock is read once per answer: in a closed loop that is the next event's intended time.
 
-use crate::clock::{doze_until, now_ns, wait_until};
+use crate::agenda::Agenda;
+use crate::clock::{NAP_NS, SECOND_NS, SPIN_NS, now_ns, wait_until};
 use crate::counters::{Counters, add};
 use crate::error::Error;
 use crate::lane::{Lane, Next, Window};
@@ -12,9 +15,16 @@ use crate::script::Step;
 use crate::slot::{Place, Slot, State, call};
 use crate::stage::{NEVER, Stage};
 use crate::tally::Played;
+use crate::wire;
 
 /// An event that waits for this time begins anew, for as long as its phase lasts.
 const ANEW: u64 = 0;
+
+/// Turns in a round of who is ready alone: between them nobody looks whether others wait.
+const ALONE: u32 = 16;
+
+/// How long after the phase's end an answer is waited for.
+const PATIENCE_NS: u64 = 10 * SECOND_NS;
 
 /// One thread's users and what it counted of them.
 pub struct Worker<'a> {
@@ -43,7 +53,8 @@ impl<'a> Worker<'a> {
     ) -> Result<Self, Error> {
         let mut lanes: Vec<Lane> = Vec::new();
         let mut slots = Vec::with_capacity(places.len());
-        for place in places {
+        for (user, place) in places.iter().enumerate() {
+            wire::attend(user as u32);
             let known = lanes.iter().position(|lane| lane.index == place.queue);
             if known.is_none() {
                 let window = &windows[place.queue];
@@ -63,32 +74,62 @@ impl<'a> Worker<'a> {
         let mut now = now_ns();
         self.slots.iter_mut().for_each(|slot| slot.state = State::Free { since_ns: now });
         let mut slots = std::mem::take(&mut self.slots);
-        while self.round(&mut slots, &mut now) {}
+        let mut agenda = Agenda::new(slots.len());
+        let mut left = slots.len();
+        let mut stop_ns = self.stage.stop_ns();
+        while left > 0 {
+            let before = now;
+            left -= self.round(&mut slots, &mut agenda, &mut now);
+            if self.stage.stop_ns() < stop_ns {
+                stop_ns = self.stage.stop_ns();
+                agenda.ready.extend(0..slots.len() as u32);
+            }
+            if now > stop_ns.saturating_add(PATIENCE_NS) {
+                lose(&mut slots, &mut agenda);
+            }
+            if now == before {
+                now = now_ns();
+            }
+            if left > 0 {
+                rest(&mut agenda, &mut now);
+            }
+        }
         self.slots = slots;
     }
 
-    /// A turn of every user, and a rest where none could do anything; false when all are over.
+    /// A turn of every user who is ready; returns how many of them are over.
     #[inline]
-    fn round(&mut self, slots: &mut [Slot], now: &mut u64) -> bool {
-        let before = *now;
-        let mut rest = Rest { intended_ns: NEVER, busy: false, over: true };
-        for slot in slots {
-            self.turn(slot, now);
-            rest.look(&slot.state);
+    fn round(&mut self, slots: &mut [Slot], agenda: &mut Agenda, now: &mut u64) -> usize {
+        let turns = agenda.take();
+        let several = if turns.len() == 1 { ALONE } else { 1 };
+        let mut over = 0;
+        for &user in &turns {
+            let slot = &mut slots[user as usize];
+            if matches!(slot.state, State::Over) {
+                continue;
+            }
+            wire::attend(user);
+            for _ in 0..several {
+                self.turn(slot, now);
+                if !matches!(slot.state, State::Free { .. }) {
+                    break;
+                }
+            }
+            match slot.state {
+                State::Free { .. } | State::Busy { until_ns: ANEW, .. } => agenda.ready.push(user),
+                State::Due { intended_ns: at_ns } | State::Busy { until_ns: at_ns, .. } => {
+                    agenda.at(at_ns, user);
+                }
+                State::Over => over += 1,
+            }
         }
-        if *now == before && !rest.over {
-            rest.wait(*now);
-            *now = now_ns();
-        }
-        !rest.over
+        agenda.give_back(turns);
+        over
     }
 
     #[inline]
     fn turn(&mut self, slot: &mut Slot, now: &mut u64) {
         if let State::Busy { event, until_ns } = slot.state {
-            if *now < until_ns && until_ns != NEVER {
-                return;
-            }
             let step = if until_ns == ANEW && *now >= self.stage.stop_ns() {
                 slot.user.give_up()
             } else {
@@ -204,7 +245,7 @@ impl<'a> Worker<'a> {
             if slot.measured {
                 self.lanes[slot.lane].counts.add(slot.user.take_counts());
             }
-            if self.error.is_none() && self.stage.scene.is_load() {
+            if self.error.is_none() && !slot.lost && self.stage.scene.is_load() {
                 let ended = call(&mut slot.user, "thread_done");
                 self.error = ended.err().map(|error| error.on(slot.number));
             }
@@ -214,32 +255,29 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// What a round of turns found: how long the worker may rest.
-struct Rest {
-    intended_ns: u64,
-    busy: bool,
-    over: bool,
+/// Finds out who is ready next, and sleeps where nobody is. A time is met by spinning at last,
+/// because a sleep ends late; for the network the kernel wakes us.
+#[inline]
+fn rest(agenda: &mut Agenda, now: &mut u64) {
+    agenda.wake(*now);
+    if !agenda.ready.is_empty() {
+        wire::rest(0, &mut agenda.ready);
+        return;
+    }
+    let until_ns = agenda.next_ns().saturating_sub(SPIN_NS).min(*now + NAP_NS);
+    wire::rest(if until_ns > *now { until_ns } else { 0 }, &mut agenda.ready);
+    *now = now_ns();
+    agenda.wake(*now);
 }
 
-impl Rest {
-    #[inline]
-    fn look(&mut self, state: &State) {
-        match state {
-            State::Over => return,
-            State::Due { intended_ns } => self.intended_ns = self.intended_ns.min(*intended_ns),
-            State::Busy { .. } => self.busy = true,
-            State::Free { .. } => {}
-        }
-        self.over = false;
-    }
-
-    /// Spins while an answer is awaited; sleeps towards an intended time that is far away.
-    #[inline]
-    fn wait(&self, now: u64) {
-        if self.busy {
-            std::hint::spin_loop();
-        } else {
-            doze_until(self.intended_ns, now);
+/// Gives up whoever still waits for an answer: one that never comes must not hold the phase.
+#[cold]
+fn lose(slots: &mut [Slot], agenda: &mut Agenda) {
+    for (user, slot) in slots.iter_mut().enumerate() {
+        if matches!(slot.state, State::Busy { .. }) && !slot.lost {
+            slot.lost = true;
+            slot.user.lose();
+            agenda.ready.push(user as u32);
         }
     }
 }

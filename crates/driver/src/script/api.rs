@@ -68,7 +68,7 @@ impl Raw<'_> {
         })?;
         self.add("drain", |_, it, connection| {
             while matches!(it.poll(connection), Sent::Pending) {
-                std::hint::spin_loop();
+                it.nap();
             }
             Ok(())
         })?;

@@ -10,6 +10,7 @@ use crate::generate;
 use crate::plan;
 use crate::rand::Rand;
 use crate::sessions::{self, Reply, Rows, Value};
+use crate::wire;
 
 /// One user's sessions and all that hangs on them.
 pub struct Shared {
@@ -258,6 +259,21 @@ impl Shared {
                 self.arrived = Some(answer);
                 None
             }
+        }
+    }
+
+    /// Waits for the request under way, outside the driver's coroutine.
+    pub fn nap(&self) {
+        if let Wait::Request { until_ns, .. } = self.wait {
+            wire::nap(until_ns);
+        }
+    }
+
+    /// Gives all connections up: a request under way is lost, and so is whatever is sent later.
+    pub fn lose(&mut self) {
+        for connection in self.connections.iter_mut().flatten() {
+            connection.count(&mut self.counts);
+            *connection = Connection::new(sessions::lost(), false);
         }
     }
 

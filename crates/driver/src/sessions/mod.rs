@@ -1,6 +1,7 @@
 //! Ways of talking to an engine: one file each, one arm each in [`open`].
 
 mod duckdb;
+mod lost;
 mod mysql;
 mod null;
 mod postgres;
@@ -24,6 +25,11 @@ pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         plan::Session::Postgres(login) => postgres::open(login),
         plan::Session::Mysql(login) => mysql::open(login),
     }
+}
+
+/// What takes the place of a connection that was given up: every request fails as `lost`.
+pub fn lost() -> Box<dyn Session> {
+    Box::new(lost::Lost::default())
 }
 
 /// Does the engine work inside the call? Then each connection has a thread of its own.

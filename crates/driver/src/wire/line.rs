@@ -1,46 +1,32 @@
-//! One socket: bytes out, bytes in.
+//! One connection: bytes out, bytes in.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use super::{ATTENDED, Shared, connect, here};
+use crate::clock::{SECOND_NS, now_ns};
 use crate::error::Error;
 use crate::login::{Login, Tls};
 
 /// What connecting and each answer during the log-in may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Read at once, at least.
-const CHUNK: usize = 8 * 1024;
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection to a server, before and after its log-in.
 pub struct Line {
-    socket: Box<dyn Socket>,
+    exchange: Shared,
+    number: u32,
     out: Vec<u8>,
     inbox: Vec<u8>,
     consumed: usize,
 }
 
-trait Socket: Read + Write {
-    fn set_waiting(&self, waits: bool) -> std::io::Result<()>;
-}
-
 impl Line {
-    /// Connects to the host or socket; a `HostError` names it where nobody answers.
+    /// Connects to the host or socket; where nobody answers, an error of code `connect` names it.
     pub fn connect(login: &Login) -> Result<Self, Error> {
-        let socket: std::io::Result<Box<dyn Socket>> = match login.host.starts_with('/') {
-            true => UnixStream::connect(&login.host).map(|it| Box::new(it) as _),
-            false => {
-                TcpStream::connect((login.host.as_str(), login.port)).map(|it| Box::new(it) as _)
-            }
-        };
-        let socket = socket.and_then(|it| it.set_waiting(false).map(|()| it)).map_err(|cause| {
-            Error::engine(format!("cannot connect to {}", login.host))
-                .because(cause)
-                .code("connect")
-        })?;
-        Ok(Self { socket, out: Vec::new(), inbox: Vec::new(), consumed: 0 })
+        let socket = connect::connect(login)?;
+        let joined = here().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
+        let (number, exchange) = joined
+            .map_err(|cause| Error::host("cannot make the thread's event loop").because(cause))?;
+        Ok(Self { exchange, number, out: Vec::new(), inbox: Vec::new(), consumed: 0 })
     }
 
     /// Starts TLS, once both sides have agreed to it in their own protocol's words.
@@ -54,22 +40,19 @@ impl Line {
         &mut self.out
     }
 
-    /// Hands over what was written; it leaves with the thread's next rest at the latest.
+    /// Hands over what was written; it leaves with the thread's next rest at the latest. That the
+    /// connection is gone is said by [`Line::more`], after the server's last words.
     pub fn send(&mut self) -> Result<(), Error> {
-        while !self.out.is_empty() {
-            match self.socket.write(&self.out) {
-                Ok(0) => return Err(lost("the server closed the connection")),
-                Ok(sent) => drop(self.out.drain(..sent)),
-                Err(cause) if is_later(&cause) => std::thread::yield_now(),
-                Err(cause) => return Err(lost(cause)),
-            }
+        if !self.out.is_empty() {
+            self.exchange.borrow_mut().send(self.number, &mut self.out);
         }
         Ok(())
     }
 
-    /// Written but not yet taken by the kernel: more than a little means, fill in no more now.
+    /// Written but not yet taken by the kernel: more than a little means, fill in no more now. Who
+    /// then awaits [`Line::more`] is also woken when all of it has left.
     pub fn unsent(&self) -> usize {
-        self.out.len()
+        self.out.len() + self.exchange.borrow().unsent(self.number)
     }
 
     /// The bytes that came and were not consumed.
@@ -89,47 +72,37 @@ impl Line {
     /// Have bytes come since the last call? If not, they are waited for from now on, and the thread
     /// may rest. An error of code `lost` means that the connection is gone.
     pub fn more(&mut self) -> Result<bool, Error> {
-        let end = self.inbox.len();
-        self.inbox.resize(end + CHUNK, 0);
-        let read = self.socket.read(&mut self.inbox[end..]);
-        self.inbox.truncate(end + *read.as_ref().unwrap_or(&0));
-        match read {
-            Ok(0) => Err(lost("the server closed the connection")),
-            Ok(_) => Ok(true),
-            Err(cause) if is_later(&cause) => Ok(false),
-            Err(cause) => Err(lost(cause)),
+        if self.consumed > 0 {
+            self.inbox.drain(..self.consumed);
+            self.consumed = 0;
         }
+        let mut exchange = self.exchange.borrow_mut();
+        exchange.receive(self.number, ATTENDED.get(), &mut self.inbox).map_err(|cause| match cause
+            .kind()
+        {
+            std::io::ErrorKind::UnexpectedEof => lost("the server closed it"),
+            _ => lost(cause),
+        })
     }
 
     /// Sends, and waits here until bytes come (the log-in, preparing); not longer than 10 s.
     pub fn wait(&mut self) -> Result<(), Error> {
         self.send()?;
-        let began = std::time::Instant::now();
+        let until_ns = now_ns() + PATIENCE.as_secs() * SECOND_NS;
         while !self.more()? {
-            if began.elapsed() > PATIENCE {
+            if now_ns() >= until_ns {
                 return Err(lost("no answer within 10 s"));
             }
-            std::thread::yield_now();
+            self.exchange.borrow_mut().rest(until_ns);
         }
         Ok(())
     }
 }
 
-impl Socket for UnixStream {
-    fn set_waiting(&self, waits: bool) -> std::io::Result<()> {
-        self.set_nonblocking(!waits)
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.exchange.borrow_mut().remove(self.number);
     }
-}
-
-impl Socket for TcpStream {
-    fn set_waiting(&self, waits: bool) -> std::io::Result<()> {
-        self.set_nodelay(true)?;
-        self.set_nonblocking(!waits)
-    }
-}
-
-fn is_later(cause: &std::io::Error) -> bool {
-    matches!(cause.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 fn lost(cause: impl std::fmt::Display) -> Error {

@@ -4,22 +4,100 @@
 //! session   writes into line.out(), line.send(), answers Pending ── worker rests: everything that
 //! was sent leaves, and the thread sleeps until bytes come ── session.poll(): line.more(), parse
 //! ```
-//! Everything here belongs to the thread that made it.
+//! Everything here belongs to the thread that made it. Two ways of asking the kernel serve alike:
+//! io_uring, and epoll where io_uring is refused ([`Exchange`]).
 // Its users follow in the same week; then this line goes.
 #![allow(dead_code, unused_imports)]
 
+mod connect;
 mod line;
+mod lines;
+mod poll;
+mod stream;
+#[cfg(test)]
+mod tests;
 
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use crate::clock;
 pub use line::Line;
 
+thread_local! {
+    static ATTENDED: Cell<u32> = const { Cell::new(0) };
+    static HERE: RefCell<Option<Shared>> = const { RefCell::new(None) };
+}
+
+/// The thread's exchange, as its lines hold it.
+type Shared = Rc<RefCell<Box<dyn Exchange>>>;
+
+/// Sockets of one thread, and a way of asking the kernel about all of them at once.
+trait Exchange {
+    /// Takes a connected, blocking socket over; returns its number.
+    fn add(&mut self, socket: OwnedFd) -> io::Result<u32>;
+
+    /// Closes a socket. Nothing is read or written for it any more when this returns.
+    fn remove(&mut self, line: u32);
+
+    /// Takes bytes over, which leave at the next rest at the latest. Does not wait, and says
+    /// nothing of a broken connection: what the server said before is still to be read.
+    fn send(&mut self, line: u32, bytes: &mut Vec<u8>);
+
+    /// Bytes taken over that have not left.
+    fn unsent(&self, line: u32) -> usize;
+
+    /// Appends what came; where nothing did, awaits it from now on for a slot and says `false`.
+    /// The end of the stream is an `UnexpectedEof`.
+    fn receive(&mut self, line: u32, slot: u32, inbox: &mut Vec<u8>) -> io::Result<bool>;
+
+    /// Sleeps until something comes for an awaited line, or what a line could not send at once has
+    /// left, at the latest until a time (0: does not sleep); notes for which slots.
+    fn rest(&mut self, until_ns: u64);
+
+    /// The slots noted and not yet handed over.
+    fn woken(&mut self) -> &mut Vec<u32>;
+}
+
 /// Says for whom the lines opened and used from now on are: a number that [`rest`] hands back.
+#[inline]
 pub fn attend(slot: u32) {
-    let _ = slot;
+    ATTENDED.set(slot);
 }
 
 /// Sends what is to be sent and waits until bytes come for somebody, at the latest until a
-/// CLOCK_MONOTONIC time (`u64::MAX`: no limit); appends for whom they came.
+/// CLOCK_MONOTONIC time (`u64::MAX`: no limit; 0: only looks); appends for whom they came, at times
+/// also somebody for whom none did.
+#[inline]
 pub fn rest(until_ns: u64, ready: &mut Vec<u32>) {
-    let _ = (until_ns, ready);
-    std::thread::yield_now();
+    HERE.with_borrow(|here| match here {
+        Some(exchange) => {
+            let mut exchange = exchange.borrow_mut();
+            let is_told = exchange.woken().is_empty();
+            exchange.rest(if is_told { until_ns } else { 0 });
+            ready.append(exchange.woken());
+        }
+        None => clock::sleep_until(until_ns),
+    });
+}
+
+/// Rests on behalf of one user in the middle of its turn: for whom else bytes came is handed over
+/// by the next [`rest`].
+pub fn nap(until_ns: u64) {
+    HERE.with_borrow(|here| match here {
+        Some(exchange) => exchange.borrow_mut().rest(until_ns),
+        None => clock::sleep_until(until_ns),
+    });
+}
+
+/// The thread's exchange, made for its first line.
+fn here() -> io::Result<Shared> {
+    HERE.with_borrow_mut(|here| {
+        if let Some(exchange) = here {
+            return Ok(Rc::clone(exchange));
+        }
+        let made: Shared = Rc::new(RefCell::new(Box::new(poll::Poll::new()?)));
+        Ok(Rc::clone(here.insert(made)))
+    })
 }

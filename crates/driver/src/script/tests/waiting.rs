@@ -59,3 +59,22 @@ fn a_yield_outside_a_coroutine_is_refused() {
     let error = broken("function event() coroutine.yield(true) end");
     assert!(error.to_string().contains("yielded outside"), "{error}");
 }
+
+#[test]
+fn a_connection_that_is_given_up_fails_its_event_as_lost() {
+    let folder = Folder::new();
+    let mut plan = folder.plan(
+        r#"function thread_init() con = sysbench.sql.driver():connect() end
+        function event() con:query("SELECT 1") end"#,
+    );
+    plan.session = Session::Null { delay_ns: 3_600_000_000_000 };
+    let mut user = User::load(&plan, &SEAT).unwrap();
+    play(&mut user, "thread_init").unwrap();
+    assert!(matches!(user.begin("event").unwrap(), Step::Waiting { .. }));
+    user.lose();
+    for step in [user.advance(), play(&mut user, "event")] {
+        let Ok(Step::Failed(error)) = step else { panic!("{step:?}") };
+        assert_eq!(error.engine_code(), Some("lost"));
+    }
+    assert_eq!(user.take_counts().errors.get("lost"), Some(&2));
+}

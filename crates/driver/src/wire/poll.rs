@@ -1,0 +1,101 @@
+//! The exchange over epoll: for hosts that refuse io_uring.
+//!
+//! Edge-triggered, so that a line is registered once: a socket is tried only after an event said
+//! that it is worth it, and until it has nothing more.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::Exchange;
+use super::lines::Lines;
+use super::stream::Stream;
+use crate::clock::{now_ns, timespec};
+
+/// Events taken at once.
+const EVENTS: usize = 256;
+
+const MILLISECOND_NS: u64 = 1_000_000;
+
+/// Lines of a thread under one epoll.
+pub struct Poll {
+    epoll: OwnedFd,
+    lines: Lines<Stream>,
+    events: Vec<Event>,
+    woken: Vec<u32>,
+}
+
+impl Poll {
+    /// An empty one.
+    pub fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let events = Vec::with_capacity(EVENTS);
+        Ok(Self { epoll, lines: Lines::default(), events, woken: Vec::new() })
+    }
+
+    /// Fetches events. epoll counts in milliseconds: what is nearer is waited for by poll.
+    fn fetch(&mut self, until_ns: u64) -> rustix::io::Result<()> {
+        let wait_ns = if until_ns == 0 { 0 } else { until_ns.saturating_sub(now_ns()) };
+        let mut timeout = timespec(wait_ns - wait_ns % MILLISECOND_NS);
+        if 0 < wait_ns && wait_ns < MILLISECOND_NS {
+            poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(wait_ns)))?;
+            timeout = Timespec { tv_sec: 0, tv_nsec: 0 };
+        }
+        let timeout = (until_ns != u64::MAX).then_some(&timeout);
+        self.events.clear();
+        epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout).map(drop)
+    }
+}
+
+impl Exchange for Poll {
+    fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
+        let line = self.lines.insert(Stream::new(socket));
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        let data = EventData::new_u64(line.into());
+        let added = epoll::add(&self.epoll, &self.lines[line].socket, data, flags);
+        added.inspect_err(|_| drop(self.lines.remove(line)))?;
+        Ok(line)
+    }
+
+    fn remove(&mut self, line: u32) {
+        // Closing its only descriptor takes a socket out of epoll.
+        self.lines.remove(line);
+    }
+
+    fn send(&mut self, line: u32, bytes: &mut Vec<u8>) {
+        self.lines[line].send(bytes);
+    }
+
+    fn unsent(&self, line: u32) -> usize {
+        self.lines[line].unsent()
+    }
+
+    fn receive(&mut self, line: u32, slot: u32, inbox: &mut Vec<u8>) -> io::Result<bool> {
+        let stream = &mut self.lines[line];
+        let came = stream.receive(inbox)?;
+        (stream.slot, stream.awaited) = (slot, !came);
+        Ok(came)
+    }
+
+    fn rest(&mut self, until_ns: u64) {
+        if self.fetch(until_ns).is_err() {
+            // A signal: whoever rests looks around and comes again.
+            return;
+        }
+        for event in self.events.drain(..) {
+            let line = event.data.u64() as u32;
+            let Some(stream) = self.lines.get_mut(line) else { continue };
+            if stream.hear(event.flags) && stream.awaited {
+                stream.awaited = false;
+                self.woken.push(stream.slot);
+            }
+        }
+    }
+
+    fn woken(&mut self) -> &mut Vec<u32> {
+        &mut self.woken
+    }
+}

@@ -1,0 +1,118 @@
+//! What holds for every way of asking the kernel: played on each of them.
+#![allow(clippy::unwrap_used)]
+
+mod bytes;
+mod connecting;
+mod waking;
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread::JoinHandle;
+
+use super::*;
+use crate::clock::{SECOND_NS, now_ns};
+use crate::error::Error;
+use crate::login::{Login, Tls, TlsMode};
+use crate::testing::Folder;
+use bytes::*;
+use waking::*;
+
+/// A server in a thread: what it does with each connection, in turn.
+struct Server {
+    login: Login,
+    thread: Option<JoinHandle<()>>,
+    _folder: Folder,
+}
+
+impl Server {
+    fn start(connections: usize, serve: impl Fn(UnixStream) + Send + 'static) -> Self {
+        let folder = Folder::new();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let thread = std::thread::spawn(move || {
+            for _ in 0..connections {
+                serve(listener.accept().unwrap().0);
+            }
+        });
+        let login = Login {
+            host: path.display().to_string(),
+            port: 0,
+            user: String::new(),
+            password: None,
+            database: String::new(),
+            tls: Tls { mode: TlsMode::Disable, ca: None },
+            settings: Vec::new(),
+        };
+        Self { login, thread: Some(thread), _folder: folder }
+    }
+
+    fn end(mut self) {
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// Rests until a slot is handed over.
+fn rest_for(slot: u32) {
+    let (mut ready, until_ns) = (Vec::new(), now_ns() + 20 * SECOND_NS);
+    while !ready.contains(&slot) {
+        rest(until_ns, &mut ready);
+        assert!(now_ns() < until_ns, "slot {slot} was never woken");
+    }
+}
+
+/// Sends, and rests until so many bytes have come.
+fn exchange(line: &mut Line, slot: u32, bytes: usize) -> Result<Vec<u8>, Error> {
+    attend(slot);
+    line.send()?;
+    let mut got = Vec::new();
+    while got.len() < bytes {
+        attend(slot);
+        while !line.more()? {
+            rest_for(slot);
+            attend(slot);
+        }
+        got.extend_from_slice(line.inbox());
+        line.consume(line.inbox().len());
+    }
+    Ok(got)
+}
+
+fn echo(mut peer: UnixStream) {
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = peer.read(&mut bytes) {
+        peer.write_all(&bytes[..read]).unwrap();
+    }
+}
+
+/// Patterned, so that a byte out of place is seen.
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes as u32).map(|n| (n ^ n >> 8 ^ n >> 16) as u8).collect()
+}
+
+macro_rules! on_both {
+    ($($name:ident)*) => {
+        mod epoll {
+            $(#[test] fn $name() {
+                super::choose(crate::wire::poll::Poll::new().unwrap());
+                super::$name();
+            })*
+        }
+    };
+}
+
+fn choose(exchange: impl Exchange + 'static) {
+    HERE.set(Some(Rc::new(RefCell::new(Box::new(exchange)))));
+}
+
+on_both! {
+    answers_come_back
+    a_part_stays_until_the_rest_has_come
+    many_megabytes_go_both_ways_at_once
+    who_awaits_a_line_is_woken_when_all_has_left
+    the_last_words_are_read_before_the_end
+    a_peer_that_goes_away_wakes_who_waits
+    each_of_many_lines_wakes_its_own_slot
+    a_line_may_be_dropped_while_its_answer_is_under_way
+    a_rest_ends_in_time_when_nothing_comes
+    a_wait_for_one_line_keeps_what_came_for_others
+}
