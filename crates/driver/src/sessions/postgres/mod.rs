@@ -22,6 +22,8 @@ mod placeholders;
 mod results;
 mod session;
 mod statement;
+#[cfg(test)]
+mod tests;
 
 use super::Session;
 use crate::error::Error;

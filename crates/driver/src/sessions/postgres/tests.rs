@@ -1,0 +1,9 @@
+//! The protocol against a scripted server, and against nonsense.
+#![allow(clippy::unwrap_used)]
+
+mod garbage;
+mod loads;
+mod logins;
+mod lost;
+mod orders;
+mod server;

@@ -1,0 +1,143 @@
+//! Proofs, refusals, and servers that speak out of turn during the log-in.
+
+use super::super::open;
+use super::server::{READY, Server, WELCOME, message, refusal};
+use crate::error::Error;
+use crate::login::TlsMode;
+
+const ASKS_MD5: &[u8] = b"R\0\0\0\x0c\0\0\0\x05salt";
+const ASKS_CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
+
+fn sasl(mechanism: &str) -> Vec<u8> {
+    message('R', format!("\0\0\0\x0a{mechanism}\0\0").as_bytes())
+}
+
+fn refused_by(says: Vec<u8>) -> Error {
+    let server = Server::start(vec![Box::new(move |peer| {
+        peer.startup();
+        peer.say(&says);
+    })]);
+    let error = open(&server.login).err().unwrap();
+    assert!(!format!("{error:?}").contains("secret"));
+    server.end();
+    error
+}
+
+#[test]
+fn the_start_up_message_names_user_database_and_settings() {
+    let mut server = Server::start(vec![Box::new(|peer| {
+        let said = peer.startup();
+        let words: Vec<&str> = said.trim_end_matches('\0').split('\0').collect();
+        let wanted = ["user", "ann", "database", "books", "application_name", "dyno"];
+        assert!(words.ends_with(&["client_encoding", "UTF8", "work_mem", "1MB"]), "{words:?}");
+        assert!(words.windows(wanted.len()).any(|it| it == wanted), "{words:?}");
+        peer.say(WELCOME);
+    })]);
+    server.login.settings = vec![("work_mem".to_owned(), "1MB".to_owned())];
+    assert!(open(&server.login).is_ok());
+    server.end();
+}
+
+#[test]
+fn md5_is_answered_with_a_salted_hash() {
+    let server = Server::start(vec![Box::new(|peer| {
+        peer.startup();
+        peer.say(ASKS_MD5);
+        // echo -n "$(echo -n secretann | md5sum | cut -c-32)salt" | md5sum
+        assert_eq!(peer.hear(), ('p', b"md5b8f5ba9f485dba302ec0963f7ee9ba8f\0".to_vec()));
+        peer.say(WELCOME);
+    })]);
+    assert!(open(&server.login).is_ok());
+    server.end();
+}
+
+#[test]
+fn a_password_in_clear_text_goes_where_nobody_can_listen() {
+    let server = Server::start(vec![Box::new(|peer| {
+        peer.startup();
+        peer.say(ASKS_CLEARTEXT);
+        assert_eq!(peer.hear(), ('p', b"secret\0".to_vec()));
+        peer.say(WELCOME);
+    })]);
+    assert!(open(&server.login).is_ok());
+    server.end();
+}
+
+#[test]
+fn a_missing_password_is_asked_for() {
+    let mut server = Server::start(vec![Box::new(|peer| {
+        peer.startup();
+        peer.say(ASKS_MD5);
+    })]);
+    server.login.password = None;
+    let error = open(&server.login).err().unwrap();
+    assert!(error.to_string().ends_with("wants a password for 'ann'"), "{error}");
+    server.end();
+}
+
+#[test]
+fn a_refusal_is_blamed_on_who_can_put_it_right() {
+    for (state, blame, hint) in [
+        ("28P01", "user", "password"),
+        ("3D000", "user", "'books'"),
+        ("53300", "user", "max_connections"),
+        ("57P03", "engine", "started"),
+        ("XX000", "engine", ""),
+    ] {
+        let failure = refused_by(refusal("FATAL", state, "no")).failure(None);
+        assert!(failure.message.ends_with("as 'ann': no"), "{}", failure.message);
+        assert_eq!(failure.blame, blame);
+        assert!(failure.hint.contains(hint), "{}", failure.hint);
+    }
+}
+
+#[test]
+fn a_server_that_offers_no_tls_is_left() {
+    let mut server = Server::start(vec![Box::new(|peer| {
+        peer.startup();
+        peer.say(b"N");
+    })]);
+    server.login.tls.mode = TlsMode::Require;
+    let error = open(&server.login).err().unwrap();
+    assert!(error.to_string().ends_with("offers no TLS"), "{error}");
+    server.end();
+}
+
+#[test]
+fn proofs_that_we_cannot_give_are_named() {
+    let error = refused_by(sasl("OAUTHBEARER"));
+    assert!(error.to_string().ends_with("OAUTHBEARER"), "{error}");
+    let gss = refused_by(b"R\0\0\0\x08\0\0\0\x07".to_vec());
+    assert_eq!(gss.failure(None).blame, "user");
+}
+
+#[test]
+fn what_comes_out_of_turn_is_an_error_of_the_protocol() {
+    let longest = [b"S".as_slice(), &30_001u32.to_be_bytes(), b"a"].concat();
+    let out_of_turn: [&[u8]; 6] = [
+        READY,
+        b"HTTP/1.1 400 Bad Request\r\n",
+        b"R\0\0\0\x03",
+        b"R\0\0\0\x04",
+        &longest,
+        b"\0\0\0\0\0",
+    ];
+    for says in out_of_turn {
+        let error = refused_by(says.to_vec());
+        assert!(matches!(error.engine_code(), Some("protocol") | None), "{error}");
+    }
+    let server = Server::start(vec![Box::new(|peer| {
+        peer.startup();
+        peer.say(&sasl("SCRAM-SHA-256"));
+        peer.hear();
+        peer.say(&message('R', b"\0\0\0\x0br=not-ours,s=c2FsdA==,i=4096"));
+    })]);
+    assert_eq!(open(&server.login).err().unwrap().engine_code(), Some("protocol"));
+    server.end();
+}
+
+#[test]
+fn a_server_that_hangs_up_is_an_error() {
+    assert_eq!(refused_by(Vec::new()).engine_code(), Some("lost"));
+    assert_eq!(refused_by(b"R\0\0".to_vec()).engine_code(), Some("lost"));
+}
