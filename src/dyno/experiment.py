@@ -14,6 +14,7 @@ from dyno.candidates import Spec
 from dyno.errors import DynoError, UsageError, unknown
 
 BLOCKS = range(3, 201)
+LOADS = range(25)
 MARGIN_PERCENT_MAX = 50.0
 LIMITS = ("steal_percent", "foreign_percent")
 #: What a stream can be judged by.
@@ -43,7 +44,8 @@ class Measuring:
     """How it is measured; None leaves the house's or the workload's own.
 
     `blocks` is the number at the last look; `fixed` makes it the only look. `limits` are the
-    noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate.
+    noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
+    is how many loads of its data each candidate has; 0: every trial loads them anew.
     """
 
     margin_percent: float | None = None
@@ -54,6 +56,7 @@ class Measuring:
     seed: int | None = None
     limits: dict[str, float] = field(default_factory=dict)
     controls: dict[str, str] = field(default_factory=dict)
+    loads: int | None = None
 
     def __post_init__(self) -> None:
         """Refuses what no run could be judged by (`UsageError`)."""
@@ -63,6 +66,9 @@ class Measuring:
         if self.margin_percent is not None and not 0 < self.margin_percent <= MARGIN_PERCENT_MAX:
             hint = f"above 0 % and up to {MARGIN_PERCENT_MAX:g} %"
             raise UsageError(f"a margin cannot be {self.margin_percent:g} %", hint=hint)
+        if self.loads is not None and self.loads not in LOADS:
+            hint = f"0 (anew in every trial) to {LOADS[-1]}; under 8 a lucky load may decide"
+            raise UsageError(f"the number of loads cannot be {self.loads}", hint=hint)
         if not 0.001 <= self.alpha <= 0.2:
             raise UsageError(f"an alpha cannot be {self.alpha:g}", hint="0.001 to 0.2 are fine")
         for name, percent in self.limits.items():
@@ -260,6 +266,7 @@ def _measuring(table: _Table) -> Measuring:
             seed=seed,
             limits={name: float(value) for name, value in limits.items()},
             controls={name: _text(value) for name, value in controls.items()},
+            loads=table.get(table.data, "loads", int),
         )
     except UsageError as error:
         raise table.wrong(_blamed(error, table.data), error) from error
@@ -267,7 +274,8 @@ def _measuring(table: _Table) -> Measuring:
 
 def _blamed(error: UsageError, data: Mapping[str, Any]) -> str:
     """The key that a refusal of `Measuring` is about."""
-    words = {"blocks": ("blocks", _MAX), "margin": ("margin_percent",), "alpha": ("alpha",)}
+    words = {"blocks": ("blocks", _MAX), "margin": ("margin_percent",)}
+    words |= {"alpha": ("alpha",), "loads": ("loads",)}
     keys = next((keys for word, keys in words.items() if word in error.message), ())
     named = re.search(r"'(\w+)'", error.message)
     return next((key for key in keys if key in data), named[1] if named else "")

@@ -219,6 +219,8 @@ class Design:
     `looks` are the numbers of valid blocks at which the data are looked at (the last is MAX);
     `margin_percent` and `alpha` are METHOD.md's δ and α; `quick` marks a shortened run; `limits`
     are the noise limits, name to largest value (`steal_percent`, `foreign_percent`).
+    `loads` is how many loads of the data each candidate has (0: every trial loads anew; None: the
+    first trial of a workload decides by how long that takes).
     `extended_from` is the former MAX where that was raised after a look, which makes the result
     exploratory (METHOD 4); else 0.
     """
@@ -231,6 +233,7 @@ class Design:
     limits: dict[str, float]
     controls: dict[str, str]
     extended_from: int = 0
+    loads: int | None = None
 
 
 @dataclass(frozen=True)

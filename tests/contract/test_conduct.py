@@ -16,6 +16,7 @@ from dyno import driver, folder, judge, plain
 from dyno.builds import Build
 from dyno.conduct import readings, run, trial, watch
 from dyno.conduct.blocks import Next, upcoming
+from dyno.conduct.job import Job
 from dyno.conduct.prepared import Prepared
 from dyno.controls import Held
 from dyno.driver import End, Event, Progress, Ready, Settle
@@ -116,9 +117,9 @@ class Theatre:
     plans: list[Plan] = dataclasses.field(default_factory=list)
     events: list[watch.Event] = dataclasses.field(default_factory=list)
 
-    def job(self, tmp_path: Path, **changes: Any) -> trial.Job:
+    def job(self, tmp_path: Path, **changes: Any) -> Job:
         workload = WorkloadPlan("select", "select.lua", "", {}, (make_phase(),), ())
-        job = trial.Job(
+        job = Job(
             number=1,
             block=0,
             attempt=1,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,10 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.builds import Say
-from dyno.errors import HostError
+from dyno.errors import HostError, UsageError
 
 #: A folder beside the entries, and the beginning of the name of an entry in the making.
 LOCKS, UNDER_WAY = "locks", ".making-"
+
+#: What the loads of data that are kept may take together; what is fetched or compiled has no limit.
+LIMIT_BYTES = 20 << 30
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,27 @@ def remove(entry: Entry) -> None:
         with suppress(FileNotFoundError):
             entry.path.rename(doomed / entry.name)
         shutil.rmtree(doomed)
+
+
+def trim(kind: str, most_bytes: int) -> None:
+    """Removes entries of `kind`, the longest unused first, until they take `most_bytes` or less."""
+    own = [entry for entry in entries() if entry.kind == kind]
+    total = sum(entry.size_bytes for entry in own)
+    for entry in own:
+        if total > most_bytes:
+            remove(entry)
+            total -= entry.size_bytes
+
+
+def limit_bytes() -> int:
+    """What loads may take in the cache: `$DYNO_CACHE_LIMIT` (`500M`, `20G`, bytes), or 20 GB."""
+    text = os.environ.get("DYNO_CACHE_LIMIT", "").strip()
+    if not text:
+        return LIMIT_BYTES
+    match = re.fullmatch(r"(\d+)\s*([KMGT]?)B?", text, re.IGNORECASE)
+    if match is None:
+        raise UsageError(f"$DYNO_CACHE_LIMIT cannot be '{text}'", hint="for instance 500M or 20G")
+    return int(match[1]) * _UNITS[match[2].upper()]
 
 
 def _entry(path: Path) -> Entry:

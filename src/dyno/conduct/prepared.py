@@ -149,6 +149,7 @@ def _design(measuring: Measuring, base: str, held: dict[str, str]) -> Design:
         quick=measuring.quick,
         limits=LIMITS | measuring.limits,
         controls=held,
+        loads=measuring.loads,
     )
 
 

@@ -7,19 +7,20 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno import driver, engines, judge, workloads
 from dyno.builds import Say, sha256
+from dyno.conduct import loads
 from dyno.conduct import prepared as preparing
 from dyno.conduct import trial as trials
 from dyno.conduct.blocks import Next, floor_attempt, hopeless, upcoming
 from dyno.conduct.estimate import blocks_at_most, disk_bytes, needs_floor
 from dyno.conduct.host import FLEETING
+from dyno.conduct.job import Job, Turn
 from dyno.conduct.order import order
 from dyno.conduct.prepared import Prepared
-from dyno.conduct.trial import Job
 from dyno.conduct.watch import (
     BlockDropped,
     Looked,
@@ -76,7 +77,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
         workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
         job = stage.job(workload, candidate, Next(0, 1), 0)
         watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
-        trial, error = trials.play(job, watch)
+        trial, error = trials.play(replace(job, load=None), watch)
         if isinstance(error, InternalError):
             raise error
         watch(TrialEnded(trial))
@@ -204,6 +205,8 @@ class _Stage:
     def job(self, workload: WorkloadPlan, side: Candidate, place: Next, position: int) -> Job:
         """The next trial's job."""
         number = max((trial.number for trial in self.played), default=0) + 1
+        engine = self.prepared.engines[side.name]
+        kept = isinstance(engine, engines.Snapshots) and place.block >= 0
         return Job(
             number=number,
             block=place.block,
@@ -212,12 +215,18 @@ class _Stage:
             seed=trials.seed(self.run.seed, workload.name, place.block),
             workload=workload,
             candidate=side,
-            engine=self.prepared.engines[side.name],
+            engine=engine,
             build=self.prepared.builds[side.name],
             controls=self.run.design.controls | side.controls,
             home=self.folder.homes() / f"{number:04}",
             log=self.folder.log(number),
+            load=self._turn(workload, place.block) if kept else None,
+            run_seed=self.run.seed,
         )
+
+    def _turn(self, workload: WorkloadPlan, block: int) -> Turn | None:
+        size_bytes = self.prepared.size_bytes
+        return loads.turn(self.run, workload, self.played, block, size_bytes)
 
     def _trial(self, job: Job, of: int) -> Trial:
         """Plays a trial and writes it down; raises what more trials would not mend.

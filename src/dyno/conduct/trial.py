@@ -6,53 +6,16 @@ import hashlib
 import random
 import shutil
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dyno import driver
-from dyno.builds import Build
-from dyno.conduct import death
-from dyno.conduct.listener import Listener
+from dyno.conduct import loads
+from dyno.conduct.job import Job, Notes, Turn
+from dyno.conduct.part import Joined, Part, Player
 from dyno.conduct.watch import Watch
-from dyno.controls import Held, controls
-from dyno.engines import Engine, Server, Under
+from dyno.controls import Restored, controls
 from dyno.errors import DynoError
-from dyno.plan import Plan, Script
-from dyno.record import Candidate, Evidence, PhaseRecord, Status, Trial, WorkloadPlan
-
-
-@dataclass(frozen=True)
-class Job:
-    """All that a trial needs to know: who, what, when, and where to leave its data and log.
-
-    `controls` maps every control to its value for this candidate.
-    """
-
-    number: int
-    block: int
-    attempt: int
-    order: int
-    seed: int
-    workload: WorkloadPlan
-    candidate: Candidate
-    engine: Engine
-    build: Build
-    controls: dict[str, str]
-    home: Path
-    log: Path
-
-
-@dataclass
-class _Notes:
-    """What a trial has found out so far; a failed one keeps it."""
-
-    phases: list[PhaseRecord] = field(default_factory=list)
-    counters: dict[str, int] = field(default_factory=dict)
-    settings: dict[str, str] = field(default_factory=dict)
-    conditions: dict[str, dict[str, str]] = field(default_factory=dict)
-    evidence: tuple[Evidence, ...] = ()
-    size_bytes: int = 0
+from dyno.record import Status, Trial
 
 
 def play(job: Job, watch: Watch) -> tuple[Trial, BaseException | None]:
@@ -60,7 +23,7 @@ def play(job: Job, watch: Watch) -> tuple[Trial, BaseException | None]:
 
     Whatever happens, nothing of it is left: no process, no data. Only faults of our own escape.
     """
-    began, notes = datetime.now(UTC), _Notes()
+    began, notes = datetime.now(UTC), Notes()
     status: Status = "ok"
     error: BaseException | None = None
     try:
@@ -75,7 +38,7 @@ def play(job: Job, watch: Watch) -> tuple[Trial, BaseException | None]:
 
 
 def _trial(
-    job: Job, notes: _Notes, began: datetime, status: Status, error: BaseException | None
+    job: Job, notes: Notes, began: datetime, status: Status, error: BaseException | None
 ) -> Trial:
     return Trial(
         number=job.number,
@@ -106,44 +69,39 @@ def _log(log: Path) -> str:
     return ""
 
 
-def _play(job: Job, notes: _Notes, watch: Watch) -> None:
+def _play(job: Job, notes: Notes, watch: Watch) -> None:
     job.home.mkdir(parents=True, mode=0o700)
     with ExitStack() as stack:
         held = _hold(job, notes, stack)
-        under = Under(held.prefix, held.environment)
-        server = job.engine.start(job.build, job.home, job.candidate.settings, under)
-        stack.callback(_stop, job, server)
-        script = Script(job.workload.script, job.workload.options)
-        plan = Plan(server.session, script, job.seed, job.workload.commands, held.cpus)
-        with death.explained(server):
-            with driver.Process(plan, _launch(job, held, notes)) as process:
-                _listener(job, notes, watch, server).listen(process)
-            notes.evidence = _evidence(plan, notes.counters)
-            notes.settings = job.engine.settings(server)
+        player = Player(job, notes, watch, held)
+        commands = job.workload.commands
+        if job.load is not None and _loaded(job.load, player):
+            commands = tuple(each for each in commands if each != loads.PREPARE)
+        player.play(Part(commands, job.seed, phases=notes.phases))
     notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
 
 
-def _listener(job: Job, notes: _Notes, watch: Watch, server: Server) -> Listener:
-    declared = {phase["name"]: phase for phase in job.workload.phases}
-    return Listener(job.engine, server, declared, job.home, watch, notes.phases, notes.counters)
+def _loaded(asked: Turn, player: Player) -> bool:
+    """Does a load that is kept lie in the home now? What it counted counts for this trial too."""
+    job, notes = player.job, player.notes
+    load = loads.ready(job, asked, player.play)
+    notes.counters = dict(load.counters) if load else {}
+    if load is None:
+        return False
+    place = {"number": str(asked.number + 1), "of": str(asked.of or loads.LOADS)}
+    notes.conditions[loads.KIND] = {**place, "name": load.name, "seconds": f"{load.seconds:.1f}"}
+    for name, restored in player.held.restored.items():
+        notes.conditions[name] |= restored(job.home)
+    return True
 
 
-def _stop(job: Job, server: Server) -> None:
-    """Stops the engine; its own last words join the trial's log, since its home goes."""
-    try:
-        job.engine.stop(server)
-    finally:
-        if said := death.tail(server.log):
-            with job.log.open("a") as log:
-                log.write(said)
-
-
-def _hold(job: Job, notes: _Notes, stack: ExitStack) -> Held:
+def _hold(job: Job, notes: Notes, stack: ExitStack) -> Joined:
     """Holds every control until the stack is left; their answers, joined."""
     dice = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     cpus: tuple[int, ...] = ()
+    restored: dict[str, Restored] = {}
     for name, control in controls().items():
         value = job.controls[name]
         hold = control.hold(value, embedded=job.candidate.embedded, dice=dice)
@@ -151,46 +109,8 @@ def _hold(job: Job, notes: _Notes, stack: ExitStack) -> Held:
         notes.conditions[name] = {"value": value} | held.found
         prefix, cpus = (*prefix, *held.prefix), (*cpus, *held.cpus)
         environment |= held.environment
-    return Held({}, prefix, environment, cpus)
-
-
-def _launch(job: Job, held: Held, notes: _Notes) -> driver.Launch:
-    """How the driver is started. Prefix and environment are meant for the engine's process,
-    which is the driver's where the engine is embedded.
-    """
-    engine = held if job.candidate.embedded else Held({})
-    notes.conditions["driver"] = {
-        "environment": " ".join(f"{k}={v}" for k, v in driver.environment().items()),
-        "prefix": " ".join(engine.prefix),
-        "cpus": ",".join(str(cpu) for cpu in held.cpus),
-        "seed": str(job.seed),
-    }
-    environment = engine.environment | {"TMPDIR": str(job.home)}
-    return driver.Launch(job.log, engine.prefix, environment)
-
-
-def _evidence(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
-    """What the engine says it holds beside what the script says it put there.
-
-    The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
-    asked of `null`, which holds nothing.
-    """
-    if plan.session["kind"] == "null":
-        return ()
-    ledger = driver.describe(plan).ledger
-    answers = driver.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
-    return tuple(
-        Evidence(entry.name, entry.sql, _expected(entry.counters, counters), _cell(rows))
-        for entry, rows in zip(ledger, answers, strict=True)
-    )
-
-
-def _expected(factors: dict[str, int], counters: dict[str, int]) -> int:
-    return sum(factor * counters.get(name, 0) for name, factor in factors.items())
-
-
-def _cell(rows: list[list[str | None]]) -> str:
-    return str(rows[0][0]) if rows and rows[0] else ""
+        restored |= {name: held.restored} if held.restored else {}
+    return Joined(prefix, environment, cpus, restored)
 
 
 def seed(run_seed: int, workload: str, block: int) -> int:

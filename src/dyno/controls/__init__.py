@@ -7,8 +7,10 @@ exactly what it found.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from dyno.plugins import things
@@ -17,19 +19,25 @@ from dyno.plugins import things
 NOT_HERE = "not controllable here"
 
 
+#: What a control does to the folder of a load's copy, and what it answers for the record.
+Restored = Callable[[Path], dict[str, str]]
+
+
 @dataclass(frozen=True)
 class Held:
     """What a control did.
 
     `found` is the state before and the state set, for the record. `prefix` is the command that
     starts the engine's process under it (`("setarch", "-R")`), `environment` is added to that
-    process's; `cpus` are the driver's cores, where the control chooses them.
+    process's; `cpus` are the driver's cores, where the control chooses them. `restored` is called
+    with the folder of a load's copy before the engine starts on it.
     """
 
     found: dict[str, str]
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] = ()
+    restored: Restored | None = None
 
 
 class Control(Protocol):

@@ -103,6 +103,24 @@ def settings_of(engine: Engine) -> frozenset[str]:
     return frozenset((*engine.options, *more))
 
 
+@runtime_checkable
+class Snapshots(Protocol):
+    """An engine whose home, once stopped, may be copied and started elsewhere: where loading is
+    slow, data are loaded a few times and copied for each trial.
+    """
+
+    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+        """Those of `settings` that the files depend on: a page's size, not a cache's."""
+
+
+@runtime_checkable
+class Outgrows(Protocol):
+    """An engine that knows what its files take beside the data (logs, redo, undo, temporaries)."""
+
+    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+        """The most that a home may take while `data_bytes` of rows are loaded and changed."""
+
+
 def find(name: str, ask: Ask) -> Engine:
     """The engine called `name`; an unknown one raises `UsageError` with the nearest names."""
     engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)

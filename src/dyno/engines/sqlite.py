@@ -81,6 +81,8 @@ NUMBERS = {
     "wal_autocheckpoint": 0,
     "busy_timeout": 0,
 }
+#: Settings that shape the file.
+FILED = ("page_size", "auto_vacuum", "journal_mode")
 #: Settings that the driver keeps itself: its own handler waits for a lock, and counts that.
 DRIVEN = ("busy_timeout",)
 
@@ -194,6 +196,10 @@ class Engine:
 
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
+
+    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+        """What the file's own pages hold."""
+        return {name: settings[name] for name in FILED if name in settings}
 
 
 def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:

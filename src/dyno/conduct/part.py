@@ -1,0 +1,136 @@
+"""A part of a trial: an engine started, the driver under the controls, the ledger, the stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from dyno import driver
+from dyno.conduct import death
+from dyno.conduct.job import Job, Notes
+from dyno.conduct.listener import Listener
+from dyno.conduct.watch import Watch
+from dyno.controls import Restored
+from dyno.engines import Server, Under
+from dyno.plan import Plan, Script
+from dyno.record import Evidence, PhaseRecord
+
+
+@dataclass
+class Part:
+    """The commands of a script between a start and a stop of the engine, and what came of them.
+
+    `is_last` asks for the engine's settings and evidence at the end.
+    """
+
+    commands: tuple[str, ...]
+    seed: int
+    is_last: bool = True
+    phases: list[PhaseRecord] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """How long its phases were, warm-up included."""
+        return sum((each.ended_ns - each.started_ns) / 1e9 for each in self.phases)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What all controls together want (`controls.Held`); `restored` by the control's name."""
+
+    prefix: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    cpus: tuple[int, ...] = ()
+    restored: dict[str, Restored] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Player:
+    """Plays the parts of one trial, all under the same controls."""
+
+    job: Job
+    notes: Notes
+    watch: Watch
+    held: Joined
+
+    def play(self, part: Part) -> None:
+        """From the engine's start to its stop; the script's counts join those of earlier parts."""
+        job, notes = self.job, self.notes
+        with self._server() as server:
+            script = Script(job.workload.script, job.workload.options)
+            plan = Plan(server.session, script, part.seed, part.commands, self.held.cpus)
+            with driver.Process(plan, _launch(job, self.held, notes)) as process:
+                self._listener(server, part).listen(process)
+            for name, count in part.counters.items():
+                notes.counters[name] = notes.counters.get(name, 0) + count
+            if part.is_last:
+                notes.evidence = _evidence(plan, notes.counters)
+                notes.settings = job.engine.settings(server)
+
+    def _listener(self, server: Server, part: Part) -> Listener:
+        job = self.job
+        declared = {phase["name"]: phase for phase in job.workload.phases}
+        sink = part.phases, part.counters
+        return Listener(job.engine, server, declared, job.home, self.watch, *sink)
+
+    @contextmanager
+    def _server(self) -> Iterator[Server]:
+        """The engine while it runs; where it dies meanwhile, the error says so."""
+        job, under = self.job, Under(self.held.prefix, self.held.environment)
+        server = job.engine.start(job.build, job.home, job.candidate.settings, under)
+        try:
+            with death.explained(server):
+                yield server
+        finally:
+            _stop(job, server)
+
+
+def _stop(job: Job, server: Server) -> None:
+    """Stops the engine; its own last words join the trial's log, since its home goes."""
+    try:
+        job.engine.stop(server)
+    finally:
+        if said := death.tail(server.log):
+            with job.log.open("a") as log:
+                log.write(said)
+
+
+def _launch(job: Job, held: Joined, notes: Notes) -> driver.Launch:
+    """How the driver is started. Prefix and environment are meant for the engine's process,
+    which is the driver's where the engine is embedded.
+    """
+    engine = held if job.candidate.embedded else Joined()
+    notes.conditions["driver"] = {
+        "environment": " ".join(f"{k}={v}" for k, v in driver.environment().items()),
+        "prefix": " ".join(engine.prefix),
+        "cpus": ",".join(str(cpu) for cpu in held.cpus),
+        "seed": str(job.seed),
+    }
+    environment = engine.environment | {"TMPDIR": str(job.home)}
+    return driver.Launch(job.log, engine.prefix, environment)
+
+
+def _evidence(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
+    """What the engine says it holds beside what the script says it put there.
+
+    The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
+    asked of `null`, which holds nothing.
+    """
+    if plan.session["kind"] == "null":
+        return ()
+    ledger = driver.describe(plan).ledger
+    answers = driver.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
+    return tuple(
+        Evidence(entry.name, entry.sql, _expected(entry.counters, counters), _cell(rows))
+        for entry, rows in zip(ledger, answers, strict=True)
+    )
+
+
+def _expected(factors: dict[str, int], counters: dict[str, int]) -> int:
+    return sum(factor * counters.get(name, 0) for name, factor in factors.items())
+
+
+def _cell(rows: list[list[str | None]]) -> str:
+    return str(rows[0][0]) if rows and rows[0] else ""

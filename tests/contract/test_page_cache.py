@@ -1,0 +1,48 @@
+"""Control `page_cache`: the kernel itself is asked what of a file it holds."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dyno.controls import controls
+
+SIZE = 4 << 20
+
+
+def _cached_bytes(file: Path) -> int:
+    command = ["fincore", "--bytes", "--noheadings", "--output", "RES", str(file)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _restored(value: str, home: Path) -> dict[str, str] | None:
+    control = controls()["page_cache"]
+    with control.hold(value, embedded=False, dice=random.Random(1)) as held:
+        return held.restored(home) if held.restored else None
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    if shutil.which("fincore") is None:
+        pytest.skip("fincore (util-linux) is not on this machine")
+    (tmp_path / "deep").mkdir()
+    file = tmp_path / "deep" / "data"
+    file.write_bytes(b"x" * SIZE)
+    (tmp_path / "link").symlink_to(file)
+    return file
+
+
+def test_drop_leaves_nothing_and_warm_brings_all_of_it_back(file: Path, tmp_path: Path) -> None:
+    assert _cached_bytes(file) == SIZE
+    assert _restored("drop", tmp_path) == {"files": "1"}
+    assert _cached_bytes(file) == 0
+    assert _restored("warm", tmp_path) == {"files": "1"}
+    assert _cached_bytes(file) == SIZE
+
+
+def test_keep_touches_nothing(file: Path, tmp_path: Path) -> None:
+    assert _restored("keep", tmp_path) is None
