@@ -40,17 +40,18 @@ impl Line {
         &mut self.out
     }
 
-    /// Hands over what was written; it leaves with the thread's next rest at the latest. That the
-    /// connection is gone is said by [`Line::more`], after the server's last words.
+    /// Hands over what was written; it leaves with the thread's next rest at the latest, and from
+    /// now on an answer is waited for. That the connection is gone is said by [`Line::more`], after
+    /// the server's last words.
     pub fn send(&mut self) -> Result<(), Error> {
         if !self.out.is_empty() {
-            self.exchange.borrow_mut().send(self.number, &mut self.out);
+            self.exchange.borrow_mut().send(self.number, ATTENDED.get(), &mut self.out);
         }
         Ok(())
     }
 
     /// Written but not yet taken by the kernel: more than a little means, fill in no more now. Who
-    /// then awaits [`Line::more`] is also woken when all of it has left.
+    /// waits for an answer is also woken when all of it has left.
     pub fn unsent(&self) -> usize {
         self.out.len() + self.exchange.borrow().unsent(self.number)
     }

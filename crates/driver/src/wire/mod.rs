@@ -41,9 +41,10 @@ trait Exchange {
     /// Closes a socket. Nothing is read or written for it any more when this returns.
     fn remove(&mut self, line: u32);
 
-    /// Takes bytes over, which leave at the next rest at the latest. Does not wait, and says
-    /// nothing of a broken connection: what the server said before is still to be read.
-    fn send(&mut self, line: u32, bytes: &mut Vec<u8>);
+    /// Takes bytes over, which leave at the next rest at the latest, and awaits an answer for a
+    /// slot. Does not wait, and says nothing of a broken connection: what the server said before is
+    /// still to be read.
+    fn send(&mut self, line: u32, slot: u32, bytes: &mut Vec<u8>);
 
     /// Bytes taken over that have not left.
     fn unsent(&self, line: u32) -> usize;

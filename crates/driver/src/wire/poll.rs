@@ -50,12 +50,34 @@ impl Poll {
     }
 }
 
+/// What is always heard of. That a socket takes bytes again is heard of only where some wait:
+/// otherwise the peer's every read would wake us.
+const HEARD: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+
+impl Poll {
+    /// Notes whom news of a line are for, and hears of room for what is unsent.
+    fn tell(&mut self, line: u32) {
+        let stream = &mut self.lines[line];
+        if stream.awaited && stream.has_news() {
+            stream.awaited = false;
+            self.woken.push(stream.slot);
+        }
+        let waits = stream.unsent() > 0;
+        if waits != stream.waits_for_room {
+            stream.waits_for_room = waits;
+            let flags = if waits { HEARD | EventFlags::OUT } else { HEARD };
+            let data = EventData::new_u64(line.into());
+            // It cannot fail for a socket that was added.
+            let _ = epoll::modify(&self.epoll, &stream.socket, data, flags);
+        }
+    }
+}
+
 impl Exchange for Poll {
     fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
         let line = self.lines.insert(Stream::new(socket));
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         let data = EventData::new_u64(line.into());
-        let added = epoll::add(&self.epoll, &self.lines[line].socket, data, flags);
+        let added = epoll::add(&self.epoll, &self.lines[line].socket, data, HEARD);
         added.inspect_err(|_| drop(self.lines.remove(line)))?;
         Ok(line)
     }
@@ -65,8 +87,11 @@ impl Exchange for Poll {
         self.lines.remove(line);
     }
 
-    fn send(&mut self, line: u32, bytes: &mut Vec<u8>) {
-        self.lines[line].send(bytes);
+    fn send(&mut self, line: u32, slot: u32, bytes: &mut Vec<u8>) {
+        let stream = &mut self.lines[line];
+        stream.send(bytes);
+        (stream.slot, stream.awaited) = (slot, true);
+        self.tell(line);
     }
 
     fn unsent(&self, line: u32) -> usize {
@@ -85,12 +110,12 @@ impl Exchange for Poll {
             // A signal: whoever rests looks around and comes again.
             return;
         }
-        for event in self.events.drain(..) {
-            let line = event.data.u64() as u32;
-            let Some(stream) = self.lines.get_mut(line) else { continue };
-            if stream.hear(event.flags) && stream.awaited {
-                stream.awaited = false;
-                self.woken.push(stream.slot);
+        for at in 0..self.events.len() {
+            let Event { data, flags, .. } = self.events[at];
+            let line = data.u64() as u32;
+            if let Some(stream) = self.lines.get_mut(line) {
+                stream.hear(flags);
+                self.tell(line);
             }
         }
     }

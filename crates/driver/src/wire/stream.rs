@@ -20,6 +20,8 @@ pub struct Stream {
     pub slot: u32,
     /// It is.
     pub awaited: bool,
+    /// An event is awaited that says that the kernel takes more.
+    pub waits_for_room: bool,
     /// A read is worth a try.
     readable: bool,
     /// The other side has ended: reads are worth a try for ever.
@@ -36,6 +38,7 @@ impl Stream {
             socket,
             slot: 0,
             awaited: false,
+            waits_for_room: false,
             readable: false,
             ended: false,
             outgoing: Vec::new(),
@@ -72,16 +75,19 @@ impl Stream {
         }
     }
 
-    /// Notes an event; true if it is news for who awaits this line.
-    pub fn hear(&mut self, flags: EventFlags) -> bool {
+    /// Notes an event, and sends what waited for it.
+    pub fn hear(&mut self, flags: EventFlags) {
         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         self.ended |= flags.intersects(ended);
         self.readable |= self.ended || flags.contains(EventFlags::IN);
-        let had_unsent = self.unsent() > 0;
-        if had_unsent && flags.intersects(EventFlags::OUT | EventFlags::ERR) {
+        if self.unsent() > 0 && flags.intersects(EventFlags::OUT | EventFlags::ERR) {
             self.flush();
         }
-        self.readable || self.failure.is_some() || had_unsent && self.unsent() == 0
+    }
+
+    /// Is there anything for who awaits this line: bytes, an end, all sent that had to wait?
+    pub fn has_news(&self) -> bool {
+        self.readable || self.waits_for_room && self.unsent() == 0
     }
 
     fn flush(&mut self) {

@@ -47,7 +47,6 @@ pub fn each_of_many_lines_wakes_its_own_slot() {
             attend(slot as u32);
             line.out().extend_from_slice(&(round * LINES + slot as u32).to_ne_bytes());
             line.send().unwrap();
-            assert!(!line.more().unwrap(), "nothing is sent or read before a rest");
         }
         let (mut missing, until_ns) = (LINES, now_ns() + 20 * SECOND_NS);
         while missing > 0 {
