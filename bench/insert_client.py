@@ -1,18 +1,26 @@
-"""A Python client's l.i0: builds the insert benchmark's rows and SQL and hands them to nothing.
+"""A Python client's l.i0: builds the insert benchmark's rows and SQL, for nothing or a server.
 
 It is written as such clients are: `random` for each column, one format per row, one join per
-statement. Prints its wall time and CPU per row in ns, so that the driver's floor has a peer.
+statement. Prints its wall time and its CPU per row, user and kernel, in ns, so that the driver has
+a peer. With a third argument, libpq's words for a server, the rows go there (psycopg 3, autocommit)
+into the table `pi1`.
 """
 
 from __future__ import annotations
 
 import random
+import resource
 import sys
 import time
+from typing import Protocol
 
 REGISTERS, CUSTOMERS, PRODUCTS, PRICES = 1000, 100_000, 10_000, 500
 POOL = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=65536))
 HEAD = "insert into pi1 (dateandtime,cashregisterid,customerid,productid,price,data) values "
+
+
+class Cursor(Protocol):
+    def execute(self, sql: str) -> object: ...
 
 
 class Nothing:
@@ -42,17 +50,26 @@ def statement(batch: int) -> str:
     return HEAD + ",".join([row(date) for _ in range(batch)])
 
 
-def costs_ns(rows: int, batch: int) -> tuple[float, float]:
-    """Wall time and CPU per row in ns, over `rows` rows in statements of `batch`."""
-    cursor = Nothing()
-    began_ns, used_ns = time.perf_counter_ns(), time.process_time_ns()
+def cursor(where: str) -> Cursor:
+    """One on a server, or on nothing."""
+    if not where:
+        return Nothing()
+    import psycopg
+
+    found: Cursor = psycopg.connect(where, autocommit=True).cursor()
+    return found
+
+
+def costs_ns(at: Cursor, rows: int, batch: int) -> tuple[float, float, float]:
+    """Wall time, user and kernel CPU per row in ns, over `rows` rows in statements of `batch`."""
+    began_ns, before = time.perf_counter_ns(), resource.getrusage(resource.RUSAGE_SELF)
     for _ in range(rows // batch):
-        cursor.execute(statement(batch))
-    return (
-        (time.perf_counter_ns() - began_ns) / rows,
-        (time.process_time_ns() - used_ns) / rows,
-    )
+        at.execute(statement(batch))
+    wall_ns, after = time.perf_counter_ns() - began_ns, resource.getrusage(resource.RUSAGE_SELF)
+    user_s, kernel_s = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return wall_ns / rows, user_s * 1e9 / rows, kernel_s * 1e9 / rows
 
 
 if __name__ == "__main__":
-    print(*costs_ns(int(sys.argv[1]), int(sys.argv[2])))
+    rows, batch, *where = sys.argv[1:]
+    print(*costs_ns(cursor("".join(where)), int(rows), int(batch)))

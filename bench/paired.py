@@ -83,9 +83,14 @@ def report_pairs(name: str, peer: str, pairs: Sequence[Pair]) -> None:
 
 
 def report(rows: Iterable[Sequence[object]], figures: dict[str, float | str]) -> None:
-    """Prints a table (the first row is its head), then the figures as one line of JSON."""
+    """Prints a table, then the figures as one line of JSON."""
+    table(rows)
+    print(json.dumps(figures))
+
+
+def table(rows: Iterable[Sequence[object]]) -> None:
+    """Prints rows in columns; the first is their head."""
     texts = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
-    print(json.dumps(figures))

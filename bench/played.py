@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from paired import BENCH, Cost
 
 from dyno import driver, engines
-from dyno.driver import End, Event, Launch, Limit, Process, Progress
+from dyno.driver import End, Event, Launch, Limit, Process, Progress, Ready
 from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 from dyno.workloads import find
@@ -28,11 +28,16 @@ def session(engine: str, build: str, home: Path) -> Session:
 
 @dataclass
 class Played:
-    """A plan's records by phase, the script's counters, and (elapsed s, resident bytes) seen."""
+    """A plan's records by phase, the script's counters, and (elapsed s, resident bytes) seen.
 
+    `watch` is read before and after each phase; `watched` is what the phase added to it.
+    """
+
+    watch: Callable[[], float] = lambda: 0.0
     phases: dict[str, PhaseRecord] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
     resident: list[tuple[float, int]] = field(default_factory=list)
+    watched: dict[str, float] = field(default_factory=dict)
 
     def cost(self, phase: str) -> Cost:
         """What one unit of the phase's first stream took: wall time, and CPU of the driver."""
@@ -46,19 +51,21 @@ class Played:
 
 
 def plan(at: Session, workload: str, commands: Sequence[str], **options: object) -> Plan:
-    """The plan of one of our workloads, or of a script beside this file."""
-    beside = BENCH / f"{workload}.lua"
-    path = beside if beside.is_file() else find(workload)
+    """The plan of one of our workloads, of a script beside this file, or of one by its path."""
+    beside = BENCH / f"{workload}.lua"  # a path of its own stays what it is
+    path = Path(workload) if "/" in workload else beside if beside.is_file() else find(workload)
     texts = {name: str(value) for name, value in options.items()}
     return Plan(at, Script(str(path), texts), SEED, tuple(commands), progress_s=0.2)
 
 
-def play(what: Plan) -> Played:
-    """Plays a plan to its end through the driver."""
-    played = Played()
+def play(
+    what: Plan, prefix: Sequence[str] = (), watch: Callable[[], float] = lambda: 0.0
+) -> Played:
+    """Plays a plan to its end through the driver, which `prefix` starts (`taskset -c 1`)."""
+    played = Played(watch)
     with (
         tempfile.TemporaryDirectory() as home,
-        Process(what, Launch(log=Path(home) / "driver.log")) as process,
+        Process(what, Launch(Path(home) / "driver.log", tuple(prefix))) as process,
     ):
         while take(process, played):
             pass
@@ -75,7 +82,10 @@ def take(process: Process, played: Played) -> bool:
         case Progress(elapsed_s=elapsed_s):
             played.resident.append((elapsed_s, resident_bytes(process.pid)))
             return True
+        case Ready(phase=phase):
+            played.watched[phase] = -played.watch()
         case PhaseRecord(phase=phase):
+            played.watched[phase] += played.watch()
             played.phases[phase] = event
     process.go()
     return True

@@ -1,0 +1,97 @@
+"""What a query costs the client: the driver beside sysbench, pgbench and bare sockets in C.
+
+For each server, workload and number of connections all clients play in turn for 2 s, 10 times, on
+core 1, with the server on core 0. sysbench has a thread for each connection, as it must; the others
+have one thread. What a tool uses to start and connect is measured apart and taken off. The bare
+client knows the point select only; pgbench's texts in the updates are shorter than the others'.
+
+All of it takes about 35 minutes; `--server postgres@18 --connections 4` about 3.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+from clients import Bare, Driver, Load, compiled
+from paired import BENCH
+from pgbench import Pgbench
+from played import plan, play
+from ratios import Limit, Limits, Row, compare, conclude, print_rows
+from serving import command, serving
+from spent import Side, in_turn
+from sysbench import Sysbench
+
+from dyno.engines import Server
+
+SERVERS = ("postgres@18", "mysql@5.6.14", "mysql@8.0.33")
+CONNECTIONS = (1, 4, 16, 64)
+#: sysbench's name of each, and the statements in one of its events.
+WORKLOADS = {"point-select": ("oltp_point_select", 1), "read-write": ("oltp_read_write", 20)}
+TABLE: dict[str, object] = {"table_size": 100_000, "rand_type": "uniform"}
+#: Above so many connections the limits are tighter: io_uring serves several by one system call.
+FEW = 4
+
+
+def limits(connections: int) -> Limits:
+    """What issue 3 asks for."""
+    sysbench, pgbench = (0.95, 1.0) if connections <= FEW else (0.85, 0.95)
+    both = {"user_us": Limit(most=0.5), "rate_per_s": Limit(least=1.0)}
+    return {
+        "sysbench": {"cpu_us": Limit(most=sysbench), **both},
+        "pgbench": {"cpu_us": Limit(most=pgbench), **both},
+        "bare": {"cpu_us": Limit(most=1.15)},
+    }
+
+
+def sides(server: Server, load: Load, program: Path) -> dict[str, Side]:
+    """All clients that can play the load."""
+    session = server.session
+    found: dict[str, Side] = {
+        "ours": Driver(session, load),
+        "sysbench": Sysbench(session, load),
+    }
+    if session["kind"] == "postgres":
+        script = load.workload.removeprefix("oltp_") + ".pgbench"
+        found["pgbench"] = Pgbench(session, load, BENCH / script)
+    if load.workload == "oltp_point_select":
+        found["bare"] = Bare(session, load, program)
+    return found
+
+
+def cases(at: str, server: Server, words: Namespace, program: Path) -> list[Row]:
+    """Every workload and number of connections on one server; prints each when it is measured."""
+    time_s, rounds = (1, 3) if words.quick else (2, 10)
+    play(plan(server.session, "oltp_point_select", ["cleanup", "prepare"], **TABLE))
+    rows = []
+    for name in words.workload:
+        workload, statements = WORKLOADS[name]
+        for connections in words.connections:
+            load = Load(workload, connections, time_s, TABLE, statements)
+            taken = in_turn(sides(server, load, program), rounds)
+            found = compare(f"{at} {name} {connections}", taken, limits(connections))
+            print_rows(found)
+            rows += found
+    return rows
+
+
+def arguments() -> Namespace:
+    parser = command("client-cost", SERVERS)
+    parser.add_argument("--connections", nargs="+", type=int, default=CONNECTIONS)
+    parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
+    return parser.parse_args()
+
+
+def main() -> None:
+    words, rows = arguments(), []
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(Path(folder))
+        for at in words.server:
+            with serving(at) as server:
+                rows += cases(at, server, words, program)
+    conclude("client-cost", rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Debian's unmodified sysbench scripts: under the driver beside under sysbench itself.
+
+The eleven scripts play on one server, with the same options, from core 1, in turn: 10 pairs of 2 s
+over 4 connections. CPU and rate are per event. Tables that a script makes grow or shrink are made
+anew before each measurement, by sysbench. A rate more than 5 % above sysbench's is said to be
+`beyond`: the client's core is what limits there.
+
+About 12 minutes a server; `--script oltp_read_only` plays one.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from clients import Driver, Load
+from ratios import Limit, Limits, Row, compare, conclude, print_rows
+from serving import command, serving
+from spent import Side, Spent, in_turn, run
+from sysbench import Sysbench
+from sysbench import command as sysbench
+
+from dyno.plan import Session
+
+FOLDER = Path("/usr/share/sysbench")
+SERVERS = ("postgres@18", "mysql@5.6.14", "mysql@8.0.33")
+OLTP: dict[str, object] = {"table_size": 100_000, "tables": 1, "rand_type": "uniform"}
+#: Scripts after which their table is another one.
+DRIFTING = ("bulk_insert", "oltp_delete", "oltp_insert")
+LIMITS: Limits = {
+    "sysbench": {"cpu_us": Limit(most=1.0), "rate_per_s": Limit(least=0.95, most=1.05)}
+}
+
+
+def scripts() -> list[str]:
+    """Those that can be run: all but the one that the others require."""
+    return sorted(path.stem for path in FOLDER.glob("*.lua") if path.stem != "oltp_common")
+
+
+def reload(session: Session, load: Load) -> None:
+    """Makes the script's tables, as it does so itself under sysbench."""
+    options = {"threads": load.connections, **load.options}
+    for word in ("cleanup", "prepare"):
+        run(sysbench(session, load.workload, word, options))
+
+
+def reloaded(side: Side, session: Session, load: Load) -> Side:
+    """The side, which finds new tables each time."""
+
+    def measured() -> Spent:
+        reload(session, load)
+        return side()
+
+    return measured
+
+
+def case(at: str, session: Session, script: str, words: Namespace) -> list[Row]:
+    """One script on one server."""
+    time_s, rounds = (1, 3) if words.quick else (2, 10)
+    options = {} if script == "bulk_insert" else OLTP
+    load = Load(str(FOLDER / f"{script}.lua"), words.connections, time_s, options)
+    sides: dict[str, Side] = {"ours": Driver(session, load), "sysbench": Sysbench(session, load)}
+    reload(session, load)
+    if script in DRIFTING:
+        sides = {name: reloaded(side, session, load) for name, side in sides.items()}
+    rows = compare(f"{at} {script}", in_turn(sides, rounds), LIMITS)
+    run(sysbench(session, load.workload, "cleanup", {"threads": load.connections, **options}))
+    print_rows(rows)
+    return rows
+
+
+def main() -> None:
+    parser = command("script-cost", SERVERS)
+    parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--script", nargs="+", default=scripts(), choices=scripts())
+    words, rows = parser.parse_args(), []
+    for at in words.server:
+        with serving(at) as server:
+            for script in words.script:
+                rows += case(at, server.session, script, words)
+    conclude("script-cost", rows)
+
+
+if __name__ == "__main__":
+    main()
