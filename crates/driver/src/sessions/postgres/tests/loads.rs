@@ -35,10 +35,6 @@ fn a_batch_leaves_as_one_with_one_sync_and_is_summed() {
         assert_eq!(peer.kinds(8), "BEBEPBES");
         let one = [&row(&[Some("x")])[..], &complete("SELECT 1")].concat();
         peer.say(&[&one[..], &one, &complete("INSERT 0 4"), READY].concat());
-        assert_eq!(peer.kinds(3), "BES");
-        peer.say(&[&refusal("ERROR", "22012", "by zero"), READY].concat());
-        assert_eq!(peer.hear_query(), "next");
-        peer.say(&[&complete("INSERT 0 1"), READY].concat());
     })]);
     let mut session = open(&server.login).unwrap();
     let handle = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
@@ -49,13 +45,25 @@ fn a_batch_leaves_as_one_with_one_sync_and_is_summed() {
     let reply = session.sync();
     assert_eq!(end(session.as_mut(), reply).unwrap(), (2, 4));
     assert!(session.sync().is_err());
+    server.end();
+}
+
+#[test]
+fn a_batch_fails_with_its_first_error_and_one_given_up_is_never_sent() {
+    let server = Server::start(vec![Box::new(|peer| {
+        peer.welcome();
+        assert_eq!(peer.kinds(4), "PBES");
+        peer.say(&[&refusal("ERROR", "22012", "by zero"), READY].concat());
+        assert_eq!(peer.hear_query(), "next");
+        peer.say(&[&complete("INSERT 0 1"), READY].concat());
+    })]);
+    let mut session = open(&server.login).unwrap();
     session.begin_batch().unwrap();
-    session.execute(handle, &[Value::Integer(1)]).unwrap();
+    session.query("SELECT 1 / 0").unwrap();
     let reply = session.sync();
     assert_eq!(end(session.as_mut(), reply).unwrap_err().state(), "22012");
-    // What an event queued and did not send is forgotten with it.
     session.begin_batch().unwrap();
-    session.execute(handle, &[Value::Integer(1)]).unwrap();
+    session.query("INSERT").unwrap();
     session.reset().unwrap();
     let reply = session.query("next");
     assert_eq!(end(session.as_mut(), reply).unwrap(), (0, 1));

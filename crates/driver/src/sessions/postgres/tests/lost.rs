@@ -14,9 +14,9 @@ fn executed() -> Vec<u8> {
     [&message('2', b"")[..], &row(&[Some("x")]), &complete("SELECT 1"), READY].concat()
 }
 
-#[test]
-fn a_lost_connection_is_made_anew_with_its_statements() {
-    let server = Server::start(vec![
+/// The first connection ends under a request, and the second one knows what the first one knew.
+fn ends_once() -> Server {
+    Server::start(vec![
         Box::new(|peer| {
             peer.welcome();
             assert_eq!(peer.kinds(3), "PDS");
@@ -34,7 +34,12 @@ fn a_lost_connection_is_made_anew_with_its_statements() {
             assert_eq!(peer.kinds(2), "ES");
             peer.say(&executed());
         }),
-    ]);
+    ])
+}
+
+#[test]
+fn a_lost_connection_is_made_anew_with_its_statements() {
+    let server = ends_once();
     let mut session = open(&server.login).unwrap();
     let handle = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
     let reply = session.execute(handle, &[Value::Integer(5)]);
