@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use super::dialogue::Dialogue;
 use super::framing::Fed;
+use super::packet::garbage;
 use super::statement::Statement;
 use super::{Mysql, PENDING, login, packet};
 use crate::error::Error;
@@ -30,11 +31,14 @@ impl Mysql {
 
     #[inline]
     fn ended(&mut self) -> Result<Reply, Error> {
-        if self.load.take().is_some_and(|load| load.is_torn()) {
-            // It would take the rest of the rows for requests.
+        let is_torn = self.load.take().is_some_and(|load| load.is_torn());
+        let outcome = self.answer.outcome();
+        if is_torn {
+            // What of the rows is still under way would be taken for requests.
             self.is_lost = true;
+            return outcome.and_then(|_| Err(garbage("an answer amid the rows of a bulk load")));
         }
-        self.answer.outcome()
+        outcome
     }
 
     /// The server asks for a file: the rows of a load, and nothing otherwise.

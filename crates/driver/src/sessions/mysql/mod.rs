@@ -23,6 +23,8 @@ mod result;
 mod row;
 mod session;
 mod statement;
+#[cfg(test)]
+mod tests;
 
 use super::{Reply, Session};
 use crate::error::Error;

@@ -1,0 +1,138 @@
+//! Sessions against a server that follows a script: errors, lost connections, batches.
+
+use super::server::{Server, Step, admitted, wait};
+use super::transcripts::{PREPARED_8, ROW_8, SYNTAX_ERROR, bytes};
+use super::{answer, ok};
+use crate::error::Error;
+use crate::sessions::{Reply, Session, Value};
+
+pub fn say(hex: &str) -> Step {
+    Step::Say(bytes(hex))
+}
+
+pub fn said(contents: &[&[u8]]) -> Step {
+    Step::Say(answer(contents))
+}
+
+pub fn query(session: &mut dyn Session, sql: &str) -> Result<Reply, Error> {
+    let sent = session.query(sql);
+    wait(session, sent)
+}
+
+fn execute(session: &mut dyn Session, statement: u32) -> Result<Reply, Error> {
+    let sent = session.execute(statement, &[Value::Integer(1)]);
+    wait(session, sent)
+}
+
+#[test]
+fn a_lost_connection_is_made_anew_with_its_statements() {
+    let first = admitted(&[Step::Hear, say(PREPARED_8), Step::Hear]);
+    let second = admitted(&[Step::Hear, say(PREPARED_8), Step::Hear, say(ROW_8), Step::Hear]);
+    let server = Server::start(vec![first, second]);
+    let mut session = server.open().unwrap();
+    let statement = session.prepare("SELECT ?").unwrap();
+    let error = execute(session.as_mut(), statement).unwrap_err();
+    assert_eq!((error.engine_code(), error.number()), (Some("lost"), 2013));
+    assert!(error.is_engine() && !error.is_restartable());
+    let again = session.query("SELECT 1").unwrap_err();
+    assert_eq!(again.engine_code(), Some("lost"), "until it is made anew");
+    session.reset().unwrap();
+    let reply = execute(session.as_mut(), statement).unwrap();
+    assert_eq!(reply, Reply::Ready { rows: 1, changed: 0 });
+    assert_eq!(session.take_counts().reconnected, 1);
+    assert_eq!(session.take_counts().reconnected, 0);
+    drop(session);
+    let heard = server.heard();
+    let prepared: Vec<_> = heard.iter().filter(|it| it[0] == 0x16).collect();
+    assert_eq!(prepared, [b"\x16SELECT ?", b"\x16SELECT ?"]);
+    let executions: Vec<_> = heard.iter().filter(|it| it[0] == 0x17).collect();
+    assert_eq!(executions[0], executions[1], "its types are told again");
+    assert_eq!(heard.last().unwrap(), &[1], "goodbye");
+}
+
+#[test]
+fn a_server_that_is_gone_for_good_ends_the_trial() {
+    let server = Server::start(vec![admitted(&[Step::Hear])]);
+    let mut session = server.open().unwrap();
+    query(session.as_mut(), "SELECT 1").unwrap_err();
+    drop(server);
+    session.reset().unwrap_err();
+}
+
+#[test]
+fn what_the_server_closes_the_connection_with_counts_as_lost() {
+    for number in [1053u16, 1927, 4031] {
+        let [a, b] = number.to_le_bytes();
+        let killed = [&[0xff, a, b], b"#70100Connection was killed".as_slice()].concat();
+        let server = Server::start(vec![admitted(&[Step::Hear, said(&[&killed])]), admitted(&[])]);
+        let mut session = server.open().unwrap();
+        let error = query(session.as_mut(), "SELECT 1").unwrap_err();
+        assert_eq!(error.engine_code(), Some(number.to_string().as_str()));
+        session.reset().unwrap();
+        assert_eq!(session.take_counts().reconnected, 1);
+    }
+}
+
+#[test]
+fn an_error_in_a_transaction_is_rolled_back_without_waiting() {
+    let steps = admitted(&[
+        Step::Hear,
+        said(&[&ok(0, 3)]),
+        Step::Hear,
+        say(SYNTAX_ERROR),
+        Step::Hear,
+        Step::Hear,
+        said(&[&ok(0, 2)]),
+        said(&[&ok(4, 2)]),
+    ]);
+    let server = Server::start(vec![steps]);
+    let mut session = server.open().unwrap();
+    query(session.as_mut(), "BEGIN").unwrap();
+    query(session.as_mut(), "SELEC").unwrap_err();
+    session.reset().unwrap();
+    let reply = query(session.as_mut(), "UPDATE").unwrap();
+    assert_eq!(reply, Reply::Ready { rows: 0, changed: 4 });
+    session.reset().unwrap();
+    drop(session);
+    assert_eq!(
+        server.heard()[1..],
+        [
+            b"\x03BEGIN".to_vec(),
+            b"\x03SELEC".to_vec(),
+            b"\x03ROLLBACK".to_vec(),
+            b"\x03UPDATE".to_vec()
+        ]
+    );
+}
+
+#[test]
+fn a_batch_leaves_at_once_and_its_first_error_is_told() {
+    let answers = [answer(&[&ok(1, 2)]), bytes(SYNTAX_ERROR), answer(&[&ok(1, 2)])].concat();
+    let heard = [Step::Hear, Step::Hear, Step::Hear];
+    let steps = admitted(&[&heard[..], &[Step::Say(answers), Step::Hear]].concat());
+    let server = Server::start(vec![steps]);
+    let mut session = server.open().unwrap();
+    session.begin_batch().unwrap();
+    for sql in ["A", "B", "C"] {
+        assert_eq!(session.query(sql).unwrap(), Reply::Ready { rows: 0, changed: 0 });
+    }
+    let sent = session.sync();
+    assert_eq!(wait(session.as_mut(), sent).unwrap_err().number(), 1064);
+    session.begin_batch().unwrap();
+    session.query("never sent").unwrap();
+    session.reset().unwrap();
+    session.begin_batch().unwrap();
+    assert_eq!(session.sync().unwrap(), Reply::Ready { rows: 0, changed: 0 });
+    assert!(session.sync().is_err());
+    drop(session);
+    assert_eq!(server.heard().last().unwrap(), &[1]);
+}
+
+#[test]
+fn a_request_before_the_answer_is_the_scripts_mistake() {
+    let server = Server::start(vec![admitted(&[Step::Hear])]);
+    let mut session = server.open().unwrap();
+    session.query("SELECT 1").unwrap();
+    let error = session.query("SELECT 2").unwrap_err();
+    assert!(!error.is_engine(), "{error}");
+}
