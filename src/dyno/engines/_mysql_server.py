@@ -1,0 +1,149 @@
+"""The verbs that MySQL and MariaDB share: start, settings, settle, stop."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from dyno.builds import Build
+from dyno.engines import (
+    UNHELD,
+    Ask,
+    Server,
+    Under,
+    _mysql_asked,
+    _mysql_data,
+    _mysql_prefix,
+    _server,
+    _socket,
+)
+from dyno.engines._mysql_asked import Asked
+from dyno.engines._mysql_database import Query, prepare
+from dyno.engines._mysql_prefix import Prefix
+from dyno.engines._mysql_settings import options
+from dyno.engines._mysql_settle import settle
+from dyno.engines._mysql_values import held, lasting
+from dyno.plan import Session
+
+#: Where a user's own settings lie, in the server's home.
+CONFIG = "my.cnf"
+#: Whom everything is done as: `root` may set what settling needs, and stands in every build.
+USER = "root"
+QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
+
+
+@dataclass(frozen=True)
+class Started(_server.Running):
+    """A server's process, and what it was asked to run with."""
+
+    asked: Asked
+
+
+class Family:
+    """A server of this family on a private socket, with every variable of it as a setting.
+
+    All of them are read back; one that differs from what was asked for fails the trial.
+    """
+
+    embedded: ClassVar[bool] = False
+    options: ClassVar[dict[str, tuple[str, str]]] = options()
+    flags: ClassVar[dict[str, tuple[str, str]]] = {}
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def adjusted(self, version: str) -> dict[str, str]:
+        """Rows of the table that mean something else in this version."""
+        return {}
+
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
+        """The server with its data in `home/data`, answering; `home/server.log` is its log.
+
+        `UsageError` where the build has no such storage engine, `TrialFailed` with the log's last
+        words where it does not start.
+        """
+        asked = _mysql_asked.asked(settings, self.adjusted(build.version))
+        prefix = _mysql_prefix.of(build.program)
+        if not (home / "data").exists():
+            _mysql_data.fill(build, prefix, asked.all(), home / "data")
+        (home / "tmp").mkdir(exist_ok=True)
+        running = _server.start(_launch(build, prefix, home, asked, under))
+        started = Started(running.launch, running.process, running.log, asked)
+        session = _session(running.launch.socket.path)
+        _server.ready(started, lambda: self._ask(session, ["SELECT 1"]))
+        try:
+            prepare(self._query(session), running.launch.name, asked.storage, prefix)
+        except BaseException:
+            _server.kill(started)
+            raise
+        return Server(session, home, running.process.pid, running.log, started)
+
+    def settings(self, server: Server) -> dict[str, str]:
+        """Every global variable as the server reports it, without what names this start."""
+        variables, user = self._ask(server.session, QUESTIONS)
+        told = {str(name).lower(): value or "" for name, value in variables}
+        # without grants everybody is called this, or nothing at all
+        free = not str(user[0][0]).startswith(USER)
+        told["skip_grant_tables"] = "ON" if free else "OFF"
+        started: Started = server.handle
+        held(started.launch.name, told, started.asked.strict(), started.asked.table)
+        return lasting(told, server.home)
+
+    def settle(self, server: Server) -> None:
+        """What the insert benchmark does between writes and reads (`_mysql_settle`)."""
+        settle(self._query(server.session), ours=True)
+
+    def stop(self, server: Server) -> None:
+        """Ends the server cleanly; its data stay."""
+        _server.stop(server)
+
+    def _query(self, session: Session) -> Query:
+        return lambda statements: self._ask(session, statements)
+
+
+def _launch(build: Build, prefix: Prefix, home: Path, asked: Asked, under: Under) -> _server.Launch:
+    socket = _socket.place(home, "mysqld.sock")
+    places = _places(home, socket.path, asked.config)
+    return _server.Launch(
+        name=f"{build.engine} {build.version}",
+        command=[str(build.program), *places, *prefix.arguments(), *asked.arguments(prefix)],
+        home=home,
+        socket=socket,
+        under=under,
+        environment=prefix.environment(),
+    )
+
+
+def _places(home: Path, socket: Path, config: Path | None) -> Sequence[str]:
+    """Where the server keeps things; the file of settings must come first."""
+    first = "--no-defaults"
+    if config:
+        shutil.copyfile(config, home / CONFIG)
+        (home / CONFIG).chmod(0o600)
+        first = f"--defaults-file={home / CONFIG}"
+    return [
+        first,
+        f"--datadir={home / 'data'}",
+        f"--tmpdir={home / 'tmp'}",
+        f"--socket={socket}",
+        f"--pid-file={home / 'mysqld.pid'}",
+        f"--log-error={home / 'server.log'}",
+    ]
+
+
+def _session(socket: Path) -> Session:
+    return {
+        "kind": "mysql",
+        "host": str(socket),
+        "port": 0,
+        "user": USER,
+        "password": None,
+        "database": "dyno",
+        "tls": {"mode": "disable", "ca": None},
+        "settings": [],
+    }

@@ -1,0 +1,92 @@
+"""The pause between writes and reads, as the insert benchmark defines it for this family.
+
+InnoDB: `ANALYZE`, and its dirty pages written back. The benchmark lowers the share that may stay
+dirty to 1 %, and waits 60 s and a second per million rows; we lower it too, let InnoDB write as
+fast as it can, and wait until it is so. MyRocks: its memtables flushed, its first level compacted,
+and no compaction pending. MyISAM and Aria: their tables closed, which writes back their caches.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from dyno.engines._mysql_database import Query
+from dyno.errors import TrialFailed
+
+#: The share of the buffer pool that may stay dirty, in percent (the insert benchmark's).
+DIRTY_PERCENT = 1.0
+#: Pages a second that InnoDB may write meanwhile.
+HURRY = 20000
+#: How long a server may take; the driver waits as long for an answer.
+LIMIT_S = 280.0
+PAUSE_S = 0.2
+#: The columns of a row that says a table's name and storage engine.
+TABLES = (
+    "SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES"
+    " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'"
+)
+#: Set while InnoDB writes back, in an order in which none is refused; put back in the other.
+URGENT = {
+    "innodb_io_capacity_max": str(HURRY),
+    "innodb_io_capacity": str(HURRY),
+    "innodb_max_dirty_pages_pct_lwm": "0",
+    "innodb_max_dirty_pages_pct": "0",
+}
+DIRTY = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'"
+PENDING = (
+    "SELECT COALESCE(SUM(VALUE), 0) FROM information_schema.ROCKSDB_CFSTATS"
+    " WHERE STAT_TYPE IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING')"
+)
+ROCKS_FLUSH = "SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1"
+
+
+def settle(query: Query, *, ours: bool) -> None:
+    """Settles every table of the session's database.
+
+    A server that is not `ours` is not configured: its tables are analysed, and that is all.
+    `TrialFailed` where the server does not come to rest.
+    """
+    (rows,) = query([TABLES])
+    tables = [(str(name), str(storage).lower()) for name, storage in rows]
+    storages = {storage for _, storage in tables}
+    if ours and "rocksdb" in storages:
+        query([ROCKS_FLUSH])
+        _wait("MyRocks' compactions", lambda: _pending(query) == 0)
+    query([f"ANALYZE TABLE `{name}`" for name, _ in tables] or ["DO 0"])
+    if ours and storages & {"myisam", "aria"}:
+        query(["FLUSH TABLES"])
+    if ours and "innodb" in storages:
+        _write_back(query)
+
+
+def _write_back(query: Query) -> None:
+    """Lets InnoDB write its dirty pages, and puts its variables back."""
+    (rows,) = query(["SHOW GLOBAL VARIABLES LIKE 'innodb%'"])
+    found = {str(name): str(value) for name, value in rows}
+    before = {name: found[name] for name in URGENT if name in found}
+    query([f"SET GLOBAL {name} = {URGENT[name]}" for name in before])
+    try:
+        _wait("InnoDB's dirty pages", lambda: _dirty_percent(query) <= DIRTY_PERCENT)
+    finally:
+        query([f"SET GLOBAL {name} = {before[name]}" for name in reversed(before)])
+
+
+def _dirty_percent(query: Query) -> float:
+    (rows,) = query([DIRTY])
+    pages = {str(name).lower().rpartition("_")[2]: int(value or 0) for name, value in rows}
+    return 100.0 * pages["dirty"] / max(pages["total"], 1)
+
+
+def _pending(query: Query) -> int:
+    (rows,) = query([PENDING])
+    return int(float(rows[0][0] or 0))
+
+
+def _wait(what: str, over: Callable[[], bool]) -> None:
+    ends_s = time.monotonic() + LIMIT_S
+    while not over():
+        if time.monotonic() > ends_s:
+            hint = "a smaller load, or a faster disk"
+            raise TrialFailed(f"{what} were not written back in {LIMIT_S:.0f} s", hint=hint)
+        time.sleep(PAUSE_S)

