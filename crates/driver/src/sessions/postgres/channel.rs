@@ -39,19 +39,17 @@ impl Channel {
         Ok(self.line.out())
     }
 
-    /// Sends what was written as one request; from then on the answer is awaited.
+    /// Sends what was written as one request.
     #[inline]
-    pub fn send(&mut self, want: Want, rows: &mut Rows) -> Result<Reply, Error> {
-        self.hand_over(want)?;
-        self.poll(rows)
-    }
-
-    fn hand_over(&mut self, want: Want) -> Result<(), Error> {
+    pub fn send(&mut self, want: Want) -> Result<Reply, Error> {
         self.want = Some(want);
         if self.owed == 0 {
             self.answer.begin(want);
         }
-        self.line.send().map_err(|error| self.broken(error))
+        match self.line.send() {
+            Ok(()) => Ok(PENDING),
+            Err(error) => Err(self.broken(error)),
+        }
     }
 
     /// Reads what came.
@@ -76,7 +74,7 @@ impl Channel {
 
     /// Sends, and waits for the answer.
     pub fn wait(&mut self, want: Want, rows: &mut Rows) -> Result<Reply, Error> {
-        self.hand_over(want)?;
+        self.send(want)?;
         loop {
             if let Err(error) = self.line.wait() {
                 return Err(self.broken(error));

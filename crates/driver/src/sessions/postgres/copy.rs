@@ -1,6 +1,6 @@
 //! `COPY … FROM STDIN`: rows on their way to the server.
 
-use super::super::{Reply, Rows};
+use super::super::Reply;
 use super::answer::Want;
 use super::channel::Channel;
 use super::frame::{put, put_text};
@@ -64,10 +64,10 @@ impl Load {
 
 impl Channel {
     /// Sends a `COPY … FROM STDIN` as text; its rows follow as the server takes them.
-    pub fn load(&mut self, sql: &str, load: Load, rows: &mut Rows) -> Result<Reply, Error> {
+    pub fn load(&mut self, sql: &str, load: Load) -> Result<Reply, Error> {
         query(sql, self.out()?);
         self.load = Some(load);
-        self.send(Want::Counts, rows)
+        self.send(Want::Counts)
     }
 
     /// Sends more rows, while there is room for them; who waits is woken when all have left.

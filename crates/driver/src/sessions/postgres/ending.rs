@@ -2,27 +2,15 @@
 
 use super::answer::Want;
 use super::channel::Channel;
-use super::failure::Told;
-use super::frame::{HEAD, head};
 use super::statement::query;
 use crate::error::Error;
 
 impl Channel {
-    /// The server may have said why it hung up.
+    /// What the server said before it hung up was read before this.
     #[cold]
     pub(super) fn broken(&mut self, error: Error) -> Error {
         self.is_lost = true;
-        let _ = self.line.more();
-        let inbox = self.line.inbox();
-        let last = head(inbox)
-            .ok()
-            .flatten()
-            .filter(|(kind, length)| *kind == b'E' && *length <= inbox.len());
-        let told = last.and_then(|(_, length)| Told::read(&inbox[HEAD..length]).ok());
-        match told.filter(Told::is_fatal) {
-            Some(told) => told.error(),
-            None => error.sql(0, "08006"),
-        }
+        error.sql(0, "08006")
     }
 
     /// Gives up the request under way, and ends the transaction that is left open; nothing waits.

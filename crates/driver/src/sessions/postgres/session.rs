@@ -65,7 +65,7 @@ impl Session for Postgres {
         statement::query(sql, self.channel.out()?);
         self.text_rows.clear();
         self.last = None;
-        self.channel.send(self.want, &mut self.text_rows)
+        self.channel.send(self.want)
     }
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
@@ -87,7 +87,7 @@ impl Session for Postgres {
         prepared.execute(values, out)?;
         out.extend_from_slice(SYNC);
         self.last = Some(statement);
-        self.channel.send(self.want, &mut prepared.rows)
+        self.channel.send(self.want)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
@@ -115,13 +115,13 @@ impl Session for Postgres {
         out.extend_from_slice(SYNC);
         self.text_rows.clear();
         self.last = None;
-        self.channel.send(Want::Sum, &mut self.text_rows)
+        self.channel.send(Want::Sum)
     }
 
     fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
         self.text_rows.clear();
         self.last = None;
-        self.channel.load(sql, Load::new(rows), &mut self.text_rows)
+        self.channel.load(sql, Load::new(rows))
     }
 
     fn keep_rows(&mut self, wanted: bool) {
