@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fakes import make_phase, make_run, make_workload
 
-from dyno.conduct.estimate import OVERHEAD_S, SPARE_BYTES, fit, forecast
+from dyno.conduct.estimate import OVERHEAD_S, SPARE_BYTES, disk_bytes, fit, forecast
 from dyno.conduct.length import UNKNOWN_S, limit_s
 from dyno.conduct.prepared import Prepared
 from dyno.errors import UsageError
@@ -67,3 +67,26 @@ def test_every_phase_has_a_limit_far_above_its_length() -> None:
     assert limit_s(make_phase()) == 2 * 10 + 60
     assert limit_s({"stop": {"kind": "count"}, "expected_s": 100.0}) == 2000
     assert limit_s({}) == UNKNOWN_S
+
+
+class Outgrowing:
+    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+        return data_bytes + int(settings.get("redo", "1000"))
+
+
+def test_an_engine_says_what_its_files_take_beside_the_data() -> None:
+    run = make_run()
+    big = dataclasses.replace(run.candidates[1], settings={"redo": "9000"})
+    run = dataclasses.replace(run, candidates=(run.candidates[0], big))
+    engines: dict[str, Any] = dict.fromkeys(("old", "new"), Outgrowing())
+    assert disk_bytes(Prepared(run, engines, {}, 500)) == SPARE_BYTES + 9500
+    assert disk_bytes(Prepared(run, {}, {}, 500)) == SPARE_BYTES + 1000
+
+
+@pytest.mark.parametrize(
+    ("loads", "size_bytes", "homes"),
+    [(None, 1 << 20, 1), (None, 1 << 30, 2), (0, 1 << 30, 1), (1, 1 << 20, 2)],
+)
+def test_a_load_that_is_kept_is_there_twice(loads: int | None, size_bytes: int, homes: int) -> None:
+    prepared = dataclasses.replace(make_prepared(loads=loads), size_bytes=size_bytes)
+    assert disk_bytes(prepared) == SPARE_BYTES + homes * 2 * size_bytes

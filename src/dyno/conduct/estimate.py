@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass, replace
 
 from dyno.conduct.length import expected_s
+from dyno.conduct.loads import SMALL_BYTES
 from dyno.conduct.prepared import Prepared, looks_up_to
+from dyno.engines import Outgrows
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
 from dyno.judge import REPLAYS
-from dyno.record import Run, WorkloadPlan
+from dyno.record import Candidate, Run, WorkloadPlan
 from dyno.stats.looks import Looks
 from dyno.stats.power import detectable_percent
 
@@ -74,8 +76,19 @@ def blocks_at_most(run: Run) -> int:
 
 
 def disk_bytes(prepared: Prepared) -> int:
-    """Free space that a run needs: one trial's data at a time, twice over while it is vacuumed."""
-    return 2 * prepared.size_bytes + SPARE_BYTES
+    """Free space that a run needs: one trial's home at a time, and a load's copy where it is kept."""
+    homes = [_home_bytes(side, prepared) for side in prepared.run.candidates]
+    loads = prepared.run.design.loads
+    kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
+    return (2 if kept else 1) * max(homes) + SPARE_BYTES
+
+
+def _home_bytes(side: Candidate, prepared: Prepared) -> int:
+    """What an engine says that it needs for the data; of others, twice that while it vacuums."""
+    engine = prepared.engines.get(side.name)
+    if isinstance(engine, Outgrows):
+        return engine.disk_bytes(prepared.size_bytes, side.settings)
+    return 2 * prepared.size_bytes
 
 
 def _block_s(prepared: Prepared) -> float:
