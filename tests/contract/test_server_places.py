@@ -59,9 +59,9 @@ def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     stranger = _account.Account("stranger", 4_000_000, 4_000_000, switch=True)
     with pytest.raises(HostError, match="is closed to stranger, whom servers run as") as caught:
-        _account.check_reach(stranger, tmp_path / "closed" / "open", "DYNO_TMP")
+        _account.check_reach(stranger, tmp_path / "closed" / "open", "set DYNO_TMP")
     assert "DYNO_TMP" in caught.value.hint
-    _account.check_reach(stranger, Path("/usr/bin/env"), "DYNO_CACHE")
+    _account.check_reach(stranger, Path("/usr/bin/env"), "set DYNO_CACHE")
 
 
 def test_a_program_is_looked_over_before_it_is_started(tmp_path: Path) -> None:

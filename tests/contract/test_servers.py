@@ -99,10 +99,17 @@ def test_a_server_that_never_answers_is_killed_at_the_deadline(home: Path) -> No
     def refuse() -> None:
         raise TrialFailed("it starts up")
 
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
     running = _server.start(launch(home, OBEDIENT))
     with pytest.raises(TrialFailed, match=r"did not answer in 0 s \(it starts up\)"):
         _server.ready(running, refuse, limit_s=0.4)
-    assert running.process.poll() is not None and gone(home)
+    assert running.poll() is not None and gone(home)
+    again = _server.start(launch(home, OBEDIENT))
+    with pytest.raises(KeyboardInterrupt):
+        _server.ready(again, interrupt)
+    assert again.poll() is not None and gone(home)
 
 
 def test_the_controls_reach_the_server(home: Path) -> None:

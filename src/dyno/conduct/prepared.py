@@ -119,6 +119,8 @@ def _side(asked: _Asked, say: Say) -> _Side:
     """One candidate with its engine and build."""
     spec, engine, owned = asked
     build = engine.program(spec.build, owned.flags, say)
+    if isinstance(engine, engines.Accepts):
+        engine.accept(build, owned.settings)
     candidate = Candidate(
         name=spec.name,
         spec=spec.text,

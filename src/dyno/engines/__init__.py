@@ -90,6 +90,14 @@ class Checks(Protocol):
 
 
 @runtime_checkable
+class Accepts(Protocol):
+    """An engine whose program judges its settings: asked once it is at hand, before any trial."""
+
+    def accept(self, build: Build, settings: dict[str, str]) -> None:
+        """`UsageError` where this build would not start with these settings."""
+
+
+@runtime_checkable
 class Variables(Protocol):
     """An engine that also takes its own variables by name: a server has hundreds, and `options`
     explains only those that it sets itself or that are ours."""

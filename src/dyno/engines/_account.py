@@ -71,16 +71,15 @@ def give(user: Account, folder: Path) -> None:
             os.chown(Path(place) / name, user.uid, user.gid, follow_symlinks=False)
 
 
-def check_reach(user: Account, path: Path, variable: str) -> None:
-    """`HostError` where `user` cannot get to `path`; `variable` names what would move it."""
+def check_reach(user: Account, path: Path, hint: str) -> None:
+    """`HostError` where `user` cannot get to `path`; `hint` says what would move it."""
     if not user.switch:
         return
     real = path.resolve()
     for folder in reversed(real.parents):
         if not _may_enter(user, folder.stat()):
-            where = f"set {variable} to a folder that everybody may enter, below /var for instance"
             cause = f"{folder} is closed to {user.name}, whom servers run as"
-            raise HostError(f"a server could not reach {real}", cause=cause, hint=where)
+            raise HostError(f"a server could not reach {real}", cause=cause, hint=hint)
 
 
 def _may_enter(user: Account, found: os.stat_result) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from dyno.engines import _account, _words
-from dyno.errors import HostError, TrialFailed
+from dyno.errors import HostError, TrialFailed, UsageError
 
 #: What a tool of a server's (one that makes a data folder) may take.
 TOOL_S = 300.0
@@ -75,6 +76,18 @@ def completed(
         last = "\n".join(done.stdout.splitlines()[-_words.TAIL_LINES :])
         raise _words.failure(f"{Path(command[0]).name} failed", last)
     return done.stdout
+
+
+def told(command: Sequence[str]) -> str:
+    """What a program says for itself (its version, its variables), run as a server would be.
+
+    `UsageError` where it is no program, `HostError` where it lacks a library.
+    """
+    with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
+        try:
+            return completed(command, Path(scratch))
+        except TrialFailed as failed:
+            raise UsageError(f"{command[0]} does not run", cause=failed.cause) from None
 
 
 def end(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dyno.engines import UNHELD, Server, Under, _account, _process, _words
 from dyno.engines._socket import Socket
-from dyno.errors import DynoError
+from dyno.errors import TrialFailed
 
 #: What a server may take to answer first; it may have a crash to recover from.
 READY_S = 60.0
@@ -31,7 +31,8 @@ class Launch:
     """A server to be: its name for people ("thing 18.6"), command, home and socket.
 
     The command's first word is the server's own program, by its path. `stops_on` is the signal for
-    a clean stop, `dies_on` the one that it gets when we die.
+    a clean stop, `dies_on` the one that it gets when we die; `asked` are the settings that it must
+    be found running with.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Launch:
     environment: Mapping[str, str] = field(default_factory=dict)
     stops_on: signal.Signals = signal.SIGTERM
     dies_on: signal.Signals = signal.SIGKILL
+    asked: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def start(launch: Launch) -> Running:
     kernel counts the end of the thread as our death. `HostError` where it cannot be started.
     """
     user, home = _account.account(), launch.home
-    _account.check_reach(user, home, "DYNO_TMP")
+    _account.check_reach(user, home, "set DYNO_TMP to a folder that everybody may pass through")
     log = home / "server.log"
     log.touch()
     _account.give(user, home)
@@ -74,25 +76,36 @@ def start(launch: Launch) -> Running:
 
 
 def ready(running: Running, probe: Callable[[], object], limit_s: float = READY_S) -> None:
-    """Waits until `probe` (it asks the server something) raises no more.
+    """Waits until `probe` (it asks the server something) raises no `TrialFailed` any more.
 
-    Where the server dies or the limit is over, it is killed and the error tells its last words.
+    Where the server dies or the limit is over, it is killed and the error tells its last words. It
+    is killed too where we are interrupted: nobody holds it yet.
     """
+    try:
+        why = _refused(running, probe, limit_s)
+    except BaseException:
+        kill(running)
+        raise
+    if why:
+        kill(running)
+        raise _words.failure(why, _words.tail(running.log))
+
+
+def _refused(running: Running, probe: Callable[[], object], limit_s: float) -> str:
+    """Why the server is not there; empty once it is."""
     name, ends_s = running.launch.name, time.monotonic() + limit_s
     why = f"{name} did not answer in {limit_s:.0f} s"
     while time.monotonic() < ends_s:
         if running.process.poll() is not None:
-            why = f"{name} did not start"
-            break
+            return f"{name} did not start"
         if running.launch.socket.path.exists():
             try:
                 probe()
-                return
-            except DynoError as refused:
+                return ""
+            except TrialFailed as refused:
                 why = f"{name} did not answer in {limit_s:.0f} s ({refused.message})"
         time.sleep(PAUSE_S)
-    kill(running)
-    raise _words.failure(why, _words.tail(running.log))
+    return why
 
 
 def stop(server: Server, limit_s: float = STOP_S) -> None:

@@ -1,0 +1,73 @@
+"""PostgreSQL's configuration file: written, tried out on the server's program, and read back."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from dyno.engines import _process
+from dyno.engines._postgres_settings import HELD, OURS, TABLE
+from dyno.errors import TrialFailed, UsageError
+
+
+def chosen(settings: Mapping[str, str], major: int) -> dict[str, str]:
+    """The server's settings that are asked for: those of the profile, and the user's on top."""
+    own = {name: value for name, value in settings.items() if name not in OURS}
+    if "config" in settings:
+        return own
+    column = settings.get("profile", "cached").replace("-", "_")
+    rows = {name: row for name, row in TABLE.items() if row.since <= major}
+    return {name: str(getattr(row, column)) for name, row in rows.items()} | own
+
+
+def file(settings: Mapping[str, str], major: int, sockets: Path) -> str:
+    """The text of the server's file; of two lines for a setting the last one holds."""
+    lines = []
+    if "config" in settings:
+        lines.append(Path(settings["config"]).expanduser().read_text())
+    lines += [f"{name} = {_quoted(value)}" for name, value in chosen(settings, major).items()]
+    lines += [f"{name} = {value}" for name, value in HELD.items()]
+    lines.append(f"unix_socket_directories = {_quoted(str(sockets))}")
+    return "\n".join(lines) + "\n"
+
+
+def try_out(program: Path, settings: Mapping[str, str], major: int) -> None:
+    """`UsageError` with the server's own words where it does not take a setting or its value.
+
+    It reads its file before it looks for data, so none are needed.
+    """
+    with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
+        folder = Path(scratch)
+        (folder / "dyno.conf").write_text(file(settings, major, folder))
+        options = ["-D", scratch, "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
+        try:
+            _process.completed([str(program), *options], folder)
+        except TrialFailed as refused:
+            said = [line.partition(":  ")[2] for line in refused.cause.splitlines()]
+            cause = next((line for line in said if "parameter" in line or "error" in line), "")
+            hint = "dyno show postgres lists the settings"
+            raise UsageError(
+                "postgres does not take its settings", cause=cause, hint=hint
+            ) from None
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+def check_read_back(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
+    """`TrialFailed` where a setting asked for does not come from our file.
+
+    The server has checked the file's values itself; what remains is that something else (ALTER
+    SYSTEM in restored data, the connection, the server's own judgement) has the last word. `found`
+    maps a name to its value and source. Of -1 the server makes what it likes.
+    """
+    for name, value in asked.items():
+        runs_with, source = found.get(name, ("", "no setting of this version"))
+        if source != "configuration file" and value != "-1":
+            raise TrialFailed(
+                f"postgres runs with {name}={runs_with} ({source}), though {value} was asked for",
+                hint=f"leave {name} out, or look at what sets it",
+            )

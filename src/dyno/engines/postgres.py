@@ -1,0 +1,141 @@
+"""Engine `postgres`: PostgreSQL from 10 on, started on a private socket, or one that runs already.
+
+What stands after the `@` is a version (`18`: its newest minor one; `12.22`: fetched by Maven), a
+prefix that holds `bin/postgres`, or `system`; nothing stands for the newest version. A server that
+runs already is named by its URL, `postgres://user@host:5432/database?sslmode=require`; it is never
+started, stopped or configured, and written to only in that database.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import ClassVar
+
+from dyno.builds import Build, Say
+from dyno.engines import (
+    UNHELD,
+    Ask,
+    Server,
+    Under,
+    _postgres_builds,
+    _postgres_data,
+    _postgres_file,
+    _postgres_settings,
+    _server,
+    _socket,
+)
+from dyno.engines._login import Login
+from dyno.engines._postgres_data import NAME
+from dyno.engines._postgres_variables import VARIABLES
+from dyno.errors import unknown
+
+#: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
+SOCKET = ".s.PGSQL.5432"
+#: Below this, VACUUM has no word for cleaning the indexes whatever it costs.
+INDEX_CLEANUP_SINCE = 12
+
+TABLES = """
+SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1
+"""
+#: Every setting with its unit, and where its value comes from.
+SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings ORDER BY name"
+BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CFLAGS', 'CONFIGURE')"
+
+
+class Engine:
+    """PostgreSQL in a process of its own.
+
+    Its settings are those of the table that `dyno show postgres` prints, in one of two profiles,
+    and any other of the server's own; pages carry no checksums unless asked for, whatever the
+    version's default is.
+    """
+
+    embedded: ClassVar[bool] = False
+    options: ClassVar[dict[str, tuple[str, str]]] = _postgres_settings.options()
+    variables: ClassVar[frozenset[str]] = VARIABLES
+    flags: ClassVar[dict[str, tuple[str, str]]] = {}
+    versions: ClassVar[tuple[str, ...]] = tuple(_postgres_builds.PACKAGES)
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` for what would be refused later; a value that only the server can judge is
+        judged by `accept`.
+        """
+        if flags:
+            raise unknown("postgres build flag", next(iter(flags)), self.flags)
+        _postgres_builds.check(build)
+        _postgres_settings.check(settings)
+
+    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+        """The server's program: fetched, or found where it is named."""
+        self.check(build, flags, {})
+        return _postgres_builds.found(build, say)
+
+    def accept(self, build: Build, settings: dict[str, str]) -> None:
+        """`UsageError` where this version has no such setting, or does not take its value."""
+        _postgres_file.try_out(build.program, settings, _major(build))
+
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
+        """Starts the server on the data in `home`, or on an empty database where there are none."""
+        data, socket = home / "data", _socket.place(home, SOCKET)
+        if not data.exists():
+            checksums = settings.get("data_checksums") == "on"
+            _postgres_data.lay(build, checksums, data)
+        # nobody else works in a private home, so its lock is a dead server's
+        (data / "postmaster.pid").unlink(missing_ok=True)
+        config = home / "dyno.conf"
+        config.write_text(_postgres_file.file(settings, _major(build), socket.path.parent))
+        running = _server.start(
+            _server.Launch(
+                f"postgres {build.version}",
+                (str(build.program), "-D", str(data), "-c", f"config_file={config}"),
+                home,
+                socket,
+                under,
+                stops_on=signal.SIGINT,
+                dies_on=signal.SIGQUIT,
+                asked=_postgres_file.chosen(settings, _major(build)),
+            )
+        )
+        session = Login(str(socket.path), NAME, NAME).session("postgres")
+        _server.ready(running, lambda: self._ask(session, ["SELECT 1"]))
+        return Server(session, home, running.process.pid, running.log, running)
+
+    def settings(self, server: Server) -> dict[str, str]:
+        """Every setting as the server reports it, with its source unless that is the default.
+
+        `TrialFailed` where the server runs with another value than it was asked for. Paths below
+        the trial's home are left out: they differ from trial to trial.
+        """
+        rows, built = self._ask(server.session, [SETTINGS, BUILT])
+        found = {str(name): (value or "", source or "") for name, value, source in rows}
+        _postgres_file.check_read_back(server.handle.launch.asked, found)
+        kept = {
+            name: value if source == "default" else f"{value} ({source})"
+            for name, (value, source) in found.items()
+            if str(server.home) not in value
+        }
+        return kept | {str(name): value or "" for name, value in built}
+
+    def settle(self, server: Server) -> None:
+        """What the insert benchmark does between writes and reads: vacuums and analyses every
+        table, then writes all changed pages.
+        """
+        tables, version = self._ask(server.session, [TABLES, "SHOW server_version_num"])
+        cleanup = int(version[0][0] or 0) >= INDEX_CLEANUP_SINCE * 10_000
+        how = "ANALYZE, INDEX_CLEANUP ON" if cleanup else "ANALYZE"
+        self._ask(server.session, [*(f"VACUUM ({how}) {name}" for (name,) in tables), "CHECKPOINT"])
+
+    def stop(self, server: Server) -> None:
+        """A fast shutdown: no client is waited for, and all is on disk; the data stay."""
+        _server.stop(server)
+
+
+def _major(build: Build) -> int:
+    return int(build.version.partition(".")[0])
