@@ -76,7 +76,7 @@ def blocks_at_most(run: Run) -> int:
 
 
 def disk_bytes(prepared: Prepared) -> int:
-    """Free space that a run needs: one trial's home at a time, and a load's copy where it is kept."""
+    """Free space that a run needs: a trial's home, and a load's copy where it is kept."""
     homes = [_home_bytes(side, prepared) for side in prepared.run.candidates]
     loads = prepared.run.design.loads
     kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
