@@ -46,8 +46,10 @@ def serving(spec: str, **settings: str) -> Iterator[Server]:
     build = engine.program(parsed.build, {}, say)
     with tempfile.TemporaryDirectory(prefix="dyno-bench-") as home:
         Path(home).chmod(0o755)  # the server's user, who is not root, passes through
-        under = Under(pinned(SERVER_CORE))
-        server = engine.start(build, Path(home) / "server", settings | parsed.keys, under)
+        private = Path(home) / "server"
+        private.mkdir()
+        keys, under = settings | parsed.keys, Under(pinned(SERVER_CORE))
+        server = engine.start(build, private, keys, under)
         try:
             yield server
         finally:
