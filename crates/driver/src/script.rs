@@ -219,7 +219,9 @@ impl User {
 
     fn failed(&mut self) -> Result<Step, Error> {
         let error = self.state.reported();
-        let is_event = self.functions[self.current].is_event;
+        // A connection that cannot be made again is the engine's fault, too, but no event's end.
+        let stopped = self.state.shared.borrow().stop.is_some();
+        let is_event = self.functions[self.current].is_event && !stopped;
         match is_event && error.is_engine() && !error.state().starts_with(NEVER_UNDERSTOOD) {
             true => Ok(Step::Failed(error)),
             false => Err(error),
