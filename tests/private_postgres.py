@@ -1,0 +1,51 @@
+"""A PostgreSQL of a test's own, as the engine starts it, with users who log in by every proof."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dyno import driver
+from dyno.engines import Server, find
+
+VERSIONS = ("10", "18")
+PASSWORD = "tr0ub4dor"
+#: SCRAM-SHA-256 and MD5 by user, trust for all others.
+ACCESS = """
+local all ann scram-sha-256
+local all bob md5
+local all eve password
+local all all trust
+"""
+USERS = [
+    "SET password_encryption = 'scram-sha-256'",
+    f"CREATE ROLE ann LOGIN PASSWORD '{PASSWORD}'",
+    "SET password_encryption = 'md5'",
+    f"CREATE ROLE bob LOGIN PASSWORD '{PASSWORD}'",
+    f"CREATE ROLE eve LOGIN PASSWORD '{PASSWORD}'",
+    "CREATE ROLE few LOGIN CONNECTION LIMIT 0",
+    "CREATE TABLE t (id int PRIMARY KEY, n bigint NOT NULL DEFAULT 0, x float8, s varchar(20))",
+    "INSERT INTO t SELECT i, 0 FROM generate_series(1, 100) i",
+]
+
+
+@contextmanager
+def private(version: str) -> Iterator[Server]:
+    """A server of this version; its users' password is `PASSWORD`."""
+    engine = find("postgres", driver.ask)
+    build = engine.program(version, {}, lambda _: None)
+    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
+        # the server's user is not ours, and has to pass through
+        Path(folder).chmod(0o755)
+        home = Path(folder) / "home"
+        home.mkdir()
+        server = engine.start(build, home, {"deadlock_timeout": "20ms"})
+        try:
+            driver.ask(server.session, USERS)
+            (home / "data" / "pg_hba.conf").write_text(ACCESS)
+            driver.ask(server.session, ["SELECT pg_reload_conf()"])
+            yield server
+        finally:
+            engine.stop(server)

@@ -1,0 +1,150 @@
+"""PostgreSQL in trouble and in bulk: deadlocks, connections that end, batches, `COPY`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from private_postgres import VERSIONS, private
+from trial import play
+
+from dyno import driver
+from dyno.engines import Server
+from dyno.errors import DynoError
+from dyno.plan import Session
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with private(request.param) as server:
+        yield server
+
+
+def number(session: Session, statement: str) -> int:
+    (((found,),),) = driver.ask(session, [statement])
+    return int(found or 0)
+
+
+LOCKS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  local first = sysbench.tid % 2 * 10 + 1
+  con:query("BEGIN")
+  con:query("UPDATE t SET n = n + 1 WHERE id = " .. first)
+  con:query("UPDATE t SET n = n + 1 WHERE id = " .. 12 - first)
+  con:query("COMMIT")
+end
+"""
+
+
+def test_a_deadlock_begins_the_event_anew(server: Server, tmp_path: Path) -> None:
+    before = number(server.session, "SELECT n FROM t WHERE id = 1")
+    done = play(server.session, LOCKS, tmp_path, events=300, threads=4)
+    assert (done.done, done.failed) == (300, 0)
+    assert done.restarted == done.errors["40P01"] > 0
+    for id in (1, 11):
+        assert number(server.session, f"SELECT n FROM t WHERE id = {id}") == before + 300
+
+
+ENDS = """
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  statements = {}
+  for i = 1, 3 do statements[i] = con:prepare("SELECT id + " .. i .. " FROM t WHERE id = 7") end
+  statements[2]:close()
+  pid = tonumber(con:query_row("SELECT pg_backend_pid()"))
+end
+function event()
+  turn = (turn or 0) + 1
+  if turn == 3 or turn == 6 then
+    con:query("SELECT pg_terminate_backend(pg_backend_pid())")
+  end
+  assert(con:query_row("SELECT 1") == "1")
+  assert(statements[1]:execute():fetch_row()[1] == "8")
+  assert(statements[3]:execute():fetch_row()[1] == "10")
+end
+"""
+
+
+def test_a_connection_that_ends_is_made_anew_with_its_statements(
+    server: Server, tmp_path: Path
+) -> None:
+    done = play(server.session, ENDS, tmp_path, events=10)
+    assert (done.done, done.failed, done.reconnected) == (8, 2, 2)
+    assert done.errors == {"57P01": 2}
+
+
+GOES = ENDS.replace("pg_terminate_backend(pg_backend_pid())", "pg_reload_conf()").replace(
+    "if turn == 3 or turn == 6 then", "if turn == 3 then os.execute('kill -QUIT ' .. POSTMASTER)"
+)
+
+
+def test_a_server_that_is_gone_ends_the_trial(tmp_path: Path) -> None:
+    with private("18") as server, pytest.raises(DynoError) as failed:
+        script = GOES.replace("POSTMASTER", str(server.pid))
+        play(server.session, f"{script}", tmp_path, events=1000)
+    assert server.session["host"] in str(failed.value)
+
+
+BATCH = """
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  put = con:prepare("INSERT INTO b SELECT ? FROM generate_series(1, 2)")
+  get = con:prepare("SELECT repeat('x', 500) FROM generate_series(1, ?)")
+  n = put:bind_create(sysbench.sql.type.INT)
+  put:bind_param(n)
+  get:bind_param(n)
+  n:set(100)
+end
+function event()
+  con:pipeline_begin()
+  for i = 1, 200 do
+    put:execute()
+    get:execute()
+  end
+  con:query("DELETE FROM b WHERE i < 0")
+  local rows, changed = con:pipeline_sync()
+  assert(rows == 200 * 100 and changed == 200 * 2, rows .. " " .. changed)
+end
+"""
+
+
+def test_a_batch_larger_than_the_sockets_buffers_is_answered(
+    server: Server, tmp_path: Path
+) -> None:
+    driver.ask(server.session, ["DROP TABLE IF EXISTS b", "CREATE TABLE b (i int)"])
+    done = play(server.session, BATCH, tmp_path, events=6, threads=2)
+    assert (done.done, done.failed) == (6, 0)
+    assert number(server.session, "SELECT count(*) FROM b") == 6 * 400
+
+
+LOAD = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  local rows = dyno.rows.lineitem{scale = 0.02, part = dyno.turn() + 1, parts = 2}
+  assert(con:load("COPY lineitem FROM STDIN", rows).nrows > 50000)
+end
+"""
+LINEITEM = "CREATE TABLE lineitem (" + ", ".join(f"c{at} text" for at in range(15)) + ", c15 {})"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_copy_loads_all_rows(server: Server, tmp_path: Path, threads: int) -> None:
+    driver.ask(server.session, ["DROP TABLE IF EXISTS lineitem", LINEITEM.format("text")])
+    done = play(server.session, LOAD, tmp_path, events=2, threads=threads)
+    assert (done.done, done.failed, done.rows_changed) == (2, 0, 120515)
+    assert number(server.session, "SELECT count(*) FROM lineitem") == 120515
+    assert number(server.session, "SELECT count(DISTINCT c0) FROM lineitem") == 30000
+
+
+def test_a_copy_that_the_server_refuses_half_way_is_an_error_of_its_event(
+    server: Server, tmp_path: Path
+) -> None:
+    refusing = LINEITEM.format("text CHECK (c15 NOT LIKE '%furiously%')")
+    driver.ask(server.session, ["DROP TABLE IF EXISTS lineitem", refusing])
+    done = play(server.session, LOAD, tmp_path, events=2)
+    assert (done.failed, done.errors) == (2, {"23514": 2})
+    assert number(server.session, "SELECT count(*) FROM lineitem") == 0

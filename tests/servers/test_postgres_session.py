@@ -1,0 +1,120 @@
+"""The driver's session against a real PostgreSQL: log-ins, settings, values, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from private_postgres import PASSWORD, VERSIONS, private
+from trial import play
+
+from dyno import driver
+from dyno.engines import Server
+from dyno.errors import DynoError, UsageError
+from dyno.plan import Session
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with private(request.param) as server:
+        yield server
+
+
+def asked(session: Session, *statements: str) -> list[list[str | None]]:
+    """The rows of the last statement."""
+    return driver.ask(session, statements)[-1]
+
+
+@pytest.mark.parametrize("user", ["ann", "bob", "eve", "dyno"])
+def test_a_user_logs_in_by_the_proof_that_the_server_asks_for(server: Server, user: str) -> None:
+    session = server.session | {"user": user, "password": PASSWORD}
+    assert asked(session, "SELECT current_user") == [[user]]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "says"),
+    [
+        ({"user": "ann", "password": "wrong"}, UsageError, "authentication failed"),
+        ({"user": "bob", "password": "wrong"}, UsageError, "authentication failed"),
+        ({"user": "bob"}, UsageError, "wants a password for 'bob'"),
+        ({"user": "nobody"}, UsageError, 'role "nobody" does not exist'),
+        ({"user": "few"}, UsageError, "max_connections"),
+        ({"database": "nowhere"}, UsageError, "create the database 'nowhere'"),
+        ({"settings": [["work_memm", "1MB"]]}, UsageError, "work_memm"),
+        ({"tls": {"mode": "require", "ca": None}}, UsageError, "offers no TLS"),
+        ({"host": "/nowhere/.s.PGSQL.5432"}, DynoError, "/nowhere"),
+    ],
+)
+def test_a_log_in_that_fails_says_what_to_mend_and_tells_no_password(
+    server: Server, change: Session, kind: type[DynoError], says: str
+) -> None:
+    with pytest.raises(kind) as failed:
+        asked(server.session | change, "SELECT 1")
+    said = str(failed.value)
+    assert says in said
+    assert "wrong" not in said
+
+
+def test_settings_hold_for_the_session(server: Server) -> None:
+    session = server.session | {"settings": [["search_path", "a, b"], ["work_mem", "3MB"]]}
+    found = asked(session, "RESET ALL", "SHOW search_path; SHOW work_mem")
+    assert found == [["3MB"]]
+    assert asked(session, "SHOW search_path") == [["a, b"]]
+
+
+VALUES = """
+function event()
+  local con = sysbench.sql.driver():connect()
+  local put = con:prepare("UPDATE t SET n = ?, x = ?, s = ? WHERE id = ? /* what? */")
+  local t, cells = sysbench.sql.type, {}
+  for at, kind in ipairs{t.BIGINT, t.DOUBLE, t.VARCHAR, t.INT} do
+    cells[at] = put:bind_create(kind, 20)
+  end
+  put:bind_param(unpack(cells))
+  cells[1]:set(-5000000000) cells[2]:set(0.125) cells[3]:set("it's 'ü'") cells[4]:set(1)
+  assert(put:execute().nrows == 1)
+  cells[2]:set(nil) cells[3]:set(nil) cells[4]:set(2)
+  assert(put:execute().nrows == 1)
+  local get = con:prepare("SELECT n, x, s FROM t WHERE id <= ? ORDER BY id")
+  local id = get:bind_create(t.INT)
+  get:bind_param(id)
+  id:set(2)
+  local rows = get:execute()
+  local a, b = rows:fetch_row(), rows:fetch_row()
+  assert(a[1] == "-5000000000" and a[2] == "0.125" and a[3] == "it's 'ü'", a[3])
+  assert(b[1] == "-5000000000" and b[2] == nil and b[3] == nil)
+  get:close()
+end
+"""
+
+
+def test_values_travel_there_and_back(server: Server, tmp_path: Path) -> None:
+    done = play(server.session, VALUES, tmp_path, events=3)
+    assert (done.done, done.failed) == (3, 0)
+    assert (done.rows_read, done.rows_changed) == (6, 6)
+
+
+FAILS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  turn = (turn or 0) + 1
+  con:query("BEGIN")
+  con:query("UPDATE t SET n = n + 1 WHERE id = 3")
+  if turn % 2 == 0 then con:query("SELECT 1 / 0") end
+  con:query("COMMIT")
+end
+"""
+
+
+def test_an_error_is_counted_by_its_code_and_leaves_no_transaction(
+    server: Server, tmp_path: Path
+) -> None:
+    asked(server.session, "UPDATE t SET n = 0")
+    done = play(server.session, FAILS, tmp_path, events=10)
+    assert (done.done, done.failed, done.errors) == (5, 5, {"22012": 5})
+    assert asked(server.session, "SELECT n FROM t WHERE id = 3") == [["5"]]
+    idle = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
+    assert asked(server.session, idle) == [["0"]]

@@ -1,0 +1,28 @@
+"""A script's text, played by the real driver through its handshake: what tests of servers share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dyno import driver
+from dyno.driver import Launch, Limit, Process
+from dyno.plan import Plan, Script, Session
+from dyno.record import PhaseRecord, Tally
+
+PATIENCE_S = 40.0
+
+
+def play(session: Session, text: str, folder: Path, **options: object) -> Tally:
+    """Plays `run` of a script and answers what its first stream did."""
+    path = folder / "script.lua"
+    path.write_text(text)
+    script = Script(str(path), {name: str(value) for name, value in options.items()})
+    plan = Plan(session, script, seed=7, commands=("run",), progress_s=0)
+    record = None
+    with Process(plan, Launch(folder / "driver.log")) as process:
+        limit = Limit("the script", PATIENCE_S)
+        while not isinstance(event := process.next(limit), driver.End):
+            record = event if isinstance(event, PhaseRecord) else record
+            process.go()
+    assert record is not None, "no phase was played"
+    return record.streams[0]
