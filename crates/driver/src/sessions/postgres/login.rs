@@ -64,8 +64,15 @@ impl Door {
                     return self.take(kind, length, login);
                 }
             }
-            self.0.wait()?;
+            self.wait(login)?;
         }
+    }
+
+    fn wait(&mut self, login: &Login) -> Result<(), Error> {
+        self.0.wait().map_err(|cause| {
+            let (message, code) = (format!("cannot log in to {}", place(login)), "lost");
+            Error::engine(message).because(cause).code(code).hint("does the server's log say why?")
+        })
     }
 
     fn take(&mut self, kind: u8, length: usize, login: &Login) -> Result<Message, Error> {
@@ -85,7 +92,7 @@ impl Door {
             Ok(())
         })?;
         while self.0.inbox().is_empty() {
-            self.0.wait()?;
+            self.wait(login)?;
         }
         // More than the one byte was said by somebody in between, before TLS (CVE-2021-23222).
         match self.0.inbox() {
