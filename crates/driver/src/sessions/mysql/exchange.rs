@@ -77,6 +77,16 @@ impl Mysql {
         Dialogue::new(&mut self.line).prepare(sql, self.deprecates_eof)
     }
 
+    /// Gives a statement its handle.
+    pub(super) fn keep(&mut self, statement: Statement) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.statements[at as usize] = Some(statement);
+            return at;
+        }
+        self.statements.push(Some(statement));
+        self.statements.len() as u32 - 1
+    }
+
     /// A new connection in the place of a lost one, with all its statements.
     pub(super) fn reconnect(&mut self) -> Result<(), Error> {
         let login::Opened { line, deprecates_eof } = login::open(&self.login)?;

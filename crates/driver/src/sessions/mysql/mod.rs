@@ -123,15 +123,6 @@ impl Mysql {
         }
     }
 
-    fn keep(&mut self, statement: Statement) -> u32 {
-        if let Some(at) = self.free.pop() {
-            self.statements[at as usize] = Some(statement);
-            return at;
-        }
-        self.statements.push(Some(statement));
-        self.statements.len() as u32 - 1
-    }
-
     /// Notes whether the connection can go on after an error.
     #[cold]
     fn fail(&mut self, error: Error) -> Error {
