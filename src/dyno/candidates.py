@@ -1,4 +1,8 @@
-"""A candidate as the user writes it: ``[name=]engine@build?key=value&key=value``."""
+"""A candidate as the user writes it: ``[name=]engine@build?key=value&key=value``.
+
+A server that runs already is written as a URL, ``[name=]engine://user@host/database?key=value``;
+its password, if it has one, is taken out at once.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,12 @@ from dyno.errors import UsageError, unknown
 FORM = "[name=]engine@build?key=value&key=value"
 
 _SPEC = re.compile(
-    r"(?:(?P<name>[^@=?&/]+)=)?(?P<engine>[^@=?&/]+)(?:@(?P<build>[^?]*))?(?:\?(?P<keys>.*))?"
+    r"(?:(?P<name>[^@=?&/]+)=)?(?P<engine>[^@=?&/:]+)"
+    r"(?:@(?P<build>[^?]*)|:(?P<url>//[^?]*))?(?:\?(?P<keys>.*))?"
 )
+#: All up to the last @ before the keys or, where the password holds a raw ?, up to the last of all.
+_PASSWORD = re.compile(r"(://[^:@/?#]*):([^?]*|(?!\d*/).*)@")
+HIDDEN = "***"
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,7 @@ class Spec:
     """One side of a comparison, parsed but not yet looked up.
 
     `keys` are the text's settings in their order; whose each one is, `owned` says. `text` is what
-    the user wrote.
+    the user wrote. A URL's password stands in `secret` alone; elsewhere it is `***`.
     """
 
     name: str
@@ -28,6 +36,12 @@ class Spec:
     build: str
     keys: dict[str, str] = field(default_factory=dict)
     text: str = ""
+    secret: str = field(default="", repr=False)
+
+    @property
+    def given(self) -> str:
+        """The build with its password: for the engine's `program`, and for nobody else."""
+        return self.build.replace(f":{HIDDEN}@", f":{self.secret or HIDDEN}@", 1)
 
 
 @dataclass(frozen=True)
@@ -45,12 +59,19 @@ def parse(text: str) -> Spec:
     Without a name the candidate is called by the text itself; without a build the engine gets
     an empty one, which it may take as its default.
     """
-    found = _SPEC.fullmatch(text.strip())
+    password, text = _PASSWORD.search(text), masked(text.strip())
+    found = _SPEC.fullmatch(text)
     if found is None:
         raise UsageError(f"'{text}' does not name a candidate", hint=f"write {FORM}")
     keys = dict(_pairs(text, found["keys"] or ""))
-    name = found["name"] or text.strip()
-    return Spec(name, found["engine"], found["build"] or "", keys, text.strip())
+    build = found["build"] or found["url"] or ""
+    secret = password[2] if password and password[2] != HIDDEN else ""
+    return Spec(found["name"] or text, found["engine"], build, keys, text, secret)
+
+
+def masked(text: str) -> str:
+    """The text with `***` for a URL's password: what may be shown and kept."""
+    return _PASSWORD.sub(rf"\1:{HIDDEN}@", text)
 
 
 def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:

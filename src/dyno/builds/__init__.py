@@ -22,6 +22,8 @@ class Build:
 
     `program` is the file to run or to open; `version` as the engine itself would say it; `facts`
     is what a reader needs to make it again: source, coordinate, flags, compiler, sha256.
+    `attached` says that it runs already, and nothing is started; `secret` is the password that it
+    asks for, which nobody shows or keeps.
     """
 
     engine: str
@@ -29,6 +31,8 @@ class Build:
     version: str
     program: Path
     facts: dict[str, str] = field(default_factory=dict)
+    attached: bool = False
+    secret: str = field(default="", repr=False, compare=False)
 
 
 class Source(Protocol):

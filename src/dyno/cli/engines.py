@@ -30,7 +30,7 @@ def install(engines: tuple[str, ...]) -> None:
         owned = candidates.owned(
             spec.keys, flags=engine.flags, options=options, controls=controls()
         )
-        build = engine.program(spec.build, owned.flags, said)
+        build = engine.program(spec.given, owned.flags, said)
         click.echo(f"{build.engine} {build.version}  {build.program}")
 
 

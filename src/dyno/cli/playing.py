@@ -39,8 +39,10 @@ class Wanted:
 
 
 def spelled_command() -> str:
-    """The command that is being played, as one would type it again."""
-    return shlex.join(["dyno", *sys.argv[1:]])
+    """The command that is being played, as one would type it again, without a password."""
+    from dyno.candidates import masked
+
+    return shlex.join(["dyno", *map(masked, sys.argv[1:])])
 
 
 def play(experiment: Experiment, wanted: Wanted) -> Verdict:

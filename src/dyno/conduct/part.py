@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dyno import driver
 from dyno.conduct import death
@@ -15,6 +15,9 @@ from dyno.controls import Restored
 from dyno.engines import Server, Under
 from dyno.plan import Plan, Script
 from dyno.record import Evidence, PhaseRecord
+
+#: The script's commands that load and that drop.
+PREPARE, CLEANUP = "prepare", "cleanup"
 
 
 @dataclass
@@ -61,13 +64,32 @@ class Player:
         with self._server() as server:
             script = Script(job.workload.script, job.workload.options)
             plan = Plan(server.session, script, part.seed, part.commands, self.held.cpus)
-            with driver.Process(plan, _launch(job, self.held, notes)) as process:
-                self._listener(server, part).listen(process)
-            for name, count in part.counters.items():
-                notes.counters[name] = notes.counters.get(name, 0) + count
-            if part.is_last:
-                notes.evidence = _evidence(plan, notes.counters)
-                notes.settings = job.engine.settings(server)
+            with self._cleaned(plan, server, part):
+                self._drive(plan, server, part)
+                for name, count in part.counters.items():
+                    notes.counters[name] = notes.counters.get(name, 0) + count
+                if part.is_last:
+                    notes.evidence = _evidence(plan, notes.counters)
+                    notes.settings = job.engine.settings(server)
+
+    def _drive(self, plan: Plan, server: Server, part: Part) -> None:
+        launch = _launch(self.job, self.held, self.notes)
+        with driver.Process(plan, launch) as process:
+            self._listener(server, part).listen(process)
+
+    @contextmanager
+    def _cleaned(self, plan: Plan, server: Server, part: Part) -> Iterator[None]:
+        """In a server that goes on running, drops what the script's `prepare` made.
+
+        Only where `prepare` came to its end: it may have failed on tables that are not its own.
+        """
+        try:
+            yield
+        finally:
+            made = any(each.phase == PREPARE and not each.interrupted for each in part.phases)
+            if made and self.job.build.attached:
+                after = replace(plan, commands=(CLEANUP,))
+                self._drive(after, server, Part((CLEANUP,), part.seed))
 
     def _listener(self, server: Server, part: Part) -> Listener:
         job = self.job

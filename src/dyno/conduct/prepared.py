@@ -118,7 +118,7 @@ def _asked(spec: Spec) -> _Asked:
 def _side(asked: _Asked, say: Say) -> _Side:
     """One candidate with its engine and build."""
     spec, engine, owned = asked
-    build = engine.program(spec.build, owned.flags, say)
+    build = engine.program(spec.given, owned.flags, say)
     if isinstance(engine, engines.Accepts):
         engine.accept(build, owned.settings)
     candidate = Candidate(

@@ -205,8 +205,8 @@ class _Stage:
     def job(self, workload: WorkloadPlan, side: Candidate, place: Next, position: int) -> Job:
         """The next trial's job."""
         number = max((trial.number for trial in self.played), default=0) + 1
-        engine = self.prepared.engines[side.name]
-        kept = isinstance(engine, engines.Snapshots) and place.block >= 0
+        engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
+        kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
         return Job(
             number=number,
             block=place.block,
@@ -216,7 +216,7 @@ class _Stage:
             workload=workload,
             candidate=side,
             engine=engine,
-            build=self.prepared.builds[side.name],
+            build=build,
             controls=self.run.design.controls | side.controls,
             home=self.folder.homes() / f"{number:04}",
             log=self.folder.log(number),

@@ -23,7 +23,8 @@ Ask = Callable[[Session, Sequence[str]], list[list[list[str | None]]]]
 class Server:
     """A started engine: how to reach it, which process to watch, where its data and log lie.
 
-    `pid` is None where the engine lives inside the driver's process.
+    `pid` is None where the engine lives inside the driver's process, and where a server that runs
+    already is not known to run on this machine.
     """
 
     session: Session

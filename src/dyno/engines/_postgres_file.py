@@ -6,9 +6,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from dyno.engines import _process
+from dyno.engines import Ask, Server, _process
 from dyno.engines._postgres_settings import HELD, OURS, TABLE
 from dyno.errors import TrialFailed, UsageError
+
+#: Every setting with its unit, and where its value comes from; how the program was compiled.
+SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings ORDER BY name"
+BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CFLAGS', 'CONFIGURE')"
 
 
 def chosen(settings: Mapping[str, str], major: int) -> dict[str, str]:
@@ -57,13 +61,30 @@ def _quoted(value: str) -> str:
     return f"'{escaped}'"
 
 
-def check_read_back(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
-    """`TrialFailed` where a setting asked for does not come from our file.
+def read_back(ask: Ask, server: Server) -> dict[str, str]:
+    """Every setting as the server reports it, with its source unless that is the default, and how
+    the program was built.
 
-    The server has checked the file's values itself; what remains is that something else (ALTER
-    SYSTEM in restored data, the connection, the server's own judgement) has the last word. `found`
-    maps a name to its value and source. Of -1 the server makes what it likes.
+    Paths below the home are left out: they differ from trial to trial. `TrialFailed` where a
+    setting asked for does not come from our file: the server has checked the file's values itself;
+    what remains is that something else (ALTER SYSTEM in restored data, the connection, the
+    server's own judgement) has the last word.
     """
+    started = server.handle is not None
+    rows, *built = ask(server.session, [SETTINGS, *([BUILT] if started else [])])
+    found = {str(name): (value or "", source or "") for name, value, source in rows}
+    if started:
+        _check(server.handle.launch.asked, found)
+    told = {
+        name: value if source == "default" else f"{value} ({source})"
+        for name, (value, source) in found.items()
+        if str(server.home) not in value
+    }
+    return told | {str(name): value or "" for more in built for name, value in more}
+
+
+def _check(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
+    """Of -1 the server makes what it likes; all else must be as it was asked for."""
     for name, value in asked.items():
         runs_with, source = found.get(name, ("", "no setting of this version"))
         if source != "configuration file" and value != "-1":

@@ -18,6 +18,8 @@ from dyno.engines import (
     Ask,
     Server,
     Under,
+    _attached,
+    _postgres_attached,
     _postgres_builds,
     _postgres_data,
     _postgres_file,
@@ -28,20 +30,19 @@ from dyno.engines import (
 from dyno.engines._login import Login
 from dyno.engines._postgres_data import NAME
 from dyno.engines._postgres_variables import VARIABLES
-from dyno.errors import unknown
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
 SOCKET = ".s.PGSQL.5432"
 #: Below this, VACUUM has no word for cleaning the indexes whatever it costs.
 INDEX_CLEANUP_SINCE = 12
 
-TABLES = """
-SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
-WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1
-"""
-#: Every setting with its unit, and where its value comes from.
-SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings ORDER BY name"
-BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CFLAGS', 'CONFIGURE')"
+#: All tables, and who speaks: what only speaks the protocol has ANALYZE, and no VACUUM.
+TABLES = [
+    "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+    "WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1",
+    "SELECT version()",
+    "SHOW server_version_num",
+]
 
 
 class Engine:
@@ -55,7 +56,7 @@ class Engine:
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = _postgres_settings.options()
     variables: ClassVar[frozenset[str]] = VARIABLES
-    flags: ClassVar[dict[str, tuple[str, str]]] = {}
+    flags: ClassVar[dict[str, tuple[str, str]]] = _attached.FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(_postgres_builds.PACKAGES)
 
     def __init__(self, ask: Ask) -> None:
@@ -65,24 +66,29 @@ class Engine:
         """`UsageError` for what would be refused later; a value that only the server can judge is
         judged by `accept`.
         """
-        if flags:
-            raise unknown("postgres build flag", next(iter(flags)), self.flags)
-        _postgres_builds.check(build)
+        _attached.check(build, flags, settings)
         _postgres_settings.check(settings)
+        if not _attached.is_url(build):
+            _postgres_builds.check(build)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The server's program: fetched, or found where it is named."""
+        """The server's program: fetched, or found where it is named; or a server that runs."""
         self.check(build, flags, {})
+        if _attached.is_url(build):
+            return _postgres_attached.met(self._ask, build, flags)
         return _postgres_builds.found(build, say)
 
     def accept(self, build: Build, settings: dict[str, str]) -> None:
         """`UsageError` where this version has no such setting, or does not take its value."""
-        _postgres_file.try_out(build.program, settings, _major(build))
+        if not build.attached:
+            _postgres_file.try_out(build.program, settings, _major(build))
 
     def start(
         self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
     ) -> Server:
         """Starts the server on the data in `home`, or on an empty database where there are none."""
+        if build.attached:
+            return _postgres_attached.server(build, home)
         data, socket = home / "data", _socket.place(home, SOCKET)
         if not data.exists():
             checksums = settings.get("data_checksums") == "on"
@@ -113,28 +119,23 @@ class Engine:
         `TrialFailed` where the server runs with another value than it was asked for. Paths below
         the trial's home are left out: they differ from trial to trial.
         """
-        rows, built = self._ask(server.session, [SETTINGS, BUILT])
-        found = {str(name): (value or "", source or "") for name, value, source in rows}
-        _postgres_file.check_read_back(server.handle.launch.asked, found)
-        kept = {
-            name: value if source == "default" else f"{value} ({source})"
-            for name, (value, source) in found.items()
-            if str(server.home) not in value
-        }
-        return kept | {str(name): value or "" for name, value in built}
+        return _postgres_file.read_back(self._ask, server)
 
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads: vacuums and analyses every
-        table, then writes all changed pages.
+        table, then writes all changed pages; a server that runs already keeps its own time there.
         """
-        tables, version = self._ask(server.session, [TABLES, "SHOW server_version_num"])
-        cleanup = int(version[0][0] or 0) >= INDEX_CLEANUP_SINCE * 10_000
-        how = "ANALYZE, INDEX_CLEANUP ON" if cleanup else "ANALYZE"
-        self._ask(server.session, [*(f"VACUUM ({how}) {name}" for (name,) in tables), "CHECKPOINT"])
+        tables, said, number = self._ask(server.session, TABLES)
+        cleanup = int(number[0][0] or 0) >= INDEX_CLEANUP_SINCE * 10_000
+        how = "VACUUM (ANALYZE, INDEX_CLEANUP ON)" if cleanup else "VACUUM (ANALYZE)"
+        verb = how if str(said[0][0]).startswith("PostgreSQL") else "ANALYZE"
+        checkpoint = ["CHECKPOINT"] if server.handle else []
+        self._ask(server.session, [*(f"{verb} {name}" for (name,) in tables), *checkpoint])
 
     def stop(self, server: Server) -> None:
         """A fast shutdown: no client is waited for, and all is on disk; the data stay."""
-        _server.stop(server)
+        if server.handle is not None:
+            _server.stop(server)
 
 
 def _major(build: Build) -> int:
