@@ -5,6 +5,7 @@ mod connection;
 mod describe;
 mod hooks;
 mod nearest;
+mod pgbench;
 mod shared;
 mod state;
 #[cfg(test)]

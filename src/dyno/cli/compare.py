@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 @click.option(
     *("--workload", "-w", "workloads"),
     multiple=True,
-    required=True,
     type=WORKLOAD,
     metavar="W",
-    help="What is played: a workload's name or a Lua script; may be repeated.",
+    help="What is played: a workload's name, a Lua script, or a script file of pgbench; may be "
+    "repeated.",
 )
+@options.PGBENCH
 @options.SET
 @click.option(
     "--margin",
@@ -68,7 +69,7 @@ def experiment(**words: Any) -> Experiment:
         quick=words["quick"],
         seed=words["seed"],
     )
-    first, *others = words["workloads"]
+    first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])
     made = experiments.compared(
         words["candidates"], first, chosen, measuring, playing.spelled_command()

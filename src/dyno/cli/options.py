@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from dyno.cli.arguments import DURATION, SETTING
+from dyno.errors import UsageError
 
 
 class OutputFile(click.Path):
@@ -33,6 +34,16 @@ class OutputFile(click.Path):
             path.unlink()
 
 
+def scripts(workloads: Sequence[str], pgbench: Path | None) -> list[str]:
+    """The workloads of `--workload` and `--pgbench`; at least one must be there."""
+    if pgbench is not None and pgbench.suffix == ".lua":
+        raise UsageError(f"{pgbench} is Lua by its name", hint="--workload plays it")
+    found = [*workloads, *([str(pgbench)] if pgbench else [])]
+    if not found:
+        raise click.UsageError("missing option '--workload' (or '--pgbench')")
+    return found
+
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 SET: Decorator = click.option(
@@ -41,6 +52,12 @@ SET: Decorator = click.option(
     type=SETTING,
     metavar="KEY=VALUE",
     help="An option of the workload (`dyno show W` lists them); may be repeated.",
+)
+PGBENCH: Decorator = click.option(
+    "--pgbench",
+    type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
+    metavar="FILE",
+    help="Play a script file of pgbench; short for --workload with its path.",
 )
 BUDGET: Decorator = click.option(
     "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."

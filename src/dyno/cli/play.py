@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,15 +25,19 @@ PERCENTILES = ("50", "95", "99", "99.9")
 @click.argument("engine", type=ENGINE, metavar="ENGINE")
 @click.option(
     *("--workload", "-w"),
-    required=True,
     type=WORKLOAD,
     metavar="W",
-    help="What is played: a workload's name or a Lua script.",
+    help="What is played: a workload's name, a Lua script, or a script file of pgbench.",
 )
+@options.PGBENCH
 @options.SET
 @click.option("--time", type=DURATION, metavar="TIME", help="Short for --set time=SECONDS.")
 def command(
-    engine: str, workload: str, settings: tuple[tuple[str, str], ...], time: float | None
+    engine: str,
+    workload: str | None,
+    pgbench: Path | None,
+    settings: tuple[tuple[str, str], ...],
+    time: float | None,
 ) -> None:
     """Play a workload once on ENGINE and show its rate and latency each second.
 
@@ -48,7 +53,8 @@ def command(
     chosen = dict(settings)
     if time is not None:
         chosen["time"] = f"{time:g}"
-    experiment = compared([engine], workload, chosen, command=spelled_command())
+    (script,) = options.scripts([workload] if workload else [], pgbench)
+    experiment = compared([engine], script, chosen, command=spelled_command())
     summarise(conduct.play_once(conduct.resolve(experiment, said), each_second))
 
 

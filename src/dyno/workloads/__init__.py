@@ -1,4 +1,7 @@
-"""Workloads: one Lua script each. `find` gives a name's file, or takes a script's own path."""
+"""Workloads: one script each, in Lua (``.lua``) or in pgbench's language (``.sql``).
+
+`find` gives a name's file, or takes a script's own path.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,17 @@ _ROOM = Path(__file__).parent
 
 def every() -> dict[str, Path]:
     """Dyno's own workloads, by name; a leading underscore marks a file that others include."""
-    return {p.stem: p for p in sorted(_ROOM.glob("*.lua")) if p.stem[0] != "_"}
+    files = sorted((*_ROOM.glob("*.lua"), *_ROOM.glob("*.sql")))
+    return {p.stem: p for p in files if p.stem[0] != "_"}
 
 
 def find(name: str) -> Path:
-    """The script of the workload `name`; a path (``x.lua``, ``dir/x``) is taken as it is."""
+    """The script of the workload `name`; a path (``x.lua``, ``dir/x.sql``) is taken as it is."""
     path = Path(name).expanduser()
-    if path.suffix == ".lua" or len(path.parts) > 1:
+    if path.suffix or len(path.parts) > 1:
         if not path.is_file():
-            raise UsageError(f"no script at '{name}'", hint="a workload is a name or a Lua file")
+            hint = "a workload is a name, a Lua file, or a script file of pgbench"
+            raise UsageError(f"no script at '{name}'", hint=hint)
         return path.resolve()
     found = every()
     if name not in found:

@@ -61,6 +61,15 @@ local function wait(connection)
    end
 end
 
+-- Lets the other users of the thread play for so long.
+function dyno.sleep(seconds)
+   raw.sleep(seconds)
+   if not pcall(co_yield, WAITING) then
+      error("a script cannot sleep while it loads, or inside table.sort, a gsub callback or "
+         .. "require", 2)
+   end
+end
+
 -- ---- counters and transaction types -------------------------------------------------------------
 
 local index, names, pending, total, dirty = {}, {}, {}, {}, false

@@ -153,6 +153,11 @@ local function definition_of(name)
       and (cmdline.options[name] or cmdline.options[name:gsub("_", "-")]) or general[name]
 end
 
+-- May a name become an option?
+function raw.is_free(name)
+   return definition_of(name) == nil
+end
+
 -- An option is looked up when it is first read: scripts read options while they load, and add to
 -- `sysbench.cmdline.options` after `require`.
 sysbench.opt = setmetatable({}, {

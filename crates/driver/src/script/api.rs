@@ -17,6 +17,7 @@ pub type Handle = Rc<RefCell<Shared>>;
 pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
     let raw = Raw { lua, table: lua.create_table()?, shared };
     raw.connections()?;
+    raw.answers()?;
     raw.batches()?;
     raw.statements()?;
     raw.errors()?;
@@ -72,16 +73,29 @@ impl Raw<'_> {
             }
             Ok(())
         })?;
+        self.add("reset", |_, it, ()| {
+            it.reset();
+            Ok(())
+        })
+    }
+
+    /// What is said of the answers to come, and of where a script is.
+    fn answers(&self) -> mlua::Result<()> {
         self.add("keep_rows", |_, it, ()| {
             it.keeps_rows = true;
             Ok(())
         })?;
+        self.add("columns", |_, it, connection: usize| Ok(it.columns(connection)))?;
         self.add("keep_next", |_, it, ()| {
             it.keeps_next = true;
             Ok(())
         })?;
-        self.add("reset", |_, it, ()| {
-            it.reset();
+        self.add("place", |_, it, place: String| {
+            it.place = Some(place);
+            Ok(())
+        })?;
+        self.add("sleep", |_, it, seconds: f64| {
+            it.sleep(seconds);
             Ok(())
         })
     }

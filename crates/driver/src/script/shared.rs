@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::UserCounts;
 use super::connection::{Batch, Connection, open};
+use crate::clock::{now_ns, ns};
 use crate::error::Error;
 use crate::generate;
 use crate::plan;
@@ -78,6 +79,8 @@ pub enum Wait {
     Request { connection: usize, until_ns: u64 },
     /// An event that begins anew, as soon as the worker likes.
     Restart,
+    /// A time to come.
+    Sleep { until_ns: u64 },
 }
 
 /// How a request stands, towards Lua.
@@ -246,9 +249,13 @@ impl Shared {
 
     /// Polls for the worker, without waking the coroutine; an answer is kept for [`Self::poll`].
     pub fn still_waiting(&mut self) -> Option<u64> {
-        let Wait::Request { connection, .. } = self.wait else {
-            self.wait = Wait::Nothing;
-            return None;
+        let connection = match self.wait {
+            Wait::Request { connection, .. } => connection,
+            Wait::Sleep { until_ns } if now_ns() < until_ns => return Some(until_ns),
+            _ => {
+                self.wait = Wait::Nothing;
+                return None;
+            }
         };
         match self.poll(connection) {
             Sent::Pending => match self.wait {
@@ -275,6 +282,16 @@ impl Shared {
             connection.count(&mut self.counts);
             *connection = Connection::new(sessions::lost(), false);
         }
+    }
+
+    /// Names of the last answer's columns, where its rows were kept.
+    pub fn columns(&self, connection: usize) -> Vec<String> {
+        let open = self.connections.get(connection).and_then(Option::as_ref);
+        open.map_or_else(Vec::new, |it| it.rows().columns.clone())
+    }
+
+    pub fn sleep(&mut self, seconds: f64) {
+        self.wait = Wait::Sleep { until_ns: now_ns().saturating_add(ns(seconds.max(0.0))) };
     }
 
     /// Ends transactions that a failed event left open.

@@ -10,7 +10,7 @@ use mlua::{Function, Lua, Table, Thread, Value};
 
 use super::api::{self, Handle};
 use super::shared::{Shared, Wait};
-use super::{Seat, nearest};
+use super::{Seat, nearest, pgbench};
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::rand::{Distribution, Origin, Rand, Shape};
@@ -91,7 +91,7 @@ impl State {
     /// Until when the coroutine, which has just yielded, may wait.
     pub fn waiting(&self) -> Result<u64, Error> {
         match self.shared.borrow().wait {
-            Wait::Request { until_ns, .. } => Ok(until_ns),
+            Wait::Request { until_ns, .. } | Wait::Sleep { until_ns } => Ok(until_ns),
             Wait::Restart => Ok(0),
             Wait::Nothing => Err(Error::user("the script yielded outside a coroutine of its own")
                 .hint("coroutine.yield belongs into a function given to coroutine.create or wrap")
@@ -136,6 +136,7 @@ impl State {
 
     fn furnish(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
         let seat_table = self.seat(plan, seat).map_err(ours)?;
+        self.raw.raw_set("seat", &seat_table).map_err(ours)?;
         self.prelude::<()>("sysbench", SYSBENCH, (&self.raw, &seat_table))?;
         self.seed(plan, seat)?;
         let wait: Function = self.prelude("dyno", DYNO, (&self.raw, &seat_table))?;
@@ -150,7 +151,8 @@ impl State {
         Ok(())
     }
 
-    fn prelude<R: mlua::FromLuaMulti>(
+    /// Runs a text of the driver's own.
+    pub fn prelude<R: mlua::FromLuaMulti>(
         &self,
         name: &str,
         text: &str,
@@ -193,6 +195,9 @@ impl State {
     /// Names the chunk by its file only: LuaJIT cuts names of more than 60 bytes in its messages.
     fn run_script(&self, text: &[u8]) -> Result<(), Error> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        if pgbench::is_pgbench(&self.path, text) {
+            return pgbench::run(self, text, &name);
+        }
         self.call("run_script", (self.lua.create_string(text).map_err(ours)?, format!("@{name}")))
     }
 
@@ -275,6 +280,6 @@ fn missing(path: &Path, error: &std::io::Error) -> Error {
         .hint(nearest::hint(&name, names.iter().map(String::as_str)))
 }
 
-fn ours(error: mlua::Error) -> Error {
+pub fn ours(error: mlua::Error) -> Error {
     Error::driver("the script's state could not be made").because(error)
 }

@@ -1,0 +1,141 @@
+-- A pgbench file as functions: each command a step, \if and its kin a tree of them.
+local raw, values, texts, statements, user, compile_expression, meta = ...
+
+local commands = {}
+
+local builder = {}
+builder.__index = builder
+
+function builder:step(body)
+   local line = self.line
+   local block = self.block
+   block[#block + 1] = function()
+      user.line = line
+      return body()
+   end
+end
+
+-- The function of an expression's text.
+function builder:expression(text)
+   if text == "" then
+      values.fail("missing expression")
+   end
+   return compile_expression(text, user.variables)
+end
+
+function user.sequence(block)
+   local count = #block
+   return function()
+      for i = 1, count do
+         block[i]()
+      end
+   end
+end
+
+-- ---- SQL ----------------------------------------------------------------------------------------
+
+function builder:statement(parts)
+   local form = user.is_simple() and statements.simple or statements.prepared
+   local statement = form(parts, self.is_known)
+   local pipeline = self.pipeline or user.statements
+   pipeline[#pipeline + 1] = statement
+   return statement
+end
+
+-- \gset wants one row, \aset takes the last if there is one.
+function builder:stored(parts, prefix, wants_one)
+   if self.pipeline then
+      values.fail("\\%s is not allowed in a pipeline", wants_one and "gset" or "aset")
+   end
+   local statement = self:statement(parts)
+   self:step(function()
+      raw.keep_next()
+      local answer = statement.play()
+      if wants_one and answer.nrows ~= 1 then
+         values.fail("expected one row, got %d", tonumber(answer.nrows))
+      end
+      local names = raw.columns(user.con.number)
+      for _ = 1, tonumber(answer.nrows) do
+         local row = answer:fetch_row()
+         for i, name in ipairs(names) do
+            user.variables[prefix .. name] = texts.plain(row[i])
+         end
+      end
+   end)
+end
+
+function meta.gset(self, rest)
+   self:stored(self:taken("gset"), rest, true)
+end
+
+function meta.aset(self, rest)
+   self:stored(self:taken("aset"), rest, false)
+end
+
+-- The SQL before the command.
+function builder:taken(name)
+   local parts = self.waiting
+   if parts == nil then
+      values.fail("\\%s must follow an SQL command", name)
+   end
+   self.waiting = nil
+   return parts
+end
+
+-- ---- the file -----------------------------------------------------------------------------------
+
+-- SQL waits for the piece after it, which may want its row.
+function builder:flush()
+   local parts = self.waiting
+   if parts then
+      self.waiting = nil
+      local statement = self:statement(parts)
+      self:step(statement.play)
+   end
+end
+
+function builder:add(piece)
+   if piece.sql then
+      self:flush()
+      self.line, self.waiting = piece.line, piece.sql
+   elseif meta[piece.name] then
+      if piece.name ~= "gset" and piece.name ~= "aset" then
+         self:flush()
+         self.line = piece.line
+      end
+      meta[piece.name](self, piece.rest)
+   else
+      self.line = piece.line
+      values.fail("no such command: \\%s", piece.name)
+   end
+end
+
+function builder:finish()
+   self:flush()
+   local open = self.ifs[#self.ifs]
+   if open then
+      self.line = open.line
+      values.fail("\\if without \\endif")
+   elseif self.pipeline then
+      values.fail("\\startpipeline without \\endpipeline")
+   end
+end
+
+-- The function that plays the whole file once. `is_known`: is a name a variable's? Other `:name`s
+-- are SQL's own.
+function commands.compile(pieces, file, is_known)
+   local self = setmetatable({ block = {}, ifs = {}, line = 1, is_known = is_known }, builder)
+   local whole = self.block
+   local ok, problem = pcall(function()
+      for _, piece in ipairs(pieces) do
+         self:add(piece)
+      end
+      self:finish()
+   end)
+   if not ok then
+      error(("%s:%d: %s"):format(file, self.line, problem), 0)
+   end
+   return user.sequence(whole)
+end
+
+return commands

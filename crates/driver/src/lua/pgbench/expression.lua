@@ -1,0 +1,136 @@
+-- pgbench's expressions: text in, a Lua function out that answers the value. Precedence and
+-- functions are those of its documentation (\set).
+local values, operators, atom = ...
+
+local NULL, fail = values.NULL, values.fail
+
+local parser = {}
+parser.__index = parser
+
+function parser:peek(...)
+   local word = self.words[self.at]
+   if word and (word.kind == "word" or word.kind == "symbol") then
+      for i = 1, select("#", ...) do
+         if word[1] == select(i, ...) then
+            return word[1]
+         end
+      end
+   end
+   return nil
+end
+
+function parser:take(...)
+   local found = self:peek(...)
+   if found then
+      self.at = self.at + 1
+   end
+   return found
+end
+
+function parser:expect(wanted)
+   if not self:take(wanted) then
+      local found = self.words[self.at]
+      fail("syntax error in expression: '%s' expected, found '%s'", wanted,
+         found and found[1] or "its end")
+   end
+end
+
+local function binary(operator, left, right)
+   return function()
+      return operator(left(), right())
+   end
+end
+
+-- A level of operators that bind alike, from the left.
+local function level(below, ...)
+   local names = { ... }
+   return function(self)
+      local left = self[below](self)
+      local name = self:take(unpack(names))
+      while name do
+         left = binary(operators[name], left, self[below](self))
+         name = self:take(unpack(names))
+      end
+      return left
+   end
+end
+
+-- NULL stands for unknown, as in SQL; the right side is reckoned only where it matters.
+local function logical(decides, left, right)
+   return function()
+      local a = left()
+      if a ~= NULL and values.to_boolean(a) == decides then
+         return decides
+      end
+      local b = right()
+      if b ~= NULL and values.to_boolean(b) == decides then
+         return decides
+      end
+      if a == NULL or b == NULL then
+         return NULL
+      end
+      return not decides
+   end
+end
+
+function parser:disjunction()
+   local left = self:conjunction()
+   while self:take("or") do
+      left = logical(true, left, self:conjunction())
+   end
+   return left
+end
+
+function parser:conjunction()
+   local left = self:negation()
+   while self:take("and") do
+      left = logical(false, left, self:negation())
+   end
+   return left
+end
+
+function parser:negation()
+   if not self:take("not") then
+      return self:test()
+   end
+   local operand = self:negation()
+   return function()
+      local value = operand()
+      if value == NULL then
+         return NULL
+      end
+      return not values.to_boolean(value)
+   end
+end
+
+local TESTED = { null = NULL, ["true"] = true, ["false"] = false }
+
+local function is(operand, wanted, expected)
+   return function()
+      return (operand() == wanted) == expected
+   end
+end
+
+function parser:test()
+   local left = self:comparison()
+   local name = self:take("is", "isnull", "notnull")
+   while name do
+      if name == "is" then
+         local expected = not self:take("not")
+         local wanted = self:take("null", "true", "false") or self:expect("null")
+         left = is(left, TESTED[wanted], expected)
+      else
+         left = is(left, NULL, name == "isnull")
+      end
+      name = self:take("is", "isnull", "notnull")
+   end
+   return left
+end
+
+parser.comparison = level("bits", "<", ">", "=", "<=", ">=", "<>")
+parser.bits = level("sum", "|", "#", "&", "<<", ">>")
+parser.sum = level("product", "+", "-")
+parser.product = level("unary", "*", "/", "%")
+parser.unary, parser.expression = atom, parser.disjunction
+
+return parser

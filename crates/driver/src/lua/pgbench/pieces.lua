@@ -1,0 +1,124 @@
+-- A pgbench file in pieces: SQL commands and \meta commands, each with its line. What SQL takes for
+-- text (quotes, dollar quotes, comments, brackets) is passed over as psql does.
+local pieces = {}
+
+-- Where a quoted text ends, from the quote at `at` on.
+local function after_quote(text, at, escapes)
+   local quote = text:sub(at, at)
+   local i = at + 1
+   while i <= #text do
+      local c = text:sub(i, i)
+      if c == "\\" and escapes then
+         i = i + 1
+      elseif c == quote then
+         if text:sub(i + 1, i + 1) ~= quote then
+            return i + 1
+         end
+         i = i + 1
+      end
+      i = i + 1
+   end
+   error({ at = at, "unterminated quoted string" }, 0)
+end
+
+local function after_comment(text, at)
+   local depth, i = 0, at
+   repeat
+      local opens, closes = text:find("/*", i, true), text:find("*/", i, true)
+      if opens and (not closes or opens < closes) then
+         depth, i = depth + 1, opens + 2
+      elseif closes then
+         depth, i = depth - 1, closes + 2
+      else
+         error({ at = at, "unterminated /* comment" }, 0)
+      end
+   until depth == 0
+   return i
+end
+
+-- The end of what stands at `at` as one lump, and what a comment leaves of itself in SQL; nil for
+-- plain text.
+local function lump(text, at, escapes)
+   local c, two = text:sub(at, at), text:sub(at, at + 1)
+   if c == "'" or c == '"' or c == "`" and escapes then
+      local is_extended = text:sub(at - 1, at - 1):lower() == "e"
+         and not text:sub(at - 2, at - 2):find("[%w_]")
+      return after_quote(text, at, c == "'" and (escapes or is_extended))
+   elseif two == "/*" then
+      local stop = after_comment(text, at)
+      return stop, text:sub(at, stop - 1)
+   elseif two == "--" then
+      return text:find("\n", at, true) or #text + 1, ""
+   elseif c == "$" and not escapes and not text:sub(at - 1, at - 1):find("[%w_]") then
+      local tag = text:match("^%$[%a_]?[%w_]*%$", at)
+      local close = tag and text:find(tag, at + #tag, true)
+      return close and close + #tag
+   end
+   return nil
+end
+
+local function line_of(text, at)
+   local _, lines = text:sub(1, at - 1):gsub("\n", "")
+   return lines + 1
+end
+
+-- A meta command: from its backslash to the end of the line, which a backslash continues.
+local function meta(text, at)
+   local stop = at
+   repeat
+      stop = text:find("\n", stop + 1, true) or #text + 1
+      local continues = text:sub(stop - 1, stop - 1) == "\\"
+         or text:sub(stop - 2, stop - 1) == "\\\r"
+   until not continues or stop > #text
+   local whole = text:sub(at + 1, stop - 1):gsub("\\\r?\n", " ")
+   local name, rest = whole:match("^(%S*)%s*(.-)%s*$")
+   return { name = name, rest = rest, line = line_of(text, at) }, stop
+end
+
+-- Splits a text. `escapes`: backslashes escape in quotes (MySQL). An SQL piece is `{sql = {…}}`:
+-- its parts in turn, plain text and {lump = text} for what is quoted.
+function pieces.of(text, escapes)
+   local found, parts, began, plain_from = {}, {}, nil, 1
+   local at, depth = 1, 0
+   local function keep(upto)
+      if upto >= plain_from then
+         parts[#parts + 1] = text:sub(plain_from, upto)
+      end
+   end
+   local function finish(stop)
+      keep(stop - 1)
+      if began then
+         found[#found + 1] = { sql = parts, line = line_of(text, began) }
+      end
+      parts, began, depth = {}, nil, 0
+   end
+   while at <= #text do
+      local c = text:sub(at, at)
+      local stop, comment = lump(text, at, escapes)
+      if stop then
+         keep(at - 1)
+         parts[#parts + 1] = { lump = comment or text:sub(at, stop - 1) }
+         began = began or comment == nil and at or nil
+         at, plain_from = stop, stop
+      elseif c == ";" and depth == 0 then
+         finish(at)
+         at, plain_from = at + 1, at + 1
+      elseif c == "\\" and text:find("^[;:]", at + 1) then
+         keep(at - 1)
+         at, plain_from = at + 2, at + 1
+      elseif c == "\\" then
+         finish(at)
+         found[#found + 1], at = meta(text, at)
+         plain_from = at
+      else
+         depth = depth + (c == "(" and 1 or c == ")" and depth > 0 and -1 or 0)
+         began = began or not c:find("%s") and at or nil
+         at = at + 1
+      end
+   end
+   finish(#text + 1)
+   return found
+end
+
+pieces.line_of = line_of
+return pieces

@@ -1,0 +1,3 @@
+-- pgbench's read-only transaction: an account's balance by its key.
+\set aid random(1, 100000 * :scale)
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
