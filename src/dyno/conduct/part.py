@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
-from dyno.conduct import death
+from dyno.conduct import death, ledger
 from dyno.conduct.job import Job, Notes
 from dyno.conduct.listener import Listener
 from dyno.conduct.watch import Watch
 from dyno.controls import Restored
 from dyno.engines import Server, Under
 from dyno.plan import Plan, Script
-from dyno.record import Evidence, PhaseRecord
+from dyno.record import PhaseRecord
 
 #: The script's commands that load and that drop.
 PREPARE, CLEANUP = "prepare", "cleanup"
@@ -69,7 +69,7 @@ class Player:
                 for name, count in part.counters.items():
                     notes.counters[name] = notes.counters.get(name, 0) + count
                 if part.is_last:
-                    notes.evidence = _evidence(plan, notes.counters)
+                    notes.evidence = ledger.read(plan, notes.counters)
                     notes.settings = job.engine.settings(server)
 
     def _drive(self, plan: Plan, server: Server, part: Part) -> None:
@@ -132,27 +132,3 @@ def _launch(job: Job, held: Joined, notes: Notes) -> driver.Launch:
     }
     environment = engine.environment | {"TMPDIR": str(job.home)}
     return driver.Launch(job.log, engine.prefix, environment)
-
-
-def _evidence(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
-    """What the engine says it holds beside what the script says it put there.
-
-    The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
-    asked of `null`, which holds nothing.
-    """
-    if plan.session["kind"] == "null":
-        return ()
-    ledger = driver.describe(plan).ledger
-    answers = driver.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
-    return tuple(
-        Evidence(entry.name, entry.sql, _expected(entry.counters, counters), _cell(rows))
-        for entry, rows in zip(ledger, answers, strict=True)
-    )
-
-
-def _expected(factors: dict[str, int], counters: dict[str, int]) -> int:
-    return sum(factor * counters.get(name, 0) for name, factor in factors.items())
-
-
-def _cell(rows: list[list[str | None]]) -> str:
-    return str(rows[0][0]) if rows and rows[0] else ""
