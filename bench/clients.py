@@ -73,7 +73,12 @@ class Bare:
 def driven(what: Plan, watch: Callable[[], float] = lambda: 0.0) -> Played:
     """A plan played by the driver from one thread on core 1."""
     pinned_plan = replace(what, cpus=(CLIENT_CORE,), progress_s=0.0)
-    return play(pinned_plan, pinned(CLIENT_CORE), watch)
+    played = play(pinned_plan, pinned(CLIENT_CORE), watch)
+    for record in played.phases.values():
+        for stream in record.streams:
+            if stream.intended and not stream.done:
+                raise SystemExit(f"{what.script.path}: {record.phase} failed: {stream.errors}")
+    return played
 
 
 def spent(played: Played, phase: str, count: int) -> Spent:
