@@ -2,7 +2,7 @@
 
 use super::super::Rows;
 use super::failure::Told;
-use super::frame::{Body, HEAD, garbage, head};
+use super::frame::{Body, HEAD, check, head};
 use super::results::{parameters, row};
 use crate::error::Error;
 
@@ -95,6 +95,7 @@ impl Answer {
             let here = &bytes[at..];
             if length > here.len() {
                 if kind != b'D' || self.want == Want::Rows {
+                    check(kind)?;
                     break;
                 }
                 self.count += 1;
@@ -129,7 +130,7 @@ impl Answer {
             // Completions of Parse, Bind and Close; no data; suspended; notices, notifications,
             // settings; the data of a COPY TO.
             b'1' | b'2' | b'3' | b'n' | b's' | b'N' | b'A' | b'S' | b'H' | b'd' | b'c' => {}
-            _ => return Err(garbage(format!("a message of kind {kind:#04x}"))),
+            _ => check(kind)?,
         }
         Ok(())
     }

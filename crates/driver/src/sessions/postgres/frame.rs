@@ -15,7 +15,19 @@ const LONGEST: usize = 1 << 30;
 const SHORT: usize = 30_000;
 
 /// What is long at times: rows and their description, errors, notices, notifications, copies.
-const MAY_BE_LONG: &[u8] = b"TDdENAtVWGHS";
+const MAY_BE_LONG: &[u8] = b"TDdENAtGHS";
+
+/// Every kind that an answer may hold.
+const KNOWN: &[u8] = b"123ACDEGHINSTZcdnst";
+
+/// Is it worth waiting for the rest of a message of this kind?
+#[cold]
+pub fn check(kind: u8) -> Result<(), Error> {
+    match KNOWN.contains(&kind) {
+        true => Ok(()),
+        false => Err(garbage(format!("a message of kind {kind:#04x}"))),
+    }
+}
 
 /// Kind and whole length of the message that begins here; `None`: not enough of it is there.
 #[inline]
