@@ -75,11 +75,10 @@ def check_reach(user: Account, path: Path, hint: str) -> None:
     """`HostError` where `user` cannot get to `path`; `hint` says what would move it."""
     if not user.switch:
         return
-    real = path.resolve()
-    for folder in reversed(real.parents):
+    for folder in sorted({*path.absolute().parents, *path.resolve().parents}):
         if not _may_enter(user, folder.stat()):
             cause = f"{folder} is closed to {user.name}, whom servers run as"
-            raise HostError(f"a server could not reach {real}", cause=cause, hint=hint)
+            raise HostError(f"a server could not reach {path}", cause=cause, hint=hint)
 
 
 def _may_enter(user: Account, found: os.stat_result) -> bool:

@@ -130,5 +130,6 @@ def _asked(program: Path) -> str:
     said = _process.told([str(program), "--version"])
     version = VERSION.search(said)
     if not version:
-        raise UsageError(f"{program} is not a PostgreSQL server", cause=f"it says '{said.strip()}'")
+        first = (said.strip().splitlines() or [""])[0]
+        raise UsageError(f"{program} is not a PostgreSQL server", cause=f"it says '{first}'")
     return version[1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from dyno.engines import Ask, Server, _process
 from dyno.engines._postgres_settings import HELD, OURS, TABLE
-from dyno.errors import TrialFailed, UsageError
+from dyno.errors import TrialFailed, UsageError, unknown
 
+UNRECOGNISED = re.compile(r'unrecognized configuration parameter "([^"]+)"')
 #: Every setting with its unit, and where its value comes from; how the program was compiled.
 SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings ORDER BY name"
 BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CFLAGS', 'CONFIGURE')"
@@ -48,12 +50,18 @@ def try_out(program: Path, settings: Mapping[str, str], major: int) -> None:
         try:
             _process.completed([str(program), *options], folder)
         except TrialFailed as refused:
-            said = [line.partition(":  ")[2] for line in refused.cause.splitlines()]
-            cause = next((line for line in said if "parameter" in line or "error" in line), "")
-            hint = "dyno show postgres lists the settings"
-            raise UsageError(
-                "postgres does not take its settings", cause=cause, hint=hint
-            ) from None
+            raise _untaken(refused.cause, program, settings.get("config", "")) from None
+
+
+def _untaken(said: str, program: Path, config: str) -> UsageError:
+    """The first of the server's complaints; where it lacks a setting, the nearest that it has."""
+    if found := UNRECOGNISED.search(said):
+        told = _process.told([str(program), "--describe-config"])
+        return unknown("setting of this postgres", found[1], re.findall(r"^\w+", told, re.M))
+    complaints = (line.partition(":  ")[2] for line in said.splitlines())
+    cause = next((line for line in complaints if "parameter" in line or "error" in line), "")
+    hint = f"it stands in {config} or behind it" if config else "dyno show postgres lists them"
+    return UsageError("postgres does not take its settings", cause=cause, hint=hint)
 
 
 def _quoted(value: str) -> str:

@@ -113,6 +113,14 @@ class Engine:
         _server.ready(running, lambda: self._ask(session, ["SELECT 1"]))
         return Server(session, home, running.process.pid, running.log, running)
 
+    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+        """Checksums change every page, and a file of the user's may change anything."""
+        return {name: value for name, value in settings.items() if name in _postgres_data.FILED}
+
+    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+        """Rows with their headers, indexes and dead versions; and the log of writing all that."""
+        return _postgres_data.disk_bytes(data_bytes, settings.get("max_wal_size", "8GB"))
+
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as the server reports it, with its source unless that is the default.
 
