@@ -264,8 +264,12 @@ fn rest(agenda: &mut Agenda, now: &mut u64) {
         wire::rest(0, &mut agenda.ready);
         return;
     }
-    let until_ns = agenda.next_ns().saturating_sub(SPIN_NS).min(*now + NAP_NS);
-    wire::rest(if until_ns > *now { until_ns } else { 0 }, &mut agenda.ready);
+    let until_ns = match agenda.next_ns() {
+        NEVER => NEVER,
+        next_ns if next_ns > *now + SPIN_NS => (next_ns - SPIN_NS).min(*now + NAP_NS),
+        _ => 0,
+    };
+    wire::rest(until_ns, &mut agenda.ready);
     *now = now_ns();
     agenda.wake(*now);
 }

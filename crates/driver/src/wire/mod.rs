@@ -6,16 +6,17 @@
 //! ```
 //! Everything here belongs to the thread that made it. Two ways of asking the kernel serve alike:
 //! io_uring, and epoll where io_uring is refused ([`Exchange`]).
-// Its users follow in the same week; then this line goes.
-#![allow(dead_code, unused_imports)]
 
 mod connect;
+mod held;
 mod line;
 mod lines;
 mod poll;
+mod ring;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod uring;
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -54,7 +55,8 @@ trait Exchange {
     fn receive(&mut self, line: u32, slot: u32, inbox: &mut Vec<u8>) -> io::Result<bool>;
 
     /// Sleeps until something comes for an awaited line, or what a line could not send at once has
-    /// left, at the latest until a time (0: does not sleep); notes for which slots.
+    /// left, at the latest until a time (0: does not sleep; `u64::MAX`: for a nap); notes for which
+    /// slots.
     fn rest(&mut self, until_ns: u64);
 
     /// The slots noted and not yet handed over.
@@ -68,8 +70,8 @@ pub fn attend(slot: u32) {
 }
 
 /// Sends what is to be sent and waits until bytes come for somebody, at the latest until a
-/// CLOCK_MONOTONIC time (`u64::MAX`: no limit; 0: only looks); appends for whom they came, at times
-/// also somebody for whom none did.
+/// CLOCK_MONOTONIC time (0: only looks; `u64::MAX`: for a nap of 20 ms, so that a stop is seen
+/// soon); appends for whom they came, at times also somebody for whom none did.
 #[inline]
 pub fn rest(until_ns: u64, ready: &mut Vec<u32>) {
     HERE.with_borrow(|here| match here {
@@ -98,7 +100,21 @@ fn here() -> io::Result<Shared> {
         if let Some(exchange) = here {
             return Ok(Rc::clone(exchange));
         }
-        let made: Shared = Rc::new(RefCell::new(Box::new(poll::Poll::new()?)));
+        let made: Shared = Rc::new(RefCell::new(open()?));
         Ok(Rc::clone(here.insert(made)))
     })
+}
+
+/// io_uring, or epoll where that is refused (an old kernel, a container's filter, the setting
+/// `kernel.io_uring_disabled`). `DYNO_WIRE`, `io_uring` or `epoll`, takes one and no other.
+fn open() -> io::Result<Box<dyn Exchange>> {
+    let asked = std::env::var("DYNO_WIRE").unwrap_or_default();
+    if asked != "epoll" {
+        match uring::Uring::new() {
+            Ok(ring) => return Ok(Box::new(ring)),
+            Err(cause) if asked == "io_uring" => return Err(cause),
+            Err(_) => {}
+        }
+    }
+    Ok(Box::new(poll::Poll::new()?))
 }

@@ -8,12 +8,12 @@ use std::os::fd::OwnedFd;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::Exchange;
 use super::lines::Lines;
 use super::stream::Stream;
-use crate::clock::{now_ns, timespec};
+use crate::clock::{NAP_NS, now_ns, timespec};
 
 /// Events taken at once.
 const EVENTS: usize = 256;
@@ -38,15 +38,18 @@ impl Poll {
 
     /// Fetches events. epoll counts in milliseconds: what is nearer is waited for by poll.
     fn fetch(&mut self, until_ns: u64) -> rustix::io::Result<()> {
-        let wait_ns = if until_ns == 0 { 0 } else { until_ns.saturating_sub(now_ns()) };
+        let wait_ns = match until_ns {
+            0 => 0,
+            u64::MAX => NAP_NS,
+            until_ns => until_ns.saturating_sub(now_ns()),
+        };
         let mut timeout = timespec(wait_ns - wait_ns % MILLISECOND_NS);
         if 0 < wait_ns && wait_ns < MILLISECOND_NS {
             poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(wait_ns)))?;
-            timeout = Timespec { tv_sec: 0, tv_nsec: 0 };
+            timeout = timespec(0);
         }
-        let timeout = (until_ns != u64::MAX).then_some(&timeout);
         self.events.clear();
-        epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout).map(drop)
+        epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)).map(drop)
     }
 }
 

@@ -1,4 +1,4 @@
-//! One socket under epoll: tried without waiting, and only when an event said that it is worth it.
+//! One socket, tried without waiting, and only when an event said that it is worth it.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
@@ -85,12 +85,18 @@ impl Stream {
         }
     }
 
+    /// A read is worth a try.
+    pub fn may_read(&mut self) {
+        self.readable = true;
+    }
+
     /// Is there anything for who awaits this line: bytes, an end, all sent that had to wait?
     pub fn has_news(&self) -> bool {
         self.readable || self.waits_for_room && self.unsent() == 0
     }
 
-    fn flush(&mut self) {
+    /// Sends what the kernel takes.
+    pub fn flush(&mut self) {
         while self.unsent() > 0 {
             let bytes = &self.outgoing[self.left..];
             match send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {

@@ -97,6 +97,14 @@ macro_rules! on_both {
                 super::$name();
             })*
         }
+        mod io_uring {
+            $(#[test] fn $name() {
+                // Where a host refuses it, there is nothing to test; CI's does not.
+                let Ok(ring) = crate::wire::uring::Uring::new() else { return };
+                super::choose(ring);
+                super::$name();
+            })*
+        }
     };
 }
 

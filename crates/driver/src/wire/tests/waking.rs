@@ -1,6 +1,6 @@
 //! Who is woken, and when.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::time::Duration;
 
 use super::{Server, echo, exchange, pattern, rest_for};

@@ -1,0 +1,103 @@
+//! The exchange over io_uring: one system call for all lines that are awaited.
+//!
+//! A send is a plain system call: it starts the server while we still serve others, and measured
+//! no dearer than one through the ring, where it would need memory that outlives it. A receive is
+//! queued, and leaves with the call that waits.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::Exchange;
+use super::held::{Held, LINES, RECEIVE, ROOM};
+use super::lines::Lines;
+use super::ring::Ring;
+use crate::clock::{NAP_NS, now_ns};
+
+/// Lines of a thread under one ring.
+pub struct Uring {
+    ring: Ring,
+    lines: Lines<Held>,
+    woken: Vec<u32>,
+}
+
+impl Uring {
+    /// An empty one; an error where the kernel is too old for it (6.1) or forbids it.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { ring: Ring::new()?, lines: Lines::default(), woken: Vec::new() })
+    }
+
+    /// Wakes who awaits a line, if there is news; hears of room for what is unsent.
+    fn tell(&mut self, line: u32) {
+        let held = &mut self.lines[line];
+        if held.stream.awaited && held.has_news() {
+            held.stream.awaited = false;
+            self.woken.push(held.stream.slot);
+        }
+        held.stream.waits_for_room = held.stream.unsent() > 0;
+        if held.stream.waits_for_room {
+            self.ring.hear_of_room(line, held);
+        }
+    }
+}
+
+impl Exchange for Uring {
+    fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
+        Ok(self.lines.insert(Held::new(socket)))
+    }
+
+    /// The number is given again, and the buffer freed, only when no completion can come for it.
+    fn remove(&mut self, line: u32) {
+        for mark in [RECEIVE | u64::from(line), ROOM | u64::from(line)] {
+            while self.lines[line].is_under_way(mark) {
+                self.ring.cancel(mark);
+                self.rest(now_ns() + NAP_NS);
+            }
+        }
+        self.lines.remove(line);
+    }
+
+    fn send(&mut self, line: u32, slot: u32, bytes: &mut Vec<u8>) {
+        let held = &mut self.lines[line];
+        held.stream.send(bytes);
+        (held.stream.slot, held.stream.awaited) = (slot, true);
+        self.tell(line);
+        let held = &mut self.lines[line];
+        if held.stream.awaited {
+            self.ring.receive(line, held);
+        }
+    }
+
+    fn unsent(&self, line: u32) -> usize {
+        self.lines[line].stream.unsent()
+    }
+
+    fn receive(&mut self, line: u32, slot: u32, inbox: &mut Vec<u8>) -> io::Result<bool> {
+        let held = &mut self.lines[line];
+        if held.take(inbox) {
+            return Ok(true);
+        }
+        let came = !held.receives && held.stream.receive(inbox)?;
+        (held.stream.slot, held.stream.awaited) = (slot, !came);
+        if !came {
+            self.ring.receive(line, held);
+        }
+        Ok(came)
+    }
+
+    fn rest(&mut self, until_ns: u64) {
+        self.ring.enter(until_ns);
+        while let Some(done) = self.ring.next() {
+            let line = (done.user_data() & LINES) as u32;
+            match done.user_data() & !LINES {
+                RECEIVE => self.lines[line].received(&done),
+                ROOM => self.lines[line].has_room(),
+                _ => continue,
+            }
+            self.tell(line);
+        }
+    }
+
+    fn woken(&mut self) -> &mut Vec<u32> {
+        &mut self.woken
+    }
+}
