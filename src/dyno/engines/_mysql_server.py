@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -18,20 +16,19 @@ from dyno.engines import (
     _mysql_data,
     _mysql_prefix,
     _server,
-    _socket,
 )
+from dyno.engines._login import Login
 from dyno.engines._mysql_asked import Asked
 from dyno.engines._mysql_database import Query, prepare
-from dyno.engines._mysql_prefix import Prefix
-from dyno.engines._mysql_settings import options
+from dyno.engines._mysql_launch import launch
+from dyno.engines._mysql_settings import FIXED_BYTES, PASSING, options
 from dyno.engines._mysql_settle import settle
+from dyno.engines._mysql_tryout import try_out
 from dyno.engines._mysql_values import held, lasting
 from dyno.plan import Session
 
-#: Where a user's own settings lie, in the server's home.
-CONFIG = "my.cnf"
 #: Whom everything is done as: `root` may set what settling needs, and stands in every build.
-USER = "root"
+USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
@@ -59,6 +56,20 @@ class Family:
         """Rows of the table that mean something else in this version."""
         return {}
 
+    def accept(self, build: Build, settings: dict[str, str]) -> None:
+        """`UsageError` where this build has no such variable, or does not take its value."""
+        asked = _mysql_asked.asked(settings, self.adjusted(build.version))
+        try_out(build, _mysql_prefix.of(build.program), asked)
+
+    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+        """All that may shape the files: every setting but those that pass with the process."""
+        return {name: value for name, value in settings.items() if name not in PASSING}
+
+    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+        """Half-full pages, redo and system files; the binary log holds all rows once more."""
+        logged = data_bytes if settings.get("log_bin", "off").lower() == "on" else 0
+        return 2 * data_bytes + logged + FIXED_BYTES
+
     def start(
         self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
     ) -> Server:
@@ -72,9 +83,9 @@ class Family:
         if not (home / "data").exists():
             _mysql_data.fill(build, prefix, asked.all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)
-        running = _server.start(_launch(build, prefix, home, asked, under))
+        running = _server.start(launch(build, prefix, home, asked, under))
         started = Started(running.launch, running.process, running.log, asked)
-        session = _session(running.launch.socket.path)
+        session = Login(str(running.launch.socket.path), USER, DATABASE).session("mysql")
         _server.ready(started, lambda: self._ask(session, ["SELECT 1"]))
         try:
             prepare(self._query(session), running.launch.name, asked.storage, prefix)
@@ -104,46 +115,3 @@ class Family:
 
     def _query(self, session: Session) -> Query:
         return lambda statements: self._ask(session, statements)
-
-
-def _launch(build: Build, prefix: Prefix, home: Path, asked: Asked, under: Under) -> _server.Launch:
-    socket = _socket.place(home, "mysqld.sock")
-    places = _places(home, socket.path, asked.config)
-    return _server.Launch(
-        name=f"{build.engine} {build.version}",
-        command=[str(build.program), *places, *prefix.arguments(), *asked.arguments(prefix)],
-        home=home,
-        socket=socket,
-        under=under,
-        environment=prefix.environment(),
-    )
-
-
-def _places(home: Path, socket: Path, config: Path | None) -> Sequence[str]:
-    """Where the server keeps things; the file of settings must come first."""
-    first = "--no-defaults"
-    if config:
-        shutil.copyfile(config, home / CONFIG)
-        (home / CONFIG).chmod(0o600)
-        first = f"--defaults-file={home / CONFIG}"
-    return [
-        first,
-        f"--datadir={home / 'data'}",
-        f"--tmpdir={home / 'tmp'}",
-        f"--socket={socket}",
-        f"--pid-file={home / 'mysqld.pid'}",
-        f"--log-error={home / 'server.log'}",
-    ]
-
-
-def _session(socket: Path) -> Session:
-    return {
-        "kind": "mysql",
-        "host": str(socket),
-        "port": 0,
-        "user": USER,
-        "password": None,
-        "database": "dyno",
-        "tls": {"mode": "disable", "ca": None},
-        "settings": [],
-    }

@@ -104,6 +104,18 @@ OURS = {
     ),
 }
 
+#: Settings that change nothing in the files that a server leaves behind.
+PASSING = frozenset(
+    {
+        *("profile", "skip_grant_tables", *_MEMORY, *_CONNECTIONS, "performance_schema"),
+        *("query_cache_type", "query_cache_size", "innodb_adaptive_hash_index", "event_scheduler"),
+        *("innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit", "sync_binlog"),
+        *("innodb_io_capacity", "innodb_io_capacity_max", "innodb_flush_neighbors"),
+    }
+)
+#: What a home takes beside the data: redo logs, undo, system tables, temporary files.
+FIXED_BYTES = 1 << 30
+
 
 def options() -> dict[str, tuple[str, str]]:
     """All of the above, as an engine's door describes its settings."""

@@ -1,0 +1,59 @@
+"""A private server of MySQL's family for a test, by candidate's text: `mysql@5.6.24`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from conftest import outside
+
+from dyno import driver
+from dyno.builds import Build
+from dyno.candidates import parse
+from dyno.engines import Engine, Server, find
+
+#: Whatever these tests need of the machine.
+CLIENTS = ("mvn", "npm", "apt-get", "setpriv")
+
+
+def build(text: str) -> tuple[Engine, Build, dict[str, str]]:
+    """The engine, its build (from the cache, fetched once), and the settings."""
+    for client in CLIENTS:
+        outside(client)
+    spec = parse(text)
+    engine = find(spec.engine, driver.ask)
+    return engine, engine.program(spec.build, {}, lambda _: None), spec.keys
+
+
+@contextmanager
+def running(text: str, home: Path) -> Iterator[tuple[Engine, Server]]:
+    """The engine and its server, stopped in the end if the test has not."""
+    engine, program, settings = build(text)
+    server = engine.start(program, home, settings)
+    try:
+        yield engine, server
+    finally:
+        engine.stop(server)
+
+
+def asked(server: Server, *statements: str) -> list[list[str | None]]:
+    """The rows of the last statement."""
+    return driver.ask(server.session, statements)[-1]
+
+
+def answers(rows: Sequence[Sequence[str | None]]) -> dict[str, str]:
+    """Rows of two columns."""
+    return {str(name): str(value) for name, value in rows}
+
+
+def left_in(home: Path) -> list[str]:
+    """The processes that work in a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink().is_relative_to(home):
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
