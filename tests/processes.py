@@ -1,0 +1,92 @@
+"""The processes of a run under way, found in `/proc` as a stranger would find them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+DRIVER = "dyno-driver"
+SERVERS = ("postgres", "mysqld", "mariadbd")
+PATIENCE_S = 20.0
+
+
+def below(pid: int) -> list[int]:
+    """The descendants of a process, parents first."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        fields = _read(folder / "stat").rpartition(")")[2].split()
+        if len(fields) > 1 and fields[0] != "Z":
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found = list(children.get(pid, []))
+    for parent in found:
+        found += children.get(parent, [])
+    return found
+
+
+def name(pid: int) -> str:
+    """The program's name, which a thread of it cannot change."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/exe").readlink().name
+    return ""
+
+
+def server(pid: int) -> int:
+    """The server below `pid`: the first process of it."""
+    return next(p for p in below(pid) if name(p) in SERVERS)
+
+
+def driver(pid: int) -> int:
+    """The driver below `pid`."""
+    return next(p for p in below(pid) if name(p) == DRIVER)
+
+
+def signalled(pid: int, number: signal.Signals) -> None:
+    """The signal to `pid` and to all below it."""
+    for each in (pid, *below(pid)):
+        with suppress(ProcessLookupError):
+            os.kill(each, number)
+
+
+def left(folder: Path) -> list[str]:
+    """Command lines of processes that still have to do with `folder`, once all had time to end."""
+    ends_s = time.monotonic() + PATIENCE_S
+    while (found := _about(folder)) and time.monotonic() < ends_s:
+        time.sleep(0.05)
+    return found
+
+
+def awaited(look: Callable[[], int]) -> int:
+    """What `look` finds, as soon as there is something to find."""
+    ends_s = time.monotonic() + 60
+    while time.monotonic() < ends_s:
+        with suppress(StopIteration):
+            return look()
+        time.sleep(0.02)
+    raise TimeoutError("nothing was found in a minute")
+
+
+def _about(folder: Path) -> list[str]:
+    text = str(folder)
+    lines = {
+        int(each.name): _read(each / "cmdline").replace("\0", " ")
+        for each in Path("/proc").glob("[0-9]*")
+        if int(each.name) != os.getpid()
+    }
+    inside = {p: f"{name(p)} {line}" for p, line in lines.items() if text in line + _cwd(p)}
+    return list(inside.values())
+
+
+def _cwd(pid: int) -> str:
+    with suppress(OSError):
+        return str(Path(f"/proc/{pid}/cwd").readlink())
+    return ""
+
+
+def _read(file: Path) -> str:
+    with suppress(OSError):
+        return file.read_text(errors="replace")
+    return ""

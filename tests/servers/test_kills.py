@@ -1,0 +1,155 @@
+"""Whoever is killed, and whenever: no process is left, what was measured stays, the run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import processes
+import pytest
+
+from dyno.conduct import play, play_once, resolve
+from dyno.conduct.watch import Event, PhaseStarted, Progressed, TrialStarted, Watch
+from dyno.experiment import Measuring, compared
+from dyno.folder import create, every
+from dyno.record import Trial
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+ENGINES = ("postgres@18", "mysql@5.6.14")
+CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
+OPTIONS = {"time": "0.6", "warmup_time": "0", "table_size": "20000", "threads": "2"}
+
+
+@pytest.fixture(autouse=True)
+def runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs where root's unprivileged user can get to."""
+    monkeypatch.setenv("DYNO_RUNS", str(home))
+    monkeypatch.setenv("DYNO_TMP", str(home))
+    return home
+
+
+def once(engine: str, killer: Watch, **options: str) -> Trial:
+    """One trial, while somebody is killed."""
+    experiment = compared([engine], "oltp_point_select", OPTIONS | options)
+    return play_once(resolve(experiment, lambda _: None), killer)
+
+
+class Killer:
+    """Watches a run and, in its first trial, kills `whom` once: in the load, in the run, or in the
+    pause between both, when the driver waits and its connections are open.
+    """
+
+    def __init__(self, whom: Callable[[int], int], when: str) -> None:
+        self.whom, self.when = whom, when
+        self.trial = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            self.trial = event.number
+        if self.trial != 1 or not isinstance(event, PhaseStarted):
+            return
+        if (self.when, event.phase) == ("between", "run"):
+            self._kill()
+        elif (self.when, event.phase) in (("load", "prepare"), ("run", "run")):
+            threading.Timer(0.05, self._kill).start()
+
+    def _kill(self) -> None:
+        os.kill(self.whom(os.getpid()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("when", ["load", "between", "run"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_server_that_is_killed_fails_its_trial_with_its_last_words(
+    runs: Path, engine: str, when: str
+) -> None:
+    trial = once(engine, Killer(processes.server, when))
+    assert trial.status == "failed"
+    assert trial.failure.startswith("the server died (signal 9): ")
+    assert "its log ends with:\n  " in trial.failure
+    assert not processes.left(runs)
+
+
+@pytest.mark.parametrize("when", ["load", "between", "run"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_driver_that_is_killed_leaves_no_server_behind(
+    runs: Path, engine: str, when: str
+) -> None:
+    trial = once(engine, Killer(processes.driver, when))
+    assert (trial.status, trial.failure) == ("failed", "the driver was killed (signal 9)")
+    assert not processes.left(runs)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(
+    runs: Path, engine: str
+) -> None:
+    measuring = Measuring(blocks=3, fixed=True, limits=CALM)
+    experiment = compared([engine, engine], "oltp_point_select", OPTIONS, measuring)
+    prepared = resolve(experiment, lambda _: None)
+    folder = create(prepared.run, runs)
+    play(prepared, folder, Killer(processes.server, "run"))
+    first, *others = folder.trials()
+    assert (first.status, {trial.status for trial in others}) == ("failed", {"ok"})
+    assert [(t.block, t.attempt) for t in others] == [
+        *((0, 2), (0, 2)),
+        *((1, 1), (1, 1), (2, 1), (2, 1)),
+    ]
+    assert first.log and (folder.path / first.log).stat().st_size
+    assert not processes.left(runs)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
+    runs: Path, engine: str
+) -> None:
+    limits = "limits = { steal_percent = 100, foreign_percent = 100 }"
+    names = ", ".join(f"{name} = {value}" for name, value in OPTIONS.items())
+    text = f'candidates = ["{engine}", "{engine}"]\nblocks = 3\n{limits}\n'
+    text += f'[[workload]]\nname = "oltp_point_select"\noptions = {{ {names} }}\n'
+    (runs / "mine.toml").write_text(text)
+    dyno = [sys.executable, "-m", "dyno.cli"]
+    with subprocess.Popen(
+        [*dyno, "run", str(runs / "mine.toml")], stdout=subprocess.DEVNULL
+    ) as run:
+        processes.awaited(lambda: processes.driver(run.pid))
+        assert processes.server(run.pid)
+        run.kill()
+    assert not processes.left(runs)
+    (folder,) = every(runs)
+    done = subprocess.run([*dyno, "resume", str(folder.path)], capture_output=True, text=True)
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert len([trial for trial in folder.trials() if trial.status == "ok"]) >= 6
+    assert not folder.homes().exists()
+    assert not processes.left(runs)
+
+
+class Pauser:
+    """Stops the whole server for more than two seconds, one second into the run."""
+
+    def __init__(self) -> None:
+        self.timer: threading.Timer | None = None
+
+    def __call__(self, event: Event) -> None:
+        if self.timer is None and isinstance(event, Progressed) and event.phase == "run":
+            server = processes.server(os.getpid())
+            processes.signalled(server, signal.SIGSTOP)
+            self.timer = threading.Timer(2.2, processes.signalled, (server, signal.SIGCONT))
+            self.timer.start()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_server_that_stands_still_is_seen_in_the_tail_of_an_open_loop(engine: str) -> None:
+    trial = once(engine, Pauser(), time="6", rate="200")
+    (tally,) = trial.phases[-1].streams
+    assert trial.status == "ok"
+    assert tally.target_per_s == 200.0
+    assert tally.intended == tally.done + tally.failed + tally.skipped
+    assert tally.latency.max_ns >= 2_000_000_000
+    assert tally.latency.percentiles_ns["99"] >= 1_800_000_000
+    assert tally.latency.percentiles_ns["50"] < 1_000_000_000
