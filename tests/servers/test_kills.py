@@ -23,6 +23,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ENGINES = ("postgres@18", "mysql@5.6.14")
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
+EXPERIMENT = """
+candidates = ["{engine}", "{engine}"]
+blocks = 3
+limits = {{ steal_percent = 100, foreign_percent = 100 }}
+[[workload]]
+name = "oltp_point_select"
+options = {{ {names} }}
+"""
 OPTIONS = {"time": "0.6", "warmup_time": "0", "table_size": "20000", "threads": "2"}
 
 
@@ -41,9 +49,7 @@ def once(engine: str, killer: Watch, **options: str) -> Trial:
 
 
 class Killer:
-    """Watches a run and, in its first trial, kills `whom` once: in the load, in the run, or in the
-    pause between both, when the driver waits and its connections are open.
-    """
+    """Kills `whom` in the first trial: in the load, in the run, or in the pause between both."""
 
     def __init__(self, whom: Callable[[int], int], when: str) -> None:
         self.whom, self.when = whom, when
@@ -108,11 +114,8 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(
 def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
     runs: Path, engine: str
 ) -> None:
-    limits = "limits = { steal_percent = 100, foreign_percent = 100 }"
     names = ", ".join(f"{name} = {value}" for name, value in OPTIONS.items())
-    text = f'candidates = ["{engine}", "{engine}"]\nblocks = 3\n{limits}\n'
-    text += f'[[workload]]\nname = "oltp_point_select"\noptions = {{ {names} }}\n'
-    (runs / "mine.toml").write_text(text)
+    (runs / "mine.toml").write_text(EXPERIMENT.format(engine=engine, names=names))
     dyno = [sys.executable, "-m", "dyno.cli"]
     with subprocess.Popen(
         [*dyno, "run", str(runs / "mine.toml")], stdout=subprocess.DEVNULL

@@ -27,8 +27,7 @@ from dyno.record import Run, Trial, WorkloadPlan
 
 #: A first load that took longer is kept, and the seven that follow it too.
 SLOW_S = 5.0
-#: Less than this no engine takes so long for: nobody need find out.
-SMALL_BYTES = 16 << 20
+SMALL_BYTES = 16 << 20  # no engine takes so long for less: nobody need find out
 #: Loads of a candidate under a workload: with a load effect of 1 % eight call the same build
 #: *slower* in 3.2 % of runs, three in 9.5 %.
 LOADS = 8
@@ -90,10 +89,10 @@ def ready(job: Job, asked: Turn, play: Callable[[Part], None]) -> Load | None:
 
 
 def _found(name: str) -> Load | None:
-    folder = cache.root() / KIND / name
     try:
-        noted = json.loads((folder / "load.json").read_text())
+        folder = cache.root() / KIND / name
         os.utime(folder)
+        noted = json.loads((folder / "load.json").read_text())
     except OSError:
         return None
     return Load(name, folder, noted["counters"], noted["seconds"])
@@ -121,8 +120,8 @@ def _copy(source: Path, target: Path) -> None:
     can, no byte of it.
     """
     shutil.rmtree(target, ignore_errors=True)
-    command = ["cp", "-a", "--reflink=auto", str(source), str(target)]
     try:
+        command = ["cp", "-a", "--reflink=auto", str(source), str(target)]
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=COPY_S)
     except subprocess.TimeoutExpired:
         raise HostError(f"copying a load was not over after {COPY_S} s") from None

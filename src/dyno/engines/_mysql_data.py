@@ -13,10 +13,9 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import ClassVar
 
 from dyno.builds import Build, cache
-from dyno.engines import _files, _process, _versions
+from dyno.engines import _process, _versions
 from dyno.engines._mysql_prefix import Prefix
 from dyno.errors import HostError
 
@@ -39,16 +38,6 @@ SCRIPTS = ("_system_tables.sql", "_performance_tables.sql", "_system_tables_data
 #: A bootstrapping server reads one statement to a line, and none that goes on after a semicolon.
 OPENING = "CREATE DATABASE mysql;\nUSE mysql;\nSET @skip_auth_anonymous=1;\n"
 CLOSING = "CREATE DATABASE dyno;\n"
-
-
-class Files(_files.Filed):
-    """What the files of this family depend on and take; redo and doublewrite are there at once."""
-
-    fileless: ClassVar[frozenset[str]] = frozenset(
-        {"innodb_buffer_pool_size", "query_cache_type", "query_cache_size", "skip_grant_tables"}
-    )
-    empty_bytes: ClassVar[int] = 700 << 20
-    log_bytes: ClassVar[int] = 1 << 30
 
 
 def fill(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path) -> None:

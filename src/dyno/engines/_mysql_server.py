@@ -39,7 +39,7 @@ class Started(_server.Running):
     asked: Asked
 
 
-class Family(_mysql_data.Files):
+class Family:
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.

@@ -19,7 +19,6 @@ from dyno.engines import (
     Server,
     Under,
     _attached,
-    _files,
     _postgres_attached,
     _postgres_builds,
     _postgres_data,
@@ -46,7 +45,7 @@ TABLES = [
 ]
 
 
-class Engine(_files.Filed):
+class Engine:
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of two profiles,
@@ -59,10 +58,6 @@ class Engine(_files.Filed):
     variables: ClassVar[frozenset[str]] = VARIABLES
     flags: ClassVar[dict[str, tuple[str, str]]] = _attached.FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(_postgres_builds.PACKAGES)
-
-    fileless: ClassVar[frozenset[str]] = frozenset({"shared_buffers", "huge_pages"})
-    empty_bytes: ClassVar[int] = 64 << 20
-    log_bytes: ClassVar[int] = 8 << 30
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
