@@ -126,8 +126,31 @@ function write_few_rows()
   write(sysbench.opt.small_batch)
 end
 
+-- Once; where a hint names an index (MySQL), not before l.x has made it.
+local function prepare_queries()
+  if client.ranges then
+    return
+  end
+  local con, opt, int = client.con, sysbench.opt, sysbench.sql.type.INT
+  local ranges, keys = {}, {}
+  for i, range in ipairs(sql.RANGES) do
+    local statement = con:prepare(sql.range(client.table, range, opt.rows_per_query))
+    local from = statement:bind_create(int)
+    statement:bind_param(from)
+    local most = opt[range.domain] - 1
+    ranges[i] = {name = range.name, statement = statement, from = from, most = most}
+  end
+  client.point = con:prepare(sql.point(client.table, opt.rows_per_query))
+  for i = 1, opt.rows_per_query do
+    keys[i] = client.point:bind_create(int)
+  end
+  client.point:bind_param(unpack(keys))
+  client.ranges, client.keys = ranges, keys
+end
+
 -- The three range queries in turn, each from a random place on.
 function query_range()
+  prepare_queries()
   client.events = client.events + 1
   local range = client.ranges[client.events % #client.ranges + 1]
   dyno.transaction(range.name)
@@ -137,6 +160,7 @@ end
 
 -- Rows by random keys that were there a short while ago.
 function query_point()
+  prepare_queries()
   count_event()
   local last = math.max(client.first, client.last) -- an empty table has no last row
   for _, key in ipairs(client.keys) do
@@ -145,30 +169,13 @@ function query_point()
   client.point:execute()
 end
 
-local function prepare_queries()
-  local con, opt, int = client.con, sysbench.opt, sysbench.sql.type.INT
-  client.ranges, client.keys = {}, {}
-  for i, range in ipairs(sql.RANGES) do
-    local statement = con:prepare(sql.range(client.table, range, opt.rows_per_query))
-    local from = statement:bind_create(int)
-    statement:bind_param(from)
-    local most = opt[range.domain] - 1
-    client.ranges[i] = {name = range.name, statement = statement, from = from, most = most}
-  end
-  client.point = con:prepare(sql.point(client.table, opt.rows_per_query))
-  for i = 1, opt.rows_per_query do
-    client.keys[i] = client.point:bind_create(int)
-  end
-  client.point:bind_param(unpack(client.keys))
-end
-
 function thread_init(tid)
   local names = table_names()
   client.con = sysbench.sql.driver():connect()
   client.table = names[tid % #names + 1]
   rows.seed()
   resync()
-  prepare_queries()
+  pcall(prepare_queries)
 end
 
 function thread_done()

@@ -1,0 +1,150 @@
+"""Dyno's own workloads on real servers: nothing fails, every ledger balances, sizes are as said."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from private_servers import SERVERS, serving
+
+from dyno import driver, workloads
+from dyno.engines import Server
+from dyno.plan import Description, Plan, Script, Session
+from dyno.record import PhaseRecord
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+SMALL: dict[str, dict[str, Any]] = {
+    "insert": {
+        "load_rows": 2000,
+        "write_rows": 1000,
+        "query_seconds": 0.2,
+        "query_rates": "500",
+    },
+    "lineitem_load": {"scale": 0.002, "threads": 2},
+}
+OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_time": 0}
+PGBENCH = [name for name in workloads.every() if name.startswith("pgbench_")]
+ANYWHERE = [name for name in workloads.every() if name not in PGBENCH]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a trial left."""
+
+    phases: dict[str, PhaseRecord]
+    counters: dict[str, int]
+    described: Description
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def server(name: str) -> Iterator[Server]:
+    with serving(name) as server:
+        yield server
+
+
+def play(session: Session, workload: str, commands: str, **options: Any) -> Played:
+    texts = {key: str(value) for key, value in options.items()}
+    script = Script(str(workloads.find(workload)), texts)
+    plan = Plan(session, script, 7, tuple(commands.split()), progress_s=0)
+    phases = {}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        driver.Process(plan, driver.Launch(Path(folder) / "log")) as process,
+    ):
+        while not isinstance(event := process.next(driver.Limit("it", 60)), driver.End):
+            if isinstance(event, PhaseRecord):
+                phases[event.phase] = event
+            process.go()
+    return Played(phases, event.counters, driver.describe(plan))
+
+
+def number(session: Session, statement: str) -> int:
+    (((found,),),) = driver.ask(session, [statement])
+    return int(found or 0)
+
+
+def assert_sound(played: Played, session: Session) -> None:
+    for phase, record in played.phases.items():
+        for tally in record.streams:
+            assert not tally.failed and not tally.errors, f"{phase}: {tally.errors}"
+    for entry in played.described.ledger:
+        claimed = sum(f * played.counters.get(c, 0) for c, f in entry.counters.items())
+        assert number(session, entry.sql) == claimed > 0, entry.name
+
+
+@pytest.mark.parametrize("workload", ANYWHERE)
+def test_a_workload_plays_and_its_ledger_balances(server: Server, workload: str) -> None:
+    options = SMALL.get(workload, OLTP)
+    try:
+        assert_sound(play(server.session, workload, "prepare run", **options), server.session)
+    finally:
+        play(server.session, workload, "cleanup", **options)
+
+
+@pytest.mark.parametrize("workload", PGBENCH)
+def test_pgbenchs_own_scripts_play_on_its_own_server(
+    server: Server, name: str, workload: str
+) -> None:
+    if not name.startswith("postgres"):
+        pytest.skip("written for another server")
+    try:
+        played = play(server.session, workload, "prepare run", events=60, warmup_time=0)
+        assert_sound(played, server.session)
+        history = number(server.session, "SELECT count(*) FROM pgbench_history")
+        assert history == (0 if workload.endswith("select_only") else 60)
+        keys = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE 'pgbench%pkey'"
+        assert number(server.session, keys) == 3
+    finally:
+        play(server.session, workload, "cleanup")
+
+
+INDEXES = {
+    "postgres": "SELECT count(*) FROM pg_indexes WHERE tablename = 'pi1'",
+    "mysql": "SELECT count(DISTINCT index_name) FROM information_schema.statistics "
+    "WHERE table_schema = database() AND table_name = 'pi1'",
+}
+BYTES = {
+    "postgres": "SELECT pg_total_relation_size('sbtest1')",
+    "mysql": "SELECT data_length + index_length FROM information_schema.tables "
+    "WHERE table_schema = database() AND table_name = 'sbtest1'",
+}
+
+
+def test_the_insert_benchmark_makes_its_three_indexes(server: Server) -> None:
+    kind = server.session["kind"]
+    options = SMALL["insert"]
+    play(server.session, "insert", "prepare run", **options)
+    assert number(server.session, INDEXES[kind]) == 4
+    play(server.session, "insert", "cleanup", **options)
+
+
+def test_a_table_is_about_as_large_as_was_said(server: Server, name: str) -> None:
+    if name == "mariadb-rocksdb":
+        pytest.skip("what is not flushed yet has no size there")
+    options = {**OLTP, "tables": 1, "table_size": 20000}
+    played = play(server.session, "oltp_point_select", "prepare", **options)
+    kind = server.session["kind"]
+    driver.ask(server.session, ["ANALYZE" if kind == "postgres" else "ANALYZE TABLE sbtest1"])
+    found = number(server.session, BYTES[kind])
+    play(server.session, "oltp_point_select", "cleanup", **options)
+    assert 0.5 < found / played.described.size_bytes < 2
+
+
+def test_tables_are_kept_by_the_servers_default_engine(server: Server, name: str) -> None:
+    if server.session["kind"] != "mysql":
+        pytest.skip("has one storage engine")
+    play(server.session, "oltp_point_select", "prepare", **OLTP)
+    asked = "SELECT engine FROM information_schema.tables WHERE table_name = 'sbtest1'"
+    (((engine,),),) = driver.ask(server.session, [asked])
+    play(server.session, "oltp_point_select", "cleanup", **OLTP)
+    assert str(engine).lower() == SERVERS[name][2].get("engine", "InnoDB").lower()
