@@ -75,7 +75,7 @@ fn is_private(login: &Login) -> bool {
 fn password(login: &Login) -> Result<&str, Error> {
     let missing = || {
         Error::user(format!("{} wants a password for '{}'", place(login), login.user))
-            .hint("give one")
+            .hint("give one in the URL, in PGPASSWORD, or in ~/.pgpass")
             .code("28P01")
     };
     login.password.as_deref().ok_or_else(missing)
