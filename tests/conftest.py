@@ -17,7 +17,11 @@ import pytest
 SEED = int(os.environ.get("DYNO_TEST_SEED", "20261121"))
 
 #: Programs from outside that some tests look at the real thing with.
-OUTSIDE = {"chromium": "the report in a browser", "sysbench": "other people's scripts"}
+OUTSIDE = {
+    "chromium": "the report in a browser",
+    "sysbench": "other people's scripts",
+    "mvn": "servers by version",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:

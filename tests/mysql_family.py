@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from conftest import outside
+from inhabitants import left_in as left_in
 
 from dyno import driver
 from dyno.builds import Build
@@ -45,15 +46,3 @@ def asked(server: Server, *statements: str) -> list[list[str | None]]:
 def answers(rows: Sequence[Sequence[str | None]]) -> dict[str, str]:
     """Rows of two columns."""
     return {str(name): str(value) for name, value in rows}
-
-
-def left_in(home: Path) -> list[str]:
-    """The processes that work in a folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").readlink().is_relative_to(home):
-                found.append((process / "cmdline").read_text().replace("\0", " "))
-        except OSError:
-            continue
-    return found

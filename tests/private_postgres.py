@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+from conftest import outside
+
 from dyno import driver
 from dyno.engines import Server, find
 
@@ -29,6 +32,22 @@ USERS = [
     "CREATE TABLE t (id int PRIMARY KEY, n bigint NOT NULL DEFAULT 0, x float8, s varchar(20))",
     "INSERT INTO t SELECT i, 0 FROM generate_series(1, 100) i",
 ]
+
+#: The versions that a test of the engine is played on.
+OLD, NEW = "12", "18"
+
+
+@pytest.fixture(params=[OLD, NEW])
+def version(request: pytest.FixtureRequest) -> str:
+    """One of the two; Maven fetches it."""
+    outside("mvn")
+    return str(request.param)
+
+
+def started(version: str, home: Path, **settings: str) -> Server:
+    """A server on the data in `home`; who starts it stops it."""
+    engine = find("postgres", driver.ask)
+    return engine.start(engine.program(version, {}, lambda _: None), home, settings)
 
 
 @contextmanager

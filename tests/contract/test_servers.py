@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from inhabitants import inhabitants, left_in
 
 from dyno.engines import UNHELD, Server, Under, _account, _server, _socket
 from dyno.errors import HostError, TrialFailed
@@ -38,33 +39,13 @@ def started(home: Path, script: str) -> Server:
     return Server({}, home, running.process.pid, running.log, running)
 
 
-def inhabitants(home: Path) -> list[int]:
-    """Whoever works in the home, shells and sleepers."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").readlink().is_relative_to(home):
-                found.append(int(process.name))
-        except OSError:
-            continue
-    return found
-
-
-def gone(home: Path) -> bool:
-    """Do all leave the home within ten seconds? A sleep takes its time."""
-    for _ in range(200):
-        if not inhabitants(home):
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def test_a_server_starts_answers_and_stops(home: Path) -> None:
     server = started(home, OBEDIENT)
     assert server.pid in inhabitants(home)
     assert server.handle.poll() is None
     _server.stop(server)
-    assert gone(home) and (home / "server.log").read_text() == "child of mine\nstopping\n"
+    assert (home / "server.log").read_text() == "child of mine\nstopping\n"
+    assert not left_in(home, 10)
     assert server.handle.poll() == 0
     _server.stop(server)
 
@@ -81,7 +62,7 @@ def test_a_server_that_does_not_stop_is_killed_with_its_children(home: Path) -> 
     server = started(home, STUBBORN)
     with pytest.raises(TrialFailed, match=r"did not stop in 0 s and was killed(.|\n)*stopping"):
         _server.stop(server, limit_s=0.2)
-    assert gone(home)
+    assert not left_in(home, 10)
 
 
 def test_a_server_that_dies_at_its_start_leaves_its_words(home: Path) -> None:
@@ -105,11 +86,11 @@ def test_a_server_that_never_answers_is_killed_at_the_deadline(home: Path) -> No
     running = _server.start(launch(home, OBEDIENT))
     with pytest.raises(TrialFailed, match=r"did not answer in 0 s \(it starts up\)"):
         _server.ready(running, refuse, limit_s=0.4)
-    assert running.poll() is not None and gone(home)
+    assert running.poll() is not None and not left_in(home, 10)
     again = _server.start(launch(home, OBEDIENT))
     with pytest.raises(KeyboardInterrupt):
         _server.ready(again, interrupt)
-    assert again.poll() is not None and gone(home)
+    assert again.poll() is not None and not left_in(home, 10)
 
 
 def test_the_controls_reach_the_server(home: Path) -> None:
@@ -123,7 +104,7 @@ def test_the_controls_reach_the_server(home: Path) -> None:
 STARTER = """
 import sys, time
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = [sys.argv[2], str(Path(sys.argv[2]).parent)]
 import test_servers
 print(test_servers.started(Path(sys.argv[1]), test_servers.STUBBORN).pid, flush=True)
 time.sleep(60)

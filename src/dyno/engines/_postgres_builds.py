@@ -8,8 +8,8 @@ import tarfile
 from pathlib import Path
 
 from dyno.builds import Build, Say, cache, maven
-from dyno.engines import _account, _process, _words
-from dyno.errors import HostError, InternalError, UsageError, unknown
+from dyno.engines import _account, _process, _versions, _words
+from dyno.errors import HostError, InternalError, UsageError
 
 ARTIFACT = "io.zonky.test.postgres:embedded-postgres-binaries-linux-"
 #: What Python calls a machine, and what the artifact does.
@@ -35,7 +35,6 @@ PACKAGES = {
     "18.4": ("18.4.0", "401d4e69baba9072d3772607710df0d47b39a7632c6b01b2a5f5d85a9514e212"),
     "18.6": ("18.6.0", "008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1"),
 }
-NEWEST = "18.6"
 
 #: Where distributions put it; the newest one found is `system`.
 SYSTEM = ("/usr/lib/postgresql/*/bin/postgres", "/usr/pgsql-*/bin/postgres")
@@ -58,30 +57,14 @@ def found(build: str, say: Say) -> Build:
     else:
         version = _full(build)
         program, source = _fetched(version, say), f"maven {_artifact()} {PACKAGES[version][0]}"
-    made = Build("postgres", build or NEWEST, _asked(program), program, {"source": source})
+    made = Build("postgres", build or version, _asked(program), program, {"source": source})
     if "maven" in source and made.version != version:
         raise InternalError(f"{source} holds postgres {made.version}")
     return made
 
 
 def _full(build: str) -> str:
-    """The version meant: a major one stands for its newest minor one."""
-    if not build:
-        return NEWEST
-    if build in PACKAGES:
-        return build
-    if minors := [version for version in PACKAGES if version.startswith(f"{build}.")]:
-        return minors[-1]
-    if not re.fullmatch(r"\d+(\.\d+)*", build):
-        raise unknown("postgres build", build, [*PACKAGES, "system"])
-    older = [version for version in PACKAGES if _numbers(version) < _numbers(build)]
-    newer = [version for version in PACKAGES if version not in older]
-    hint = f"nearest: {' and '.join([*older[-1:], *newer[:1]])}; or a prefix by its path"
-    raise UsageError(f"unknown postgres version '{build}'", hint=hint)
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]
+    return _versions.chosen("postgres", build, list(PACKAGES), ("system",))
 
 
 def _artifact() -> str:
@@ -111,7 +94,7 @@ def _of_system() -> Path:
     if not programs:
         hint = "install postgresql, or name a version or a prefix"
         raise HostError("this system has no PostgreSQL server", hint=hint)
-    return max(programs, key=lambda file: _numbers(re.sub(r"\D+", "", file.parts[-3])))
+    return max(programs, key=lambda file: int(re.sub(r"\D+", "", file.parts[-3])))
 
 
 def _below(prefix: Path) -> Path:

@@ -24,6 +24,7 @@ from dyno.engines import (
     _postgres_data,
     _postgres_file,
     _postgres_settings,
+    _postgres_settle,
     _server,
     _socket,
 )
@@ -33,16 +34,6 @@ from dyno.engines._postgres_variables import VARIABLES
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
 SOCKET = ".s.PGSQL.5432"
-#: Below this, VACUUM has no word for cleaning the indexes whatever it costs.
-INDEX_CLEANUP_SINCE = 12
-
-#: All tables, and who speaks: what only speaks the protocol has ANALYZE, and no VACUUM.
-TABLES = [
-    "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
-    "WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1",
-    "SELECT version()",
-    "SHOW server_version_num",
-]
 
 
 class Engine:
@@ -133,12 +124,7 @@ class Engine:
         """What the insert benchmark does between writes and reads: vacuums and analyses every
         table, then writes all changed pages; a server that runs already keeps its own time there.
         """
-        tables, said, number = self._ask(server.session, TABLES)
-        cleanup = int(number[0][0] or 0) >= INDEX_CLEANUP_SINCE * 10_000
-        how = "VACUUM (ANALYZE, INDEX_CLEANUP ON)" if cleanup else "VACUUM (ANALYZE)"
-        verb = how if str(said[0][0]).startswith("PostgreSQL") else "ANALYZE"
-        checkpoint = ["CHECKPOINT"] if server.handle else []
-        self._ask(server.session, [*(f"{verb} {name}" for (name,) in tables), *checkpoint])
+        _postgres_settle.settle(self._ask, server)
 
     def stop(self, server: Server) -> None:
         """A fast shutdown: no client is waited for, and all is on disk; the data stay."""

@@ -1,0 +1,84 @@
+"""A PostgreSQL server's life: where it may live, what it leaves, and that nothing outlives us."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inhabitants import inhabitants, left_in
+from private_postgres import NEW, started
+from private_postgres import version as version
+
+from dyno import driver
+from dyno.engines import find
+from dyno.errors import HostError
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+
+def test_a_stop_leaves_no_process_and_data_that_start_again(version: str, home: Path) -> None:
+    engine = find("postgres", driver.ask)
+    first = started(version, home)
+    driver.ask(first.session, ["CREATE TABLE kept AS SELECT generate_series(1, 1000) AS a"])
+    engine.stop(first)
+    assert not left_in(home)
+    copied = home.with_name("copied")
+    subprocess.run(["cp", "-a", str(home), str(copied)], check=True)
+    second = started(version, copied)
+    assert driver.ask(second.session, ["SELECT count(*) FROM kept"]) == [[["1000"]]]
+    log = (copied / "server.log").read_text()
+    assert "interrupted" not in log and "automatic recovery" not in log
+    engine.stop(second)
+    assert not left_in(copied)
+
+
+def test_a_home_whose_path_is_too_long_for_a_socket_still_works(version: str, home: Path) -> None:
+    deep = home / ("deep" * 30)
+    deep.mkdir()
+    home.chmod(0o755)
+    server = started(version, deep)
+    assert len(server.session["host"]) <= 107 and Path(server.session["host"]).exists()
+    find("postgres", driver.ask).stop(server)
+    assert not Path(server.session["host"]).parent.exists() and not inhabitants(deep)
+
+
+STARTER = """
+import sys, time
+from pathlib import Path
+from dyno import driver
+from dyno.engines import find
+engine = find("postgres", driver.ask)
+build = engine.program(sys.argv[1], {}, lambda _: None)
+print(engine.start(build, Path(sys.argv[2]), {}).pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_nothing_outlives_a_starter_that_is_killed(version: str, home: Path) -> None:
+    command = [sys.executable, "-c", STARTER, version, str(home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        assert int(starter.stdout.readline()) in inhabitants(home)
+        starter.kill()
+    assert not left_in(home, 10)
+
+
+def test_a_killed_server_leaves_no_backend_after_its_stop(version: str, home: Path) -> None:
+    server = started(version, home)
+    assert server.pid is not None and len(inhabitants(home)) > 1
+    os.kill(server.pid, signal.SIGKILL)
+    find("postgres", driver.ask).stop(server)
+    assert not left_in(home)
+
+
+def test_a_home_that_its_user_cannot_reach_is_told(home: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root's servers run as another user")
+    home.parent.chmod(0o700)
+    with pytest.raises(HostError, match=r"closed to nobody(.|\n)*DYNO_TMP"):
+        started(NEW, home)
+    assert not left_in(home)
