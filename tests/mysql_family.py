@@ -24,7 +24,7 @@ def build(text: str) -> tuple[Engine, Build, dict[str, str]]:
         outside(client)
     spec = parse(text)
     engine = find(spec.engine, driver.ask)
-    return engine, engine.program(spec.build, {}, lambda _: None), spec.keys
+    return engine, engine.program(spec.given, {}, lambda _: None), spec.keys
 
 
 @contextmanager

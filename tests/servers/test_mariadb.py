@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mysql_family import asked, build, left_in, running
 
-from dyno.errors import UsageError
+from dyno.errors import DynoError, UsageError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -63,3 +63,18 @@ def test_a_server_of_the_other_kind_is_told_apart() -> None:
     assert "mariadb@" in caught.value.hint
     folder = program.program.parent.parent.parent
     assert build(f"mariadb@{folder}")[1].version == program.version
+
+
+def test_a_server_that_runs_is_reached_by_its_url_and_left_alone(home: Path) -> None:
+    with running(DEBIAN, home) as (engine, server):
+        asked(server, "CREATE TABLE t (id INT)", "INSERT INTO t VALUES (7)")
+        place = str(server.session["host"]).replace("/", "%2F")
+        _, met, _ = build(f"mariadb://root@{place}/dyno")
+        other = engine.start(met, home.with_name("other"), {})
+        assert (met.attached, other.pid) == (True, server.pid)
+        engine.settle(other)
+        assert engine.settings(other)["max_connections"] == "2000"
+        engine.stop(other)
+        assert asked(server, "SELECT id FROM t") == [["7"]]
+        with pytest.raises(DynoError, match="nowhere"):
+            build(f"mariadb://root@{place}/nowhere")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.builds import Build
@@ -13,6 +14,13 @@ from dyno.engines._mysql_prefix import Prefix
 
 #: Where a user's own settings lie, in the server's home.
 CONFIG = "my.cnf"
+
+
+@dataclass(frozen=True)
+class Started(_server.Running):
+    """A server's process, and what it was asked to run with."""
+
+    asked: Asked
 
 
 def launch(build: Build, prefix: Prefix, home: Path, asked: Asked, under: Under) -> _server.Launch:

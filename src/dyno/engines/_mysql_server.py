@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.builds import Build
+from dyno.builds import Build, Say
 from dyno.engines import (
     UNHELD,
     Ask,
     Server,
     Under,
+    _attached,
     _mysql_asked,
+    _mysql_attached,
+    _mysql_builds,
     _mysql_data,
     _mysql_prefix,
     _server,
 )
 from dyno.engines._login import Login
-from dyno.engines._mysql_asked import Asked
 from dyno.engines._mysql_database import Query, prepare
-from dyno.engines._mysql_launch import launch
+from dyno.engines._mysql_launch import Started, launch
 from dyno.engines._mysql_settings import FIXED_BYTES, PASSING, options
 from dyno.engines._mysql_settle import settle
 from dyno.engines._mysql_tryout import try_out
@@ -32,13 +33,6 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-@dataclass(frozen=True)
-class Started(_server.Running):
-    """A server's process, and what it was asked to run with."""
-
-    asked: Asked
-
-
 class Family:
     """A server of this family on a private socket, with every variable of it as a setting.
 
@@ -47,17 +41,46 @@ class Family:
 
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = options()
-    flags: ClassVar[dict[str, tuple[str, str]]] = {}
+    flags: ClassVar[dict[str, tuple[str, str]]] = _mysql_attached.FLAGS
+    versions: ClassVar[tuple[str, ...]]
+    variables: ClassVar[frozenset[str]]
+    name: ClassVar[str]
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
+
+    def check_version(self, build: str) -> None:
+        """`UsageError` where there is no such version to fetch."""
+        raise NotImplementedError
+
+    def fetched(self, build: str, say: Say) -> Build:
+        """The server of a version."""
+        raise NotImplementedError
 
     def adjusted(self, version: str) -> dict[str, str]:
         """Rows of the table that mean something else in this version."""
         return {}
 
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` for a version, a place, a setting or a value that cannot be."""
+        _attached.check(build, _mysql_attached.flags_of(flags), settings)
+        _mysql_asked.check(self.name, settings, self.variables)
+        if not _attached.is_url(build) and not _mysql_builds.is_path(build):
+            self.check_version(build)
+
+    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+        """The server of a version (fetched), of the system, in a folder; or one that runs."""
+        self.check(build, flags, {})
+        if _attached.is_url(build):
+            return _mysql_attached.met(self._ask, self.name, build, flags)
+        if _mysql_builds.is_path(build):
+            return _mysql_builds.local(self.name, build, say)
+        return self.fetched(build, say)
+
     def accept(self, build: Build, settings: dict[str, str]) -> None:
         """`UsageError` where this build has no such variable, or does not take its value."""
+        if build.attached:
+            return
         asked = _mysql_asked.asked(settings, self.adjusted(build.version))
         try_out(build, _mysql_prefix.of(build.program), asked)
 
@@ -78,6 +101,8 @@ class Family:
         `UsageError` where the build has no such storage engine, `TrialFailed` with the log's last
         words where it does not start.
         """
+        if build.attached:
+            return _mysql_attached.server(build, home)
         asked = _mysql_asked.asked(settings, self.adjusted(build.version))
         prefix = _mysql_prefix.of(build.program)
         if not (home / "data").exists():
@@ -98,20 +123,21 @@ class Family:
         """Every global variable as the server reports it, without what names this start."""
         variables, user = self._ask(server.session, QUESTIONS)
         told = {str(name).lower(): value or "" for name, value in variables}
-        # without grants everybody is called this, or nothing at all
-        free = not str(user[0][0]).startswith(USER)
+        # without grants everybody is called so, or has no name at all
+        free = str(user[0][0]).startswith(("skip-grants", "@"))
         told["skip_grant_tables"] = "ON" if free else "OFF"
-        started: Started = server.handle
-        held(started.launch.name, told, started.asked.strict(), started.asked.table)
+        if started := server.handle:
+            held(started.launch.name, told, started.asked.strict(), started.asked.table)
         return lasting(told, server.home)
 
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads (`_mysql_settle`)."""
-        settle(self._query(server.session), ours=True)
+        settle(self._query(server.session), ours=server.handle is not None)
 
     def stop(self, server: Server) -> None:
-        """Ends the server cleanly; its data stay."""
-        _server.stop(server)
+        """Ends the server cleanly; its data stay. One that ran already goes on."""
+        if server.handle is not None:
+            _server.stop(server)
 
     def _query(self, session: Session) -> Query:
         return lambda statements: self._ask(session, statements)

@@ -31,7 +31,7 @@ URGENT = {
     "innodb_io_capacity_max": str(HURRY),
     "innodb_io_capacity": str(HURRY),
     "innodb_max_dirty_pages_pct_lwm": "0",
-    "innodb_max_dirty_pages_pct": "0",
+    "innodb_max_dirty_pages_pct": f"{DIRTY_PERCENT:.0f}",
 }
 DIRTY = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'"
 PENDING = (

