@@ -1,11 +1,15 @@
 //! One connection: bytes out, bytes in.
 
+mod secure;
+
+use std::io::ErrorKind;
 use std::time::Duration;
 
+use super::tls::Tunnel;
 use super::{ATTENDED, Shared, connect, here};
 use crate::clock::{SECOND_NS, now_ns};
 use crate::error::Error;
-use crate::login::{Login, Tls};
+use crate::login::Login;
 
 /// What connecting and each answer during the log-in may take.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -17,6 +21,8 @@ pub struct Line {
     out: Vec<u8>,
     inbox: Vec<u8>,
     consumed: usize,
+    tunnel: Option<Box<Tunnel>>,
+    sealed: Vec<u8>,
 }
 
 impl Line {
@@ -26,13 +32,8 @@ impl Line {
         let joined = here().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
         let (number, exchange) = joined
             .map_err(|cause| Error::host("cannot make the thread's event loop").because(cause))?;
-        Ok(Self { exchange, number, out: Vec::new(), inbox: Vec::new(), consumed: 0 })
-    }
-
-    /// Starts TLS, once both sides have agreed to it in their own protocol's words.
-    pub fn secure(&mut self, tls: &Tls, host: &str) -> Result<(), Error> {
-        let _ = (tls, host);
-        Err(Error::driver("TLS is under way"))
+        let (out, inbox, sealed) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { exchange, number, out, inbox, consumed: 0, tunnel: None, sealed })
     }
 
     /// Where the next request is written; nothing leaves before [`Line::send`].
@@ -45,9 +46,20 @@ impl Line {
     /// the server's last words.
     pub fn send(&mut self) -> Result<(), Error> {
         if !self.out.is_empty() {
-            self.exchange.borrow_mut().send(self.number, ATTENDED.get(), &mut self.out);
+            self.flush();
         }
         Ok(())
+    }
+
+    fn flush(&mut self) {
+        let slot = ATTENDED.get();
+        let Some(tunnel) = &mut self.tunnel else {
+            return self.exchange.borrow_mut().send(self.number, slot, &mut self.out);
+        };
+        tunnel.seal(&mut self.out, &mut self.sealed);
+        if !self.sealed.is_empty() {
+            self.exchange.borrow_mut().send(self.number, slot, &mut self.sealed);
+        }
     }
 
     /// Written but not yet taken by the kernel: more than a little means, fill in no more now. Who
@@ -77,27 +89,47 @@ impl Line {
             self.inbox.drain(..self.consumed);
             self.consumed = 0;
         }
-        let mut exchange = self.exchange.borrow_mut();
-        exchange.receive(self.number, ATTENDED.get(), &mut self.inbox).map_err(|cause| match cause
-            .kind()
-        {
-            std::io::ErrorKind::UnexpectedEof => lost("the server closed it"),
-            _ => lost(cause),
-        })
+        let Some(tunnel) = &mut self.tunnel else {
+            return received(&self.exchange, self.number, &mut self.inbox);
+        };
+        while received(&self.exchange, self.number, &mut tunnel.sealed)? {
+            if tunnel.open(&mut self.inbox)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Sends, and waits here until bytes come (the log-in, preparing); not longer than 10 s.
     pub fn wait(&mut self) -> Result<(), Error> {
         self.send()?;
-        let until_ns = now_ns() + PATIENCE.as_secs() * SECOND_NS;
+        let until_ns = deadline();
         while !self.more()? {
-            if now_ns() >= until_ns {
-                return Err(lost("no answer within 10 s"));
-            }
-            self.exchange.borrow_mut().rest(until_ns);
+            self.wait_until(until_ns)?;
         }
         Ok(())
     }
+
+    /// Rests for something on this line or another, or to no purpose.
+    fn wait_until(&self, until_ns: u64) -> Result<(), Error> {
+        if now_ns() >= until_ns {
+            return Err(lost("no answer within 10 s"));
+        }
+        self.exchange.borrow_mut().rest(until_ns);
+        Ok(())
+    }
+}
+
+fn received(exchange: &Shared, line: u32, into: &mut Vec<u8>) -> Result<bool, Error> {
+    let received = exchange.borrow_mut().receive(line, ATTENDED.get(), into);
+    received.map_err(|cause| match cause.kind() {
+        ErrorKind::UnexpectedEof => lost("the server closed it"),
+        _ => lost(cause),
+    })
+}
+
+fn deadline() -> u64 {
+    now_ns() + PATIENCE.as_secs() * SECOND_NS
 }
 
 impl Drop for Line {

@@ -16,7 +16,10 @@ mod ring;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod tls;
+mod trust;
 mod uring;
+mod verifiers;
 
 use std::cell::{Cell, RefCell};
 use std::io;

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod bytes;
+mod certificates;
 mod connecting;
+mod tls;
 mod waking;
 
 use std::io::{Read, Write};
@@ -15,6 +17,7 @@ use crate::error::Error;
 use crate::login::{Login, Tls, TlsMode};
 use crate::testing::Folder;
 use bytes::*;
+use tls::what_goes_through_tls_comes_back;
 use waking::*;
 
 /// A server in a thread: what it does with each connection, in turn.
@@ -123,4 +126,5 @@ on_both! {
     a_line_may_be_dropped_while_its_answer_is_under_way
     a_rest_ends_in_time_when_nothing_comes
     a_wait_for_one_line_keeps_what_came_for_others
+    what_goes_through_tls_comes_back
 }

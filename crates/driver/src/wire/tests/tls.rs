@@ -1,0 +1,133 @@
+//! TLS against a server in a thread, with certificates made here.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::{Server, exchange, pattern};
+use crate::error::Error;
+use crate::login::{Tls, TlsMode};
+use crate::testing::Folder;
+use crate::wire::Line;
+
+/// An authority, and a PEM file of it.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    folder: Folder,
+}
+
+impl Authority {
+    pub fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = rcgen::IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let folder = Folder::new();
+        let certificate = params.self_signed(&key).unwrap();
+        std::fs::write(folder.path().join("ca.pem"), certificate.pem()).unwrap();
+        Self { issuer: Issuer::new(params, key), folder }
+    }
+
+    /// How to connect under a mode, trusting this authority alone.
+    pub fn tls(&self, mode: TlsMode) -> Tls {
+        Tls { mode, ca: Some(self.folder.path().join("ca.pem")) }
+    }
+
+    /// A server with a certificate for a name, which ends in a year.
+    pub fn server(&self, name: &str, last_year: i32) -> ServerConfig {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.not_before = date_time_ymd(2000, 1, 1);
+        params.not_after = date_time_ymd(last_year, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap()
+    }
+}
+
+/// Says `S` in plain text, as PostgreSQL does, then echoes under TLS.
+fn echo(config: &Arc<ServerConfig>, mut peer: UnixStream) {
+    peer.read_exact(&mut [0]).unwrap();
+    peer.write_all(b"S").unwrap();
+    let connection = ServerConnection::new(Arc::clone(config)).unwrap();
+    let mut peer = StreamOwned::new(connection, peer);
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = peer.read(&mut bytes) {
+        if peer.write_all(&bytes[..read]).and_then(|()| peer.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Sends bytes over TLS to a server and back.
+pub fn through(
+    server: ServerConfig,
+    tls: &Tls,
+    host: &str,
+    bytes: &[u8],
+) -> Result<Vec<u8>, Error> {
+    let server = Arc::new(server);
+    let server = Server::start(1, move |peer| echo(&server, peer));
+    let mut line = Line::connect(&server.login).unwrap();
+    line.out().push(8);
+    assert_eq!(exchange(&mut line, 0, 1).unwrap(), b"S");
+    let secured = line.secure(tls, host);
+    let answer = secured.and_then(|()| {
+        line.out().extend_from_slice(bytes);
+        exchange(&mut line, 4, bytes.len())
+    });
+    drop(line);
+    server.end();
+    answer
+}
+
+pub fn what_goes_through_tls_comes_back() {
+    let authority = Authority::new();
+    let server = || authority.server("db.example", 2500);
+    for mode in [TlsMode::Require, TlsMode::VerifyCa, TlsMode::VerifyFull] {
+        let sent = pattern(300_000);
+        let came = through(server(), &authority.tls(mode), "db.example", &sent).unwrap();
+        assert!(came == sent, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_server_that_speaks_before_tls_began_is_not_believed() {
+    let server = Server::start(1, |mut peer| peer.write_all(b"SELECT").unwrap());
+    let mut line = Line::connect(&server.login).unwrap();
+    line.wait().unwrap();
+    line.consume(1);
+    let error = line.secure(&Tls { mode: TlsMode::Require, ca: None }, "h").unwrap_err();
+    assert_eq!(error.to_string(), "the server spoke before TLS began");
+    server.end();
+}
+
+#[test]
+fn a_server_without_tls_that_is_safe_is_told_from_one_that_speaks_no_tls() {
+    // A fatal alert protocol_version, as a server answers that knows TLS 1.1 only; and plain text.
+    let answers: [(&[u8], &str); 2] = [
+        (&[21, 3, 1, 0, 2, 2, 70], "the server offers no TLS that is still safe (1.2 or 1.3)"),
+        (b"-ERR what is this?\r\n", "the server's TLS is not understood"),
+    ];
+    for (answer, expected) in answers {
+        let server = Server::start(1, move |mut peer| {
+            peer.read_exact(&mut [0; 5]).unwrap();
+            peer.write_all(answer).unwrap();
+            let _ = peer.read_to_end(&mut Vec::new());
+        });
+        let mut line = Line::connect(&server.login).unwrap();
+        let error = line.secure(&Tls { mode: TlsMode::Require, ca: None }, "h").unwrap_err();
+        assert!(error.to_string().starts_with(expected), "{error}");
+        drop(line);
+        server.end();
+    }
+}
