@@ -92,12 +92,14 @@ impl Line {
         let Some(tunnel) = &mut self.tunnel else {
             return received(&self.exchange, self.number, &mut self.inbox);
         };
-        while received(&self.exchange, self.number, &mut tunnel.sealed)? {
-            if tunnel.open(&mut self.inbox)? {
-                return Ok(true);
-            }
+        let mut came = false;
+        while !came && received(&self.exchange, self.number, &mut tunnel.sealed)? {
+            came = tunnel.open(&mut self.inbox)?;
         }
-        Ok(false)
+        if tunnel.has_to_say() {
+            self.flush();
+        }
+        Ok(came)
     }
 
     /// Sends, and waits here until bytes come (the log-in, preparing); not longer than 10 s.

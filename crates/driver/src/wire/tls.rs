@@ -38,6 +38,11 @@ impl Tunnel {
         self.connection.is_handshaking()
     }
 
+    /// Has TLS itself something to say: an answer in the handshake, a new key?
+    pub fn has_to_say(&self) -> bool {
+        self.connection.wants_write()
+    }
+
     /// Seals plain text, and adds what TLS itself has to say.
     pub fn seal(&mut self, plain: &mut Vec<u8>, sealed: &mut Vec<u8>) {
         // Writing into memory does not fail, and the buffer has no limit.
@@ -124,6 +129,10 @@ fn certificate(bad: &Bad, host: &str) -> Error {
         Bad::Expired | Bad::ExpiredContext { .. } => (
             "the server's certificate has expired".to_owned(),
             "renew it, or ask for encryption only (require)",
+        ),
+        Bad::Other(cause) if cause.to_string().contains("CaUsedAsEndEntity") => (
+            "the server's certificate is one that an authority makes for itself".to_owned(),
+            "sign one for the server with it, or ask for encryption only (require)",
         ),
         _ => (
             "the server's certificate is refused".to_owned(),

@@ -13,8 +13,8 @@ impl Line {
         }
         self.tunnel = Some(Box::new(Tunnel::new(tls, host)?));
         let until_ns = deadline();
+        self.flush();
         while self.is_handshaking() {
-            self.flush();
             let came = self.more();
             if came.is_err() {
                 // TLS itself tells the server why.
@@ -24,7 +24,6 @@ impl Line {
                 self.wait_until(until_ns)?;
             }
         }
-        self.flush();
         Ok(())
     }
 

@@ -44,8 +44,10 @@ impl Authority {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        ServerConfig::builder_with_provider(provider)
+        let mut provider = rustls::crypto::ring::default_provider();
+        // The last group is none that a client begins with: the handshake takes a further turn.
+        provider.kx_groups.drain(..provider.kx_groups.len() - 1);
+        ServerConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
