@@ -17,7 +17,7 @@ from dyno.errors import UsageError
 from dyno.plan import Session
 
 URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
-SAID = ["PostgreSQL 15.6 on x86_64", "off", "t"]
+SAID = ["PostgreSQL 15.6 on x86_64", "off", "t", None]
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def no_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
 
 
-def told(*answers: str, seen: list[Session] | None = None) -> Ask:
+def told(*answers: str | None, seen: list[Session] | None = None) -> Ask:
     """A server that answers so, and keeps the sessions it was asked over."""
 
     def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
@@ -92,11 +92,13 @@ def test_what_runs_already_is_neither_stopped_nor_told_to_checkpoint(tmp_path: P
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        (["PostgreSQL 15", "on", "t"], "'bench' is read-only"),
-        (["PostgreSQL 15", "off", "f"], "'joe' may make no tables in 'bench'"),
+        (["PostgreSQL 15", "on", "t", None], "'bench' is read-only"),
+        (["PostgreSQL 15", "off", "f", None], "'joe' may make no tables in 'bench'"),
     ],
 )
-def test_a_database_that_cannot_be_written_to_is_refused(answers: list[str], message: str) -> None:
+def test_a_database_that_cannot_be_written_to_is_refused(
+    answers: list[str | None], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         met(URL, told(*answers))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from dyno import candidates
@@ -42,3 +45,20 @@ def test_a_malformed_url_is_refused_without_its_password() -> None:
     with pytest.raises(UsageError) as caught:
         candidates.parse("a/b=postgres://joe:secret@h/d")
     assert "secret" not in str(caught.value) and "***" in str(caught.value)
+
+
+SHOWN = """
+import sys
+from pathlib import Path
+from dyno.cli.hidden import hide_passwords
+hide_passwords()
+print(Path("/proc/self/cmdline").read_bytes().split(b"\\0")[3:])
+"""
+
+
+def test_the_list_of_processes_shows_stars() -> None:
+    words = ["play", "postgres://joe:s3cr@t@h/d?pinning=0", "--set", "time=1"]
+    done = subprocess.run([sys.executable, "-c", SHOWN, *words], capture_output=True, check=True)
+    expected = [word.encode() for word in words]
+    expected[1] = b"postgres://joe:******@h/d?pinning=0"
+    assert done.stdout.decode().strip() == str([*expected, b""])

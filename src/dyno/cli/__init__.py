@@ -14,6 +14,7 @@ import click
 
 import dyno
 from dyno.cli import clean, compare, completion, engines, exits, play, report, resume, run, show
+from dyno.cli.hidden import hide_passwords
 
 EPILOG = """\b
 Exit codes of `compare` and `run --gate`:
@@ -48,5 +49,6 @@ def ended(words: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The program `dyno`. A SIGTERM ends it as SIGINT does: what was measured is written down."""
+    hide_passwords()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(ended())

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
-from dyno.conduct import death, ledger
+from dyno.conduct import attached, death, ledger
 from dyno.conduct.job import Job, Notes
 from dyno.conduct.listener import Listener
 from dyno.conduct.watch import Watch
@@ -15,9 +15,6 @@ from dyno.controls import Restored
 from dyno.engines import Server, Under
 from dyno.plan import Plan, Script
 from dyno.record import PhaseRecord
-
-#: The script's commands that load and that drop.
-PREPARE, CLEANUP = "prepare", "cleanup"
 
 
 @dataclass
@@ -86,10 +83,9 @@ class Player:
         try:
             yield
         finally:
-            made = any(each.phase == PREPARE and not each.interrupted for each in part.phases)
-            if made and self.job.build.attached:
-                after = replace(plan, commands=(CLEANUP,))
-                self._drive(after, server, Part((CLEANUP,), part.seed))
+            if self.job.build.attached and attached.is_loaded(part.phases):
+                after = replace(plan, commands=(attached.CLEANUP,))
+                self._drive(after, server, Part((attached.CLEANUP,), part.seed))
 
     def _listener(self, server: Server, part: Part) -> Listener:
         job = self.job

@@ -14,7 +14,7 @@ import dyno
 from dyno import candidates, driver, engines
 from dyno.builds import Build, Say, sha256
 from dyno.candidates import Owned, Spec
-from dyno.conduct import described, host
+from dyno.conduct import attached, described, host
 from dyno.controls import controls
 from dyno.engines import Engine
 from dyno.errors import UsageError, unknown
@@ -53,6 +53,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
     held = _held(measuring.controls)
     workloads = described.workloads(experiment)
     sides = _sides(experiment.candidates, say)
+    attached.check_empty((build for _, _, build in sides), [plan for plan, _ in workloads])
     run = Run(
         name=experiment.name,
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -73,6 +74,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
 def again(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
     sides = _sides([candidates.parse(side.spec) for side in run.candidates], say)
+    attached.check_empty((build for _, _, build in sides), run.workloads)
     return _prepared(run, sides, 0)
 
 

@@ -17,11 +17,12 @@ PORT = 5432
 #: Where distributions put the socket.
 SOCKETS = Path("/var/run/postgresql")
 VERSION = re.compile(r"PostgreSQL (\S+)")
-#: Its name and version; whether it refuses to write; whether we may make tables.
+#: Its name and version; whether it refuses to write; whether we may make tables; one that is there.
 ASKED = [
     "SELECT version()",
     "SHOW transaction_read_only",
     "SELECT has_schema_privilege(current_schema(), 'CREATE')",
+    "SELECT min(tablename) FROM pg_tables WHERE schemaname = current_schema()",
 ]
 
 
@@ -32,7 +33,7 @@ def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     """
     at = _attached.address(build, PORT)
     found = _attached.build("postgres", _placed(at), flags, at.password or password(at))
-    said, read_only, may = (rows[0][0] for rows in ask(_session(found), ASKED))
+    said, read_only, may, table = (rows[0][0] for rows in ask(_session(found), ASKED))
     if read_only == "on":
         hint = "name the primary server, or a database that may be written to"
         raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
@@ -43,7 +44,7 @@ def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     return replace(
         found,
         version=version[1] if version else " ".join((said or "").split()[:3]),
-        facts=found.facts | {"server": said or ""},
+        facts=found.facts | {"server": said or "", _attached.TABLES: table or ""},
     )
 
 
