@@ -50,3 +50,11 @@ def test_a_quantity_has_three_digits_and_a_readable_unit(
 )
 def test_a_change_has_its_sign(percent: float, shown: str) -> None:
     assert numbers.signed(percent) == shown
+
+
+@pytest.mark.parametrize(
+    ("percent", "shown"),
+    [(1.94, "1.9 %"), (0.001, "< 0.01 %"), (1.2e30, "> 9999 %"), (float("nan"), "—")],
+)
+def test_a_size_in_percent_stays_short(percent: float, shown: str) -> None:
+    assert numbers.percent(percent) == shown

@@ -68,6 +68,8 @@ def percent(value: float) -> str:
     """A size without a sign, in percent: `1.9 %`."""
     if not math.isfinite(value):
         return DASH
+    if value > _PERCENT_MAX:
+        return f"> {_PERCENT_MAX} %"
     return f"{digits(value, 2)} %" if value >= 0.01 else "< 0.01 %"
 
 

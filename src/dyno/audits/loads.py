@@ -1,0 +1,61 @@
+"""Audit `loads`: how many loads of the data stand behind the blocks?
+
+A block is no independent datum where a candidate's load comes again: with a load effect of 1 % and
+three loads each, the same build is called *slower* in 9.5 % of runs, with eight in 3.2 %
+(docs/METHOD.md). Candidates that begin with copies of the very same load share its luck, which
+then cancels.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from dyno.record import Finding, Run, Trial
+
+LEAST = 8
+
+
+class Loads:
+    """The number of loads of each candidate, where they are kept."""
+
+    summary = f"data are loaded anew in every trial, or {LEAST} loads of each candidate take turns"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each workload in which few loads are behind more blocks."""
+        del run
+        kept: dict[str, list[Trial]] = defaultdict(list)
+        for trial in trials:
+            if trial.status == "ok" and "load" in trial.conditions:
+                kept[trial.workload].append(trial)
+        if not kept:
+            return [Finding("loads", "sound", "every trial loaded its data anew")]
+        findings = [each for name, own in kept.items() if (each := _few(name, own))]
+        told = ", ".join(f"{_number(own)} for {name}" for name, own in kept.items())
+        return findings or [Finding("loads", "sound", f"loads of each candidate: {told}")]
+
+
+def _few(workload: str, trials: Sequence[Trial]) -> Finding | None:
+    number, blocks = _number(trials), len({trial.block for trial in trials})
+    if number >= min(LEAST, blocks) or _shared(trials):
+        return None
+    sentence = (
+        f"{workload}: {number} loads of each candidate stand behind {blocks} blocks, so what one "
+        "happens to be like counts more than once"
+    )
+    return Finding("loads", "doubtful", sentence, tuple(trial.number for trial in trials))
+
+
+def _number(trials: Sequence[Trial]) -> int:
+    return len({trial.conditions["load"]["number"] for trial in trials})
+
+
+def _shared(trials: Sequence[Trial]) -> bool:
+    """Do all candidates of a block begin with the same load?"""
+    names: dict[int, set[str]] = defaultdict(set)
+    for trial in trials:
+        names[trial.block].add(trial.conditions["load"]["name"])
+    return all(len(each) == 1 for each in names.values())
+
+
+AUDIT = Loads()

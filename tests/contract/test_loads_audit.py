@@ -1,0 +1,54 @@
+"""Audit `loads`: few loads behind many blocks are found out, unless the candidates share them."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import make_run, make_trial
+
+from dyno.audits import audits
+from dyno.record import Finding, Trial
+
+
+def _trials(blocks: int, of: int, *, shared: bool) -> list[Trial]:
+    """Two candidates that take turns with `of` loads each, or with the same ones."""
+    return [
+        make_trial(
+            2 * block + at,
+            name,
+            block,
+            1.0,
+            conditions={
+                "load": {"number": str(block % of), "name": f"{shared or name}-{block % of}"}
+            },
+        )
+        for block in range(blocks)
+        for at, name in enumerate(("old", "new"))
+    ]
+
+
+def _only(trials: list[Trial]) -> Finding:
+    (finding,) = audits()["loads"].judge(make_run(), trials)
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("blocks", "of", "shared", "soundness"),
+    [
+        (10, 8, False, "sound"),
+        (3, 8, False, "sound"),
+        (10, 3, False, "doubtful"),
+        (2, 1, False, "doubtful"),
+        (10, 1, True, "sound"),
+    ],
+)
+def test_loads_are_held_against_the_blocks(
+    blocks: int, of: int, shared: bool, soundness: str
+) -> None:
+    finding = _only(_trials(blocks, of, shared=shared))
+    assert finding.soundness == soundness
+    assert f"{min(of, blocks)} " in finding.sentence
+    assert bool(finding.trials) == (soundness == "doubtful")
+
+
+def test_data_that_are_loaded_anew_are_no_question() -> None:
+    assert "anew" in _only([make_trial(1, "old", 0, 1.0)]).sentence
