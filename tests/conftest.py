@@ -19,8 +19,9 @@ SEED = int(os.environ.get("DYNO_TEST_SEED", "20261121"))
 #: Programs from outside that some tests look at the real thing with.
 OUTSIDE = {
     "chromium": "the report in a browser",
-    "sysbench": "other people's scripts",
     "mvn": "servers by version",
+    "pgbench": "what its script files mean",
+    "sysbench": "other people's scripts",
 }
 
 

@@ -1,8 +1,10 @@
-"""Servers of a test's own, one of each kind that matters, as the engines start them."""
+"""Servers of a test's own, one of each kind that matters, and what they say was sent to them."""
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +24,8 @@ SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 @contextmanager
-def serving(name: str) -> Iterator[Server]:
-    """The server called so, its database empty."""
+def serving(name: str, **more: str) -> Iterator[Server]:
+    """The server called so, its database empty; `more` joins its settings."""
     kind, version, settings = SERVERS[name]
     engine = find(kind, driver.ask)
     build = engine.program(version, {}, lambda _: None)
@@ -32,8 +34,29 @@ def serving(name: str) -> Iterator[Server]:
         Path(folder).chmod(0o755)
         home = Path(folder) / "home"
         home.mkdir()
-        server = engine.start(build, home, settings)
+        server = engine.start(build, home, settings | more)
         try:
             yield server
         finally:
             engine.stop(server)
+
+
+LOGGED = re.compile(r"LOG:\s+(statement|execute (\S+)): (.*)")
+
+
+def arrived(server: Server) -> Counter[str]:
+    """What the server has been sent so far.
+
+    MySQL counts commands by kind (`Com_…`); PostgreSQL, with `log_statement=all`, logs each and how
+    it came: as text, or under a prepared statement's name.
+    """
+    if server.session["kind"] == "mysql":
+        (rows,) = driver.ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Com\\_%'"])
+        return Counter({str(k): int(v or 0) for k, v in rows if "show" not in str(k)})
+    assert server.log is not None
+    found: Counter[str] = Counter()
+    for _, name, text in LOGGED.findall(server.log.read_text(errors="replace")):
+        plain = re.sub(r"'[^']*'|\b\d+\b", "…", text.rstrip("; "))
+        way = "text" if not name else "unnamed" if name == "<unnamed>" else "prepared"
+        found[f"{way}: {plain}"] += 1
+    return found

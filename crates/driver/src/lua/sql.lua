@@ -198,7 +198,7 @@ local function flush(con)
    if #bulk.rows > 0 then
       local rows = table.concat(bulk.rows, ",")
       bulk.rows, bulk.bytes = {}, #bulk.head
-      con:query(bulk.head .. " " .. rows)
+      con:query(bulk.head .. rows)
    end
 end
 
