@@ -3,11 +3,13 @@
 InnoDB: `ANALYZE`, and its dirty pages written back. The benchmark lowers the share that may stay
 dirty to 1 %, and waits 60 s and a second per million rows; we lower it too, let InnoDB write as
 fast as it can, and wait until it is so. MyRocks: its memtables flushed, its first level compacted,
-and no compaction pending. MyISAM and Aria: their tables closed, which writes back their caches.
+and no compaction pending or at work. MyISAM and Aria: their tables closed, which writes back their
+caches.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -38,6 +40,9 @@ PENDING = (
     "SELECT COALESCE(SUM(VALUE), 0) FROM information_schema.ROCKSDB_CFSTATS"
     " WHERE STAT_TYPE IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING')"
 )
+#: Its threads among others, each with what it does just now (`operation_type: Compaction`).
+THREADS = "SHOW ENGINE ROCKSDB STATUS"
+AT_WORK = re.compile(r"operation_type: \S")
 ROCKS_FLUSH = "SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1"
 
 
@@ -52,7 +57,7 @@ def settle(query: Query, *, ours: bool) -> None:
     storages = {storage for _, storage in tables}
     if ours and "rocksdb" in storages:
         query([ROCKS_FLUSH])
-        _wait("MyRocks' compactions", lambda: _pending(query) == 0)
+        _wait("MyRocks' compactions", lambda: _compacted(query))
     query([f"ANALYZE TABLE `{name}`" for name, _ in tables] or ["DO 0"])
     if ours and storages & {"myisam", "aria"}:
         query(["FLUSH TABLES"])
@@ -78,9 +83,11 @@ def _dirty_percent(query: Query) -> float:
     return 100.0 * pages["dirty"] / max(pages["total"], 1)
 
 
-def _pending(query: Query) -> int:
-    (rows,) = query([PENDING])
-    return int(float(rows[0][0] or 0))
+def _compacted(query: Query) -> bool:
+    """Nothing to compact or to flush, and no thread at it."""
+    pending, status = query([PENDING, THREADS])
+    threads = (row[2] or "" for row in status if row[0] == "BG_THREADS")
+    return not float(pending[0][0] or 0) and not any(map(AT_WORK.search, threads))
 
 
 def _wait(what: str, over: Callable[[], bool]) -> None:
