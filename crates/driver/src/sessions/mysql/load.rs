@@ -32,10 +32,11 @@ impl Load {
         self.number.is_some() && !self.ended
     }
 
-    /// Fills the line up; true while more is to be written as soon as there is room.
-    pub fn fill(&mut self, line: &mut Line) -> Result<bool, Error> {
+    /// Fills the line up, until so much waits there that we are woken once it has left: a server
+    /// that keeps up takes all that was written at once, and nobody would come to write more.
+    pub fn fill(&mut self, line: &mut Line) -> Result<(), Error> {
         let Some(mut number) = self.number else {
-            return Ok(false);
+            return Ok(());
         };
         while !self.ended && line.unsent() < AHEAD {
             let out = line.out();
@@ -43,9 +44,9 @@ impl Load {
             self.source.fill(out)?;
             self.ended = out.len() == at + HEADER;
             number = end(out, at, number);
+            line.send()?;
         }
         self.number = Some(number);
-        line.send()?;
-        Ok(!self.ended)
+        Ok(())
     }
 }

@@ -65,3 +65,18 @@ fn a_server_that_asks_for_a_file_unasked_gets_an_empty_packet() {
     drop(session);
     assert_eq!(server.heard()[2], b"");
 }
+
+#[test]
+fn a_server_that_keeps_up_with_a_bulk_load_gets_all_of_it() {
+    let rows: &'static str = "x".repeat(64 * 1024).leak();
+    for _ in 0..20 {
+        let asked = [Step::Hear, said(&[b"\xfbrows"])];
+        let done = [Step::Say(packet(19, &ok(16, 2)))];
+        let hears: Vec<Step> = (0..17).map(|_| Step::Hear).collect();
+        let server = Server::start(vec![admitted(&[&asked[..], &hears, &done].concat())]);
+        let mut session = server.open().unwrap();
+        let sent = session.load("LOAD DATA", Box::new(Rows(vec![rows; 16])));
+        let reply = wait(session.as_mut(), sent).unwrap();
+        assert_eq!(reply, Reply::Ready { rows: 0, changed: 16 });
+    }
+}
