@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from fakes import make_record, make_run, make_tally, make_trial, make_workload
 
+from dyno import judge
 from dyno.record import Verdict
-from dyno.report import Book, sections
+from dyno.report import Book, sections, text
 
 (SECTION,) = (each for each in sections() if type(each).__module__.endswith("sweep"))
 #: Threads to the base's rate; the new one has a quarter less.
@@ -87,3 +88,10 @@ def test_words_stand_in_a_row() -> None:
     drawn = chart(SECTION.render(make_book(["off", "on"])) or "")
     assert drawn["layout"]["xaxis"]["type"] == "category"
     assert drawn["data"][0]["x"] == ["off", "on"]
+
+
+def test_the_terminal_s_table_has_the_values_in_the_experiment_s_order() -> None:
+    book = make_book(["1", "4", "16"])
+    verdict = judge.judge(book.run, book.trials)
+    said = text.plain(book.run, verdict)
+    assert re.findall(r"threads=(\d+)\n", said)[:3] == ["1", "4", "16"]

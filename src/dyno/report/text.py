@@ -60,8 +60,10 @@ def _candidate(run: Run, comparisons: Sequence[Comparison]) -> list[RenderableTy
     one_margin = len({c.margin_percent for c in comparisons}) == 1
     margin = f", margin {first.margin_percent:g} %" if one_margin else ""
     rows = _table(run.design.alpha)
+    names = [workload.name for workload in run.workloads]
+    in_order = sorted(comparisons, key=lambda c: _position(c, names))
     for (workload, primary), group in groupby(
-        sorted(comparisons, key=_position), key=lambda c: (c.metric.workload, c.primary)
+        in_order, key=lambda c: (c.metric.workload, c.primary)
     ):
         rows.add_row(Text(workload if primary else f"{workload}, exploratory"))
         for c in group:
@@ -70,8 +72,9 @@ def _candidate(run: Run, comparisons: Sequence[Comparison]) -> list[RenderableTy
     return [title, rows, Text()]
 
 
-def _position(comparison: Comparison) -> tuple[bool, str]:
-    return not comparison.primary, comparison.metric.workload
+def _position(comparison: Comparison, names: Sequence[str]) -> tuple[bool, int]:
+    """Primaries first; the workloads in the run's order, which a sweep's values are in."""
+    return not comparison.primary, names.index(comparison.metric.workload)
 
 
 def _table(alpha: float) -> Table:
