@@ -15,6 +15,9 @@ pub const SPIN_NS: u64 = 80_000;
 /// No sleep is longer, so that a stop is seen soon.
 pub const NAP_NS: u64 = 20_000_000;
 
+/// How long after a phase's end an answer is waited for.
+pub const PATIENCE_NS: u64 = if cfg!(test) { SECOND_NS / 20 } else { 10 * SECOND_NS };
+
 /// Now.
 #[inline]
 pub fn now_ns() -> u64 {

@@ -119,6 +119,7 @@ impl Watch<'_> {
         let mut missing = crew.size();
         while missing > 0 {
             if self.audience.caller.interrupted() {
+                self.stage.stop(now_ns());
                 return Ok(Wish::Stop);
             }
             missing -= usize::from(crew.hear(Duration::from_nanos(GLANCE_NS))?);

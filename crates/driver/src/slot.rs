@@ -1,5 +1,6 @@
 //! One user at work on a worker's thread: where it stands, and its calls outside measured time.
 
+use crate::clock::{NAP_NS, PATIENCE_NS, now_ns};
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::script::{Seat, Step, User};
@@ -64,7 +65,7 @@ impl Slot {
             },
         )?;
         if scene.is_load() {
-            call(&mut user, "thread_init")?;
+            call(stage, &mut user, "thread_init")?;
         }
         let (state, kinds) = (State::Over, Vec::new());
         Ok(Self { user, number: place.number, lane, state, measured: false, lost: false, kinds })
@@ -80,14 +81,19 @@ impl Slot {
     }
 }
 
-/// Calls a function outside the measured time and waits for its end.
-pub fn call(user: &mut User, function: &str) -> Result<(), Error> {
+/// Calls a function outside the measured time and waits for its end; where the phase has ended, not
+/// longer than its users.
+pub fn call(stage: &Stage, user: &mut User, function: &str) -> Result<(), Error> {
+    let began_ns = now_ns();
     let mut step = user.begin(function)?;
     loop {
         match step {
             Step::Done { .. } => return Ok(()),
             Step::Failed(error) => return Err(error),
-            Step::Waiting { until_ns } => wire::nap(until_ns),
+            Step::Waiting { until_ns } => wire::nap(until_ns.min(now_ns() + NAP_NS)),
+        }
+        if now_ns() > stage.stop_ns().max(began_ns).saturating_add(PATIENCE_NS) {
+            user.lose();
         }
         step = user.advance()?;
     }

@@ -6,8 +6,11 @@
 //! network is known to the wire; a round costs nothing for either.
 //! The clock is read once per answer: in a closed loop that is the next event's intended time.
 
+#[cfg(test)]
+mod tests;
+
 use crate::agenda::Agenda;
-use crate::clock::{NAP_NS, SECOND_NS, SPIN_NS, now_ns, wait_until};
+use crate::clock::{NAP_NS, PATIENCE_NS, SPIN_NS, now_ns, wait_until};
 use crate::counters::{Counters, add};
 use crate::error::Error;
 use crate::lane::{Lane, Next, Window};
@@ -22,9 +25,6 @@ const ANEW: u64 = 0;
 
 /// Turns in a round of who is ready alone: between them nobody looks whether others wait.
 const ALONE: u32 = 16;
-
-/// How long after the phase's end an answer is waited for.
-const PATIENCE_NS: u64 = 10 * SECOND_NS;
 
 /// One thread's users and what it counted of them.
 pub struct Worker<'a> {
@@ -246,7 +246,7 @@ impl<'a> Worker<'a> {
                 self.lanes[slot.lane].counts.add(slot.user.take_counts());
             }
             if self.error.is_none() && !slot.lost && self.stage.scene.is_load() {
-                let ended = call(&mut slot.user, "thread_done");
+                let ended = call(self.stage, &mut slot.user, "thread_done");
                 self.error = ended.err().map(|error| error.on(slot.number));
             }
             add(&mut counters, slot.user.counters());

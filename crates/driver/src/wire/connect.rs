@@ -20,6 +20,9 @@ const IDLE: Duration = Duration::from_secs(30);
 const GAP: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;
 
+/// So is one that does not acknowledge what was sent.
+const UNACKNOWLEDGED_MS: u32 = 60_000;
+
 /// Connects to a login's host or socket.
 pub fn connect(login: &Login) -> Result<OwnedFd, Error> {
     match login.host.starts_with('/') {
@@ -105,7 +108,8 @@ fn prepare(socket: &OwnedFd) -> rustix::io::Result<()> {
     sockopt::set_socket_keepalive(socket, true)?;
     sockopt::set_tcp_keepidle(socket, IDLE)?;
     sockopt::set_tcp_keepintvl(socket, GAP)?;
-    sockopt::set_tcp_keepcnt(socket, PROBES)
+    sockopt::set_tcp_keepcnt(socket, PROBES)?;
+    sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED_MS)
 }
 
 fn refused(place: &str, cause: Errno) -> Error {

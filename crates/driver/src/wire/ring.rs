@@ -81,6 +81,7 @@ impl Ring {
     pub fn enter(&mut self, until_ns: u64) {
         // Errors are a signal, or that the time is over: who waits looks around and comes again.
         let _ = match until_ns {
+            0 if self.is_quiet() => Ok(0),
             0 => self.ring.submit(),
             u64::MAX => {
                 self.beat();
@@ -93,6 +94,12 @@ impl Ring {
                 self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&wait))
             }
         };
+    }
+
+    /// Would a call neither submit nor complete anything?
+    fn is_quiet(&mut self) -> bool {
+        let requests = self.ring.submission();
+        requests.is_empty() && !requests.taskrun() && !requests.cq_overflow()
     }
 
     /// The next completion that has come.
