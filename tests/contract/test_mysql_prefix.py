@@ -101,6 +101,13 @@ def test_a_package_that_holds_another_version_is_our_fault(
         _mysql_builds.fetched("mysql", "10.1.8", package, _quiet)
 
 
+def test_what_a_version_means_otherwise_is_adjusted() -> None:
+    engine = mariadb.Engine(lambda *_: [])
+    assert engine.adjusted("10.1.23") == {"table_open_cache_instances": ""}
+    assert engine.adjusted("10.11.5")["innodb_log_file_size"] == "512M"
+    assert engine.adjusted("11.4.5")["ssl"] == "OFF" and "ssl" not in engine.adjusted("10.11.5")
+
+
 def test_debians_version_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mariadb, "_candidate", lambda _: "1:10.11.99-0+deb12u1")
     engine = mariadb.Engine(lambda *_: [])

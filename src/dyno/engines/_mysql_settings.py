@@ -95,7 +95,11 @@ ROWS = _MEMORY | _DISK | _WORK | _CONNECTIONS
 #: Settings that are no variable of this name, or mean more to us than the variable does.
 OURS = {
     "profile": ("cached", "cached: the data fit into memory; io-bound: they do not"),
-    "config": ("", "your own my.cnf: it takes the place of all settings below"),
+    "config": (
+        "",
+        "your own my.cnf in place of all settings below; what the data are made with "
+        "(innodb_page_size) stays a key",
+    ),
     "engine": ("InnoDB", "the storage engine of new tables"),
     "skip_grant_tables": ("off", "on: nobody's privileges are checked"),
     "log_bin": (

@@ -51,6 +51,8 @@ PLUGINS = ("mariadb-server", "mariadb-plugin-rocksdb")
 LIBRARIES = ("libsnappy1v5", "liburing2")
 #: From here on there is one redo log, not two.
 ONE_LOG = (10, 5)
+#: From here on a server without certificates makes itself an RSA key at each start: 1 to 20 s.
+MAKES_KEYS = (11, 4)
 
 
 #: apt takes a second to answer.
@@ -69,9 +71,13 @@ class Engine(Family):
     variables: ClassVar[frozenset[str]] = _mysql_variables.names("mariadb")
 
     def adjusted(self, version: str) -> dict[str, str]:
-        """The size of both redo logs together, for the one; the table cache parts itself here."""
-        one = {"innodb_log_file_size": "512M"} if _versions.number(version) >= ONE_LOG else {}
-        return {"table_open_cache_instances": "", **one}
+        """The size of both redo logs together, for the one; the table cache parts itself here; and
+        no key is made for TLS unless certificates are named.
+        """
+        number = _versions.number(version)
+        one = {"innodb_log_file_size": "512M"} if number >= ONE_LOG else {}
+        plain = {"ssl": "OFF"} if number >= MAKES_KEYS else {}
+        return {"table_open_cache_instances": "", **one, **plain}
 
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so, and it is not Debian's either."""
