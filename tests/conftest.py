@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from private_mysql import VERSIONS, private
+
+from dyno.engines import Server
 
 SEED = int(os.environ.get("DYNO_TEST_SEED", "20261121"))
 
@@ -62,3 +65,16 @@ def outside(name: str) -> str:
             pytest.fail(message)
         pytest.skip(message)
     return found
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def mysql_version(request: pytest.FixtureRequest) -> str:
+    """An engine and its build."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def mysql(mysql_version: str) -> Iterator[Server]:
+    """A private server of it."""
+    with private(mysql_version) as server:
+        yield server

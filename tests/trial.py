@@ -26,3 +26,9 @@ def play(session: Session, text: str, folder: Path, **options: object) -> Tally:
             process.go()
     assert record is not None, "no phase was played"
     return record.streams[0]
+
+
+def number(session: Session, statement: str) -> int:
+    """The one number that a statement answers."""
+    (((found,),),) = driver.ask(session, [statement])
+    return int(found or 0)

@@ -69,7 +69,7 @@ impl Column {
             decimals if decimals < FREE_DECIMALS => {
                 write!(out, "{n:.*}", usize::from(decimals))
             }
-            _ if size != 0.0 && !(1e-5..1e15).contains(&size) => write!(out, "{n:e}"),
+            _ if size != 0.0 && !(1e-15..1e15).contains(&size) => write!(out, "{n:e}"),
             _ => write!(out, "{n}"),
         }
         .ok()

@@ -82,7 +82,7 @@ impl Said {
                 .hint("the machine has no memory left for the server"),
             1461 => Error::user("the server holds as many prepared statements as it may")
                 .hint("raise max_prepared_stmt_count, or use fewer connections"),
-            1148 | 3948 => Error::user("the server takes no bulk loads")
+            1148 | 3948 | 4166 => Error::user("the server takes no bulk loads")
                 .hint("SET GLOBAL local_infile = ON on the server"),
             _ => Error::engine("the engine refused a statement"),
         };

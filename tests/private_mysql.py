@@ -1,0 +1,83 @@
+"""A MySQL or MariaDB of a test's own, as the engine starts it, with users of every kind."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dyno import driver
+from dyno.engines import Server, find
+from dyno.plan import Session
+
+VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
+PASSWORD = "tr0ub4dor"
+#: How each server makes a user who proves himself by a method, the method named by the user.
+USERS = {
+    "mysql@5.6.14": {"native": "mysql_native_password"},
+    "mysql@8.0.33": {
+        "native": f"mysql_native_password BY '{PASSWORD}'",
+        "caching": f"caching_sha2_password BY '{PASSWORD}'",
+        "sha256": f"sha256_password BY '{PASSWORD}'",
+    },
+    "mariadb@debian": {
+        "native": f"mysql_native_password USING PASSWORD('{PASSWORD}')",
+        "ed25519": f"ed25519 USING PASSWORD('{PASSWORD}')",
+    },
+}
+TABLE = [
+    "CREATE TABLE t (id int PRIMARY KEY, n bigint NOT NULL DEFAULT 0, x double, s varchar(20))",
+    "INSERT INTO t (id) VALUES " + ", ".join(f"({i})" for i in range(1, 101)),
+]
+
+
+@contextmanager
+def private(version: str) -> Iterator[Server]:
+    """A server of this version, also on a TCP port (`tcp`); its users' password is `PASSWORD`."""
+    name, _, build = version.partition("@")
+    engine = find(name, driver.ask)
+    program = engine.program(build, {}, lambda _: None)
+    open_port = {"skip_networking": "OFF", "port": str(_free_port()), "bind_address": "127.0.0.1"}
+    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
+        # the server's user is not ours, and has to pass through
+        Path(folder).chmod(0o755)
+        home = Path(folder) / "home"
+        home.mkdir()
+        server = engine.start(program, home, open_port | {"innodb_lock_wait_timeout": "1"})
+        try:
+            driver.ask(server.session, [*_users(version), *TABLE])
+            yield server
+        finally:
+            engine.stop(server)
+
+
+def tcp(server: Server) -> Session:
+    """The same server by its port."""
+    (((port,),),) = driver.ask(server.session, ["SELECT @@port"])
+    return server.session | {"host": "127.0.0.1", "port": int(port or 0)}
+
+
+def _users(version: str) -> Iterator[str]:
+    yield (
+        "GRANT USAGE ON *.* TO 'few'@'localhost'"
+        if "5.6" in version
+        else ("CREATE USER 'few'@'localhost'")
+    )
+    if version.startswith("mariadb"):
+        yield "INSTALL SONAME 'auth_ed25519'"
+    made = "VIA" if version.startswith("mariadb") else "WITH"
+    for user, method in USERS[version].items():
+        for name in (f"'{user}'@'localhost'", f"'{user}'@'127.0.0.1'"):
+            if "5.6" in version:
+                yield f"CREATE USER {name} IDENTIFIED BY '{PASSWORD}'"
+            else:
+                yield f"CREATE USER {name} IDENTIFIED {made} {method}"
+            yield f"GRANT ALL ON dyno.* TO {name}"
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

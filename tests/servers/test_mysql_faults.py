@@ -1,0 +1,101 @@
+"""MySQL and MariaDB in trouble: errors, deadlocks, lost connections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from private_mysql import private
+from trial import number, play
+
+from dyno import driver
+from dyno.engines import Server
+from dyno.errors import DynoError
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+FAILS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  turn = (turn or 0) + 1
+  con:query("BEGIN")
+  con:query("UPDATE t SET n = n + 1 WHERE id = 3")
+  if turn % 2 == 0 then con:query("INSERT INTO t (id) VALUES (1)") end
+  con:query("COMMIT")
+end
+"""
+
+
+def test_an_error_is_counted_by_its_number_and_leaves_no_transaction(
+    mysql: Server, tmp_path: Path
+) -> None:
+    driver.ask(mysql.session, ["UPDATE t SET n = 0"])
+    done = play(mysql.session, FAILS, tmp_path, events=10)
+    assert (done.done, done.failed, done.errors) == (5, 5, {"1062": 5})
+    assert number(mysql.session, "SELECT n FROM t WHERE id = 3") == 5
+
+
+LOCKS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  local first = sysbench.tid % 2 * 10 + 1
+  con:query("BEGIN")
+  con:query("UPDATE t SET n = n + 1 WHERE id = " .. first)
+  con:query("UPDATE t SET n = n + 1 WHERE id = " .. 12 - first)
+  con:query("COMMIT")
+end
+"""
+
+
+def test_a_deadlock_begins_the_event_anew(mysql: Server, tmp_path: Path) -> None:
+    driver.ask(mysql.session, ["UPDATE t SET n = 0"])
+    done = play(mysql.session, LOCKS, tmp_path, events=300, threads=4)
+    assert (done.done, done.failed) == (300, 0)
+    assert done.restarted == sum(done.errors.values()) > 0
+    assert set(done.errors) <= {"1213", "1205"}
+    for id in (1, 11):
+        assert number(mysql.session, f"SELECT n FROM t WHERE id = {id}") == 300
+
+
+ENDS = """
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  other = sysbench.sql.driver():connect()
+  statements = {}
+  for i = 1, 3 do statements[i] = con:prepare("SELECT id + " .. i .. " FROM t WHERE id = 7") end
+  statements[2]:close()
+end
+function event()
+  turn = (turn or 0) + 1
+  if turn == 3 or turn == 6 then
+    other:query("KILL CONNECTION " .. con:query_row("SELECT CONNECTION_ID()"))
+  end
+  assert(con:query_row("SELECT 1") == "1")
+  assert(statements[1]:execute():fetch_row()[1] == "8")
+  assert(statements[3]:execute():fetch_row()[1] == "10")
+end
+"""
+
+
+def test_a_connection_that_ends_is_made_anew_with_its_statements(
+    mysql: Server, tmp_path: Path
+) -> None:
+    done = play(mysql.session, ENDS, tmp_path, events=10)
+    assert (done.done, done.failed, done.reconnected) == (8, 2, 2)
+    assert sum(done.errors.values()) == 2
+
+
+GOES = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  turn = (turn or 0) + 1
+  if turn == 3 then os.execute("kill -KILL SERVER") end
+  con:query("SELECT 1")
+end
+"""
+
+
+def test_a_server_that_is_gone_ends_the_trial(tmp_path: Path) -> None:
+    with private("mysql@5.6.14") as server, pytest.raises(DynoError) as failed:
+        play(server.session, GOES.replace("SERVER", str(server.pid)), tmp_path, events=1000)
+    assert server.session["host"] in str(failed.value)
