@@ -30,6 +30,20 @@ pub fn of_login(packet: &[u8], login: &Login) -> Error {
     }
 }
 
+/// An error of the log-in that does not say where, with the place.
+pub fn named(error: Error, login: &Login) -> Error {
+    match error.engine_code() {
+        Some("lost") => {
+            Error::engine(format!("cannot log in to {}", login.host)).because(error).code("connect")
+        }
+        Some("protocol") => Error::user(format!("{} is no MySQL server", login.host))
+            .because(error)
+            .hint("is it the right port or socket?")
+            .code("protocol"),
+        _ => error,
+    }
+}
+
 /// Was the connection closed with this error?
 pub fn ends(error: &Error) -> bool {
     matches!(error.engine_code(), Some("lost" | "protocol")) || ENDS.contains(&error.number())

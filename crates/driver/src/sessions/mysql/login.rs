@@ -29,7 +29,12 @@ pub struct Opened {
 /// Connects, logs in, makes the settings.
 pub fn open(login: &Login) -> Result<Opened, Error> {
     let mut line = Line::connect(login)?;
-    let mut dialogue = Dialogue::new(&mut line);
+    let dialogue = Dialogue::new(&mut line);
+    let can = introduce(dialogue, login).map_err(|error| failure::named(error, login))?;
+    Ok(Opened { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
+}
+
+fn introduce(mut dialogue: Dialogue, login: &Login) -> Result<Can, Error> {
     let packet = dialogue.hear()?;
     let greeting = Greeting::of(&packet, login)?;
     let can = greeting.capabilities(login)?;
@@ -40,7 +45,7 @@ pub fn open(login: &Login) -> Result<Opened, Error> {
     dialogue.say(&response(&greeting, can, login, (auth.name(), &proof)));
     admitted(&mut dialogue, auth, login)?;
     settle(&mut dialogue, login)?;
-    Ok(Opened { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
+    Ok(can)
 }
 
 fn secure(
