@@ -22,6 +22,7 @@ mod reader;
 mod result;
 mod row;
 mod session;
+mod settings;
 mod statement;
 #[cfg(test)]
 mod tests;
