@@ -60,7 +60,7 @@ class Running:
 
 
 def start(launch: Launch) -> Running:
-    """Starts the server as an unprivileged user, its words in `home/server.log`.
+    """Starts the server as an unprivileged user, its words in `home/server.log`, a new one.
 
     The home and all in it become that user's. Call it from a thread that outlives the server: the
     kernel counts the end of the thread as our death. `HostError` where it cannot be started.
@@ -68,7 +68,7 @@ def start(launch: Launch) -> Running:
     user, home = _account.account(), launch.home
     _account.check_reach(user, home, "set DYNO_TMP to a folder that everybody may pass through")
     log = home / "server.log"
-    log.touch()
+    log.write_bytes(b"")
     _account.give(user, home)
     command = [*launch.under.prefix, *_account.prefix(user, launch.dies_on), *launch.command]
     surroundings = _process.environment(home, launch.environment) | launch.under.environment
