@@ -353,14 +353,14 @@ def test_a_block_with_a_failed_trial_is_replayed_once(staged: Theatre, tmp_path:
 def test_a_block_that_fails_twice_is_given_up_and_another_played(
     staged: Theatre, tmp_path: Path
 ) -> None:
-    failing = (GOOD[0], TrialFailed("out of luck"))
+    failing = (GOOD[0], TrialFailed("out of luck", cause="a\nb"))
     staged.says = [GOOD, GOOD, GOOD, failing, GOOD, failing]
     prepared, kept = begin(staged, tmp_path)
     run.play(prepared, kept, staged.events.append)
     assert [t.block for t in kept.trials()] == [0, 0, 1, 1, 1, 1, 2, 2]
     dropped = [event for event in staged.events if isinstance(event, watch.BlockDropped)]
     assert [event.block for event in dropped] == [1]
-    assert "out of luck" in dropped[0].reason
+    assert dropped[0].reason.endswith("failed: out of luck: a")
 
 
 def test_a_candidate_that_never_works_ends_the_run_early(staged: Theatre, tmp_path: Path) -> None:

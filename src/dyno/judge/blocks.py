@@ -45,7 +45,8 @@ def sorted_out(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blo
         lost = [trial for trial in block if trial.status == "failed"]
         good = {trial.candidate: trial for trial in block if trial.status == "ok"}
         if lost:
-            found.failed[number] = f"{lost[-1].candidate} failed: {lost[-1].failure}"
+            why = lost[-1].failure.partition("\n")[0]  # a server's last words stay in its trial
+            found.failed[number] = f"{lost[-1].candidate} failed: {why}"
         elif names <= set(good):
             if reason := _noise(block, phases, run.design.limits):
                 found.dropped[number] = reason
