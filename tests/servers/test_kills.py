@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import processes
 import pytest
+from killing import Killer, Pauser
 
 from dyno.conduct import play, play_once, resolve
-from dyno.conduct.watch import Event, PhaseStarted, Progressed, TrialStarted, Watch
+from dyno.conduct.watch import Watch
 from dyno.experiment import Measuring, compared
 from dyno.folder import create, every
 from dyno.record import Trial
@@ -46,27 +43,6 @@ def once(engine: str, killer: Watch, **options: str) -> Trial:
     """One trial, while somebody is killed."""
     experiment = compared([engine], "oltp_point_select", OPTIONS | options)
     return play_once(resolve(experiment, lambda _: None), killer)
-
-
-class Killer:
-    """Kills `whom` in the first trial: in the load, in the run, or in the pause between both."""
-
-    def __init__(self, whom: Callable[[int], int], when: str) -> None:
-        self.whom, self.when = whom, when
-        self.trial = 0
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, TrialStarted):
-            self.trial = event.number
-        if self.trial != 1 or not isinstance(event, PhaseStarted):
-            return
-        if (self.when, event.phase) == ("between", "run"):
-            self._kill()
-        elif (self.when, event.phase) in (("load", "prepare"), ("run", "run")):
-            threading.Timer(0.05, self._kill).start()
-
-    def _kill(self) -> None:
-        os.kill(self.whom(os.getpid()), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("when", ["load", "between", "run"])
@@ -130,20 +106,6 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
     assert len([trial for trial in folder.trials() if trial.status == "ok"]) >= 6
     assert not folder.homes().exists()
     assert not processes.left(runs)
-
-
-class Pauser:
-    """Stops the whole server for more than two seconds, one second into the run."""
-
-    def __init__(self) -> None:
-        self.timer: threading.Timer | None = None
-
-    def __call__(self, event: Event) -> None:
-        if self.timer is None and isinstance(event, Progressed) and event.phase == "run":
-            server = processes.server(os.getpid())
-            processes.signalled(server, signal.SIGSTOP)
-            self.timer = threading.Timer(2.2, processes.signalled, (server, signal.SIGCONT))
-            self.timer.start()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -1,0 +1,47 @@
+"""Watchers that kill or stop a process of the trial that they watch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import processes
+
+from dyno.conduct.watch import Event, PhaseStarted, Progressed, TrialStarted
+
+
+class Killer:
+    """Kills `whom` in the first trial: in the load, in the run, or in the pause between both."""
+
+    def __init__(self, whom: Callable[[int], int], when: str) -> None:
+        self.whom, self.when = whom, when
+        self.trial = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            self.trial = event.number
+        if self.trial != 1 or not isinstance(event, PhaseStarted):
+            return
+        if (self.when, event.phase) == ("between", "run"):
+            self._kill()
+        elif (self.when, event.phase) in (("load", "prepare"), ("run", "run")):
+            threading.Timer(0.05, self._kill).start()
+
+    def _kill(self) -> None:
+        os.kill(self.whom(os.getpid()), signal.SIGKILL)
+
+
+class Pauser:
+    """Stops the whole server for more than two seconds, one second into the run."""
+
+    def __init__(self) -> None:
+        self.timer: threading.Timer | None = None
+
+    def __call__(self, event: Event) -> None:
+        if self.timer is None and isinstance(event, Progressed) and event.phase == "run":
+            server = processes.server(os.getpid())
+            processes.signalled(server, signal.SIGSTOP)
+            self.timer = threading.Timer(2.2, processes.signalled, (server, signal.SIGCONT))
+            self.timer.start()
