@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fakes import make_phase, make_run, make_workload
 
-from dyno.conduct.estimate import OVERHEAD_S, SPARE_BYTES, disk_bytes, fit, forecast
+from dyno.conduct.estimate import OVERHEAD_S, SERVER_S, SPARE_BYTES, disk_bytes, fit, forecast
 from dyno.conduct.length import UNKNOWN_S, limit_s
 from dyno.conduct.prepared import Prepared
 from dyno.errors import UsageError
@@ -34,6 +34,14 @@ def test_an_engine_in_the_driver_costs_a_floor_too() -> None:
     embedded = dataclasses.replace(run, candidates=(side, run.candidates[1]))
     more = forecast(Prepared(embedded, {}, {})).expected_s - forecast(make_prepared()).expected_s
     assert more == pytest.approx(TRIAL_S)
+
+
+def test_a_server_takes_its_time_to_start_and_to_stop() -> None:
+    run = make_run()
+    served = dataclasses.replace(run.candidates[0], embedded=False)
+    mixed = dataclasses.replace(run, candidates=(served, run.candidates[1]))
+    more = forecast(Prepared(mixed, {}, {})).expected_s - forecast(make_prepared()).expected_s
+    assert more == pytest.approx(6 * SERVER_S)
 
 
 def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:

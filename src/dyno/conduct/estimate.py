@@ -18,6 +18,8 @@ from dyno.stats.power import detectable_percent
 
 #: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
 OVERHEAD_S = 0.2
+#: Starting a server on new data, and stopping it: 2 to 5 s, by its age.
+SERVER_S = 3.0
 #: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
 LOAD_BYTES_PER_S = 20e6
 #: Free space asked for beside the data: journals, temporary files, the records themselves.
@@ -93,7 +95,9 @@ def _home_bytes(side: Candidate, prepared: Prepared) -> int:
 
 def _block_s(prepared: Prepared) -> float:
     trials = sum(_trial_s(workload, prepared) for workload in prepared.run.workloads)
-    return trials * len(prepared.run.candidates)
+    started = sum(not each.embedded for each in prepared.run.candidates)
+    servers_s = SERVER_S * started * len(prepared.run.workloads)
+    return trials * len(prepared.run.candidates) + servers_s
 
 
 def _floor_s(prepared: Prepared) -> float:
