@@ -22,7 +22,7 @@ def check_empty(builds: Iterable[Build], workloads: Sequence[WorkloadPlan]) -> N
     for build in builds:
         if build.attached and loading and (tables := build.facts.get("tables")):
             cause = f"{loading[0]} loads its own tables and drops them, and {tables} is there"
-            hint = "name a database without tables, made for this"
+            hint = "name a database made for this; drop what a torn run left in it"
             raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
 
 
