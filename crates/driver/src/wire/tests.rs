@@ -121,6 +121,7 @@ on_both! {
     many_megabytes_go_both_ways_at_once
     who_awaits_a_line_is_woken_when_all_has_left
     the_last_words_are_read_before_the_end
+    the_last_words_are_read_though_the_request_was_not
     a_peer_that_goes_away_wakes_who_waits
     each_of_many_lines_wakes_its_own_slot
     a_line_may_be_dropped_while_its_answer_is_under_way

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use super::{Server, echo, exchange, pattern, rest_for};
+use crate::clock::now_ns;
 use crate::wire::{Line, rest};
 
 pub fn answers_come_back() {
@@ -86,4 +87,18 @@ pub fn a_line_may_be_dropped_while_its_answer_is_under_way() {
         assert_eq!(exchange(&mut line, u32::from(n), 100).unwrap(), [n; 100]);
     }
     server.end();
+}
+
+pub fn the_last_words_are_read_though_the_request_was_not() {
+    let server = Server::start(1, |mut peer| {
+        std::thread::sleep(Duration::from_millis(20));
+        peer.write_all(b"shutting down").unwrap();
+    });
+    let mut line = Line::connect(&server.login).unwrap();
+    line.out().extend_from_slice(b"a request that nobody reads");
+    line.send().unwrap();
+    rest(now_ns() + 5_000_000, &mut Vec::new());
+    server.end();
+    assert_eq!(exchange(&mut line, 1, 13).unwrap(), b"shutting down");
+    assert_eq!(exchange(&mut line, 1, 1).unwrap_err().engine_code(), Some("lost"));
 }
