@@ -48,6 +48,7 @@ def test_a_server_is_met_as_the_url_says() -> None:
     seen: list[tuple[Session, str]] = []
     found = _met(URL, _told(seen=seen))
     assert (found.version, found.attached) == ("8.0.11-TiDB-v7.5.0", True)
+    assert found.facts["tables"] == "t"
     assert found.name == "//joe@db.example:3307/bench" and "s3c" not in repr(found)
     session = seen[0][0]
     assert (session["host"], session["port"], session["user"]) == ("db.example", 3307, "joe")

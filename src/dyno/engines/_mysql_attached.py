@@ -28,7 +28,11 @@ FLAGS = {
     "ssl-mode": ("", f"of a URL: {', '.join(MODES)}; required unless the server is on this host"),
     "ssl-ca": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
 }
-ASKED = ("SELECT VERSION()", "SELECT @@GLOBAL.read_only")
+ASKED = (
+    "SELECT VERSION()",
+    "SELECT @@GLOBAL.read_only",
+    "SELECT MIN(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
+)
 
 
 def flags_of(flags: Mapping[str, str]) -> dict[str, str]:
@@ -54,11 +58,13 @@ def met(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:
     at = _attached.address(build, PORT)
     password = at.password or os.environ.get("MYSQL_PWD")
     found = _attached.build(engine, _placed(at), flags_of(flags), password)
-    version, read_only = (str(rows[0][0]) for rows in ask(_session(found), ASKED))
+    version, read_only, table = (rows[0][0] or "" for rows in ask(_session(found), ASKED))
     if read_only not in ("0", "OFF"):
         hint = "name the primary server, or SET GLOBAL read_only = OFF there yourself"
         raise UsageError(f"the server at {at.host or 'this host'} is read-only", hint=hint)
-    return replace(found, version=version, facts=found.facts | {"server": version})
+    return replace(
+        found, version=version, facts=found.facts | {"server": version, _attached.TABLES: table}
+    )
 
 
 def server(build: Build, home: Path) -> Server:
