@@ -4,7 +4,7 @@ Both insert 100 rows a statement, each committed by itself, into tables without 
 the Python client (`insert_client.py`, psycopg 3) over one connection, the driver over
 `--connections` (2: while one statement is made, the server works on another). How busy the server
 was under each is the CPU of all its processes over the wall time, on its one core. 10 rounds, about
-3 minutes. Python needs `pip install 'psycopg[binary]'`.
+3 minutes. It needs `pip install -e '.[bench]'`.
 """
 
 from __future__ import annotations
