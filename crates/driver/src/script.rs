@@ -144,7 +144,7 @@ impl User {
     pub fn advance(&mut self) -> Result<Step, Error> {
         match self.state.still_waiting() {
             Some(until_ns) => Ok(Step::Waiting { until_ns }),
-            None => self.resumed(()),
+            None => self.resumed(self.state.arrived()?),
         }
     }
 

@@ -52,13 +52,15 @@ function coroutine.wrap(body)
    end
 end
 
+-- Returns the answer as the driver brings it: going to fetch it would cost another crossing.
 local function wait(connection)
-   local ok = pcall(co_yield, WAITING)
+   local ok, reply = pcall(co_yield, WAITING)
    if not ok then
       raw.drain(connection)
       error("a query cannot wait for its answer while the script loads, or inside table.sort, "
          .. "a gsub callback or require", 5)
    end
+   return reply
 end
 
 -- Lets the other users of the thread play for so long.

@@ -115,8 +115,7 @@ end
 
 local function slow(con, reply, query)
    while reply == false do
-      wait(con.number)
-      reply = raw.poll(con.number)
+      reply = wait(con.number)
    end
    if reply == true then
       raise(con, query)

@@ -63,10 +63,6 @@ impl Raw<'_> {
             let sent = it.query(connection, &sql.to_str()?);
             answer(lua, it, sent)
         })?;
-        self.add("poll", |lua, it, connection| {
-            let sent = it.poll(connection);
-            answer(lua, it, sent)
-        })?;
         self.add("drain", |_, it, connection| {
             while matches!(it.poll(connection), Sent::Pending) {
                 it.nap();
@@ -232,7 +228,8 @@ fn execute(lua: &Lua, it: &mut Shared, statement: usize, values: &[&Value]) -> m
     answer(lua, it, sent)
 }
 
-fn answer(lua: &Lua, it: &Shared, sent: Sent) -> mlua::Result<Value> {
+/// A request's standing as lua/sql.lua reads it.
+pub fn answer(lua: &Lua, it: &Shared, sent: Sent) -> mlua::Result<Value> {
     match sent {
         Sent::Changed(changed) => Ok(Value::Integer(changed as i64)),
         Sent::Counted { columns, rows } => Ok(Value::Number(counted(columns, rows))),

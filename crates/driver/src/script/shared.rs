@@ -41,7 +41,8 @@ pub struct Shared {
     pub place: Option<String>,
     session: plan::Session,
     connections: Vec<Option<Connection>>,
-    arrived: Option<Sent>,
+    /// The answer that the coroutine is resumed with.
+    pub arrived: Option<Sent>,
     statements: Vec<Option<Statement>>,
     /// Places of closed statements, used again.
     free: Vec<usize>,
@@ -240,14 +241,11 @@ impl Shared {
     }
 
     pub fn poll(&mut self, connection: usize) -> Sent {
-        if let Some(sent) = self.arrived.take() {
-            return sent;
-        }
         let reply = open(&mut self.connections, connection).and_then(|it| it.session().poll());
         self.sent(connection, reply)
     }
 
-    /// Polls for the worker, without waking the coroutine; an answer is kept for [`Self::poll`].
+    /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
     pub fn still_waiting(&mut self) -> Option<u64> {
         let connection = match self.wait {
             Wait::Request { connection, .. } => connection,

@@ -88,6 +88,13 @@ impl State {
         self.shared.borrow_mut().still_waiting()
     }
 
+    /// What the coroutine waited for, as `wait` in lua/dyno.lua hands it on; nil: nothing.
+    pub fn arrived(&self) -> Result<Value, Error> {
+        let mut shared = self.shared.borrow_mut();
+        let Some(sent) = shared.arrived.take() else { return Ok(Value::Nil) };
+        api::answer(&self.lua, &shared, sent).map_err(ours)
+    }
+
     /// Until when the coroutine, which has just yielded, may wait.
     pub fn waiting(&self) -> Result<u64, Error> {
         match self.shared.borrow().wait {
