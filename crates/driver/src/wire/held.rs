@@ -3,6 +3,8 @@
 use std::os::fd::OwnedFd;
 
 use io_uring::cqueue;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 
 use super::stream::Stream;
 
@@ -54,6 +56,19 @@ impl Held {
         // An end or an error is found again by the plain read.
         if self.filled == 0 || is_full || cqueue::sock_nonempty(done.flags()) {
             self.stream.may_read();
+        }
+    }
+
+    /// Waits in a plain call for what comes, for a nap at most (`SO_RCVTIMEO`).
+    pub fn wait(&mut self) {
+        match recv(&self.stream.socket, &mut *self.buffer, RecvFlags::empty()) {
+            Ok((filled, _)) if 0 < filled && filled < self.buffer.len() => self.filled = filled,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Ok((filled, _)) => {
+                self.filled = filled;
+                self.stream.may_read();
+            }
+            Err(_) => self.stream.may_read(),
         }
     }
 

@@ -32,6 +32,11 @@ impl<T> Lines<T> {
         Some(entry)
     }
 
+    /// Are there no others than one?
+    pub fn is_one(&self) -> bool {
+        self.entries.len() - self.free.len() == 1
+    }
+
     /// The entry of a number that may be gone.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.entries.get_mut(number as usize)?.as_mut()

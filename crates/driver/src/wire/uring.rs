@@ -2,10 +2,14 @@
 //!
 //! A send is a plain system call: it starts the server while we still serve others, and measured
 //! no dearer than one through the ring, where it would need memory that outlives it. A receive is
-//! queued, and leaves with the call that waits.
+//! queued, and leaves with the call that waits. Where a thread has one line only, and nothing else
+//! to wait for, a plain receive waits: the kernel gets there by a shorter way.
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use super::Exchange;
 use super::held::{Held, LINES, RECEIVE, ROOM};
@@ -17,13 +21,40 @@ use crate::clock::{NAP_NS, now_ns};
 pub struct Uring {
     ring: Ring,
     lines: Lines<Held>,
+    /// The only line, awaited, its receive not queued.
+    lone: Option<u32>,
     woken: Vec<u32>,
 }
 
 impl Uring {
     /// An empty one; an error where the kernel is too old for it (6.1) or forbids it.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { ring: Ring::new()?, lines: Lines::default(), woken: Vec::new() })
+        Ok(Self { ring: Ring::new()?, lines: Lines::default(), lone: None, woken: Vec::new() })
+    }
+
+    /// Sees to it that the next rest receives what comes.
+    fn receive_next(&mut self, line: u32) {
+        if self.lines.is_one() {
+            self.lone = Some(line);
+        } else {
+            self.ring.receive(line, &mut self.lines[line]);
+        }
+    }
+
+    /// Rests on the only line; false: the ring has to do it.
+    fn rested_alone(&mut self, until_ns: u64) -> bool {
+        let Some(line) = self.lone.take() else { return false };
+        let is_one = self.lines.is_one();
+        let held = &mut self.lines[line];
+        let is_free = !held.receives && !held.waits && held.stream.awaited;
+        if until_ns != u64::MAX || !is_free || !is_one {
+            self.ring.receive(line, held);
+            return false;
+        }
+        held.wait();
+        self.tell(line);
+        self.lone = self.lines[line].stream.awaited.then_some(line);
+        true
     }
 
     /// Wakes who awaits a line, if there is news; hears of room for what is unsent.
@@ -42,6 +73,8 @@ impl Uring {
 
 impl Exchange for Uring {
     fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
+        let nap = Some(Duration::from_nanos(NAP_NS));
+        set_socket_timeout(&socket, Timeout::Recv, nap)?;
         Ok(self.lines.insert(Held::new(socket)))
     }
 
@@ -53,6 +86,7 @@ impl Exchange for Uring {
                 self.rest(now_ns() + NAP_NS);
             }
         }
+        self.lone = self.lone.filter(|it| *it != line);
         self.lines.remove(line);
     }
 
@@ -61,9 +95,8 @@ impl Exchange for Uring {
         held.stream.send(bytes);
         (held.stream.slot, held.stream.awaited) = (slot, true);
         self.tell(line);
-        let held = &mut self.lines[line];
-        if held.stream.awaited {
-            self.ring.receive(line, held);
+        if self.lines[line].stream.awaited {
+            self.receive_next(line);
         }
     }
 
@@ -79,12 +112,15 @@ impl Exchange for Uring {
         let came = !held.receives && held.stream.receive(inbox)?;
         (held.stream.slot, held.stream.awaited) = (slot, !came);
         if !came {
-            self.ring.receive(line, held);
+            self.receive_next(line);
         }
         Ok(came)
     }
 
     fn rest(&mut self, until_ns: u64) {
+        if self.rested_alone(until_ns) {
+            return;
+        }
         self.ring.enter(until_ns);
         while let Some(done) = self.ring.next() {
             let line = (done.user_data() & LINES) as u32;
