@@ -29,7 +29,7 @@ blocks = 3
 limits = { steal_percent = 100, foreign_percent = 100 }
 [[workload]]
 name = "oltp_point_select"
-options = { time = 0.2, warmup_time = 0, table_size = 10 }
+options = { time = 0.4, warmup_time = 0, table_size = 10 }
 """
 SHORT = ["--set", "time=0.2", "--set", "warmup_time=0", "--set", "table_size=10"]
 
@@ -112,7 +112,7 @@ def test_an_interrupted_run_ends_with_130_and_goes_on_where_it_stopped(
     playing.send_signal(signal.SIGINT)
     _, said = playing.communicate(timeout=20)
     (folder,) = every(runs)
-    assert playing.returncode == 130
+    assert playing.returncode == 130, said
     assert f"dyno resume {folder.path.name}" in said
     assert "Traceback" not in said
     goes_on(folder)
