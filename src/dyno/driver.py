@@ -25,6 +25,9 @@ from dyno.record import PhaseRecord
 #: settling an engine (checkpoint, vacuum) is such a question too.
 QUESTION_S = 300.0
 
+#: What a user may say to the driver: which way of waiting for sockets it takes.
+OURS = ("DYNO_WIRE",)
+
 _BLAME: dict[str, type[DynoError]] = {
     "user": UsageError,
     "host": HostError,
@@ -48,7 +51,8 @@ def locate() -> Path:
 
 def environment() -> dict[str, str]:
     """The environment of every driver process, as small as it can be, so that runs agree."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+    chosen = {name: os.environ[name] for name in OURS if name in os.environ}
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"} | chosen
 
 
 def describe(plan: Plan) -> Description:

@@ -84,6 +84,15 @@ def test_a_driver_leads_its_own_group_so_that_ctrl_c_is_ours_to_pass_on(tmp_path
         assert os.getpgid(process.pid) == process.pid
 
 
+def test_of_the_user_s_environment_the_driver_sees_its_own_words_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DYNO_WIRE", "epoll")
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    assert driver.environment().keys() == {"PATH", "LANG", "DYNO_WIRE"}
+    assert driver.environment()["DYNO_WIRE"] == "epoll"
+
+
 def test_a_prefix_and_the_environment_reach_the_driver(tmp_path: Path) -> None:
     marks = {"MARK": "set"}
     show = ("/bin/sh", "-c", 'echo "$MARK ${HOME-none}" >&2; exec "$@"', "sh")
