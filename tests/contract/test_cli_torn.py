@@ -78,6 +78,8 @@ def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # who runs the tests in the background of a shell made us ignore it, and children inherit
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert dyno.stdout
     while "trial 1 " not in (line := dyno.stdout.readline()):
