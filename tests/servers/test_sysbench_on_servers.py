@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import outside
+from debian_scripts import NAMES, SCRIPTS
 from private_servers import SERVERS, arrived, serving
 
 from dyno import driver
@@ -18,20 +19,6 @@ from dyno.record import PhaseRecord
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-SCRIPTS = Path("/usr/share/sysbench")
-NAMES = (
-    "bulk_insert",
-    "oltp_delete",
-    "oltp_insert",
-    "oltp_point_select",
-    "oltp_read_only",
-    "oltp_read_write",
-    "oltp_update_index",
-    "oltp_update_non_index",
-    "oltp_write_only",
-    "select_random_points",
-    "select_random_ranges",
-)
 EVENTS = 40
 #: One thread: two might meet on a row, and then what is sent depends on time.
 OPTIONS = {"threads": "1", "time": "0", "events": str(EVENTS)}

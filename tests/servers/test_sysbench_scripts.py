@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import outside
+from debian_scripts import NAMES, SCRIPTS
 
 from dyno import driver
 from dyno.driver import End, Launch, Limit, Process
@@ -19,19 +20,6 @@ from dyno.errors import DynoError
 from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 
-SCRIPTS = (
-    "bulk_insert",
-    "oltp_delete",
-    "oltp_insert",
-    "oltp_point_select",
-    "oltp_read_only",
-    "oltp_read_write",
-    "oltp_update_index",
-    "oltp_update_non_index",
-    "oltp_write_only",
-    "select_random_points",
-    "select_random_ranges",
-)
 OPTIONS = {"time": "0.3", "tables": "2", "table_size": "500"}
 
 
@@ -39,7 +27,7 @@ OPTIONS = {"time": "0.3", "tables": "2", "table_size": "500"}
 def scripts() -> Path:
     """The folder of the package's scripts."""
     outside("sysbench")
-    return Path("/usr/share/sysbench")
+    return SCRIPTS
 
 
 def played(session: Session, script: Path, options: dict[str, str]) -> PhaseRecord:
@@ -66,7 +54,7 @@ def database(home: Path) -> Session:
     return engine.start(engine.program("system", {}, lambda _: None), home, {}).session
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_script_from_the_wild_runs_on_sqlite_and_no_id_is_null(
     name: str, scripts: Path, tmp_path: Path
 ) -> None:
@@ -84,7 +72,7 @@ def test_a_script_from_the_wild_runs_on_sqlite_and_no_id_is_null(
         assert int(rows or 0) > 0
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_script_from_the_wild_runs_on_null(name: str, scripts: Path) -> None:
     run = played({"kind": "null", "delay_ns": 0}, scripts / f"{name}.lua", options_of(name))
     assert run.streams[0].done > 0
