@@ -19,7 +19,7 @@ from paired import BENCH
 from pgbench import Pgbench
 from played import plan, play
 from ratios import Limit, Limits, Row, compare, conclude, print_rows
-from serving import command, serving
+from serving import budget, command, serving, timed
 from spent import Side, in_turn
 from sysbench import Sysbench
 
@@ -62,7 +62,7 @@ def sides(server: Server, load: Load, program: Path) -> dict[str, Side]:
 
 def cases(at: str, server: Server, words: Namespace, program: Path) -> list[Row]:
     """Every workload and number of connections on one server; prints each when it is measured."""
-    time_s, rounds = (1, 3) if words.quick else (2, 10)
+    time_s, rounds = budget(words)
     play(plan(server.session, "oltp_point_select", ["cleanup", "prepare"], **TABLE))
     rows = []
     for name in words.workload:
@@ -77,7 +77,7 @@ def cases(at: str, server: Server, words: Namespace, program: Path) -> list[Row]
 
 
 def arguments() -> Namespace:
-    parser = command("client-cost", SERVERS)
+    parser = timed(command("client-cost", SERVERS))
     parser.add_argument("--connections", nargs="+", type=int, default=CONNECTIONS)
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
     return parser.parse_args()

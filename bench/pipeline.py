@@ -13,7 +13,7 @@ from clients import Driver, Load
 from pgbench import Pgbench
 from played import plan, play
 from ratios import Limit, Limits, Row, compare, conclude, print_rows
-from serving import command, serving
+from serving import budget, command, serving, timed
 from spent import Side, in_turn
 
 from dyno.plan import Session
@@ -48,10 +48,9 @@ def case(session: Session, connections: int, file: Path, budget: tuple[int, int]
 
 
 def main() -> None:
-    parser = command("pipeline", ("postgres@18",))
+    parser = timed(command("pipeline", ("postgres@18",)))
     parser.add_argument("--connections", nargs="+", type=int, default=(1, 4, 16))
     words, rows = parser.parse_args(), []
-    budget = (1, 3) if words.quick else (2, 10)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pipeline.pgbench"
         file.write_text(script())
@@ -59,7 +58,7 @@ def main() -> None:
             with serving(at) as server:
                 play(plan(server.session, "oltp_point_select", ["cleanup", "prepare"], **TABLE))
                 for connections in words.connections:
-                    rows += case(server.session, connections, file, budget)
+                    rows += case(server.session, connections, file, budget(words))
     conclude("pipeline", rows)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from clients import Driver, Load
 from ratios import Limit, Limits, Row, compare, conclude, print_rows
-from serving import command, serving
+from serving import budget, command, serving, timed
 from spent import Side, Spent, in_turn, run
 from sysbench import Sysbench
 from sysbench import command as sysbench
@@ -56,7 +56,7 @@ def reloaded(side: Side, session: Session, load: Load) -> Side:
 
 def case(at: str, session: Session, script: str, words: Namespace) -> list[Row]:
     """One script on one server."""
-    time_s, rounds = (1, 3) if words.quick else (2, 10)
+    time_s, rounds = budget(words)
     options = {} if script == "bulk_insert" else OLTP
     load = Load(str(FOLDER / f"{script}.lua"), words.connections, time_s, options)
     sides: dict[str, Side] = {"ours": Driver(session, load), "sysbench": Sysbench(session, load)}
@@ -70,7 +70,7 @@ def case(at: str, session: Session, script: str, words: Namespace) -> list[Row]:
 
 
 def main() -> None:
-    parser = command("script-cost", SERVERS)
+    parser = timed(command("script-cost", SERVERS))
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--script", nargs="+", default=scripts(), choices=scripts())
     words, rows = parser.parse_args(), []

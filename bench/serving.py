@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +27,19 @@ def command(name: str, servers: Sequence[str]) -> ArgumentParser:
     parser.add_argument("--server", nargs="+", default=servers, help="engine@build, one or more")
     parser.add_argument("--quick", action="store_true", help="a tiny budget; shows that it runs")
     return parser
+
+
+def timed(parser: ArgumentParser) -> ArgumentParser:
+    """Lets the user say how much is played, where clients play for a time; read by `budget`."""
+    parser.add_argument("--seconds", type=int, help="how long a client plays at a time")
+    parser.add_argument("--rounds", type=int, help="how often each client plays")
+    return parser
+
+
+def budget(words: Namespace) -> tuple[int, int]:
+    """Seconds and rounds: the user's own, or the benchmark's."""
+    seconds, rounds = (1, 3) if words.quick else (2, 10)
+    return words.seconds or seconds, words.rounds or rounds
 
 
 def say(text: str) -> None:
