@@ -297,12 +297,16 @@ Soundness = Literal["sound", "doubtful", "invalid"]
 
 @dataclass(frozen=True)
 class Finding:
-    """An audit's judgement: how sound, one sentence why, and the trials meant."""
+    """An audit's judgement: how sound, one sentence why, and the trials meant.
+
+    Where `phase` is given, an invalid one condemns only what was measured in that phase.
+    """
 
     audit: str
     soundness: Soundness
     sentence: str
     trials: tuple[int, ...] = ()
+    phase: str = ""
 
 
 @dataclass(frozen=True)

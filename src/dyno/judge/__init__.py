@@ -65,8 +65,7 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     if run.design.extended_from:
         rows = [_explored(run, row) for row in rows]
     primaries = [row for row in rows if row.primary]
-    invalid = bool(hearing.case.invalid)
-    word = overall(primaries, hearing.case.primaries, invalid=invalid)
+    word = overall(primaries, hearing.case.primaries, invalid=hearing.condemned)
     complete = now.state in ("decided", "undecided", "too noisy")
     return Verdict(
         overall=word,

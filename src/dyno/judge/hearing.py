@@ -90,20 +90,28 @@ class Hearing:
             for trial in block.values()
         }
 
-    def _invalid(self) -> dict[tuple[str, str], str]:
-        """(workload, candidate) to the sentence that condemns it.
+    @property
+    def condemned(self) -> bool:
+        """Some primary is invalid, measured or not."""
+        judged = {(w.name, p.phase) for w in self.run.workloads for p in pairs(w)}
+        return any(
+            not phase or (workload, phase) in judged for workload, _, phase in self.case.invalid
+        )
+
+    def _invalid(self) -> dict[tuple[str, str, str], str]:
+        """(workload, candidate, phase or "" for all) to the sentence that condemns it.
 
         A finding that names no trial condemns all; one of the floor's trials, the base and with
         it the workload. Trials that count for nothing (torn, failed) condemn nothing.
         """
         counted = self._counted()
         every = {(w.name, self.run.design.base) for w in self.run.workloads}
-        found: dict[tuple[str, str], str] = {}
+        found: dict[tuple[str, str, str], str] = {}
         for finding in self.findings:
             if finding.soundness == "invalid":
                 named = {counted[n] for n in finding.trials if n in counted}
                 for side in named if finding.trials else every:
-                    found.setdefault(side, finding.sentence)
+                    found.setdefault((*side, finding.phase), finding.sentence)
         return found
 
     def _counted(self) -> dict[int, tuple[str, str]]:

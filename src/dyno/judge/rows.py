@@ -30,13 +30,14 @@ from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, verdicts
 class Case:
     """What is the same for all comparisons of a run.
 
-    `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate) to
-    the finding that condemns it; `dropped` the blocks lost to noise, by workload.
+    `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate, phase)
+    to the finding that condemns it, with "" for all phases; `dropped` the blocks lost to noise, by
+    workload.
     """
 
     run: Run
     primaries: int
-    invalid: dict[tuple[str, str], str]
+    invalid: dict[tuple[str, str, str], str]
     dropped: dict[str, int]
 
     @property
@@ -46,8 +47,9 @@ class Case:
 
     def condemned(self, line: Line) -> str:
         """The finding that makes `line` invalid, by its base or its candidate; else empty."""
-        sides = (self.run.design.base, line.candidate)
-        found = (self.invalid.get((line.metric.workload, side), "") for side in sides)
+        sides, phases = (self.run.design.base, line.candidate), ("", line.metric.phase)
+        places = [(line.metric.workload, side, phase) for side in sides for phase in phases]
+        found = (self.invalid.get(place, "") for place in places)
         return next((sentence for sentence in found if sentence), "")
 
 
