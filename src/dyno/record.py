@@ -236,9 +236,32 @@ class Design:
     loads: int | None = None
 
 
+Mark = Literal["good", "fair", "poor", "unknown"]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a survey saw of one thing of the host, and what that means for a measurement.
+
+    `why` is one clause, `hint` what to do where the mark is not good (a command, or the control
+    that holds it), `points` what the mark costs the host's score of 100.
+    """
+
+    name: str
+    found: str
+    mark: Mark
+    why: str
+    hint: str = ""
+    points: int = 0
+
+
 @dataclass(frozen=True)
 class Run:
-    """`run.json`: the experiment as resolved, the host and the versions it was played with."""
+    """`run.json`: the experiment as resolved, the host and the versions it was played with.
+
+    `survey` is what was not good about the host when the run began, the worst first; None in the
+    records of a Dyno that did not look.
+    """
 
     name: str
     created_utc: str
@@ -252,6 +275,7 @@ class Run:
     published: tuple[dict[str, str], ...] = ()
     dyno: str = ""
     driver_sha256: str = ""
+    survey: tuple[Observation, ...] | None = None
     schema: int = SCHEMA
 
 
