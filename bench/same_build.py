@@ -34,7 +34,7 @@ def verdict(workload: str, seed: int, home: str) -> str:
     """The overall verdict of one A/A comparison."""
     rows = Path(home) / "rows.json"
     sets = [word for option in WORKLOADS[workload] for word in ("--set", option)]
-    words = ["compare", f"a={BUILD}", f"b={BUILD}", "--workload", workload, *sets]
+    words = ["compare", "--aa", f"a={BUILD}", f"b={BUILD}", "--workload", workload, *sets]
     words += ["--blocks", str(BLOCKS), "--seed", str(seed), "--json", str(rows)]
     dyno = Path(sys.executable).with_name("dyno")
     done = subprocess.run([dyno, *words], cwd=home, capture_output=True, text=True)

@@ -89,7 +89,7 @@ def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
 def named_apart(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """The specs with unique names: the second of a name becomes ``name#2``.
 
-    The same text twice is an A/A comparison and allowed.
+    The same text twice is an A/A comparison and allowed (an audit wants it declared).
     """
     counts: dict[str, int] = {}
     apart = []

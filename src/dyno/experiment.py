@@ -45,7 +45,8 @@ class Measuring:
 
     `blocks` is the number at the last look; `fixed` makes it the only look. `limits` are the
     noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
-    is how many loads of its data each candidate has; 0: every trial loads them anew.
+    is how many loads of its data each candidate has; 0: every trial loads them anew. `aa` declares
+    an A/A comparison: the candidates are the same on purpose.
     """
 
     margin_percent: float | None = None
@@ -57,6 +58,7 @@ class Measuring:
     limits: dict[str, float] = field(default_factory=dict)
     controls: dict[str, str] = field(default_factory=dict)
     loads: int | None = None
+    aa: bool = False
 
     def __post_init__(self) -> None:
         """Refuses what no run could be judged by (`UsageError`)."""
@@ -171,6 +173,13 @@ class _Table:
             raise self.wrong(key, UsageError(f"'{key}' is not {_KINDS.get(kind, 'a number')}"))
         return value
 
+    def flag(self, table: Mapping[str, Any], key: str) -> bool:
+        """The value of `key`, false where there is none; refuses all but true and false."""
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            raise self.wrong(key, UsageError(f"'{key}' is not true or false"))
+        return value
+
 
 def _stands(word: str, line: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.split("#")[0]) is not None
@@ -182,7 +191,7 @@ def _experiment(table: _Table) -> Experiment:
     if not specs:
         raise table.wrong("candidates", UsageError("no candidates", hint='candidates = ["…", "…"]'))
     if len(specs) < 2:
-        hint = "name a second one (the same again is an A/A comparison), or use `dyno play`"
+        hint = "name a second one (the same again, with aa = true), or use `dyno play`"
         raise table.wrong("candidates", UsageError("one candidate is no comparison", hint=hint))
     published = table.get(table.data, "published", list) or []
     return Experiment(
@@ -267,6 +276,7 @@ def _measuring(table: _Table) -> Measuring:
             limits={name: float(value) for name, value in limits.items()},
             controls={name: _text(value) for name, value in controls.items()},
             loads=table.get(table.data, "loads", int),
+            aa=table.flag(table.data, "aa"),
         )
     except UsageError as error:
         raise table.wrong(_blamed(error, table.data), error) from error

@@ -222,7 +222,7 @@ class Design:
     `loads` is how many loads of the data each candidate has (0: every trial loads anew; None: the
     first trial of a workload decides by how long that takes).
     `extended_from` is the former MAX where that was raised after a look, which makes the result
-    exploratory (METHOD 4); else 0.
+    exploratory (METHOD 4); else 0. `aa` declares that the candidates are meant to be the same.
     """
 
     base: str
@@ -234,6 +234,7 @@ class Design:
     controls: dict[str, str]
     extended_from: int = 0
     loads: int | None = None
+    aa: bool = False
 
 
 Mark = Literal["good", "fair", "poor", "unknown"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dyno import candidates, experiment, workloads
+from dyno.cli import compare
 from dyno.conduct.order import order
 from dyno.errors import UsageError
 from dyno.experiment import Measuring
@@ -80,11 +81,22 @@ def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
     assert read.measuring == Measuring(3, blocks=6, fixed=True, seed=7, limits=limits)
 
 
+def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
+    declared = written(tmp_path, GOOD.replace("margin_percent = 3", "aa = true"))
+    assert experiment.read(declared).measuring.aa
+    assert not experiment.read(written(tmp_path, GOOD)).measuring.aa
+    words = ["null@0s", "null@0s", "-w", "insert"]
+    for more, meant in ([], False), (["--aa"], True):
+        context = compare.command.make_context("compare", words + more)
+        assert compare.experiment(**context.params).measuring.aa is meant
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "says"),
     [
         ('question = "', "question = ", None, "at line 3"),
         ("margin_percent", "margn_percent", 5, "did you mean margin_percent"),
+        ("margin_percent = 3", "aa = 1", 5, "mine.toml:5: 'aa' is not true or false"),
         ("margin_percent = 3", "margin_percent = 0", 5, "a margin cannot be 0 %"),
         ("margin_percent = 3", 'margin_percent = "3"', 5, "not a number"),
         ("blocks = 6", "blocks = 2", 6, "cannot be 2"),

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 @options.BUDGET
 @options.QUICK
 @options.JSON
+@click.option(
+    "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
+)
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
@@ -68,6 +71,7 @@ def experiment(**words: Any) -> Experiment:
         blocks=words["blocks"],
         quick=words["quick"],
         seed=words["seed"],
+        aa=words["aa"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])

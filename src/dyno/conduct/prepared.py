@@ -154,6 +154,7 @@ def _design(measuring: Measuring, base: str, held: dict[str, str]) -> Design:
         limits=LIMITS | measuring.limits,
         controls=held,
         loads=measuring.loads,
+        aa=measuring.aa,
     )
 
 
