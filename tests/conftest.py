@@ -46,6 +46,14 @@ def dice() -> random.Random:
     return random.Random(SEED)
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder of the test's own: no test reads or adds to this host's calibration."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("DYNO_STATE", str(folder))
+    return folder
+
+
 @pytest.fixture
 def home() -> Iterator[Path]:
     """A folder that root's unprivileged user can get to, which pytest's own is not."""

@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "candidates": {"errors"},
     "experiment": {"errors", "candidates"},
     "folder": {"record", "errors", "plain"},
+    "calibration": {"record", "errors", "plain", "stats"},
     "driver": {"plan", "record", "errors", "plain"},
 }
 CLI_ONLY = {"report", "cli"}

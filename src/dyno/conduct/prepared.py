@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import dyno
-from dyno import candidates, driver, engines
+from dyno import calibration, candidates, driver, engines
 from dyno.builds import Build, Say, sha256
 from dyno.candidates import Owned, Spec
 from dyno.conduct import attached, described, host
@@ -54,6 +54,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
     workloads = described.workloads(experiment)
     sides = _sides(experiment.candidates, say)
     attached.check_empty((build for _, _, build in sides), [plan for plan, _ in workloads])
+    facts_here = here()
     run = Run(
         name=experiment.name,
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -63,10 +64,11 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
         candidates=tuple(candidate for candidate, _, _ in sides),
         workloads=tuple(plan for plan, _ in workloads),
         design=_design(measuring, sides[0][0].name, held),
-        host=here(),
+        host=facts_here,
         published=experiment.published,
         dyno=dyno.__version__,
         driver_sha256=sha256(driver.locate()),
+        calibration=calibration.known(facts_here),
     )
     return _prepared(run, sides, max(size for _, size in workloads))
 
