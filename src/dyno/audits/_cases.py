@@ -1,21 +1,30 @@
-"""What a client's audits judge: each candidate in each phase that a verdict rests on."""
+"""What an audit judges: one candidate in one phase of a workload, over all its restarts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dyno.record import Candidate, PhaseRecord, Run, Trial
+from dyno.record import Candidate, Finding, PhaseRecord, Run, Soundness, Tally, Trial
 
 
 @dataclass(frozen=True)
 class Case:
-    """One candidate in one phase of a workload: its good trials, their records of that phase."""
+    """One candidate in one phase of a workload: its good trials, their records of that phase.
+
+    `plan` is the phase as declared; a phase that no workload declares (a load) has a name only.
+    """
 
     candidate: Candidate
     workload: str
-    phase: str
+    plan: dict[str, Any]
     played: tuple[Trial, ...]
+
+    @property
+    def phase(self) -> str:
+        """The phase's name."""
+        return str(self.plan["name"])
 
     @property
     def name(self) -> str:
@@ -32,17 +41,41 @@ class Case:
         """What they measured in the phase."""
         return records(self.played, self.phase)
 
+    @property
+    def streams(self) -> dict[str, list[tuple[PhaseRecord, Tally]]]:
+        """Each stream's tallies, one for each restart, beside the record that holds it."""
+        found: dict[str, list[tuple[PhaseRecord, Tally]]] = {}
+        for record in self.records:
+            for tally in record.streams:
+                found.setdefault(tally.name, []).append((record, tally))
+        return found
+
+    def primary(self, stream: str) -> list[str]:
+        """The metrics of a stream that a verdict rests on."""
+        return [each["metric"] for each in self.plan.get("primary", ()) if each["stream"] == stream]
+
+    def finding(self, audit: str, soundness: Soundness, words: str) -> Finding:
+        """What is wrong here. A load has no line of its own: what is wrong in it taints all."""
+        phase = self.phase if "streams" in self.plan else ""
+        return Finding(audit, soundness, f"{self.name}: {words}", self.trials, phase)
+
 
 def cases(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     """Every candidate in every phase with a primary metric: elsewhere no verdict is at stake."""
+    return (case for case in every(run, trials) if case.plan.get("primary"))
+
+
+def every(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
+    """Every candidate in every phase, those of its loads included."""
     good = [trial for trial in trials if trial.status == "ok"]
     for workload in run.workloads:
-        judged = [phase["name"] for phase in workload.phases if phase["primary"]]
+        declared = {phase["name"]: phase for phase in workload.phases}
         for candidate in run.candidates:
             key = (workload.name, candidate.name)
             own = tuple(trial for trial in good if (trial.workload, trial.candidate) == key)
-            for phase in judged:
-                yield Case(candidate, workload.name, phase, own)
+            played = {record.phase: None for trial in own for record in trial.phases}
+            for phase in declared | dict.fromkeys(name for name in played if name not in declared):
+                yield Case(candidate, workload.name, declared.get(phase, {"name": phase}), own)
 
 
 def records(trials: Sequence[Trial], phase: str) -> tuple[PhaseRecord, ...]:

@@ -1,0 +1,109 @@
+"""Audit `errors`: were events answered, or did they fail?
+
+An event that failed has no latency and adds nothing to a rate, so what is shown holds for the
+others only. The limits follow from what is then unknown of *all* that was begun:
+
+- beyond 1 % failed the p99 of all is unknown, beyond 50 % the median is, and errors are what was
+  measured: *doubtful* and *invalid*. A deadlock now and then belongs to a workload.
+- A candidate that fails on 10 % more of its events than the base does less work, whatever its
+  rate says: five times the default margin, *invalid*. (Fewer failures than the base are no fault.)
+- Events that were begun anew (RESTART_EVENT) are done in the end, with all attempts inside their
+  latency. Where over half of the attempts are thrown away, conflicts were measured: *doubtful*.
+
+The shares are taken over all restarts, since that is what the figures rest on. Each stream is
+judged by itself, those of the load too. Codes are the engine's own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dyno.audits._cases import Case, every
+from dyno.record import Finding, Run, Soundness, Tally, Trial
+
+DOUBTFUL_PERCENT = 1.0
+INVALID_PERCENT = 50.0
+#: More than the base, in points.
+INVALID_POINTS = 10.0
+RESTARTED_PERCENT = 50.0
+#: How many codes a sentence names.
+CODES = 3
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What became of a stream's events over all restarts."""
+
+    failed_percent: float
+    restarted_percent: float
+    codes: str
+
+
+class Errors:
+    """The share of failed events, and of attempts thrown away."""
+
+    summary = "few events failed, and no candidate failed far more often than the base"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each stream that failed too often; else one with the largest share."""
+        shares = {
+            (case.workload, case.candidate.name, case.phase, stream): _share([t for _, t in seen])
+            for case in every(run, trials)
+            for stream, seen in case.streams.items()
+        }
+        findings: list[Finding] = []
+        for case in every(run, trials):
+            for stream in case.streams:
+                place = (case.phase, stream)
+                own = shares[case.workload, case.candidate.name, *place]
+                base = shares.get((case.workload, run.design.base, *place))
+                findings += _findings(case, stream, own, base)
+        most = max((share.failed_percent for share in shares.values()), default=0.0)
+        told = f"{most:.2g} % of the events of a stream failed at most"
+        return findings or [Finding("errors", "sound", told)]
+
+
+def _share(tallies: Sequence[Tally]) -> _Share:
+    begun = sum(tally.done + tally.failed for tally in tallies)
+    restarted = sum(tally.restarted for tally in tallies)
+    codes: Counter[str] = Counter()
+    for tally in tallies:
+        codes.update(tally.errors)
+    return _Share(
+        _percent(sum(tally.failed for tally in tallies), begun),
+        _percent(restarted, begun + restarted),
+        ", ".join(code for code, _ in codes.most_common(CODES)),
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _findings(case: Case, stream: str, own: _Share, base: _Share | None) -> Iterator[Finding]:
+    for soundness, words in _faults(own, base):
+        codes = f" ({own.codes})" if own.codes else ""
+        yield case.finding("errors", soundness, f"{stream}: {words}{codes}")
+
+
+def _faults(own: _Share, base: _Share | None) -> Iterator[tuple[Soundness, str]]:
+    percent = own.failed_percent
+    more = percent - base.failed_percent if base else 0.0
+    told = f"{percent:.1f} % of the events failed"
+    if percent > INVALID_PERCENT:
+        yield "invalid", f"{told}, over {INVALID_PERCENT:.0f} %: errors are what was measured"
+    elif base and more > INVALID_POINTS:
+        yield "invalid", f"{told}, {base.failed_percent:.1f} % on the base: it did less work"
+    elif percent > DOUBTFUL_PERCENT:
+        yield (
+            "doubtful",
+            f"{told}, over {DOUBTFUL_PERCENT:.0f} %: the others' p99 is not that of all",
+        )
+    if own.restarted_percent > RESTARTED_PERCENT:
+        words = f"{own.restarted_percent:.0f} % of the attempts were thrown away and begun anew"
+        yield "doubtful", words
+
+
+AUDIT = Errors()

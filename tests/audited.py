@@ -1,0 +1,68 @@
+"""Runs and trials for the tests of audits: clean ones, to be spoiled in one thing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from fakes import make_phase, make_record, make_run, make_tally, make_trial
+
+from dyno.audits import audits
+from dyno.record import (
+    FLOOR,
+    Candidate,
+    Evidence,
+    Finding,
+    PhaseRecord,
+    Run,
+    Trial,
+    Usage,
+    WorkloadPlan,
+)
+
+COUNT = "SELECT count(*) FROM t"
+
+
+def engine(name: str, engine: str = "real", *, embedded: bool = True) -> Candidate:
+    return Candidate(name, f"{engine}@1", engine, embedded, {}, {}, {})
+
+
+OLD, NEW = engine("old"), engine("new")
+
+
+def a_run(
+    *sides: Candidate, primary: Sequence[str] = ("rate_per_s",), phase: dict[str, Any] | None = None
+) -> Run:
+    """`old` and `new` where none are named, with a workload `select` of one phase `run`."""
+    ledger = ({"name": "rows", "sql": COUNT, "counters": {"inserted": 1}},)
+    phases = (phase or make_phase(primary=primary),)
+    workload = WorkloadPlan("select", "select.lua", "", {}, phases, ledger)
+    return dataclasses.replace(make_run(workloads=[workload]), candidates=sides or (OLD, NEW))
+
+
+def a_trial(number: int, candidate: str, *, cpu_ns: float = 10_000, **tally: Any) -> Trial:
+    """1000 events a second for 10 s, at `cpu_ns` each, the engine agreeing that 7 rows exist."""
+    usage = Usage(round(cpu_ns * 10_000), 0, 0, 0, 0)
+    record = dataclasses.replace(make_record([make_tally(1000, **tally)]), usage=usage)
+    block = -1 if candidate == FLOOR else number
+    evidence = () if candidate == FLOOR else (Evidence("rows", COUNT, 7, "7"),)
+    return make_trial(number, candidate, block, 1, phases=(record,), evidence=evidence)
+
+
+CLEAN = (a_trial(1, FLOOR, cpu_ns=1_000), a_trial(2, "old"), a_trial(3, "new"))
+
+
+def recorded(trial: Trial, **changes: Any) -> Trial:
+    """`trial` with its only phase changed."""
+    phase: PhaseRecord = dataclasses.replace(trial.phases[0], **changes)
+    return dataclasses.replace(trial, phases=(phase,))
+
+
+def findings(name: str, run: Run, *trials: Trial) -> list[Finding]:
+    return audits()[name].judge(run, trials)
+
+
+def only(name: str, run: Run, *trials: Trial) -> Finding:
+    (finding,) = findings(name, run, *trials)
+    return finding

@@ -1,0 +1,69 @@
+"""Audit `counters`: an event that is lost between two counts is found, and so is a wrapped one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from audited import CLEAN, a_run, a_trial, only, recorded
+from fakes import make_latency, make_readings, make_record, make_tally
+
+from dyno.record import Finding, Reading, Series, Trial, Usage
+
+
+def _beside_clean(trial: Trial) -> Finding:
+    run = dataclasses.replace(a_run(), host={"cores": "2"})
+    return only("counters", run, *CLEAN[:2], trial)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"latency": make_latency(1.0, 9_999)}, "histogram and its count differ (trial 3: 9999"),
+        ({"lateness": make_latency(1.0, 9_999)}, "lateness and its count differ (trial 3: 9999"),
+        ({"series": Series((1, 2), (0, 0), (1, 1))}, "seconds and its count differ (trial 3: 3"),
+        ({"series": Series((10_000,), (1,), (1,))}, "seconds of failures and its count differ"),
+        ({"transactions": {"a": make_latency(1.0, 1)}}, "types and its count differ (trial 3: 1"),
+    ],
+)
+def test_accounts_that_differ_are_invalid(changes: dict[str, Any], words: str) -> None:
+    finding = _beside_clean(a_trial(3, "new", **changes))
+    assert finding.soundness == "invalid" and words in finding.sentence
+    assert finding.trials == (3,)
+
+
+def test_events_that_do_not_add_up_are_invalid() -> None:
+    tally = make_tally(1000)
+    object.__setattr__(tally, "intended", 10_001)
+    trial = dataclasses.replace(CLEAN[2], phases=(make_record([tally]),))
+    finding = _beside_clean(trial)
+    assert finding.soundness == "invalid" and "10001 intended" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(-4_294_967_296.0, "fell over the phase"), (float("nan"), "is no number")],
+)
+def test_a_counter_of_a_probe_that_wrapped_is_doubtful(value: float, words: str) -> None:
+    trial = recorded(CLEAN[2], readings=make_readings(read_bytes=value))
+    finding = _beside_clean(trial)
+    assert finding.soundness == "doubtful" and words in finding.sentence
+
+
+def test_what_is_told_in_ticks_may_fall_a_little() -> None:
+    fell = Reading("process", "server_user_us", "µs", "lower", -20_000.0, True)
+    assert _beside_clean(recorded(CLEAN[2], readings=(fell,))).soundness == "sound"
+
+
+def test_a_clock_may_be_set_back() -> None:
+    back = Reading("clock", "realtime_step_ns", "ns", "lower", -5e9, False)
+    assert _beside_clean(recorded(CLEAN[2], readings=(back,))).soundness == "sound"
+
+
+@pytest.mark.parametrize(("seconds", "soundness"), [(21, "sound"), (50, "doubtful")])
+def test_ten_seconds_on_two_cores_hold_so_much_cpu_time(seconds: int, soundness: str) -> None:
+    spent = Usage(seconds * 10**9, 0, 0, 0, 0)
+    server = Reading("process", "server_cpu_us", "µs", "lower", seconds * 1e6, True)
+    assert _beside_clean(recorded(CLEAN[2], usage=spent)).soundness == soundness
+    assert _beside_clean(recorded(CLEAN[2], readings=(server,))).soundness == soundness
