@@ -69,7 +69,7 @@ class Measuring:
             hint = f"above 0 % and up to {MARGIN_PERCENT_MAX:g} %"
             raise UsageError(f"a margin cannot be {self.margin_percent:g} %", hint=hint)
         if self.loads is not None and self.loads not in LOADS:
-            hint = f"0 (anew in every trial) to {LOADS[-1]}; under 8 a lucky load may decide"
+            hint = f"0 (anew in every trial) to {LOADS[-1]}; few loads are few data"
             raise UsageError(f"the number of loads cannot be {self.loads}", hint=hint)
         if not 0.001 <= self.alpha <= 0.2:
             raise UsageError(f"an alpha cannot be {self.alpha:g}", hint="0.001 to 0.2 are fine")

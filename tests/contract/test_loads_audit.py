@@ -36,7 +36,8 @@ def _only(trials: list[Trial]) -> Finding:
     [
         (10, 8, False, "sound"),
         (3, 8, False, "sound"),
-        (10, 3, False, "doubtful"),
+        (10, 2, False, "sound"),
+        (1, 1, False, "sound"),
         (2, 1, False, "doubtful"),
         (10, 1, True, "sound"),
     ],

@@ -2,7 +2,7 @@
 `prepare` goes to the cache, and trials that follow begin with a copy of it and play only the rest.
 
 Each candidate has `LOADS` loads of a workload, made one after the other in the first blocks and
-rotated over the others (METHOD: three are too few, `docs/METHOD.md`). What a load measured and
+rotated over the others; blocks that share them are one datum (`docs/METHOD.md`). What a load
 counted lies beside it, so that the ledger stays true; its phases belong to it and to no trial.
 """
 
@@ -28,8 +28,8 @@ from dyno.record import Run, Trial, WorkloadPlan
 #: A first load that took longer is kept, and the seven that follow it too.
 SLOW_S = 5.0
 SMALL_BYTES = 16 << 20  # no engine takes so long for less: nobody need find out
-#: Loads of a candidate under a workload: with a load effect of 1 % eight call the same build
-#: *slower* in 3.2 % of runs, three in 9.5 %.
+#: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
+#: 24 blocks of their own would (a slowdown of 2 % in 92 of 100 runs, not 97), three half of it.
 LOADS = 8
 #: The command that loads.
 PREPARE = "prepare"

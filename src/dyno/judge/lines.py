@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dyno.judge.turns import load_turns
 from dyno.measures import Numbers
 from dyno.record import Metric, Run, Trial, WorkloadPlan
-from dyno.stats.interval import Floats
+from dyno.stats.interval import Floats, data
 
 #: Paced writers that did less of their target leave a grey cell (Callaghan's rule).
 TARGET_LEAST = 0.95
@@ -21,7 +22,8 @@ TARGET_LEAST = 0.95
 class Line:
     """One comparison before it is judged: a number per block of either side, all above 0.
 
-    `grey` says why the phase gets no verdict; it is empty where it gets one.
+    `grey` says why the phase gets no verdict; it is empty where it gets one. `turns` numbers the
+    loads that the blocks were played on where loads come again, and is None where they do not.
     """
 
     metric: Metric
@@ -31,12 +33,18 @@ class Line:
     base_values: Floats
     values: Floats
     grey: str = ""
+    turns: tuple[int, ...] | None = None
 
     @cached_property
     def logs(self) -> Floats:
         """Log time ratios, positive where the candidate is worse, whatever the direction."""
         ratios = np.log(self.values / self.base_values)
         return np.asarray(-ratios if self.metric.better == "higher" else ratios)
+
+    @cached_property
+    def data(self) -> Floats:
+        """The independent ones among `logs`: means over the blocks that share their loads."""
+        return data(self.logs, self.turns)
 
 
 @dataclass(frozen=True)
@@ -79,12 +87,12 @@ def lines(
 
     A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line.
     """
-    declared = pairs(workload)
-    phases = {phase["name"]: phase for phase in workload.phases}
+    declared, phases = pairs(workload), {phase["name"]: phase for phase in workload.phases}
     own = [{name: numbers[trial.number] for name, trial in block.items()} for block in blocks]
     for candidate in (c.name for c in run.candidates if c.name != run.design.base):
         sides = (run.design.base, candidate)
         grey = {name: _behind(phase, blocks, sides) for name, phase in phases.items()}
+        turns = load_turns(blocks, sides)
         for metric in _shared(own, sides):
             if metric.phase in phases:
                 pair = next((pair for pair in declared if pair.names(metric)), None)
@@ -97,6 +105,7 @@ def lines(
                     base_values=np.array([block[sides[0]][metric] for block in own]),
                     values=np.array([block[candidate][metric] for block in own]),
                     grey=grey[metric.phase],
+                    turns=turns,
                 )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dyno.judge.lines import Line
 from dyno.record import Comparison, Run, VerdictName
-from dyno.stats.interval import Floats, Interval, t_interval
+from dyno.stats.interval import Floats, Interval, data, t_interval
 from dyno.stats.looks import Looks
 from dyno.stats.multiplicity import benjamini_hochberg, holm
 from dyno.stats.percent import to_log, to_percent
@@ -74,7 +74,7 @@ def comparisons(case: Case, found: Sequence[Line]) -> list[Comparison]:
 def _seen(case: Case, found: Sequence[Line], adjust: Callable[[Floats], Floats]) -> Iterator[Seen]:
     """The interval of each line, and its p value after the looks and after `adjust`."""
     looks = case.looks
-    intervals = [t_interval(each.logs, looks.level(each.logs.size)) for each in found]
+    intervals = [t_interval(each.data, looks.level(each.logs.size)) for each in found]
     pairs = list(zip(found, intervals, strict=True))
     p_values = [float(looks.adjusted(i.p, line.logs.size)) for line, i in pairs]
     adjusted = adjust(np.array(p_values))
@@ -86,14 +86,14 @@ def _row(case: Case, seen: Seen) -> Comparison:
     line, interval = seen.line, seen.interval
     word, notes = _word(case, seen)
     estimate, n = float(interval.estimate), line.logs.size
-    second = n >= BLOCKS_LEAST
+    second = line.data.size >= BLOCKS_LEAST
     return Comparison(
         metric=line.metric,
         primary=line.primary,
         base=case.run.design.base,
         candidate=line.candidate,
-        base_value=_typical(line.base_values),
-        candidate_value=_typical(line.values),
+        base_value=_typical(line, line.base_values),
+        candidate_value=_typical(line, line.values),
         change_percent=to_percent(-estimate if line.metric.better == "higher" else estimate),
         slowdown_percent=to_percent(estimate),
         low_percent=to_percent(float(interval.low)),
@@ -101,25 +101,26 @@ def _row(case: Case, seen: Seen) -> Comparison:
         margin_percent=line.margin_percent,
         blocks=n,
         dropped=case.dropped.get(line.metric.workload, 0),
-        sd_percent=to_percent(float(interval.sd)),
-        mde80_percent=to_percent(detectable(n, float(interval.sd), _level(case, seen))),
+        sd_percent=to_percent(float(line.logs.std(ddof=1))),
+        mde80_percent=_mde80_percent(case, seen),
         p_value=seen.p,
         verdict=word,
         notes=notes,
-        sign_flip_p=sign_flip_p(line.logs) if second else None,
-        hodges_lehmann_percent=to_percent(hodges_lehmann(line.logs)) if second else None,
+        sign_flip_p=sign_flip_p(line.data) if second else None,
+        hodges_lehmann_percent=to_percent(hodges_lehmann(line.data)) if second else None,
     )
 
 
-def _typical(values: Floats) -> float:
+def _typical(line: Line, values: Floats) -> float:
     """The geometric mean, so that the ratio of two of them is the estimate."""
-    return float(np.exp(np.log(values).mean()))
+    return float(np.exp(data(np.log(values), line.turns).mean()))
 
 
-def _level(case: Case, seen: Seen) -> float:
-    """The level for the MDE: among several primaries, that of Holm's first and hardest step."""
+def _mde80_percent(case: Case, seen: Seen) -> float:
+    """MDE80 among several primaries: at the level of Holm's first and hardest step."""
     alpha = case.looks.alpha / (max(case.primaries, 1) if seen.line.primary else 1)
-    return replace(case.looks, alpha=alpha).level(seen.line.logs.size)
+    level = replace(case.looks, alpha=alpha).level(seen.line.logs.size)
+    return to_percent(detectable(seen.line.data.size, float(seen.interval.sd), level))
 
 
 def _word(case: Case, seen: Seen) -> tuple[VerdictName, tuple[str, ...]]:
@@ -159,7 +160,7 @@ def _family(case: Case, seen: Seen) -> str:
 
 def _second_opinion(seen: Seen, level: float) -> Iterator[str]:
     """Where the tests without a normal distribution say something else: a flag, not a vote."""
-    logs, interval = seen.line.logs, seen.interval
+    logs, interval = seen.line.data, seen.interval
     if logs.size < BLOCKS_LEAST:
         return
     p_value = sign_flip_p(logs)

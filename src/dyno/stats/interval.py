@@ -1,7 +1,11 @@
-"""The t interval on the log ratios of blocks: a block is one datum, whatever was inside it."""
+"""The t interval on the log ratios of blocks: a block is one datum, whatever was inside it.
+
+Where a load of the data comes again, the blocks that share it are one datum together.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +24,21 @@ class Interval:
     high: Floats
     sd: Floats
     p: Floats
+
+
+def data(logs: Floats, turns: Sequence[int] | None) -> Floats:
+    """The independent data in `logs` (…, blocks): the means of the blocks of each turn.
+
+    `turns` says which load each block was played on. All blocks of a turn share what its load is
+    like, so their mean is one datum, as a restart is one however many seconds it had. Means of
+    unequally many blocks vary unequally; their plain mean and its standard error are unbiased all
+    the same. None, or a single turn (which has no spread): every block is a datum.
+    """
+    if turns is None or len(set(turns)) in (1, len(turns)):
+        return logs
+    places = np.unique(np.asarray(turns), return_inverse=True)[1]
+    shares = np.eye(places.max() + 1)[places]
+    return np.asarray(logs @ (shares / shares.sum(axis=0)))
 
 
 def t_interval(logs: Floats, level: float) -> Interval:

@@ -47,9 +47,11 @@ def bimodal(dice: Dice, shape: Shape, sd: float) -> Floats:
 
 
 def loaded(loads: int, effect: float) -> Model:
-    """Every load of the data has its own effect (sd `effect`); each candidate rotates `loads`.
+    """Every load of the data has its own effect (sd `effect`), and each arm loads for itself.
 
-    `loads` 0 loads anew in every trial.
+    The effect belongs to the arm and comes again with its load: each candidate rotates `loads`
+    of them over the blocks, so one load for each is a bias of the whole run that no number of
+    blocks averages out. `loads` 0 loads anew in every trial.
     """
 
     def model(dice: Dice, shape: Shape, sd: float) -> Floats:
@@ -67,8 +69,14 @@ MODELS: dict[str, Model] = {
     "drifting": drifting,
     "bimodal restarts": bimodal,
     "loaded anew in every trial": loaded(0, 0.01),
+    "eight loads rotated": loaded(8, 0.01),
     "three loads rotated": loaded(3, 0.01),
+    "one load for each": loaded(1, 0.01),
 }
+#: Loads of each candidate in the models that rotate them.
+LOADS = {"eight loads rotated": 8, "three loads rotated": 3, "one load for each": 1}
+#: Models under which the method keeps its word; one load for each is no sample of loads.
+SOUND = tuple(name for name in MODELS if LOADS.get(name) != 1)
 
 
 def _wandering(dice: Dice, shape: Shape, sd: float) -> Floats:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dyno.stats.interval import Floats, Interval, t_interval
+from dyno.stats.interval import Floats, Interval, data, t_interval
 from dyno.stats.looks import Looks
 from dyno.stats.multiplicity import holm
 from dyno.stats.verdict import OPEN, Words, verdicts
@@ -33,27 +34,44 @@ class Outcome:
         return float(((self.low <= truth) & (truth <= self.high)).mean())
 
 
-def play(logs: Floats, looks: Looks, margin: float) -> Outcome:
+@dataclass(frozen=True)
+class Rule:
+    """What a run is judged by: its looks, δ as a log, the turn of each block, and the family.
+
+    `turns` tells the load of each block where loads come again (`interval.data`); `family` counts
+    the primaries that Holm runs over, those that are not simulated included (with p = 1).
+    """
+
+    looks: Looks
+    margin: float
+    turns: Sequence[int] | None = None
+    family: int = 0
+
+    def judged(self, logs: Floats) -> tuple[Interval, Words]:
+        """Intervals and words at one look; `logs` is (runs, primaries, blocks at the look)."""
+        looks, n = self.looks, logs.shape[-1]
+        turns = None if self.turns is None else self.turns[:n]
+        interval = t_interval(data(logs, turns), looks.level(n))
+        p_values = looks.adjusted(interval.p, n)
+        unseen = np.ones((logs.shape[0], max(0, self.family - logs.shape[1])))
+        adjusted = holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
+        last, significant = n == looks.maximum, adjusted <= looks.alpha
+        return interval, verdicts(interval, self.margin, last=last, significant=significant)
+
+
+def play(logs: Floats, rule: Rule) -> Outcome:
     """Runs that stop when all their primaries are decided; `logs` is (runs, primaries, MAX)."""
     runs, primaries, _ = logs.shape
     words = np.full((runs, primaries), OPEN, dtype="U12")
     bounds = np.zeros((3, runs, primaries))
     blocks = np.zeros(runs, dtype=int)
     going = np.arange(runs)
-    for n in looks.blocks:
-        seen, said = judged(logs[going, :, :n], looks, margin)
+    for n in rule.looks.blocks:
+        seen, said = rule.judged(logs[going, :, :n])
         words[going], blocks[going] = said, n
         bounds[:, going] = np.stack([seen.estimate, seen.low, seen.high])
         going = going[(said == OPEN).any(axis=1)]
     return Outcome(words, blocks, *bounds)
-
-
-def judged(logs: Floats, looks: Looks, margin: Floats | float) -> tuple[Interval, Words]:
-    """Intervals and words at one look; `logs` is (runs, primaries, blocks at the look)."""
-    n = logs.shape[-1]
-    interval = t_interval(logs, looks.level(n))
-    significant = holm(looks.adjusted(interval.p, n)) <= looks.alpha
-    return interval, verdicts(interval, margin, last=n == looks.maximum, significant=significant)
 
 
 def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
