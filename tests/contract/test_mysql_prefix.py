@@ -45,7 +45,7 @@ def test_the_parts_are_found_from_the_program(
     assert found.program == tmp_path / program and found.share == tmp_path / share
     assert found.base == (tmp_path / base).resolve()
     assert f"--lc-messages-dir={tmp_path / share}" in found.arguments()
-    assert _mysql_prefix.version(found) == ("5.6.14", False)
+    assert _mysql_prefix.version(found) == ("5.6.14", ())
 
 
 def test_libraries_that_came_along_are_on_the_path_of_the_loader(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import dyno
 from dyno import calibration, candidates, driver, engines
-from dyno.builds import Build, Say, sha256
+from dyno.builds import Build, Say, program, sha256
 from dyno.candidates import Owned, Spec
 from dyno.conduct import attached, described, host
 from dyno.controls import controls
@@ -138,11 +138,13 @@ def _side(asked: _Asked, say: Say) -> _Side:
 
 
 def facts(build: Build) -> dict[str, str]:
-    """The build as a record: its own facts, and the checksum of its program where it has one."""
-    facts = {"name": build.name, "version": build.version, "program": str(build.program)}
+    """The build as a record: its own facts, and where its program is a file, the checksum and what
+    the file tells of how it was built.
+    """
+    told = {"name": build.name, "version": build.version, "program": str(build.program)}
     if build.program.is_file():
-        facts["sha256"] = sha256(build.program)
-    return build.facts | facts
+        told |= program.facts(build.program) | {"sha256": sha256(build.program)}
+    return build.facts | told
 
 
 def _design(measuring: Measuring, base: str, held: dict[str, str]) -> Design:

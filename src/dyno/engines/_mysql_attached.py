@@ -62,9 +62,9 @@ def met(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:
     if read_only not in ("0", "OFF"):
         hint = "name the primary server, or SET GLOBAL read_only = OFF there yourself"
         raise UsageError(f"the server at {at.host or 'this host'} is read-only", hint=hint)
-    return replace(
-        found, version=version, facts=found.facts | {"server": version, _attached.TABLES: table}
-    )
+    told = {"assertions": "on" if "-debug" in version else "off"}
+    facts = found.facts | told | {"server": version, _attached.TABLES: table}
+    return replace(found, version=version, facts=facts)
 
 
 def server(build: Build, home: Path) -> Server:

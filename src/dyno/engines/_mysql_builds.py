@@ -63,12 +63,14 @@ def local(engine: str, name: str, say: Say) -> Build:
 def described(engine: str, name: str, program: Path, source: str) -> Build:
     """The build as its program describes itself; `UsageError` where that is the other engine's."""
     prefix = _mysql_prefix.of(program)
-    version, is_mariadb = _mysql_prefix.version(prefix)
-    found = "mariadb" if is_mariadb else "mysql"
+    version, words = _mysql_prefix.version(prefix)
+    found = "mariadb" if "MariaDB" in words else "mysql"
     if found != engine:
         hint = f"write {found}@{name}"
         raise UsageError(f"{program} is {found} {version}, not {engine}", hint=hint)
-    facts = {"source": source, "sha256": sha256(program)}
+    # cmake's Debug (WITH_DEBUG) is the only build with assertions, and names itself so
+    assertions = "on" if "debug" in words else "off"
+    facts = {"source": source, "sha256": sha256(program), "assertions": assertions}
     return Build(engine, name, version, program, facts)
 
 

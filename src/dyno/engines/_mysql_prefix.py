@@ -25,7 +25,7 @@ PLUGINS = ("lib/plugin", "lib/mysql/plugin", "lib64/plugin", "lib64/mysql/plugin
 #: Libraries that a package brings along; the loader finds those of the system by itself.
 LIBRARIES = ("libs", ".", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu")
 
-VERSION = re.compile(r"Ver (\d+\.\d+\.\d+)(-MariaDB)?")
+VERSION = re.compile(r"Ver (\d+\.\d+\.\d+)((?:-[\w.+~]+)*)")
 #: What `--version` may take.
 ANSWER_S = 60.0
 
@@ -100,8 +100,8 @@ def of(program: Path) -> Prefix:
     return Prefix(program, base, share, plugins, libraries)
 
 
-def version(prefix: Prefix) -> tuple[str, bool]:
-    """The version as the program itself tells it, and whether it is MariaDB.
+def version(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
+    """The version as the program itself tells it, and the words behind it: `MariaDB`, `debug`.
 
     `HostError` where the system lacks a library of it, `UsageError` where it is no such server.
     """
@@ -119,4 +119,4 @@ def version(prefix: Prefix) -> tuple[str, bool]:
     if not found:
         last = (said.strip().splitlines() or ["it says nothing"])[-1]
         raise UsageError(f"{prefix.program} is no server of MySQL's family", cause=last)
-    return found[1], bool(found[2])
+    return found[1], tuple(found[2].split("-")[1:])

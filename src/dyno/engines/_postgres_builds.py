@@ -57,7 +57,9 @@ def found(build: str, say: Say) -> Build:
     else:
         version = _full(build)
         program, source = _fetched(version, say), f"maven {_artifact()} {PACKAGES[version][0]}"
-    made = Build("postgres", build or version, _asked(program), program, {"source": source})
+    told = _asked(program)
+    facts = {"source": source, "assertions": _assertions(program)}
+    made = Build("postgres", build or told, told, program, facts)
     if "maven" in source and made.version != version:
         raise InternalError(f"{source} holds postgres {made.version}")
     return made
@@ -103,6 +105,16 @@ def _below(prefix: Path) -> Path:
             hint = "name the folder that holds bin/postgres and bin/initdb"
             raise UsageError(f"no PostgreSQL server at {prefix}: there is no bin/{tool}", hint=hint)
     return prefix.resolve() / "bin" / "postgres"
+
+
+def _assertions(program: Path) -> str:
+    """`on` where it was configured with --enable-cassert; empty where it does not say.
+
+    It is asked as for any setting, which needs a file of settings, and no data.
+    """
+    words = ("-D", "/", "-c", "config_file=/dev/null", "-C", "debug_assertions")
+    said = _process.told([str(program), *words]).split()
+    return next((word for word in said if word in ("on", "off")), "")
 
 
 def _asked(program: Path) -> str:

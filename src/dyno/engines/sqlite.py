@@ -226,6 +226,7 @@ def _described(build: str, program: Path, source: str = "file") -> Build:
         "sha256": sha256(program),
         "source_id": said["sourceid"],
         "compile_options": said["options"],
+        "assertions": "on" if "DEBUG" in said["options"].split() else "off",
     }
     return Build("sqlite", build, said["libversion"], program, facts)
 
