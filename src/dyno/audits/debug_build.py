@@ -33,8 +33,8 @@ class DebugBuild:
         faults = {name: words for name, facts in told.items() if (words := _faults(facts))}
         if not faults:
             known = sum(bool(facts) for facts in told.values())
-            words = f"{known} of {len(told)} builds tell how they were built: for release"
-            return [Finding("debug_build", "sound", words)]
+            sentence = f"{known} of {len(told)} builds tell how they were built: for release"
+            return [Finding("debug_build", "sound", sentence)]
         uneven = len({tuple(faults.get(side.name, ())) for side in run.candidates}) > 1
         return [
             _finding(side, faults[side.name], uneven, trials)
