@@ -37,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "builds": DOORS,
     "engines": DOORS | {"record", "plan", "builds"},
     "workloads": DOORS,
+    "survey": DOORS | {"record"},
     "probes": DOORS | {"record"},
     "controls": DOORS | {"record"},
     "audits": DOORS | {"record", "measures", "stats"},

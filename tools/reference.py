@@ -18,7 +18,14 @@ FOLDER = ROOT / "docs" / "reference"
 PAGES = {
     "record": ("dyno.record",),
     "plan": ("dyno.plan",),
-    "doors": ("dyno.builds", "dyno.engines", "dyno.controls", "dyno.probes", "dyno.audits"),
+    "doors": (
+        "dyno.builds",
+        "dyno.engines",
+        "dyno.controls",
+        "dyno.probes",
+        "dyno.audits",
+        "dyno.survey",
+    ),
     "conduct": ("dyno.experiment", "dyno.candidates", "dyno.folder", "dyno.driver"),
     "errors": ("dyno.errors",),
 }

@@ -7,6 +7,7 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -254,6 +255,11 @@ class Observation:
     why: str
     hint: str = ""
     points: int = 0
+
+
+def host_score(survey: Sequence[Observation]) -> int:
+    """A hundred, less what each observation costs; never below 0."""
+    return max(0, 100 - sum(observation.points for observation in survey))
 
 
 @dataclass(frozen=True)

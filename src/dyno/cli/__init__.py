@@ -13,7 +13,19 @@ from collections.abc import Sequence
 import click
 
 import dyno
-from dyno.cli import clean, compare, completion, engines, exits, play, report, resume, run, show
+from dyno.cli import (
+    clean,
+    compare,
+    completion,
+    doctor,
+    engines,
+    exits,
+    play,
+    report,
+    resume,
+    run,
+    show,
+)
 from dyno.cli.hidden import hide_passwords
 
 EPILOG = """\b
@@ -38,7 +50,7 @@ def command() -> None:
     """
 
 
-for module in (play, compare, run, resume, report, show, engines, clean, completion):
+for module in (play, compare, run, resume, report, show, engines, doctor, clean, completion):
     command.add_command(module.command)
 
 

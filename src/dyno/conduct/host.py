@@ -7,6 +7,9 @@ import platform
 from contextlib import suppress
 from pathlib import Path
 
+from dyno.record import Observation
+from dyno.survey import Machine, mount_of, survey
+
 #: Facts that may change between a run and its resumption without making them two experiments.
 FLEETING = ("load_1min", "memory_available_mb")
 
@@ -16,41 +19,41 @@ def facts(folder: Path) -> dict[str, str]:
 
     `folder` is where the data lie: its file system belongs to the facts.
     """
+    machine = Machine(data=folder.absolute())
     found = {
-        "cpu": _after("/proc/cpuinfo", "model name"),
+        "cpu": machine.after("/proc/cpuinfo", "model name"),
         "cores": str(len(os.sched_getaffinity(0))),
         "kernel": platform.release(),
         "machine": platform.machine(),
         "distribution": _distribution(),
-        "memory_mb": _megabytes("MemTotal"),
-        "memory_available_mb": _megabytes("MemAvailable"),
+        "memory_mb": _megabytes(machine, "MemTotal"),
+        "memory_available_mb": _megabytes(machine, "MemAvailable"),
         "load_1min": f"{os.getloadavg()[0]:.2f}",
-        "virtualisation": _virtualisation(),
-        "clock_source": _line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "aslr": _line("/proc/sys/kernel/randomize_va_space"),
-        "governor": _line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "turbo": _line("/sys/devices/system/cpu/intel_pstate/no_turbo"),
-        "huge_pages": _line("/sys/kernel/mm/transparent_hugepage/enabled"),
-        "file_system": _file_system(folder),
+        "virtualisation": _virtualisation(machine),
+        "clock_source": machine.text(
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+        ),
+        "aslr": machine.text("/proc/sys/kernel/randomize_va_space"),
+        "governor": machine.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "turbo": machine.text("/sys/devices/system/cpu/intel_pstate/no_turbo"),
+        "huge_pages": machine.text("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "file_system": _file_system(machine),
         "python": platform.python_version(),
     }
     return {name: value for name, value in found.items() if value}
 
 
-def _line(path: str) -> str:
-    with suppress(OSError):
-        return Path(path).read_text().strip()
-    return ""
+def complaints(folder: Path) -> tuple[Observation, ...]:
+    """What is not good about the host, the worst first, for a run's record.
+
+    Nobody waits for it: steal and other load are measured in every phase anyway.
+    """
+    found = survey(Machine(data=folder.absolute()))
+    return tuple(observation for observation in found if observation.mark != "good")
 
 
-def _after(path: str, key: str) -> str:
-    """The value behind ``key :`` in a file of such lines."""
-    lines = (line.partition(":") for line in _line(path).splitlines())
-    return next((value.strip() for name, _, value in lines if name.strip() == key), "")
-
-
-def _megabytes(key: str) -> str:
-    kilobytes = _after("/proc/meminfo", key).removesuffix("kB").strip()
+def _megabytes(machine: Machine, key: str) -> str:
+    kilobytes = machine.after("/proc/meminfo", key).removesuffix("kB").strip()
     return str(int(kilobytes) // 1024) if kilobytes.isdigit() else ""
 
 
@@ -60,19 +63,14 @@ def _distribution() -> str:
     return ""
 
 
-def _virtualisation() -> str:
-    if product := _line("/sys/class/dmi/id/product_name"):
+def _virtualisation(machine: Machine) -> str:
+    if product := machine.text("/sys/class/dmi/id/product_name"):
         return product
-    flags = _after("/proc/cpuinfo", "flags").split()
+    flags = machine.after("/proc/cpuinfo", "flags").split()
     return "a hypervisor" if "hypervisor" in flags else ""
 
 
-def _file_system(folder: Path) -> str:
-    """The type and device of the file system that `folder` (or its nearest parent) lies on."""
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    best = ("", "")
-    for line in _line("/proc/self/mounts").splitlines():
-        device, mount, kind = line.split()[:3]
-        if there.is_relative_to(mount) and len(mount) >= len(best[0]):
-            best = (mount, f"{kind} on {device}")
-    return best[1]
+def _file_system(machine: Machine) -> str:
+    """The type and device of the file system that the data lie on."""
+    mount = mount_of(machine, machine.data)
+    return f"{mount.kind} on {mount.device}" if mount else ""

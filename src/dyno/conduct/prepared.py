@@ -69,6 +69,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
         dyno=dyno.__version__,
         driver_sha256=sha256(driver.locate()),
         calibration=calibration.known(facts_here),
+        survey=host.complaints(_data()),
     )
     return _prepared(run, sides, max(size for _, size in workloads))
 
@@ -82,8 +83,12 @@ def again(run: Run, say: Say) -> Prepared:
 
 def here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
-    runs = Path(os.environ.get("DYNO_RUNS") or "runs")
-    return host.facts(Folder(runs / "any").homes())
+    return host.facts(_data())
+
+
+def _data() -> Path:
+    """Where the engines' data will lie."""
+    return Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
 
 
 _Side = tuple[Candidate, Engine, Build]

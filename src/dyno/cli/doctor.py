@@ -1,0 +1,99 @@
+"""`dyno doctor`: how far this host can be trusted with a measurement, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.cli import screen
+from dyno.cli.arguments import DURATION
+from dyno.cli.runs import runs_home
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dyno.record import Observation
+
+STYLES = {"poor": "bold red", "fair": "yellow", "unknown": "dim", "good": "green"}
+#: The exit code of `--gate` where something is poor.
+POOR_EXIT = 1
+
+
+@click.command("doctor")
+@click.argument("folder", required=False, type=click.Path(path_type=Path), metavar="[FOLDER]")
+@click.option(
+    "--watch",
+    type=DURATION,
+    default=2.0,
+    show_default="2s",
+    help="How long steal and other load are counted.",
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="Show also what is good, and why it counts."
+)
+@click.option("--gate", is_flag=True, help=f"Exit with {POOR_EXIT} where something is poor.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
+def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_json: bool) -> int:
+    """Survey this host, and say what stands in the way of a measurement.
+
+    Looks only: nothing is changed or written, and no root is needed. FOLDER is where the data
+    will lie; without it, where runs put them.
+    """
+    from dyno.folder import Folder
+    from dyno.survey import Machine, survey
+
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}")
+    data = folder.absolute() if folder else Folder(runs_home() / "any").homes()
+    found = survey(Machine(data=data, watch_s=watch))
+    if as_json:
+        click.echo(spelled(found))
+    else:
+        tell(found, everything)
+    return POOR_EXIT if gate and any(o.mark == "poor" for o in found) else 0
+
+
+def tell(found: tuple[Observation, ...], everything: bool) -> None:
+    """The score, then what is not good with its remedy, then the rest in a line."""
+    from dyno.record import host_score
+    from dyno.survey import grade
+
+    click.echo(f"{host_score(found)} of 100, {grade(found)}\n")
+    shown = [o for o in found if everything or o.mark in ("poor", "fair")]
+    if shown:
+        screen.draw(table(shown))
+    for mark in () if everything else ("unknown", "good"):
+        names = [o.name for o in found if o.mark == mark]
+        if names:
+            screen.paragraph(f"{mark}: {', '.join(names)}")
+    if not everything:
+        click.echo("\n--all says what each of them is, and why it counts")
+
+
+def table(observations: Sequence[Observation]) -> Table:
+    """A row each: the mark, what was found with why and what to do below it, the points."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for o in observations:
+        said = Text(f"{o.name}: {o.found}").append(f"\n{o.why}", style="dim")
+        said.append(f"\ndo: {o.hint}\n" if o.hint else "\n")
+        points = f"−{o.points}" if o.points else ""
+        made.add_row(Text(o.mark, style=STYLES[o.mark]), said, Text(points, style="dim"))
+    return made
+
+
+def spelled(found: tuple[Observation, ...]) -> str:
+    """The survey as JSON."""
+    from dyno.record import host_score
+    from dyno.survey import grade
+
+    told = {"score": host_score(found), "grade": grade(found)}
+    return json.dumps(told | {"observations": [asdict(o) for o in found]}, indent=1)

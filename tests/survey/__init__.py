@@ -1,0 +1,1 @@
+"""The survey of machines that are made of files."""
