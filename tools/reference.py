@@ -38,8 +38,18 @@ def pages() -> dict[str, str]:
     for room in ROOMS:
         name = room.removeprefix("dyno.")
         made[f"{name}.md"] = page(name, [f"{room}.{m}" for m in modules(room)])
+    made["audits.md"] = audits()
     made["cli.md"] = command_line()
     return made
+
+
+def audits() -> str:
+    """The page of the audits: what each catches in a line, then each with its reasons."""
+    found = modules("dyno.audits")
+    rows = "\n".join(f"| `{name}` | {each.AUDIT.summary} |" for name, each in found.items())
+    table = f"| audit | is sound where |\n|---|---|\n{rows}\n"
+    parts = [f"## {name}\n\n{prose(module)}\n" for name, module in found.items()]
+    return "\n".join(["# audits\n\nMade from the docstrings by `make docs`.\n", table, *parts])
 
 
 def page(title: str, names: Iterable[str]) -> str:

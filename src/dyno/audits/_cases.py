@@ -81,3 +81,8 @@ def every(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
 def records(trials: Sequence[Trial], phase: str) -> tuple[PhaseRecord, ...]:
     """The records of `phase` in `trials`."""
     return tuple(each for trial in trials for each in trial.phases if each.phase == phase)
+
+
+def full_seconds(record: PhaseRecord, tally: Tally) -> tuple[int, ...]:
+    """Events done in each second that was measured whole: the last answers' is not."""
+    return tally.series.done[: int(record.duration_s)]

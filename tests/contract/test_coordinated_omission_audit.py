@@ -1,0 +1,101 @@
+"""Audit `coordinated_omission`: latencies that leave a wait out are found, honest ones are not."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from audited import a_run, a_trial, only
+from fakes import make_latency, make_phase
+
+from dyno.record import Finding, Run, Series
+
+
+def _run(metric: str = "rate_per_s", **changes: Any) -> Run:
+    phase = make_phase(primary=(metric,)) | changes
+    return a_run(phase=phase)
+
+
+def _judged(run: Run, **changes: Any) -> Finding:
+    return only("coordinated_omission", run, a_trial(3, "new", **changes))
+
+
+def test_an_event_is_never_answered_before_it_is_late() -> None:
+    late = _judged(_run(), target_per_s=1e3, lateness=make_latency(2e6, 10_000))
+    assert (late.soundness, late.trials, late.phase) == ("invalid", (3,), "run")
+    assert "the wait was left out" in late.sentence
+    waited = make_latency(2e6, 10_000), make_latency(1.9e6, 10_000)
+    honest = _judged(_run(), target_per_s=1e3, latency=waited[0], lateness=waited[1])
+    assert honest.soundness == "sound"
+
+
+def test_one_percentile_alone_gives_it_away() -> None:
+    lateness = make_latency(1.0, 10_000)
+    tail = lateness.percentiles_ns | {"99.9": 9_000_000_000}
+    spoiled = dataclasses.replace(lateness, percentiles_ns=tail)
+    assert _judged(_run(), lateness=spoiled).soundness == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("connections", "soundness"), [(1, "sound"), (2, "doubtful"), (3, "invalid")]
+)
+def test_users_of_a_closed_loop_are_always_in_an_event(connections: int, soundness: str) -> None:
+    """One user's latencies, though so many are said to have been at work."""
+    finding = _judged(_run(), connections=connections)
+    assert finding.soundness == soundness
+    assert soundness == "sound" or "% of the users' time" in finding.sentence
+    counted = _run(stop={"kind": "events", "events": 10_000})
+    assert _judged(counted, connections=connections).soundness == "sound"
+
+
+def test_a_phase_of_one_long_answer_is_not_blamed_for_its_ends() -> None:
+    """An event that began in the warm-up and is counted there fills half of the phase."""
+    one = make_latency(5e9 / 1.1, 1)
+    one = dataclasses.replace(one, max_ns=5_000_000_000)
+    assert _judged(_run(), latency=one, lateness=make_latency(1.0, 1)).soundness == "sound"
+
+
+@pytest.mark.parametrize(
+    ("skipped", "metric", "soundness"),
+    [
+        (50, "latency_ns_p99", "sound"),
+        (200, "latency_ns_p99", "doubtful"),
+        (200, "latency_ns_p95", "sound"),
+        (200, "rate_per_s", "sound"),
+        (200, "latency_ns_max", "sound"),
+    ],
+)
+def test_what_was_due_and_never_begun_is_missing_from_the_tail(
+    skipped: int, metric: str, soundness: str
+) -> None:
+    skips = {"skipped": skipped, "intended": 10_000 + skipped, "target_per_s": 1e3}
+    finding = _judged(_run(metric), **skips)
+    assert finding.soundness == soundness
+    assert soundness == "sound" or "2.0 % of what was due was never begun" in finding.sentence
+
+
+def test_a_stream_that_never_began_is_doubtful() -> None:
+    idle: dict[str, Any] = {"done": 0, "intended": 500, "skipped": 500, "target_per_s": 50.0}
+    empty = {"latency": make_latency(1, 0), "series": Series((), (), ())}
+    finding = _judged(_run(), **idle, **empty)
+    assert finding.soundness == "doubtful" and "none of the events" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("stall_ms", "metric", "soundness"),
+    [
+        (10, "latency_ns_p99", "sound"),
+        (50, "latency_ns_p99", "doubtful"),
+        (50, "latency_ns_p95", "sound"),
+        (50, "rate_per_s", "sound"),
+    ],
+)
+def test_a_closed_loop_hides_stalls_from_its_tail(
+    stall_ms: int, metric: str, soundness: str
+) -> None:
+    """A stall each second, beside 1000 events of 1 ms whose p99 is 3 ms."""
+    series = Series((1000,) * 10, (0,) * 10, (stall_ms * 1_000_000,) * 10)
+    finding = _judged(_run(metric), series=series)
+    assert finding.soundness == soundness
+    assert soundness == "sound" or "only a paced stream shows that" in finding.sentence

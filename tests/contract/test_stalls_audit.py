@@ -1,0 +1,40 @@
+"""Audit `stalls`: seconds without an answer are found where they weigh as much as the margin."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from audited import a_run, a_trial, only, recorded
+from fakes import make_tally
+
+from dyno.record import Finding, Series
+
+
+def _judged(done: Sequence[int], restarts: int = 1) -> Finding:
+    """One restart with these seconds, the others with none to blame."""
+    series = Series(tuple(done), (0,) * len(done), (1,) * len(done))
+    stalled = recorded(
+        a_trial(9, "new"), streams=(dataclasses.replace(make_tally(1000), series=series),)
+    )
+    clean = [a_trial(number, "new") for number in range(1, restarts)]
+    return only("stalls", a_run(), *clean, stalled)
+
+
+def test_a_stall_is_told_with_its_length() -> None:
+    finding = _judged([1000, 1000, 0, 0, 0, 1000, 1000, 0, 1000, 1000])
+    assert (finding.soundness, finding.phase, finding.trials) == ("doubtful", "run", (9,))
+    assert "nothing was answered in 4 of 10 s (in 1 restarts, 3 s at a stretch)" in finding.sentence
+
+
+def test_a_stall_that_weighs_less_than_the_margin_is_told_only() -> None:
+    finding = _judged([1000] * 9 + [0], restarts=6)
+    assert finding.soundness == "sound" and "1 of 60 s" in finding.sentence
+
+
+def test_the_second_of_the_last_answers_is_not_counted() -> None:
+    assert _judged([1000] * 10 + [0]).soundness == "sound"
+
+
+def test_a_stream_with_an_event_now_and_then_never_stalls() -> None:
+    assert _judged([3, 0, 0, 4, 0, 0, 1, 0, 0, 2]).soundness == "sound"
