@@ -13,13 +13,16 @@ from fakes import make_latency, make_record, make_run, make_tally, make_trial, m
 
 from dyno.measures import measures
 from dyno.record import (
+    Calibration,
     Candidate,
     Comparison,
     Evidence,
     Finding,
     Metric,
+    Observation,
     Reading,
     Run,
+    Score,
     Series,
     Tally,
     Trial,
@@ -43,6 +46,29 @@ EFFECTS = {
 }
 SECONDS = 20
 DROPPED_BLOCK = 3
+CONDITIONS = {
+    "governor": {"before": "unknown", "state": "not controllable here: no cpufreq"},
+    "pinning": {"before": "0,1", "driver": "1", "engine": "1"},
+}
+SURVEY = (
+    Observation("swap", "1.0 of 8.0 GB in use", "poor", "it costs", "sudo swapoff -a", 18),
+    Observation("CPU", "Example 9000, 2 cores", "fair", "cores are few", "give it four", 6),
+    Observation("governor", "not visible here", "unknown", "the clock moves"),
+)
+CALIBRATION = Calibration(
+    host={},
+    dyno="0.1.0",
+    method=1,
+    first_utc="2025-12-30T00:00:00Z",
+    last_utc="2025-12-31T00:00:00Z",
+    scores=(
+        Score("A/A", "null", "a build with itself", 0.0, 40, {"slower": 1}, 0.06, 13.2),
+        Score("plant", "null", "null", 5.0, 20, {"slower": 19}, 75.1, 99.9, dose_percent=4.92),
+        Score("synthetic", "", "load effect", 0.0, 10_000, {"slower": 310}, 2.8, 3.5),
+        Score("synthetic", "", "calm", 0.0, 10_000, {"slower": 200}, 1.7, 2.3),
+        Score("A/A", "other", "a build with itself", 0.0, 20, {"not slower": 20}, 0.0, 16.8),
+    ),
+)
 
 
 def make_book(
@@ -81,7 +107,8 @@ def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) ->
     plain = [{"name": name, "streams": []} for name in phases]
     options = {"rows": "100000", "secondary_at_end": "on"}
     workload = dataclasses.replace(make_workload("insert", plain), options=options)
-    run = make_run(names, [workload], **design)
+    held = {"aslr": "on", "governor": "performance", "pinning": "apart"}
+    run = make_run(names, [workload], **({"controls": held} | design))
     published = {"phase": "l.i0", "change": "rate fell by 5 %", "source": "an article of 2024"}
     return dataclasses.replace(
         run,
@@ -94,13 +121,16 @@ def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) ->
         published=(published,),
         dyno="0.1.0",
         driver_sha256="ab" * 32,
+        survey=SURVEY,
+        calibration=CALIBRATION,
     )
 
 
 def _candidate(name: str, at: int) -> Candidate:
     facts = {"version": name.split()[0], "flags": name.partition(" ")[2], "compiler": "gcc 12.2.0"}
     build = {**facts, "sha256": f"{at:x}" * 64}
-    return Candidate(name, f"{name}=null@200us", "null", True, build, {}, {})
+    controls = {"aslr": "off"} if at == 2 else {}
+    return Candidate(name, f"{name}=null@200us", "null", True, build, {}, controls)
 
 
 def _trials(names: Sequence[str], blocks: int, phases: dict[str, dict[str, float]]) -> list[Trial]:
@@ -128,7 +158,7 @@ def _trial(number: int, name: str, at: tuple[int, int], records: tuple[Any, ...]
         started_utc=f"2026-01-01T{block:02d}:{10 * position:02d}:00Z",
         phases=records,
         settings={"journal_mode": "wal", "page_size": "4096", "version": name.split()[0]},
-        conditions={"aslr": {"found": "on", "set": "on", "environment": f"{16 * number} B"}},
+        conditions=CONDITIONS | {"aslr": {"before": "on", "environment": f"{16 * number} B"}},
         evidence=(Evidence("rows", "SELECT COUNT(*) FROM pi1", 100_000, "100000"),),
         size_bytes=12_345_678,
     )

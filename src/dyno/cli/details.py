@@ -128,7 +128,7 @@ def show_experiment(name: str) -> None:
 def show_run(word: str) -> None:
     """A run: what was asked, how much of it was played, and the verdict so far."""
     from dyno.judge import judge
-    from dyno.report import text
+    from dyno.report import Book, brief
 
     made = run_folder(word)
     run, trials = made.run(), made.trials()
@@ -136,7 +136,7 @@ def show_run(word: str) -> None:
     rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
     screen.table(("candidate", "engine", "version", "as written"), rows)
     click.echo(f"\n{len(trials)} trials on {', '.join(w.name for w in run.workloads)}\n")
-    screen.draw(text.table(run, judge(run, trials), everything=True))
+    screen.draw(brief.table(Book(made.path, run, trials, judge(run, trials)), everything=True))
 
 
 DETAILS: dict[str, Callable[[str], None]] = {

@@ -83,13 +83,13 @@ def watched(work: Callable[[Watch], Run], made: Folder, forecast: Forecast | Non
 
 def tell(made: Folder, json_file: Path | None) -> Verdict:
     """Judges what is in the folder, writes what is derived, prints table and sentence."""
-    from dyno.report import text
+    from dyno.report import brief
 
     book = derive(made)
     if json_file:
         write_rows(book.verdict, json_file)
     click.echo()
-    screen.draw(text.table(book.run, book.verdict))
+    screen.draw(brief.table(book))
     click.echo(f"\nreport: {made.path / 'report.html'}")
     if not book.verdict.complete:
         click.echo(f"to go on: dyno resume {made.path.name}")

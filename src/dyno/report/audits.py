@@ -1,10 +1,10 @@
-"""Section: what was checked, what was lost to noise, and what the controls held still."""
+"""Section: what was checked, what was lost, and what the controls did, all of it."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from dyno.report import Book, facts, words
+from dyno.report import Book, facts, held, links
 from dyno.report.markup import render
 
 _TEMPLATE = """
@@ -14,7 +14,7 @@ _TEMPLATE = """
 <th scope="col">trials</th></tr></thead>
 <tbody>{% for f in findings %}
 <tr><th scope="row">{{ f.audit }}</th><td><span class="badge {{ f.soundness }}">{{ f.soundness }}
-</span></td><td>{{ f.sentence }}</td><td>{{ f.trials | join(", ") }}</td></tr>
+</span></td><td>{{ f.sentence }}</td><td>{{ links(f.trials) }}</td></tr>
 {% endfor %}</tbody></table></div>
 {% else %}<p>No audit has judged this run.</p>{% endif %}
 {% if dropped %}
@@ -48,20 +48,18 @@ _TEMPLATE = """
 {% endfor %}</tbody></table></div></details>
 {% endif %}
 """
-_SHOWN = 4
 
 
 class _Audits:
-    title = "Audits and conditions"
+    title = "Audits and conditions in full"
     place = 70
 
     def render(self, book: Book) -> str:
         """The findings, the worst first; the dropped blocks; the lost trials; the conditions."""
-        worst = ("invalid", "doubtful", "sound")
-        findings = sorted(book.verdict.findings, key=lambda f: worst.index(f.soundness))
         return render(
             _TEMPLATE,
-            findings=findings,
+            findings=facts.worst_first(book.verdict.findings),
+            links=links.trials,
             dropped=book.verdict.dropped,
             lost=[t for t in facts.played(book) if t.status != "ok"],
             reconnected=_reconnected(book),
@@ -89,22 +87,12 @@ def _reconnected(book: Book) -> Counter[str]:
 
 def _conditions(book: Book) -> list[tuple[str, str, str]]:
     """(control, state, the values seen with the number of trials where there are several)."""
-    seen: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
     for trial in facts.played(book):
         for control, found in trial.conditions.items():
             for state, value in found.items():
-                seen[control, state][value] += 1
-    return [(control, state, _told(values)) for (control, state), values in sorted(seen.items())]
-
-
-def _told(values: Counter[str]) -> str:
-    if len(values) == 1:
-        return next(iter(values))
-    told = [
-        f"{value} ({words.plural(count, 'trial')})" for value, count in values.most_common(_SHOWN)
-    ]
-    more = len(values) - _SHOWN
-    return ", ".join(told) + (f" and {more} other values" if more > 0 else "")
+                seen[control, state].append(value)
+    return [(control, state, held.told(found)) for (control, state), found in sorted(seen.items())]
 
 
 SECTION = _Audits()

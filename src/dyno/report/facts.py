@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from dyno.measures import floors, measures
-from dyno.record import FLOOR, Metric, PhaseRecord, Tally, Trial
+from dyno.record import FLOOR, Finding, Metric, PhaseRecord, Tally, Trial
 from dyno.report import Book
 
 
@@ -122,6 +122,11 @@ def typical(book: Book, trials: Sequence[Trial]) -> dict[tuple[str, Metric], flo
         for metric, value in numbers_of(book, trial).items():
             values[trial.candidate, metric].append(value)
     return {key: median(found) for key, found in values.items()}
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Invalid, doubtful, sound."""
+    return sorted(findings, key=lambda f: ("invalid", "doubtful", "sound").index(f.soundness))
 
 
 def metric_order(book: Book, metric: Metric) -> tuple[int, int, str, str]:

@@ -54,7 +54,15 @@ async function unpack(id) {
   document.head.append(script);
 }
 
+function unfold() {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  const details = target && target.closest("details:not([open])");
+  if (details) { details.open = true; target.scrollIntoView(); }
+}
+
 async function start() {
+  addEventListener("hashchange", unfold);
+  unfold();
   await unpack("plotly");
   const figures = [...document.querySelectorAll("figure.chart")];
   const visible = (figure) => figure.closest("details:not([open])") === null;

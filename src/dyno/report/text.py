@@ -28,10 +28,13 @@ _STYLES = {
 }
 
 
-def table(run: Run, verdict: Verdict, everything: bool = False) -> Group:
+def table(
+    run: Run, verdict: Verdict, everything: bool = False, rests_on: Sequence[RenderableType] = ()
+) -> Group:
     """The whole verdict for `rich.print`: tables by candidate, notes, the overall sentence.
 
     Primaries are shown; exploratory metrics are counted, and shown too where `everything`.
+    `rests_on` (`brief.lines`) stands before the sentence.
     """
     shown = [c for c in verdict.comparisons if c.primary or everything]
     parts: list[RenderableType] = []
@@ -42,7 +45,7 @@ def table(run: Run, verdict: Verdict, everything: bool = False) -> Group:
     parts += [Text(f"{words.SLOWDOWN}\n", style="dim")] if shown else []
     parts += _folded(len(verdict.comparisons) - len(shown))
     parts += _notes(shown) + _dropped(verdict) + _findings(verdict.findings)
-    return Group(*parts, *_overall(verdict))
+    return Group(*parts, *rests_on, *_overall(verdict))
 
 
 def plain(run: Run, verdict: Verdict, everything: bool = False, width: int = 100) -> str:

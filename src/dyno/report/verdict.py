@@ -11,13 +11,9 @@ _TEMPLATE = """
 {% if not verdict.complete %}
 <p class="mark">The run is not complete: this is what has been measured so far.</p>
 {% endif %}
-{% if unsound %}
-<ul class="findings">
-{% for f in unsound %}
-<li><b class="{{ f.soundness }}">{{ f.soundness }}</b> {{ f.sentence }}</li>
+{% for f in invalid %}
+<p><b class="invalid">invalid</b> {{ f.sentence }}</p>
 {% endfor %}
-</ul>
-{% endif %}
 {% for name, rows in tables %}
 <div class="scroll" tabindex="0"><table>
 <caption>{{ name }} against {{ run.design.base }}</caption>
@@ -49,8 +45,7 @@ that this many blocks would have found in four runs of five.
 {{ "is" if exploratory == 1 else "are" }} in the forest below and never
 {{ "sets" if exploratory == 1 else "set" }} the exit code.
 {% endif %}
-{% if verdict.dropped %}{{ verdict.dropped | length | plural("block") }} dropped for noise; see
-<a href="#audits">Audits and conditions</a>.{% endif %}</p>
+<a href="#trust">What the verdict rests on</a> stands below.</p>
 """
 
 
@@ -71,7 +66,7 @@ class _Verdict:
             quick=words.QUICK,
             slowdown=words.SLOWDOWN,
             level=f"{100 * (1 - book.run.design.alpha):g}",
-            unsound=[f for f in verdict.findings if f.soundness != "sound"],
+            invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],
             exploratory=len(verdict.comparisons) - len(primaries),
         )

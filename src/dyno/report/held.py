@@ -1,0 +1,79 @@
+"""What each control held still, what it found before, and where it could do nothing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from dyno.record import Trial
+from dyno.report import Book, facts, words
+
+#: How a control's record begins to say that the host did not let it.
+REFUSED = "not controllable here"
+
+
+@dataclass(frozen=True)
+class Held:
+    """One control over a whole run: its value by candidate, the base first.
+
+    `before` is what it found, `refused` why it could do nothing (in some trial), `done` the rest
+    of what it wrote down.
+    """
+
+    control: str
+    values: dict[str, str]
+    before: str
+    refused: str
+    done: dict[str, str]
+
+    @property
+    def differs(self) -> bool:
+        """Do the candidates differ in it?"""
+        return len(set(self.values.values())) > 1
+
+    @property
+    def told(self) -> str:
+        """`aslr on`, or `aslr on (old, newer), off (new)`."""
+        sides: dict[str, list[str]] = defaultdict(list)
+        for name, value in self.values.items():
+            sides[value].append(name)
+        each = (f"{value} ({', '.join(names)})" for value, names in sides.items())
+        return f"{self.control} {', '.join(each if self.differs else sides)}"
+
+
+def controls(book: Book) -> list[Held]:
+    """Every control of the run: those that differ first, then those refused, then by name."""
+    names = {name for side in book.run.candidates for name in side.controls}
+    names |= book.run.design.controls.keys()
+    trials = [trial for trial in facts.played(book) if trial.status == "ok"]
+    held = [_held(book, name, trials) for name in sorted(names)]
+    return sorted(held, key=lambda h: (not h.differs, not h.refused))
+
+
+def _held(book: Book, control: str, trials: list[Trial]) -> Held:
+    sides = {side.name: side for side in book.run.candidates}
+    every = book.run.design.controls.get(control, "")
+    found = [t.conditions[control] for t in trials if control in t.conditions]
+    texts = {key: told([f[key] for f in found if key in f]) for key in _keys(found)}
+    refusals = [v for f in found for v in f.values() if v.startswith(REFUSED)]
+    return Held(
+        control=control,
+        values={n: sides[n].controls.get(control, every) for n in facts.candidates(book)},
+        before=texts.pop("before", ""),
+        refused=" or ".join(dict.fromkeys(refusals)),
+        done={key: text for key, text in texts.items() if REFUSED not in text},
+    )
+
+
+def _keys(found: list[dict[str, str]]) -> list[str]:
+    return list(dict.fromkeys(key for each in found for key in each))
+
+
+def told(values: list[str], most: int = 4) -> str:
+    """The values, with how many trials had each where there are several."""
+    counts = Counter(values)
+    if len(counts) < 2:
+        return next(iter(counts), "")
+    each = [f"{value} ({words.plural(n, 'trial')})" for value, n in counts.most_common(most)]
+    more = len(counts) - most
+    return ", ".join(each) + (f" and {more} other values" if more > 0 else "")

@@ -1,0 +1,115 @@
+"""What the verdict rests on: the page's block and the terminal's lines, from the same facts."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from dyno import controls
+from dyno.record import Finding, Observation
+from dyno.report import Book, held, links, page
+from dyno.report.audits import SECTION as AUDITS
+from dyno.report.trust import SECTION
+from golden.book import make_book
+from golden.reading import changed, said, terminal, words
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    return make_book(tmp_path_factory.mktemp("run"), phases=2)
+
+
+def found(book: Book, *findings: Finding) -> Book:
+    return dataclasses.replace(book, verdict=dataclasses.replace(book.verdict, findings=findings))
+
+
+def test_restarts_and_losses_are_told_with_their_reasons(book: Book) -> None:
+    told = said(book)
+    assert "18 restarts in 6 blocks, the data loaded anew for each." in told
+    assert "insert block 3 dropped: foreign CPU 14.2 % > 10 % in qr100" in told
+    assert re.search(r"trial 16 \([^)]+\) failed: the driver was killed", told)
+    assert re.search(r"vary by [\d.]+ % to [\d.]+ % \(CoV\), at most in .* best to worst", told)
+
+
+def test_loads_that_come_again_are_counted(book: Book) -> None:
+    condition = {"load": {"number": "1", "name": "x"}}
+    kept = [dataclasses.replace(t, conditions=t.conditions | condition) for t in book.trials]
+    told = said(dataclasses.replace(book, trials=kept))
+    assert "18 restarts in 6 blocks, on 1 load of insert for each candidate." in told
+
+
+def test_an_audit_that_is_not_sound_stands_open_with_its_trials_the_others_folded(
+    book: Book,
+) -> None:
+    drawn = SECTION.render(book)
+    doubtful, sound = drawn.index("client_share"), drawn.index("<b>ledger</b>")
+    assert doubtful < drawn.index("<details>") < sound
+    assert '<a href="#trial-2">2</a>, <a href="#trial-5">5</a>' in drawn
+    assert "1 doubtful, 1 sound." in words(drawn)
+
+
+def test_the_worst_audit_comes_first(book: Book) -> None:
+    findings = (Finding("a", "sound", "x"), Finding("b", "doubtful", "y"))
+    judged = found(book, *findings, Finding("c", "invalid", "z"))
+    assert "1 invalid, 1 doubtful, 1 sound." in said(judged)
+    assert "1 invalid, 1 doubtful, 1 sound" in terminal(judged)
+    assert "No audit has judged this run." in said(found(book))
+
+
+def test_controls_that_differ_or_could_not_be_held_stand_open(book: Book) -> None:
+    told = said(book)
+    assert "≠ aslr on (3.24.0, 3.54.1), off (3.54.1 -O3): the candidates differ in it" in told
+    assert "governor not controllable here: no cpufreq" in told
+    assert "3 controls: aslr on (3.24.0, 3.54.1), off (3.54.1 -O3)" in told
+    assert "governor: not controllable here: no cpufreq" in terminal(book)
+
+
+def test_the_word_of_a_control_that_could_do_nothing_is_the_controls_own() -> None:
+    assert held.REFUSED == controls.NOT_HERE
+
+
+def test_the_host_is_told_worst_first_and_what_could_not_be_seen(book: Book) -> None:
+    told = said(book)
+    assert "76 of 100. Not visible there: governor." in told
+    assert told.index("poor swap: 1.0 of 8.0 GB") < told.index("fair CPU: Example 9000")
+    assert "host         76 of 100: poor swap (1.0 of 8.0 GB in use), fair CPU" in terminal(book)
+
+
+def test_a_host_that_nobody_looked_at_is_not_a_good_one(book: Book) -> None:
+    assert "Not surveyed when the run began" in said(changed(book, survey=None))
+    assert "not surveyed: `dyno doctor`" in terminal(changed(book, survey=None))
+    assert "100 of 100: nothing that could be seen" in said(changed(book, survey=()))
+
+
+def test_many_observations_are_folded(book: Book) -> None:
+    survey = tuple(Observation(f"n{at}", "f", "fair", "w", "h", 4) for at in range(8))
+    assert "3 that weigh less" in said(changed(book, survey=survey))
+
+
+def test_every_link_on_the_page_leads_somewhere(book: Book) -> None:
+    drawn = page.html(book)
+    assert not set(re.findall(r'href="#([^"]+)"', drawn)) - set(re.findall(r'id="([^"]+)"', drawn))
+    assert "#trial-2" in AUDITS.render(book)
+
+
+def test_a_long_row_of_trials_is_cut(book: Book) -> None:
+    told = words(links.trials(range(1, 31))).strip()
+    assert told == "1, 2, 3, 4, 5, 6, 7, 8 and 22 more"
+
+
+def test_each_trial_says_whether_it_counts(book: Book) -> None:
+    drawn = words(page.html(book))
+    assert drawn.count("Z yes") == 18
+    assert drawn.count("no: its block was dropped") == 3
+    assert drawn.count("no: failed") == 1
+
+
+def test_a_run_that_has_nothing_yet_can_be_told(tmp_path: Path) -> None:
+    book = make_book(tmp_path, ("old", "new"), blocks=2, phases=1)
+    verdict = type(book.verdict)("invalid", "no trial ended well", False, (), (), {})
+    empty = changed(Book(tmp_path, book.run, [], verdict), survey=None, calibration=None)
+    assert "no restart counts." in said(empty)
+    assert "no restart counts; nothing lost" in terminal(empty)
