@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import knob_tree
 import pytest
 from private_mysql import VERSIONS, private
 
@@ -62,6 +63,15 @@ def home() -> Iterator[Path]:
     (folder / "home").mkdir()
     yield folder / "home"
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def knobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The host's knobs as a tree of files of the test's own, and a journal in `../journal`."""
+    tree = knob_tree.lay(tmp_path / "tree")
+    for name, value in knob_tree.environment(tree, tmp_path / "journal").items():
+        monkeypatch.setenv(name, value)
+    return tree
 
 
 def outside(name: str) -> str:

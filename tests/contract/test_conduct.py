@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +13,11 @@ from fakes import make_candidate, make_phase, make_record, make_run, make_tally,
 
 from dyno import driver, folder, judge, plain
 from dyno.builds import Build
-from dyno.conduct import readings, run, trial, watch
+from dyno.conduct import held, readings, run, trial, watch
 from dyno.conduct.blocks import Next, upcoming
 from dyno.conduct.job import Job
 from dyno.conduct.prepared import Prepared
-from dyno.controls import Held
+from dyno.controls import Held, Subject
 from dyno.driver import End, Event, Progress, Ready, Settle
 from dyno.engines import UNHELD, Server, Under
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
@@ -80,7 +79,8 @@ class FakeControl:
         self.journal = journal
 
     @contextmanager
-    def hold(self, value: str, *, embedded: bool, dice: random.Random) -> Iterator[Held]:
+    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+        assert subject.embedded
         self.journal.append(f"hold {value}")
         try:
             yield Held({"was": "off"}, ("nice",), {"MARK": "1"}, (1,))
@@ -200,7 +200,7 @@ def theatre(monkeypatch: pytest.MonkeyPatch) -> Theatre:
     monkeypatch.setattr(driver, "ask", ask)
     probe = FakeProbe(stage.journal)
     monkeypatch.setattr(readings, "probes", lambda: {"fake": probe})
-    monkeypatch.setattr(trial, "controls", lambda: {"fake": FakeControl(stage.journal)})
+    monkeypatch.setattr(held, "controls", lambda: {"fake": FakeControl(stage.journal)})
     return stage
 
 

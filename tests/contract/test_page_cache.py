@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from dyno.controls import controls
+from dyno.controls import Subject, controls
 
 SIZE = 4 << 20
 
@@ -21,7 +20,7 @@ def _cached_bytes(file: Path) -> int:
 
 def _restored(value: str, home: Path) -> dict[str, str] | None:
     control = controls()["page_cache"]
-    with control.hold(value, embedded=False, dice=random.Random(1)) as held:
+    with control.hold(value, Subject(embedded=False)) as held:
         return held.restored(home) if held.restored else None
 
 

@@ -22,6 +22,7 @@ from dyno.cli import (
     exits,
     play,
     report,
+    restore,
     resume,
     run,
     show,
@@ -50,7 +51,8 @@ def command() -> None:
     """
 
 
-for module in (play, compare, run, resume, report, show, engines, doctor, clean, completion):
+commands = (play, compare, run, resume, report, show, engines, doctor, restore, clean, completion)
+for module in commands:
     command.add_command(module.command)
 
 

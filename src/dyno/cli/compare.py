@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 )
 @options.PGBENCH
 @options.SET
+@options.CONTROL
 @click.option(
     "--margin",
     type=PERCENT,
@@ -71,6 +72,7 @@ def experiment(**words: Any) -> Experiment:
         blocks=words["blocks"],
         quick=words["quick"],
         seed=words["seed"],
+        controls=dict(words["controls"]),
         aa=words["aa"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])

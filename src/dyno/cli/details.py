@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dyno.cli import screen
+from dyno.cli import controls, screen
 from dyno.cli.runs import run_folder
 from dyno.errors import unknown
 from dyno.plugins import modules, things
@@ -87,18 +87,6 @@ def spelled_stop(stop: dict[str, Any]) -> str:
     return f"{events:,} event{'s' * (events > 1)}" if events else "its last event"
 
 
-def show_control(name: str) -> None:
-    """A control's values."""
-    control = thing("dyno.controls", "CONTROL", "control", name)
-    heading(name, control.summary)
-    rows = [
-        (value, "default" if value == control.default else "", meaning)
-        for value, meaning in control.values.items()
-    ]
-    screen.table(("value", "", "meaning"), rows)
-    click.echo(f"\nwritten as ENGINE@BUILD?{name}=VALUE, or under [controls] of an experiment")
-
-
 def show_probe(name: str) -> None:
     """A probe's numbers."""
     probe = thing("dyno.probes", "PROBE", "probe", name)
@@ -142,7 +130,7 @@ def show_run(word: str) -> None:
 DETAILS: dict[str, Callable[[str], None]] = {
     "engines": show_engine,
     "workloads": show_workload,
-    "controls": show_control,
+    "controls": controls.show,
     "probes": show_probe,
     "audits": show_audit,
     "experiments": show_experiment,

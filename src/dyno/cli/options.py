@@ -53,6 +53,13 @@ SET: Decorator = click.option(
     metavar="KEY=VALUE",
     help="An option of the workload (`dyno show W` lists them); may be repeated.",
 )
+CONTROL: Decorator = click.option(
+    *("--control", "controls"),
+    multiple=True,
+    type=SETTING,
+    metavar="NAME=VALUE",
+    help="A control of every candidate (`dyno show controls` lists them); may be repeated.",
+)
 PGBENCH: Decorator = click.option(
     "--pgbench",
     type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),

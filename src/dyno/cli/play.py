@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,14 +30,9 @@ PERCENTILES = ("50", "95", "99", "99.9")
 )
 @options.PGBENCH
 @options.SET
+@options.CONTROL
 @click.option("--time", type=DURATION, metavar="TIME", help="Short for --set time=SECONDS.")
-def command(
-    engine: str,
-    workload: str | None,
-    pgbench: Path | None,
-    settings: tuple[tuple[str, str], ...],
-    time: float | None,
-) -> None:
+def command(engine: str, **words: Any) -> None:
     """Play a workload once on ENGINE and show its rate and latency each second.
 
     One trial has no verdict: restarts differ by more than most changes do. `dyno compare` plays
@@ -48,13 +42,15 @@ def command(
     dyno play null@200us --workload oltp_point_select --time 5s
     """
     from dyno import conduct
-    from dyno.experiment import compared
+    from dyno.experiment import Measuring, compared
 
-    chosen = dict(settings)
-    if time is not None:
-        chosen["time"] = f"{time:g}"
-    (script,) = options.scripts([workload] if workload else [], pgbench)
-    experiment = compared([engine], script, chosen, command=spelled_command())
+    chosen = dict(words["settings"])
+    if words["time"] is not None:
+        chosen["time"] = f"{words['time']:g}"
+    workload = words["workload"]
+    (script,) = options.scripts([workload] if workload else [], words["pgbench"])
+    measuring = Measuring(controls=dict(words["controls"]))
+    experiment = compared([engine], script, chosen, measuring, command=spelled_command())
     summarise(conduct.play_once(conduct.resolve(experiment, said), each_second))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
 @click.option("--gate", is_flag=True, help="Exit as `compare` does: 0, 1, 2 or 3.")
 @options.BLOCKS
+@options.CONTROL
 @options.BUDGET
 @options.QUICK
 @options.JSON
@@ -31,9 +32,11 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     from dyno import experiment as experiments
 
     read = experiments.read(Path(experiment))
+    measuring = changed(read.measuring, words["blocks"], words["quick"])
+    held = measuring.controls | dict(words["controls"])
     made = replace(
         read,
-        measuring=changed(read.measuring, words["blocks"], words["quick"]),
+        measuring=replace(measuring, controls=held),
         command=playing.spelled_command(),
     )
     verdict = playing.play(made, playing.Wanted(words["budget"], words["json_file"]))

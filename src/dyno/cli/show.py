@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dyno.cli import details, screen
+from dyno.cli import controls, details, screen
 from dyno.cli.arguments import Word
 from dyno.cli.runs import run_names
 from dyno.errors import DynoError, unknown
@@ -131,7 +131,7 @@ def experiments() -> Rows:
 OVERVIEWS: dict[str, Callable[[], Rows]] = {
     "engines": engines,
     "workloads": workloads,
-    "controls": of_room("dyno.controls", "CONTROL"),
+    "controls": controls.overview,
     "probes": of_room("dyno.probes", "PROBE"),
     "audits": of_room("dyno.audits", "AUDIT"),
     "experiments": experiments,

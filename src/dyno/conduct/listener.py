@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ class Listener:
     """One trial's conversation; `phases` and `counters` are what came of it so far.
 
     `declared` are the workload's phases by name; `data` is the folder whose size is watched.
+    `before` is told of a phase that stands ready, with the engine's process.
     """
 
     engine: Engine
@@ -39,6 +40,7 @@ class Listener:
     watch: Watch
     phases: list[PhaseRecord]
     counters: dict[str, int] = field(default_factory=dict)
+    before: Callable[[str, int | None], None] = lambda phase, pid: None
 
     def listen(self, process: driver.Process) -> None:
         """Until the driver's end; its errors are raised.
@@ -68,6 +70,7 @@ class Listener:
                     limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
                     process.go()
                 case driver.Ready(phase=phase):
+                    self.before(phase, watched.server_pid)
                     limit = self._begin(phase)
                     before, after = readings.sample(watched), None
                     process.go()

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from dyno import driver
 from dyno.conduct import attached, death, ledger
+from dyno.conduct import held as controlled
+from dyno.conduct.held import Joined
 from dyno.conduct.job import Job, Notes
 from dyno.conduct.listener import Listener
 from dyno.conduct.watch import Watch
-from dyno.controls import Restored
 from dyno.engines import Server, Under
 from dyno.plan import Plan, Script
 from dyno.record import PhaseRecord
@@ -34,16 +35,6 @@ class Part:
     def seconds(self) -> float:
         """How long its phases were, warm-up included."""
         return sum((each.ended_ns - each.started_ns) / 1e9 for each in self.phases)
-
-
-@dataclass(frozen=True)
-class Joined:
-    """What all controls together want (`controls.Held`); `restored` by the control's name."""
-
-    prefix: tuple[str, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
-    cpus: tuple[int, ...] = ()
-    restored: dict[str, Restored] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,7 +82,15 @@ class Player:
         job = self.job
         declared = {phase["name"]: phase for phase in job.workload.phases}
         sink = part.phases, part.counters
-        return Listener(job.engine, server, declared, job.home, self.watch, *sink)
+        listener = Listener(job.engine, server, declared, job.home, self.watch, *sink)
+        listener.before = lambda phase, pid: self._before(phase, pid, server)
+        return listener
+
+    def _before(self, phase: str, pid: int | None, server: Server) -> None:
+        """What the controls do while a phase stands ready in the engine's process `pid`."""
+        controlled.started(self.held, self.notes, pid)
+        if phase != attached.PREPARE:
+            controlled.preload(self.held, self.notes, self.job.engine, server)
 
     @contextmanager
     def _server(self) -> Iterator[Server]:

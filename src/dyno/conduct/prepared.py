@@ -14,7 +14,8 @@ import dyno
 from dyno import calibration, candidates, driver, engines
 from dyno.builds import Build, Say, program, sha256
 from dyno.candidates import Owned, Spec
-from dyno.conduct import attached, described, host
+from dyno.conduct import attached, controllable, described, host
+from dyno.conduct.controllable import Side
 from dyno.controls import controls
 from dyno.engines import Engine
 from dyno.errors import UsageError, unknown
@@ -49,12 +50,14 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
 
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
+    controllable.recover(say)
     measuring = experiment.measuring
     held = _held(measuring.controls)
     workloads = described.workloads(experiment)
     sides = _sides(experiment.candidates, say)
     attached.check_empty((build for _, _, build in sides), [plan for plan, _ in workloads])
     facts_here = here()
+    controllable.survey(sides, held, _data(), say)
     run = Run(
         name=experiment.name,
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -76,6 +79,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
 
 def again(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
+    controllable.recover(say)
     sides = _sides([candidates.parse(side.spec) for side in run.candidates], say)
     attached.check_empty((build for _, _, build in sides), run.workloads)
     return _prepared(run, sides, 0)
@@ -91,17 +95,14 @@ def _data() -> Path:
     return Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
 
 
-_Side = tuple[Candidate, Engine, Build]
-
-
-def _prepared(run: Run, sides: Sequence[_Side], size_bytes: int) -> Prepared:
+def _prepared(run: Run, sides: Sequence[Side], size_bytes: int) -> Prepared:
     names = [candidate.name for candidate in run.candidates]
     found = dict(zip(names, (engine for _, engine, _ in sides), strict=True))
     builds = dict(zip(names, (build for _, _, build in sides), strict=True))
     return Prepared(run, found, builds, size_bytes)
 
 
-def _sides(specs: Sequence[Spec], say: Say) -> list[_Side]:
+def _sides(specs: Sequence[Spec], say: Say) -> list[Side]:
     """The candidates with their builds: all words are checked first, since a build may take long;
     then one thread for each, since a compiler keeps one core busy.
     """
@@ -124,7 +125,7 @@ def _asked(spec: Spec) -> _Asked:
     return spec, engine, owned
 
 
-def _side(asked: _Asked, say: Say) -> _Side:
+def _side(asked: _Asked, say: Say) -> Side:
     """One candidate with its engine and build."""
     spec, engine, owned = asked
     build = engine.program(spec.given, owned.flags, say)

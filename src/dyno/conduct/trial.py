@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import shutil
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dyno.conduct import loads
+from dyno.conduct import held, loads
+from dyno.conduct.held import Joined
 from dyno.conduct.job import Job, Notes, Turn
-from dyno.conduct.part import Joined, Part, Player
+from dyno.conduct.part import Part, Player
 from dyno.conduct.watch import Watch
-from dyno.controls import Restored, controls
 from dyno.errors import DynoError
 from dyno.record import Status, Trial
 
@@ -72,13 +72,21 @@ def _log(log: Path) -> str:
 def _play(job: Job, notes: Notes, watch: Watch) -> None:
     job.home.mkdir(parents=True, mode=0o700)
     with ExitStack() as stack:
-        held = _hold(job, notes, stack)
-        player = Player(job, notes, watch, held)
+        joined = held.hold(job, notes, stack)
+        player = Player(_under(job, joined), notes, watch, joined)
         commands = job.workload.commands
         if job.load is not None and _loaded(job.load, player):
             commands = tuple(each for each in commands if each != loads.PREPARE)
+        else:
+            held.not_restored(joined, notes)
         player.play(Part(commands, job.seed, phases=notes.phases))
     notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
+
+
+def _under(job: Job, joined: Joined) -> Job:
+    """The job with the engine's settings that the controls want beside the candidate's own."""
+    settings = job.candidate.settings | joined.settings
+    return replace(job, candidate=replace(job.candidate, settings=settings))
 
 
 def _loaded(asked: Turn, player: Player) -> bool:
@@ -90,27 +98,8 @@ def _loaded(asked: Turn, player: Player) -> bool:
         return False
     place = {"number": str(asked.number + 1), "of": str(asked.of or loads.LOADS)}
     notes.conditions[loads.KIND] = {**place, "name": load.name, "seconds": f"{load.seconds:.1f}"}
-    for name, restored in player.held.restored.items():
-        notes.conditions[name] |= restored(job.home)
+    held.restored(player.held, notes, job.home)
     return True
-
-
-def _hold(job: Job, notes: Notes, stack: ExitStack) -> Joined:
-    """Holds every control until the stack is left; their answers, joined."""
-    dice = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
-    prefix: tuple[str, ...] = ()
-    environment: dict[str, str] = {}
-    cpus: tuple[int, ...] = ()
-    restored: dict[str, Restored] = {}
-    for name, control in controls().items():
-        value = job.controls[name]
-        hold = control.hold(value, embedded=job.candidate.embedded, dice=dice)
-        held = stack.enter_context(hold)
-        notes.conditions[name] = {"value": value} | held.found
-        prefix, cpus = (*prefix, *held.prefix), (*cpus, *held.cpus)
-        environment |= held.environment
-        restored |= {name: held.restored} if held.restored else {}
-    return Joined(prefix, environment, cpus, restored)
 
 
 def seed(run_seed: int, workload: str, block: int) -> int:

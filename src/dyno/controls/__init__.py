@@ -1,36 +1,69 @@
 """Controls: one file per thing held still during a trial, which offers `CONTROL`.
 
 A control sets, yields what it found and what the processes to be started need, and puts back
-exactly what it found.
+exactly what it found: a knob of the whole host is noted in a journal first, so that `put_back`
+can do that for a run that was killed.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from dyno.controls._entry import Outcome
+from dyno.controls._journal import put_back
+from dyno.controls._place import elsewhere
 from dyno.plugins import things
+
+__all__ = ["NOT_HERE", "Outcome", "controls", "elsewhere", "put_back"]
 
 #: How `Held.found` begins to say, under `state`, that this machine did not let a control do it.
 NOT_HERE = "not controllable here"
-
+#: The value of a control that leaves things as they are.
+KEEP = "keep"
+#: Why nothing of an attached server is controlled.
+RUNS_ALREADY = "the server runs already, is not ours, and may be on another host"
 
 #: What a control does to the folder of a load's copy, and what it answers for the record.
 Restored = Callable[[Path], dict[str, str]]
+#: What a control finds in the engine's process, once it runs, for the record.
+Started = Callable[[int], dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a control is held for.
+
+    `embedded`: the engine lives in the driver's process. `attached`: it is a server that runs
+    already, not ours to start or to set, perhaps on another host. `home` is where its data will
+    lie (the folder need not exist yet). `settings` says, by a control's name and value, what the
+    engine itself is to be set to (`engines.Knobs`); `preloads`: it can be told to fill its cache.
+    `dice` is the trial's own randomness.
+    """
+
+    embedded: bool = True
+    attached: bool = False
+    home: Path = Path()
+    settings: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    preloads: bool = False
+    dice: random.Random = field(default_factory=random.Random)
 
 
 @dataclass(frozen=True)
 class Held:
     """What a control did.
 
-    `found` is the state before and the state set, for the record. `prefix` is the command that
+    `found` is for the record: `before`, the state found; `set`, what was set, if anything; and
+    `state`, only where it is not held, which begins with `NOT_HERE`. `prefix` is the command that
     starts the engine's process under it (`("setarch", "-R")`), `environment` is added to that
     process's; `cpus` are the driver's cores, where the control chooses them. `restored` is called
-    with the folder of a load's copy before the engine starts on it.
+    with the folder of a load's copy before the engine starts on it, `started` with the engine's
+    process when its connections stand. `settings` join the engine's own, and `preload` has the
+    engine fill its cache before each phase.
     """
 
     found: dict[str, str]
@@ -38,6 +71,9 @@ class Held:
     environment: dict[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] = ()
     restored: Restored | None = None
+    started: Started | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    preload: bool = False
 
 
 class Control(Protocol):
@@ -53,12 +89,18 @@ class Control(Protocol):
     def check(self, value: str) -> None:
         """`UsageError` where the control takes no such value, before anything is started."""
 
-    def hold(
-        self, value: str, *, embedded: bool, dice: random.Random
-    ) -> AbstractContextManager[Held]:
-        """Holds `value` for one trial; `dice` is the trial's own randomness."""
+    def refusal(self, value: str, subject: Subject) -> str:
+        """Why `value` (or a kind of values) cannot be held here; empty where it can."""
+
+    def hold(self, value: str, subject: Subject) -> AbstractContextManager[Held]:
+        """Holds `value` for one trial, or says under `state` why not."""
 
 
 def controls() -> dict[str, Control]:
     """Every control, by name."""
     return things("dyno.controls", "CONTROL")
+
+
+def refused(before: str, why: str) -> Held:
+    """Nothing is held, and the record says why."""
+    return Held({"before": before, "state": f"{NOT_HERE}: {why}"})

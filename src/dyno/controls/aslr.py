@@ -8,22 +8,20 @@ in the interval. Frozen, the spread is gone, but both candidates sit in one layo
 
 from __future__ import annotations
 
-import random
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import ClassVar
 
-from dyno.controls import NOT_HERE, Held
+from dyno.controls import RUNS_ALREADY, Held, Subject, _knob, refused
 from dyno.errors import unknown
 
 #: Fills the environment; its length moves the stack, which begins below it.
 FILLER = "DYNO_LAYOUT"
 #: A page: what a longer filler adds is aligned away.
 FILLER_BYTES = 4096
-SWITCH = Path("/proc/sys/kernel/randomize_va_space")
+SWITCH = "/proc/sys/kernel/randomize_va_space"
 PREFIX = ("setarch", "-R")
 
 
@@ -42,28 +40,29 @@ class Aslr:
         if value not in self.values:
             raise unknown("value of aslr", value, self.values)
 
+    def refusal(self, value: str, subject: Subject) -> str:
+        """A server that runs has its layout; a host may lack the word or refuse it."""
+        if subject.attached:
+            return RUNS_ALREADY
+        if value == "off":
+            return _refusal()
+        return f"switched off for the whole machine ({SWITCH})" if _state() == "off" else ""
+
     @contextmanager
-    def hold(self, value: str, *, embedded: bool, dice: random.Random) -> Iterator[Held]:
+    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
         """Answers the prefix and the filler; nothing of the machine is changed."""
-        del embedded
-        before, refused = _state(), _refusal() if value == "off" else ""
-        filler = "x" * (dice.randrange(FILLER_BYTES) if value == "on" else 0)
-        found = {"before": before, "filler_bytes": str(len(filler))}
-        prefix = PREFIX if value == "off" and not refused else ()
-        if refused:
-            found["state"] = f"{NOT_HERE}: {refused}"
-        elif value == "on" and before == "off":
-            found["state"] = f"{NOT_HERE}: switched off for the whole machine ({SWITCH})"
-        yield Held(found, prefix=prefix, environment={FILLER: filler})
+        filler = "x" * (subject.dice.randrange(FILLER_BYTES) if value == "on" else 0)
+        if why := self.refusal(value, subject):
+            yield refused(_state(), why)
+            return
+        found = {"before": _state(), "set": value, "filler_bytes": str(len(filler))}
+        yield Held(found, PREFIX if value == "off" else (), {FILLER: filler})
 
 
 def _state() -> str:
     """The machine's own setting: `off`, `stack` (without the heap) or `on` (proc(5))."""
-    try:
-        digit = SWITCH.read_text().strip()
-    except OSError:
-        return "unknown"
-    return {"0": "off", "1": "stack", "2": "on"}.get(digit, digit)
+    digit = _knob.value(_knob.at(SWITCH))
+    return {"0": "off", "1": "stack", "2": "on"}.get(digit, digit or "unknown")
 
 
 @cache

@@ -8,13 +8,12 @@ every trial loads its data anew, they are as warm as loading left them, and this
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.controls import Held, Restored
+from dyno.controls import KEEP, RUNS_ALREADY, Held, Restored, Subject, refused
 from dyno.errors import unknown
 
 CHUNK_BYTES = 1 << 20
@@ -24,9 +23,9 @@ class PageCache:
     """The page cache of the files that an engine starts on; no root is needed for it."""
 
     summary = "warms or drops the kernel's cache of a load's files before the engine starts on them"
-    default = "keep"
+    default = KEEP
     values: ClassVar[dict[str, str]] = {
-        "keep": "as copying left it",
+        KEEP: "as copying left it",
         "warm": "every file is read once",
         "drop": "every file is flushed and dropped from the cache (posix_fadvise)",
     }
@@ -36,12 +35,20 @@ class PageCache:
         if value not in self.values:
             raise unknown("value of page_cache", value, self.values)
 
+    def refusal(self, value: str, subject: Subject) -> str:
+        """The files of a server that runs already are not ours to touch."""
+        return RUNS_ALREADY if subject.attached and value != KEEP else ""
+
     @contextmanager
-    def hold(self, value: str, *, embedded: bool, dice: random.Random) -> Iterator[Held]:
+    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
         """Answers what is to be done with a load's files; nothing is held."""
-        del embedded, dice
-        act = {"warm": _warm, "drop": _drop}.get(value)
-        yield Held({"before": "as it was"}, restored=act and _over(act))
+        before, act = "as it was", {"warm": _warm, "drop": _drop}.get(value)
+        if why := self.refusal(value, subject):
+            yield refused(before, why)
+        elif act is None:
+            yield Held({"before": before})
+        else:
+            yield Held({"before": before, "set": value}, restored=_over(act))
 
 
 def _over(act: Callable[[int], None]) -> Restored:

@@ -7,14 +7,13 @@ takes time from it. An embedded engine works in the driver's threads, so both ge
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import NOT_HERE, Held
+from dyno.controls import NOT_HERE, RUNS_ALREADY, Held, Subject, refused
 from dyno.errors import UsageError, unknown
 
 
@@ -35,24 +34,46 @@ class Pinning:
         if value not in ("apart", "off"):
             _cores(value)
 
-    @contextmanager
-    def hold(self, value: str, *, embedded: bool, dice: random.Random) -> Iterator[Held]:
-        """Answers the cores; nothing of this process is changed, so nothing is put back."""
-        del dice
+    def refusal(self, value: str, subject: Subject) -> str:
+        """There must be cores for both, and a server that runs already is not ours to place."""
+        if value in ("off", "LIST"):
+            return ""
+        if subject.attached:
+            return RUNS_ALREADY
         usable = sorted(os.sched_getaffinity(0))
-        before = {"before": _text(usable)}
+        driver, engine = _divided(value, usable, subject.embedded)
+        if not driver or not engine:
+            return f"{len(usable)} core to share"
+        return "" if subject.embedded or shutil.which("taskset") else "no taskset"
+
+    @contextmanager
+    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+        """Answers the cores; nothing of this process is changed, so nothing is put back.
+
+        Of an attached server only the driver can be placed, and the record says so.
+        """
+        usable = sorted(os.sched_getaffinity(0))
+        driver, engine = _divided(value, usable, subject.embedded)
+        why, before = self.refusal(value, subject), _text(usable)
         if value == "off":
-            yield Held(before)
-            return
-        driver = _apart(usable, embedded) if value == "apart" else _cores(value)
-        engine = driver if embedded else [core for core in usable if core not in driver]
-        if not driver or not engine or not (embedded or shutil.which("taskset")):
-            why = "no taskset" if driver and engine else f"{len(usable)} core to share"
-            yield Held({**before, "state": f"{NOT_HERE}: {why}"})
-            return
-        prefix = () if embedded else ("taskset", "-c", _text(engine))
-        found = {**before, "driver": _text(driver), "engine": _text(engine)}
-        yield Held(found, prefix=prefix, cpus=tuple(driver))
+            yield Held({"before": before})
+        elif subject.attached and driver:
+            found = {"before": before, "driver": _text(driver), "state": f"{NOT_HERE}: {why}"}
+            yield Held(found, cpus=tuple(driver))
+        elif why:
+            yield refused(before, why)
+        else:
+            prefix = () if subject.embedded else ("taskset", "-c", _text(engine))
+            found = {"driver": _text(driver), "engine": _text(engine)}
+            yield Held({"before": before, "set": value, **found}, prefix, cpus=tuple(driver))
+
+
+def _divided(value: str, usable: Sequence[int], embedded: bool) -> tuple[list[int], list[int]]:
+    """The driver's cores and the engine's; the same where it lives in the driver's process."""
+    if value == "off":
+        return [], []
+    driver = _apart(usable, embedded) if value == "apart" else _cores(value)
+    return driver, driver if embedded else [core for core in usable if core not in driver]
 
 
 def _apart(usable: Sequence[int], embedded: bool) -> list[int]:

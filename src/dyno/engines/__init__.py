@@ -115,11 +115,25 @@ def settings_of(engine: Engine) -> frozenset[str]:
 @runtime_checkable
 class Snapshots(Protocol):
     """An engine whose home, once stopped, may be copied and started elsewhere: where loading is
-    slow, data are loaded a few times and copied for each trial.
-    """
+    slow, data are loaded a few times and copied for each trial."""
 
     def filed(self, settings: dict[str, str]) -> dict[str, str]:
         """Those of `settings` that the files depend on: a page's size, not a cache's."""
+
+
+@runtime_checkable
+class Knobs(Protocol):
+    """An engine whose settings do what a control names for all: `knobs`, by its name and value."""
+
+    knobs: ClassVar[dict[str, dict[str, dict[str, str]]]]
+
+
+@runtime_checkable
+class Preloads(Protocol):
+    """An engine with a cache for all connections that SQL can fill."""
+
+    def preload(self, server: Server) -> dict[str, str]:
+        """Reads every table and index of the database; answers what that was, for the record."""
 
 
 @runtime_checkable

@@ -22,7 +22,8 @@ from dyno.engines import (
 from dyno.engines._login import Login
 from dyno.engines._mysql_database import Query, prepare
 from dyno.engines._mysql_launch import Started, launch
-from dyno.engines._mysql_settings import FIXED_BYTES, PASSING, options
+from dyno.engines._mysql_preload import preload
+from dyno.engines._mysql_settings import FIXED_BYTES, KNOBS, PASSING, options
 from dyno.engines._mysql_settle import settle
 from dyno.engines._mysql_tryout import try_out
 from dyno.engines._mysql_values import held, lasting
@@ -44,6 +45,7 @@ class Family:
     flags: ClassVar[dict[str, tuple[str, str]]] = _mysql_attached.FLAGS
     versions: ClassVar[tuple[str, ...]]
     variables: ClassVar[frozenset[str]]
+    knobs: ClassVar[dict[str, dict[str, dict[str, str]]]] = KNOBS
     name: ClassVar[str]
 
     def __init__(self, ask: Ask) -> None:
@@ -133,6 +135,10 @@ class Family:
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads (`_mysql_settle`)."""
         settle(self._query(server.session), ours=server.handle is not None)
+
+    def preload(self, server: Server) -> dict[str, str]:
+        """Reads every index of every table of the database, the rows' own among them."""
+        return preload(self._query(server.session))
 
     def stop(self, server: Server) -> None:
         """Ends the server cleanly; its data stay. One that ran already goes on."""

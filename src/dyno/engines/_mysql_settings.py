@@ -108,6 +108,14 @@ OURS = {
     ),
 }
 
+#: What the controls call by a name that all engines share.
+KNOBS = {
+    "adaptive_hash_index": {
+        "on": {"innodb_adaptive_hash_index": "ON"},
+        "off": {"innodb_adaptive_hash_index": "OFF"},
+    }
+}
+
 #: Settings that change nothing in the files that a server leaves behind.
 PASSING = frozenset(
     {

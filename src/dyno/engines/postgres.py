@@ -23,6 +23,7 @@ from dyno.engines import (
     _postgres_builds,
     _postgres_data,
     _postgres_file,
+    _postgres_preload,
     _postgres_settings,
     _postgres_settle,
     _server,
@@ -125,6 +126,10 @@ class Engine:
         table, then writes all changed pages; a server that runs already keeps its own time there.
         """
         _postgres_settle.settle(self._ask, server)
+
+    def preload(self, server: Server) -> dict[str, str]:
+        """Reads every table and index into the shared buffers, by pg_prewarm where it is there."""
+        return _postgres_preload.preload(self._ask, server)
 
     def stop(self, server: Server) -> None:
         """A fast shutdown: no client is waited for, and all is on disk; the data stay."""

@@ -1,0 +1,84 @@
+"""Control `allocator`: whose malloc the engine's process uses.
+
+It is loaded before the C library's (LD_PRELOAD), and the process is looked at once it runs. A
+server that carries an allocator inside its own program goes on using that one, which the look at
+what is loaded cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from dyno.controls import KEEP, NOT_HERE, Held
+from dyno.controls._process import OneProcess, tried
+
+#: The libraries that carry each, the preferred first, and Debian's package of it.
+LIBRARIES = {
+    "jemalloc": (("libjemalloc.so.2", "libjemalloc.so.1"), "libjemalloc2"),
+    "tcmalloc": (("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"), "libtcmalloc-minimal4"),
+}
+FOLDERS = ("/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib")
+
+
+class Allocator(OneProcess):
+    """malloc of the engine's process: the C library's, or another."""
+
+    name = "allocator"
+    summary = "gives the engine's process another malloc"
+    values: ClassVar[dict[str, str]] = {
+        KEEP: "what the engine was built or installed with",
+        "jemalloc": "jemalloc, as it is installed here",
+        "tcmalloc": "tcmalloc of gperftools, as it is installed here",
+    }
+
+    def before(self) -> str:
+        """What we add nothing to."""
+        return "the engine's own"
+
+    def reason(self, value: str) -> str:
+        """It must be installed."""
+        _, package = LIBRARIES[value]
+        return "" if _library(value) else f"no {value} is installed (package {package})"
+
+    def start(self, value: str, found: dict[str, str]) -> Held:
+        """By LD_PRELOAD."""
+        library = _library(value)
+        loaded = partial(_loaded, library)
+        return Held(found | {"library": library}, (), {"LD_PRELOAD": library}, started=loaded)
+
+
+def _library(value: str) -> str:
+    """The path of the allocator's library; empty where there is none."""
+    names, _ = LIBRARIES[value]
+    known = dict(_listed())
+    for name in names:
+        places = (known.get(name, ""), *(f"{folder}/{name}" for folder in FOLDERS))
+        if found := next((place for place in places if place and Path(place).is_file()), ""):
+            return found
+    return ""
+
+
+def _listed() -> Iterator[tuple[str, str]]:
+    """The loader's own list (ldconfig(8), which an ordinary user may not have on the path)."""
+    said = tried(["ldconfig", "-p"])[1] or tried(["/sbin/ldconfig", "-p"])[1]
+    for line in reversed(said.splitlines()):
+        name, arrow, path = line.partition(" => ")
+        if arrow:
+            yield name.split()[0], path.strip()
+
+
+def _loaded(library: str, pid: int) -> dict[str, str]:
+    """Is it really in the process?"""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError as error:
+        return {"in_process": f"unknown ({error.strerror})"}
+    if str(Path(library).resolve()) in maps:
+        return {"in_process": "loaded"}
+    return {"state": f"{NOT_HERE}: the loader did not take {library}"}
+
+
+CONTROL = Allocator()

@@ -1,0 +1,98 @@
+"""The controls of the whole host: found, set and put back, in a tree of knobs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import knob_tree
+import pytest
+
+from dyno.controls import NOT_HERE, Subject, _knob, controls
+from dyno.controls.governor import POLICIES
+from dyno.controls.swap import SWAPPINESS
+from dyno.controls.thp import ENABLED
+from dyno.controls.turbo import BOOST, NO_TURBO
+
+SERVER = Subject(embedded=False)
+
+
+def _value(path: str) -> str:
+    return _knob.value(_knob.at(path))
+
+
+def _journalled(knobs: Path) -> list[str]:
+    return [file.name for file in (knobs.parent / "journal").glob("*.json")]
+
+
+def test_what_somebody_set_meanwhile_is_left_and_the_record_says_that_it_was_not_held(
+    knobs: Path,
+) -> None:
+    with controls()["swap"].hold("avoid", SERVER) as held:
+        assert held.found == {"before": "60", "set": "avoid", "devices": "/dev/zram0"}
+        knob_tree.write(knobs, SWAPPINESS, "33")
+    assert held.found["state"] == f"{NOT_HERE}: somebody set it to 33 meanwhile"
+    assert "set" not in held.found
+    assert (_value(SWAPPINESS), _journalled(knobs)) == ("33", [])
+
+
+def test_knobs_of_several_policies_are_put_back_each_to_its_own(knobs: Path) -> None:
+    names = [f"{POLICIES}/policy{number}/scaling_governor" for number in (0, 1)]
+    with controls()["governor"].hold("performance", SERVER) as held:
+        assert held.found == {"before": "powersave, schedutil", "set": "performance"}
+        assert [_value(name) for name in names] == ["performance", "performance"]
+    assert [_value(name) for name in names] == ["powersave", "schedutil"]
+
+
+def test_where_one_knob_of_several_refuses_none_is_set(
+    knobs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = _knob.write
+
+    def stubborn(knob: Path, wanted: str) -> None:
+        if "policy1" in str(knob):
+            raise _knob.Refused("the device is busy")
+        write(knob, wanted)
+
+    monkeypatch.setattr(_knob, "write", stubborn)
+    with controls()["governor"].hold("performance", SERVER) as held:
+        assert held.found["state"] == f"{NOT_HERE}: the device is busy"
+        assert _value(f"{POLICIES}/policy0/scaling_governor") == "powersave"
+    assert _journalled(knobs) == []
+
+
+@pytest.mark.parametrize(("switch", "on", "off"), [(NO_TURBO, "0", "1"), (BOOST, "1", "0")])
+def test_turbo_is_told_by_either_switch(knobs: Path, switch: str, on: str, off: str) -> None:
+    _knob.at(NO_TURBO).unlink()
+    knob_tree.write(knobs, switch, on)
+    with controls()["turbo"].hold("off", SERVER) as held:
+        assert held.found == {"before": "on", "set": "off"}
+        assert _value(switch) == off
+    assert _value(switch) == on
+
+
+def test_the_scheduler_is_that_of_the_disk_below_the_data_s_partition(knobs: Path) -> None:
+    queue = "/sys/devices/pci/block/sda/queue/scheduler"
+    if not os.major(knobs.stat().st_dev):
+        pytest.skip("this folder's file system counts as a device of its own")
+    home = Subject(embedded=False, home=knobs / "data" / "not" / "yet" / "there")
+    with controls()["io_scheduler"].hold("none", home) as held:
+        assert held.found == {"before": "mq-deadline", "set": "none"}
+        assert _value(queue) == "none"
+    assert _value(queue) == "mq-deadline"
+
+
+def test_what_the_kernel_does_not_offer_is_told_with_what_it_does(knobs: Path) -> None:
+    knob_tree.write(knobs, ENABLED, "always [madvise]")
+    with controls()["thp"].hold("never", SERVER) as held:
+        assert held.found["state"] == f"{NOT_HERE}: {ENABLED} offers always, madvise"
+    assert held.found["before"] == "madvise"
+
+
+def test_a_host_without_the_knob_says_so(knobs: Path) -> None:
+    for path in (ENABLED, SWAPPINESS, NO_TURBO):
+        _knob.at(path).unlink()
+    for name, value in {"thp": "never", "swap": "0", "turbo": "off"}.items():
+        with controls()[name].hold(value, SERVER) as held:
+            assert held.found["state"].startswith(NOT_HERE)
+            assert held.found["before"] == "none"

@@ -1,0 +1,68 @@
+"""Control `pinning`: cores for the driver and for the engine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from dyno.controls import NOT_HERE, Held, Subject, controls
+from dyno.errors import UsageError
+
+
+def _held(value: str, *, embedded: bool = True) -> Held:
+    with controls()["pinning"].hold(value, Subject(embedded=embedded)) as held:
+        return held
+
+
+def _cores(monkeypatch: pytest.MonkeyPatch, *cores: int) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(cores))
+
+
+def test_the_driver_of_a_server_that_runs_already_has_cores_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _cores(monkeypatch, 0, 1, 2, 3)
+    with controls()["pinning"].hold("apart", Subject(embedded=False, attached=True)) as held:
+        assert held.cpus == (3,) and held.found["driver"] == "3"
+        assert "engine" not in held.found and "runs already" in held.found["state"]
+
+
+def test_an_embedded_engine_gets_all_cores_but_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    _cores(monkeypatch, 0, 1, 2, 3)
+    held = _held("apart")
+    assert (held.cpus, held.prefix) == ((1, 2, 3), ())
+    cores = {"driver": "1,2,3", "engine": "1,2,3"}
+    assert held.found == {"before": "0,1,2,3", "set": "apart", **cores}
+
+
+def test_a_server_and_the_driver_share_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    _cores(monkeypatch, 0, 1, 2, 3)
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/taskset")
+    held = _held("apart", embedded=False)
+    assert (held.cpus, held.prefix) == ((3,), ("taskset", "-c", "0,1,2"))
+    held = _held("0-1", embedded=False)
+    assert (held.cpus, held.prefix) == ((0, 1), ("taskset", "-c", "2,3"))
+
+
+def test_one_core_cannot_be_divided_and_the_record_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _cores(monkeypatch, 7)
+    for embedded in (True, False):
+        held = _held("apart", embedded=embedded)
+        assert held.found["state"].startswith(NOT_HERE) and held.cpus == ()
+    assert _held("7").cpus == (7,)
+
+
+def test_without_pinning_the_kernel_places_the_threads() -> None:
+    held = _held("off")
+    assert (held.cpus, held.prefix) == ((), ()) and set(held.found) == {"before"}
+
+
+@pytest.mark.parametrize("value", ["0-99999", "3-1", "99999"])
+def test_cores_that_are_not_here_are_refused(value: str) -> None:
+    with pytest.raises(UsageError, match="cannot pin") as caught:
+        controls()["pinning"].check(value)
+    assert "usable here" in caught.value.hint
