@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dyno.cli import controls, screen
-from dyno.cli.runs import run_folder
+from dyno.cli.shown_run import show_run
 from dyno.errors import unknown
 from dyno.plugins import modules, things
 
@@ -111,20 +111,6 @@ def show_experiment(name: str) -> None:
     if name not in found:
         raise unknown("experiment", name, found)
     click.echo(found[name].read_text(encoding="utf-8"), nl=False)
-
-
-def show_run(word: str) -> None:
-    """A run: what was asked, how much of it was played, and the verdict so far."""
-    from dyno.judge import judge
-    from dyno.report import Book, brief
-
-    made = run_folder(word)
-    run, trials = made.run(), made.trials()
-    heading(made.path.name, run.question or run.command)
-    rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
-    screen.table(("candidate", "engine", "version", "as written"), rows)
-    click.echo(f"\n{len(trials)} trials on {', '.join(w.name for w in run.workloads)}\n")
-    screen.draw(brief.table(Book(made.path, run, trials, judge(run, trials)), everything=True))
 
 
 DETAILS: dict[str, Callable[[str], None]] = {

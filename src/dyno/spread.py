@@ -1,0 +1,124 @@
+"""Where the spread of a run's metrics comes from, and how long a trial is best.
+
+Records in, `stats.components` out. Only trials that count should be handed in. The windows of a
+rate are the whole seconds of its stream; other metrics have none, since a trial keeps one histogram
+for each stream and not one for each second: their seconds are part of the restart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from dyno.measures import measures
+from dyno.record import Metric, PhaseRecord, Trial
+from dyno.stats.components import RESTARTS, WINDOWS, Components, Layout
+from dyno.stats.components import components as components_of
+from dyno.stats.interval import Floats
+from dyno.stats.windows import Costs, best_windows, dearness
+
+#: The last answer of a timed phase may come a little before its last second is full.
+SLACK_S = 0.05
+#: No phase is advised to be longer than this, whatever a restart costs.
+SECONDS_MOST = 600
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A metric's components, the seconds that a trial measures it, and what a restart costs.
+
+    `costs` is None where no two trials followed one another directly, so that nothing was timed.
+    """
+
+    metric: Metric
+    found: Components
+    trials: int
+    seconds: float
+    costs: Costs | None
+
+    @property
+    def best_seconds(self) -> float | None:
+        """The length of a trial that buys most (`stats.windows`); None where it is not known."""
+        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
+        if self.costs is None or self.found.windows is None or windows is None or restarts is None:
+            return None
+        if restarts.variance == 0.0:  # drowned in the seconds' own spread: no ratio to go by
+            return None
+        variance = windows.variance * self.found.windows.inflation
+        best = best_windows(self.costs, variance, restarts.variance)
+        return float(math.ceil(min(best, SECONDS_MOST)))
+
+    @property
+    def time_saved(self) -> float:
+        """The part of the time that trials of the best length would save for the same interval."""
+        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
+        best, inside = self.best_seconds, self.found.windows
+        if best is None or windows is None or restarts is None or inside is None or not self.costs:
+            return 0.0
+        variances = (windows.variance * inside.inflation, restarts.variance)
+        now = dearness(self.costs, self.seconds, *variances)
+        return max(0.0, 1.0 - dearness(self.costs, best, *variances) / now) if now else 0.0
+
+
+def spreads(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Spread]:
+    """The spread of each of `metrics` that can be told; needs three blocks of two candidates."""
+    numbers = {trial.number: measures(trial) for trial in trials}
+    found = []
+    for metric in metrics:
+        own = [t for t in trials if numbers[t.number].get(metric, 0.0) > 0.0]
+        if len({trial.candidate for trial in own}) < 2:
+            continue
+        layout = _layout(own, metric, {t.number: numbers[t.number][metric] for t in own})
+        parts = components_of(layout)
+        if parts is not None:
+            seconds = median(_phase(trial, metric).duration_s for trial in own)
+            found.append(Spread(metric, parts, len(own), seconds, _costs(own, metric)))
+    return found
+
+
+def _layout(trials: Sequence[Trial], metric: Metric, values: Mapping[int, float]) -> Layout:
+    loads = [trial.conditions.get("load", {}).get("name", "") for trial in trials]
+    windows = [_windows(trial, metric) for trial in trials]
+    return Layout(
+        values=np.log([values[trial.number] for trial in trials]),
+        candidates=[trial.candidate for trial in trials],
+        blocks=[trial.block for trial in trials],
+        loads=loads if all(loads) else None,
+        windows=windows if all(each.size for each in windows) else (),
+    )
+
+
+def _phase(trial: Trial, metric: Metric) -> PhaseRecord:
+    return next(record for record in trial.phases if record.phase == metric.phase)
+
+
+def _windows(trial: Trial, metric: Metric) -> Floats:
+    """The logs of what a stream did in each whole second; none of other metrics, nor of a stream
+    that stood still for a second.
+    """
+    record = _phase(trial, metric)
+    streams = (tally for tally in record.streams if tally.name == metric.transaction)
+    tally = next(streams, None) if metric.name == "rate_per_s" else None
+    done = tally.series.done[: int(record.duration_s + SLACK_S)] if tally else ()
+    return np.log(np.array(done, dtype=float)) if done and min(done) > 0 else np.zeros(0)
+
+
+def _costs(trials: Sequence[Trial], metric: Metric) -> Costs | None:
+    """What a trial takes beside measuring this phase: from its start to that of the next one."""
+    in_order = sorted(trials, key=lambda trial: trial.number)
+    beside = [
+        (_began(after) - _began(before)).total_seconds() - _phase(before, metric).duration_s
+        for before, after in pairwise(in_order)
+        if after.number == before.number + 1 and after.block == before.block
+    ]
+    return Costs(max(0.0, median(beside))) if beside else None
+
+
+def _began(trial: Trial) -> datetime:
+    return datetime.fromisoformat(trial.started_utc)
