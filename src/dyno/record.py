@@ -135,12 +135,17 @@ class PhaseRecord:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the ledger saw: a statement's number beside the driver's own."""
+    """What the ledger saw: a statement's number beside the driver's own.
+
+    Of a statement without counters nothing is `expected`: its rows are `found` as their number and
+    `digest`, to be held against those of other candidates.
+    """
 
     name: str
     sql: str
     expected: int
     found: str
+    digest: str = ""
 
 
 Status = Literal["ok", "failed", "interrupted"]
@@ -200,7 +205,8 @@ class WorkloadPlan:
 
     `phases` are `plan.Phase` as plain data; `script` is the Lua file and `script_sha256` its
     checksum, which a resume compares; `commands` are those of the script that a trial plays;
-    `sweep` is the option, with its value, that tells it from its like in a sweep.
+    `sweep` is the option, with its value, that tells it from its like in a sweep; `size_bytes` is
+    the data set's size as the script guesses it, 0 where it does not.
     """
 
     name: str
@@ -211,6 +217,7 @@ class WorkloadPlan:
     ledger: tuple[dict[str, Any], ...]
     commands: tuple[str, ...] = ("prepare", "run")
     sweep: dict[str, str] = field(default_factory=dict)
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True)

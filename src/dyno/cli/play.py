@@ -128,4 +128,5 @@ def ledger(trial: Trial) -> list[str]:
         f"ledger: {e.name}: {e.found} found, {e.expected} expected"
         + ("" if e.found == str(e.expected) else "  <- they differ")
         for e in trial.evidence
+        if not e.digest
     ]

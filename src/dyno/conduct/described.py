@@ -46,6 +46,7 @@ def _workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, i
         ledger=tuple(_data(entry) for entry in said.ledger),
         commands=("prepare", "run") if "prepare" in said.commands else ("run",),
         sweep=chosen.sweep,
+        size_bytes=said.size_bytes,
     )
     return plan, said.size_bytes
 

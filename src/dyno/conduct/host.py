@@ -37,7 +37,7 @@ def facts(folder: Path) -> dict[str, str]:
         "governor": machine.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "turbo": machine.text("/sys/devices/system/cpu/intel_pstate/no_turbo"),
         "huge_pages": machine.text("/sys/kernel/mm/transparent_hugepage/enabled"),
-        "file_system": _file_system(machine),
+        "file_system": file_system(folder),
         "python": platform.python_version(),
     }
     return {name: value for name, value in found.items() if value}
@@ -70,7 +70,7 @@ def _virtualisation(machine: Machine) -> str:
     return "a hypervisor" if "hypervisor" in flags else ""
 
 
-def _file_system(machine: Machine) -> str:
-    """The type and device of the file system that the data lie on."""
-    mount = mount_of(machine, machine.data)
+def file_system(folder: Path) -> str:
+    """The type and device of the file system that `folder` lies on, or will lie on."""
+    mount = mount_of(Machine(), folder.absolute())
     return f"{mount.kind} on {mount.device}" if mount else ""

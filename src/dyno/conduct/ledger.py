@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 from dyno import driver
-from dyno.plan import Plan
+from dyno.plan import LedgerEntry, Plan
 from dyno.record import Evidence
+
+#: Rows as the driver hands them over.
+_Rows = list[list[str | None]]
 
 
 def read(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
@@ -18,14 +24,23 @@ def read(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
     ledger = driver.describe(plan).ledger
     answers = driver.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
     return tuple(
-        Evidence(entry.name, entry.sql, _expected(entry.counters, counters), _cell(rows))
-        for entry, rows in zip(ledger, answers, strict=True)
+        _evidence(entry, rows, counters) for entry, rows in zip(ledger, answers, strict=True)
     )
 
 
-def _expected(factors: dict[str, int], counters: dict[str, int]) -> int:
-    return sum(factor * counters.get(name, 0) for name, factor in factors.items())
+def _evidence(entry: LedgerEntry, rows: _Rows, counters: dict[str, int]) -> Evidence:
+    """A number that counters foretell or, without counters, the rows themselves."""
+    if entry.counters:
+        expected = sum(factor * counters.get(n, 0) for n, factor in entry.counters.items())
+        return Evidence(entry.name, entry.sql, expected, _cell(rows))
+    return Evidence(entry.name, entry.sql, 0, str(len(rows)), digest(rows))
 
 
-def _cell(rows: list[list[str | None]]) -> str:
+def digest(rows: _Rows) -> str:
+    """A checksum of the rows in any order: the same rows, the same digest."""
+    lines = sorted(json.dumps(row) for row in rows)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _cell(rows: _Rows) -> str:
     return str(rows[0][0]) if rows and rows[0] else ""

@@ -7,9 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
+<<<<<<< HEAD
 from dyno.conduct import attached, death, ledger
 from dyno.conduct import held as controlled
 from dyno.conduct.held import Joined
+=======
+from dyno.conduct import attached, death, holding, ledger
+>>>>>>> 5f0f0ab (Audits of data, storage, durability, settings and answers; engines say what they hold and what a commit survives)
 from dyno.conduct.job import Job, Notes
 from dyno.conduct.listener import Listener
 from dyno.conduct.watch import Watch
@@ -58,7 +62,9 @@ class Player:
                     notes.counters[name] = notes.counters.get(name, 0) + count
                 if part.is_last:
                     notes.evidence = ledger.read(plan, notes.counters)
-                    notes.settings = job.engine.settings(server)
+                    notes.settings = told = job.engine.settings(server)
+                    asked = job.candidate.settings
+                    notes.conditions |= holding.found(job.engine, server, asked, told)
 
     def _drive(self, plan: Plan, server: Server, part: Part) -> None:
         launch = _launch(self.job, self.held, self.notes)

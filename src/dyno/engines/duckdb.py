@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
-from dyno.engines import UNHELD, Ask, Server, Under
+from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
 
 PACKAGE = "@duckdb/node-bindings-linux-"
@@ -166,6 +166,16 @@ class Engine:
 
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
+
+    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+        """The file with its log, and the buffer pool; each commit flushes the log."""
+        del asked
+        size = SIZE.fullmatch(told.get("memory_limit", ""))
+        return Holding(
+            data_bytes=sum(file.stat().st_size for file in server.home.glob("dyno.db*")),
+            cache_bytes=round(float(size[1]) * UNITS[size[2]]) if size else None,
+            survives=SURVIVES[-1],
+        )
 
 
 def _machine() -> str:

@@ -17,7 +17,7 @@ from typing import ClassVar
 from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compiled
-from dyno.engines import UNHELD, Ask, Server, Under
+from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under
 from dyno.errors import InternalError, TrialFailed, UsageError, unknown
 
 CRATE = "libsqlite3-sys"
@@ -200,6 +200,31 @@ class Engine:
     def filed(self, settings: dict[str, str]) -> dict[str, str]:
         """What the file's own pages hold."""
         return {name: settings[name] for name in FILED if name in settings}
+
+    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+        """The file with its log; the cache of one connection; what the journal saves.
+
+        SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; in a
+        write-ahead log `normal` flushes at checkpoints. A journal in memory dies with the program.
+        """
+        del asked
+        files = server.home.glob("dyno.db*")
+        pages, page = int(told["cache_size"]), int(told["page_size"])
+        decided_by = {name: told[name] for name in ("journal_mode", "synchronous")}
+        return Holding(
+            data_bytes=sum(file.stat().st_size for file in files),
+            cache_bytes=pages * page if pages > 0 else -pages * 1024,
+            survives=SURVIVES[_safety(**decided_by)],
+            decided_by=decided_by,
+        )
+
+
+def _safety(journal_mode: str, synchronous: str) -> int:
+    if journal_mode == "memory":
+        return 0
+    if synchronous == "off":
+        return 1
+    return 2 if journal_mode == "wal" and synchronous == "normal" else 3
 
 
 def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:

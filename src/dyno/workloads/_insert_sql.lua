@@ -89,6 +89,19 @@ function sql.end_of_keys(name, which)
   return "select " .. which .. "(transactionid) from " .. name
 end
 
+-- How many rows over all tables hold values such as `_insert_rows` makes.
+function sql.count_valid(names, opt)
+  local form = "(select count(*) from %s where cashregisterid between 0 and %d and " ..
+    "customerid between 0 and %d and productid between 0 and %d and price between 0 and %d and " ..
+    "length(data) between %d and %d and dateandtime is not null)"
+  local counts = {}
+  for i, name in ipairs(names) do
+    counts[i] = form:format(name, opt.cashregisters - 1, opt.customers - 1, opt.products - 1,
+      opt.max_price - 1, opt.data_length_min, opt.data_length_max)
+  end
+  return "select " .. table.concat(counts, " + ")
+end
+
 -- One number over all tables: their rows, or an index's entries; nil where the engine cannot be
 -- told to read that index.
 function sql.count(names, index)

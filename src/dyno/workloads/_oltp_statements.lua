@@ -139,7 +139,9 @@ local function text_insert(con, sql, auto_sql)
     local k, c, pad = random_id(), random_c(), random_pad()
     local statement = sysbench.opt.auto_inc and auto_sql:format(k, c, pad)
       or sql:format(rand.unique(), k, c, pad)
-    count("inserted", changed(con:query(statement)))
+    local rows = changed(con:query(statement))
+    count("inserted", rows)
+    count("k_inserted", rows * k)
   end
 end
 

@@ -267,6 +267,8 @@ function dyno.ledger()
   local names, counters = table_names(), {inserted = 1, deleted = -1}
   local entries = {
     {name = "rows = inserted - deleted", sql = sql.count(names), counters = counters},
+    {name = "valid rows = inserted - deleted", sql = sql.count_valid(names, sysbench.opt),
+      counters = counters},
   }
   for _, index in ipairs(sql.INDEXES) do
     local name, count = index.name .. " entries = inserted - deleted", sql.count(names, index)

@@ -2,4 +2,4 @@
 
 local oltp = require("_oltp")
 
-oltp.workload({kinds = {"inserts"}, writes = true, drifts = true})
+oltp.workload({kinds = {"inserts"}, writes = true, drifts = true, sums_k = true})

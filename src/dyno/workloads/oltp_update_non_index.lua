@@ -2,4 +2,4 @@
 
 local oltp = require("_oltp")
 
-oltp.workload({kinds = {"non_index_updates"}, writes = true})
+oltp.workload({kinds = {"non_index_updates"}, writes = true, sums_k = true})

@@ -1,0 +1,86 @@
+"""Audit `caching`: were the data in memory, or on storage, as the candidate's profile claims?
+
+`profile=cached` claims that the engine's own cache holds the data; `profile=io-bound` that it does
+not, and that reads therefore reach the storage. An engine without profiles claims nothing.
+
+- Data larger than the cache under `cached`, or smaller under `io-bound`: doubtful.
+- `cached`, and a phase fetched from storage more than a twentieth of the data and 8 MB (system
+  files, the first touch of a page after a load was copied): doubtful, since a cold start or a small
+  cache was measured.
+- `io-bound` with data larger than the cache, and a phase that reads rows fetched less than a
+  thousandth of them: the kernel's page cache held all. The opposite of the claim: invalid.
+
+Bytes are what the kernel fetched for the engine's processes (probe `process`). Only phases with a
+primary metric are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dyno.audits._cases import Case, cases
+from dyno.record import Finding, Run, Soundness, Trial
+
+CACHED_SHARE = 1 / 20
+SYSTEM_BYTES = 8 << 20
+IO_BOUND_SHARE = 1 / 1000
+
+
+class Caching:
+    """Data and cache by size; bytes fetched from storage in each judged phase."""
+
+    summary = "data are cached, or on storage, as the profile claims"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each candidate and phase that does not do as claimed; else a sound one."""
+        judged, findings = 0, []
+        for case in cases(run, trials):
+            told = [t.conditions["data"] for t in case.played if "data" in t.conditions]
+            claims = [data for data in told if data.get("claim") and "bytes" in data]
+            if not claims:
+                continue
+            judged += 1
+            findings += [case.finding("caching", *fault) for fault in _faults(case, claims)]
+        if findings:
+            return findings
+        words = f"{judged} cases are as their profiles claim" if judged else "no profile claims it"
+        return [Finding("caching", "sound", words)]
+
+
+def _faults(case: Case, claims: list[dict[str, str]]) -> Iterator[tuple[Soundness, str]]:
+    claim = claims[-1]["claim"]
+    held = median(int(data["bytes"]) for data in claims)
+    cache = int(claims[-1].get("cache_bytes", 0))
+    sizes = f"{held / 1e6:.0f} MB of data, a cache of {cache / 1e6:.0f} MB"
+    if cache and claim == "cached" and held > cache:
+        yield "doubtful", f"claims to be cached, with {sizes}"
+    if cache and claim == "io-bound" and held < cache:
+        yield "doubtful", f"claims to be io-bound, with {sizes}"
+        return
+    fetched = _fetched(case)
+    if fetched is None:
+        return
+    words = f"fetched {fetched / 1e6:.1f} MB from storage of {held / 1e6:.0f} MB of data"
+    if claim == "cached" and fetched > max(SYSTEM_BYTES, CACHED_SHARE * held):
+        yield "doubtful", f"claims to be cached, and {words}"
+    if claim == "io-bound" and _reads(case) and fetched < IO_BOUND_SHARE * held:
+        yield "invalid", f"claims to be io-bound, and {words}: the page cache held them"
+
+
+def _fetched(case: Case) -> float | None:
+    """The median over the restarts of the bytes read from storage; None where nobody knows."""
+    found = [
+        reading.value
+        for record in case.records
+        for reading in record.readings
+        if reading.name == "read_bytes"
+    ]
+    return median(found) if found else None
+
+
+def _reads(case: Case) -> bool:
+    return any(tally.rows_read for record in case.records for tally in record.streams)
+
+
+AUDIT = Caching()

@@ -1,0 +1,69 @@
+"""Audit `data_size`: is the data set as large as the workload says?
+
+A script that loads a tenth of what its options promise fits where the real data would not. What it
+promises is its own guess (`dyno.size_bytes`), good to a factor of two at best: compression, free
+space in pages and versions that wait for a vacuum change it. So the limits are wide: less than a
+quarter of the guess, or more than four times it and 32 MB (an empty PostgreSQL has 8) is doubtful.
+
+What is there, the engine says after the last phase (`data` among the conditions), logs left out.
+Scripts that guess nothing, engines that cannot tell, and guesses below 32 MB are not judged small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from dyno.record import Finding, Run, Trial, WorkloadPlan
+
+FACTOR = 4
+FIXED_BYTES = 32 << 20
+
+
+class DataSize:
+    """What an engine holds against the script's guess."""
+
+    summary = "engines hold about as much data as the workload says"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each workload and candidate that is far off; else one with the sizes."""
+        findings, sizes = [], []
+        for workload in run.workloads:
+            for side in run.candidates:
+                own = [t for t in trials if _is(t, workload.name, side.name)]
+                if not own or not workload.size_bytes:
+                    continue
+                held = median(int(t.conditions["data"]["bytes"]) for t in own)
+                words = f"{workload.name} on {side.name}: {_mb(held)} MB held"
+                sizes.append(held)
+                if wrong := _wrong(workload, held):
+                    meant = tuple(t.number for t in own)
+                    findings.append(Finding("data_size", "doubtful", f"{words}, {wrong}", meant))
+        return findings or [Finding("data_size", "sound", _sound(sizes))]
+
+
+def _is(trial: Trial, workload: str, candidate: str) -> bool:
+    own = (trial.workload, trial.candidate) == (workload, candidate) and trial.status == "ok"
+    return own and "bytes" in trial.conditions.get("data", {})
+
+
+def _wrong(workload: WorkloadPlan, held: float) -> str:
+    said = workload.size_bytes
+    if said >= FIXED_BYTES and held < said / FACTOR:
+        return f"less than a quarter of the {_mb(said)} MB that the script says"
+    if held > FACTOR * said + FIXED_BYTES:
+        return f"more than {FACTOR} times the {_mb(said)} MB that the script says"
+    return ""
+
+
+def _sound(sizes: list[float]) -> str:
+    if not sizes:
+        return "no script said how large its data are, or no engine told"
+    return f"the engines held {_mb(min(sizes))} to {_mb(max(sizes))} MB, about what the scripts say"
+
+
+def _mb(size: float) -> str:
+    return f"{size / 1e6:.0f}" if size >= 1e7 else f"{size / 1e6:.1f}"
+
+
+AUDIT = DataSize()

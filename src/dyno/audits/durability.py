@@ -1,0 +1,73 @@
+"""Audit `durability`: does every candidate promise as much for a commit?
+
+An engine that lets a commit wait for the disk does work that another one leaves out; no other
+setting changes the rate of small writes as much. It is the first thing that a reader asks.
+
+- Candidates of one engine that differ here because one was asked to (its own settings differ from
+  the base's) are what is compared: told, and sound. Where nobody asked, a default did it: doubtful.
+- Different engines that promise differently are doubtful however it came: who waits less is faster.
+
+What a commit survives, each engine says itself from the settings that it reported (`durability`
+among the conditions); what the disk below does with a flush, no engine knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyno.record import Candidate, Finding, Run, Soundness, Trial
+
+CONDITION = "durability"
+FIGURE = "survives"
+
+
+class Durability:
+    """What a commit survives on each candidate."""
+
+    summary = "a commit survives as much on every candidate"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each candidate that promises otherwise than the base; else a sound one."""
+        told = {side.name: _told(side, trials) for side in run.candidates}
+        known = {name: facts for name, facts in told.items() if facts.get(FIGURE)}
+        base = next((side for side in run.candidates if side.name == run.design.base), None)
+        if base is None or base.name not in known:
+            return [Finding("durability", "sound", "the base does not tell what a commit survives")]
+        findings = [
+            _finding(base, side, known, trials)
+            for side in run.candidates
+            if side.name in known and known[side.name][FIGURE] != known[base.name][FIGURE]
+        ]
+        same = f"on {len(known)} of {len(told)} candidates a commit survives "
+        return findings or [Finding("durability", "sound", same + known[base.name][FIGURE])]
+
+
+def _finding(
+    base: Candidate, side: Candidate, known: dict[str, dict[str, str]], trials: Sequence[Trial]
+) -> Finding:
+    ours, theirs = known[side.name], known[base.name]
+    sentence = (
+        f"a commit survives {ours[FIGURE]} on {side.name} ({_spelled(ours)}) and {theirs[FIGURE]} "
+        f"on {base.name} ({_spelled(theirs)})"
+    )
+    asked = side.engine == base.engine and side.settings != base.settings
+    soundness: Soundness = "sound" if asked else "doubtful"
+    words = (
+        f"{sentence}, {'as was asked' if asked else 'so one pays for what the other leaves out'}"
+    )
+    meant = tuple(t.number for t in trials if t.status == "ok" and t.candidate == side.name)
+    return Finding("durability", soundness, words, () if asked else meant)
+
+
+def _told(side: Candidate, trials: Sequence[Trial]) -> dict[str, str]:
+    """The condition as the candidate's last good trial found it."""
+    own = [t.conditions for t in trials if t.status == "ok" and t.candidate == side.name]
+    return own[-1].get(CONDITION, {}) if own else {}
+
+
+def _spelled(facts: dict[str, str]) -> str:
+    decided_by = ", ".join(f"{name}={value}" for name, value in facts.items() if name != FIGURE)
+    return decided_by or "always"
+
+
+AUDIT = Durability()

@@ -1,0 +1,143 @@
+"""Audit `settings`: does every engine run with what was asked of it, and with nothing else?
+
+- Asked one number and reported another: invalid, since something else was measured. (Engines fail
+  such a trial themselves; this holds for the record, whoever made it.) Other words: doubtful, since
+  an engine may spell a value in its own way. A value of -1 leaves the choice to the engine.
+- Another value in another restart of the same candidate: doubtful.
+- The same program with the same settings asked of it, and another value: doubtful, since neither
+  the version nor the user made the difference.
+- Defaults that differ between versions belong to them: told, and sound.
+
+Sizes and times are compared in their units, switches as such; without a unit on one side only, the
+two are not compared (8192 pages and 64MB may be the same).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dyno.record import Candidate, Finding, Run, Soundness, Trial
+
+#: Where a value came from, as one engine adds it.
+SOURCE = re.compile(r" \([a-z, ]+\)$")
+QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
+BYTES = {"b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3}
+SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
+#: Reported sizes are rounded by some.
+ROUNDED = 0.01
+#: Names of what tells a version from another, and is no setting.
+TOLD = re.compile(r"version|^built with|^assertions$", re.IGNORECASE)
+SHOWN = 5
+
+
+class Settings:
+    """Settings asked, reported, and reported by the others."""
+
+    summary = "engines run with the settings asked of them, the same in every restart"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each setting that is wrong; else one with what differs by default."""
+        good = [trial for trial in trials if trial.status == "ok" and trial.settings]
+        own = {side.name: [t for t in good if t.candidate == side.name] for side in run.candidates}
+        findings = [each for side in run.candidates for each in _faults(side, own[side.name])]
+        base = next((s for s in run.candidates if s.name == run.design.base), run.candidates[0])
+        differing: set[str] = set()
+        for side in run.candidates:
+            if names := _differing(base, side, own):
+                differing |= set(names)
+                findings += _unasked(base, side, names, own[side.name])
+        return findings or [Finding("settings", "sound", _sound(len(good), sorted(differing)))]
+
+
+def _unasked(
+    base: Candidate, side: Candidate, names: Sequence[str], own: Sequence[Trial]
+) -> Iterator[Finding]:
+    """Where neither the version nor the user made the difference."""
+    program = base.build.get("sha256")
+    if program and program == side.build.get("sha256") and base.settings == side.settings:
+        words = f"{side.name} runs with another {_listed(names)} than {base.name}, unasked"
+        yield _finding("doubtful", words, own)
+
+
+def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
+    for name, asked in side.settings.items():
+        told = {trial.settings[name] for trial in own if name in trial.settings}
+        for value in sorted(told):
+            if soundness := _judged(asked, value):
+                words = f"{side.name} was asked for {name}={asked} and runs with {value}"
+                yield _finding(soundness, words, own)
+    seen: dict[str, set[str]] = {}
+    for trial in own:
+        for name, value in trial.settings.items():
+            seen.setdefault(name, set()).add(value)
+    changed = sorted(name for name, values in seen.items() if len(values) > 1)
+    if changed:
+        first = f"{changed[0]} is {' or '.join(sorted(seen[changed[0]])[:3])}"
+        words = f"{side.name} does not run alike in every restart: {_listed(changed)} ({first})"
+        yield _finding("doubtful", words, own)
+
+
+def _finding(soundness: Soundness, words: str, own: Sequence[Trial]) -> Finding:
+    return Finding("settings", soundness, words, tuple(trial.number for trial in own))
+
+
+def _judged(asked: str, told: str) -> Soundness | None:
+    """How wrong the value is; None where it is right, or cannot be compared."""
+    wanted, found = _quantity(asked), _quantity(SOURCE.sub("", told))
+    if asked == "-1":
+        return None
+    if wanted and found:
+        (kind, number), (other, value) = wanted, found
+        near = abs(number - value) <= ROUNDED * max(abs(number), abs(value))
+        return None if kind != other or near else "invalid"
+    spelled = SOURCE.sub("", told).casefold()
+    return None if set(_words(asked)) <= set(_words(spelled)) else "doubtful"
+
+
+def _quantity(text: str) -> tuple[str, float] | None:
+    """A number and its kind (`bytes`, `seconds`, or none); None for words."""
+    word = text.strip().casefold()
+    if word in SWITCHES:
+        return "", SWITCHES[word]
+    match = QUANTITY.fullmatch(word)
+    if match is None:
+        return None
+    number, unit = float(match[1]), match[2]
+    if unit in BYTES:
+        return "bytes", number * 1024 ** BYTES[unit]
+    if unit in SECONDS:
+        return "seconds", number * SECONDS[unit]
+    return None if unit else ("", number)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[,\s']+", text.casefold()) if word]
+
+
+def _differing(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:
+    """Settings that both report, with other values, though neither was asked for them."""
+    if not own[base.name] or not own[side.name]:
+        return []
+    ours, theirs = (own[each.name][-1].settings for each in (side, base))
+    asked = {*base.settings, *side.settings}
+    shared = sorted(set(ours) & set(theirs) - asked)
+    return [name for name in shared if ours[name] != theirs[name] and not TOLD.search(name)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _sound(trials: int, differing: list[str]) -> str:
+    if not trials:
+        return "no engine reported its settings"
+    words = f"{trials} trials ran with what was asked"
+    if not differing:
+        return f"{words}; nothing else differs between candidates"
+    return f"{words}; by default also differ: {_listed(differing)}"
+
+
+AUDIT = Settings()
