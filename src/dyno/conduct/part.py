@@ -7,13 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
-<<<<<<< HEAD
-from dyno.conduct import attached, death, ledger
+from dyno.conduct import attached, death, holding, ledger
 from dyno.conduct import held as controlled
 from dyno.conduct.held import Joined
-=======
-from dyno.conduct import attached, death, holding, ledger
->>>>>>> 5f0f0ab (Audits of data, storage, durability, settings and answers; engines say what they hold and what a commit survives)
 from dyno.conduct.job import Job, Notes
 from dyno.conduct.listener import Listener
 from dyno.conduct.watch import Watch

@@ -138,15 +138,13 @@ class Family:
         """What the insert benchmark does between writes and reads (`_mysql_settle`)."""
         settle(self._query(server.session), ours=server.handle is not None)
 
-<<<<<<< HEAD
     def preload(self, server: Server) -> dict[str, str]:
         """Reads every index of every table of the database, the rows' own among them."""
         return preload(self._query(server.session))
-=======
+
     def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
         """The files of the tables, the cache of their storage engine, what a commit survives."""
         return _mysql_holding.holding(server, asked, told)
->>>>>>> 5f0f0ab (Audits of data, storage, durability, settings and answers; engines say what they hold and what a commit survives)
 
     def stop(self, server: Server) -> None:
         """Ends the server cleanly; its data stay. One that ran already goes on."""

@@ -24,11 +24,8 @@ from dyno.engines import (
     _postgres_builds,
     _postgres_data,
     _postgres_file,
-<<<<<<< HEAD
     _postgres_preload,
-=======
     _postgres_holding,
->>>>>>> 5f0f0ab (Audits of data, storage, durability, settings and answers; engines say what they hold and what a commit survives)
     _postgres_settings,
     _postgres_settle,
     _server,
@@ -132,15 +129,13 @@ class Engine:
         """
         _postgres_settle.settle(self._ask, server)
 
-<<<<<<< HEAD
     def preload(self, server: Server) -> dict[str, str]:
         """Reads every table and index into the shared buffers, by pg_prewarm where it is there."""
         return _postgres_preload.preload(self._ask, server)
-=======
+
     def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
         """What the database takes, the server's own cache, and what a commit survives."""
         return _postgres_holding.holding(self._ask, server, asked, told)
->>>>>>> 5f0f0ab (Audits of data, storage, durability, settings and answers; engines say what they hold and what a commit survives)
 
     def stop(self, server: Server) -> None:
         """A fast shutdown: no client is waited for, and all is on disk; the data stay."""
