@@ -79,7 +79,7 @@ def test_few_queries_and_null_prove_nothing() -> None:
 
 
 def test_a_digest_knows_no_order_of_rows_and_every_value() -> None:
-    rows = [["1", None], ["2", "b"]]
+    rows: list[list[str | None]] = [["1", None], ["2", "b"]]
     assert digest(rows) == digest(rows[::-1])
     assert len({digest(rows), digest([["1", ""], ["2", "b"]]), digest(rows[:1]), digest([])}) == 4
     assert digest([["1"], ["2"]]) != digest([["1", "2"]])
@@ -129,8 +129,7 @@ def test_defaults_that_differ_between_versions_are_told_and_no_fault() -> None:
     new = dataclasses.replace(a_trial(3, "new"), settings={"jit": "on", "version": "2", "y": "1"})
     finding = only("settings", a_run(), old, new)
     assert finding.soundness == "sound" and finding.sentence.endswith("by default also differ: jit")
-    same = {"build": {"sha256": "1f"}}
-    run = a_run(*(dataclasses.replace(side, **same) for side in (OLD, NEW)))
+    run = a_run(*(dataclasses.replace(side, build={"sha256": "1f"}) for side in (OLD, NEW)))
     finding = only("settings", run, old, new)
     assert (finding.soundness, finding.trials) == (
         "doubtful",

@@ -9,7 +9,8 @@ import pytest
 from audited import NEW, OLD, a_run, a_trial, only
 
 from dyno import engines
-from dyno.engines import SURVIVES, Holds, Server
+from dyno.engines import Holds, Server
+from dyno.engines._holding import SURVIVES
 from dyno.record import Candidate, Trial
 
 

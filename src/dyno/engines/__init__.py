@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
+from dyno.engines._holding import Holding
 from dyno.plan import Session
 from dyno.plugins import find as find_module
 
@@ -142,32 +143,6 @@ class Outgrows(Protocol):
 
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """The most that a home may take while `data_bytes` of rows are loaded and changed."""
-
-
-#: What a commit survives, from nothing to all, as an engine's settings promise it. A power cut
-#: stands for whatever takes the machine away; without the last ones the data stay consistent.
-SURVIVES = (
-    "nothing",
-    "a crash of the program",
-    "a power cut, but for the last ones",
-    "a power cut",
-)
-
-
-@dataclass(frozen=True)
-class Holding:
-    """What an engine holds at a trial's end, for the audits; None and empty: not known.
-
-    `data_bytes` are rows and indexes, without logs; `cache_bytes` what its own cache takes at
-    most; `claim` is what the profile says of the two, `cached` or `io-bound`; `survives` is one of
-    `SURVIVES`, and `decided_by` the settings that it follows from.
-    """
-
-    data_bytes: int | None = None
-    cache_bytes: int | None = None
-    claim: str = ""
-    survives: str = ""
-    decided_by: dict[str, str] = field(default_factory=dict)
 
 
 @runtime_checkable

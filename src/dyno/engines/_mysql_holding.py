@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dyno.engines import SURVIVES, Holding, Server
+from dyno.engines import Server
+from dyno.engines._holding import SURVIVES, Holding
 from dyno.engines._mysql_settings import PROFILES
 
 #: Storage engine to the variables of its cache, and of when a commit is flushed.

@@ -9,7 +9,6 @@ from dyno.builds import Build, Say
 from dyno.engines import (
     UNHELD,
     Ask,
-    Holding,
     Server,
     Under,
     _attached,
@@ -21,6 +20,7 @@ from dyno.engines import (
     _mysql_prefix,
     _server,
 )
+from dyno.engines._holding import Holding
 from dyno.engines._login import Login
 from dyno.engines._mysql_database import Query, prepare
 from dyno.engines._mysql_launch import Started, launch

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dyno.engines import SURVIVES, Ask, Holding, Server
+from dyno.engines import Ask, Server
+from dyno.engines._holding import SURVIVES, Holding
 from dyno.engines._postgres_settings import PROFILES
 
 SIZES = (

@@ -16,7 +16,8 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
-from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under
+from dyno.engines import UNHELD, Ask, Server, Under
+from dyno.engines._holding import SURVIVES, Holding
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
 
 PACKAGE = "@duckdb/node-bindings-linux-"

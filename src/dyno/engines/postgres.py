@@ -16,7 +16,6 @@ from dyno.builds import Build, Say
 from dyno.engines import (
     UNHELD,
     Ask,
-    Holding,
     Server,
     Under,
     _attached,
@@ -31,6 +30,7 @@ from dyno.engines import (
     _server,
     _socket,
 )
+from dyno.engines._holding import Holding
 from dyno.engines._login import Login
 from dyno.engines._postgres_data import NAME
 from dyno.engines._postgres_variables import VARIABLES

@@ -17,7 +17,8 @@ from typing import ClassVar
 from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compiled
-from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under
+from dyno.engines import UNHELD, Ask, Server, Under
+from dyno.engines._holding import SURVIVES, Holding
 from dyno.errors import InternalError, TrialFailed, UsageError, unknown
 
 CRATE = "libsqlite3-sys"
