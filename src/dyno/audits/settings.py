@@ -117,13 +117,21 @@ def _words(text: str) -> list[str]:
 
 
 def _differing(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:
-    """Settings that both report, with other values, though neither was asked for them."""
+    """Settings that both report, with other values, though neither was asked for them.
+
+    Places of files are the build's, and no choice.
+    """
     if not own[base.name] or not own[side.name]:
         return []
-    ours, theirs = (own[each.name][-1].settings for each in (side, base))
+    ours, theirs = (_values(own[each.name][-1]) for each in (side, base))
     asked = {*base.settings, *side.settings}
     shared = sorted(set(ours) & set(theirs) - asked)
     return [name for name in shared if ours[name] != theirs[name] and not TOLD.search(name)]
+
+
+def _values(trial: Trial) -> dict[str, str]:
+    told = {name: SOURCE.sub("", value) for name, value in trial.settings.items()}
+    return {name: value for name, value in told.items() if not value.startswith("/")}
 
 
 def _listed(names: Sequence[str]) -> str:
