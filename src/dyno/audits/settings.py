@@ -17,14 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from dyno.audits._quantity import quantity
 from dyno.record import Candidate, Finding, Run, Soundness, Trial
 
 #: Where a value came from, as one engine adds it.
 SOURCE = re.compile(r" \([a-z, ]+\)$")
-QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
-BYTES = {"b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3}
-SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
 #: Reported sizes are rounded by some.
 ROUNDED = 0.01
 #: Names of what tells a version from another, and is no setting.
@@ -85,7 +82,7 @@ def _finding(soundness: Soundness, words: str, own: Sequence[Trial]) -> Finding:
 
 def _judged(asked: str, told: str) -> Soundness | None:
     """How wrong the value is; None where it is right, or cannot be compared."""
-    wanted, found = _quantity(asked), _quantity(SOURCE.sub("", told))
+    wanted, found = quantity(asked), quantity(SOURCE.sub("", told))
     if asked == "-1":
         return None
     if wanted and found:
@@ -94,22 +91,6 @@ def _judged(asked: str, told: str) -> Soundness | None:
         return None if kind != other or near else "invalid"
     spelled = SOURCE.sub("", told).casefold()
     return None if set(_words(asked)) <= set(_words(spelled)) else "doubtful"
-
-
-def _quantity(text: str) -> tuple[str, float] | None:
-    """A number and its kind (`bytes`, `seconds`, or none); None for words."""
-    word = text.strip().casefold()
-    if word in SWITCHES:
-        return "", SWITCHES[word]
-    match = QUANTITY.fullmatch(word)
-    if match is None:
-        return None
-    number, unit = float(match[1]), match[2]
-    if unit in BYTES:
-        return "bytes", number * 1024 ** BYTES[unit]
-    if unit in SECONDS:
-        return "seconds", number * SECONDS[unit]
-    return None if unit else ("", number)
 
 
 def _words(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
-from dyno.engines._holding import Holding
+from dyno.engines._holding import Holds as Holds
 from dyno.plan import Session
 from dyno.plugins import find as find_module
 
@@ -101,8 +101,7 @@ class Accepts(Protocol):
 
 @runtime_checkable
 class Variables(Protocol):
-    """An engine that also takes its own variables by name: a server has hundreds, and `options`
-    explains only those that it sets itself or that are ours."""
+    """An engine that also takes its own variables by name: `options` explains only some."""
 
     variables: ClassVar[frozenset[str]]
 
@@ -143,14 +142,6 @@ class Outgrows(Protocol):
 
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """The most that a home may take while `data_bytes` of rows are loaded and changed."""
-
-
-@runtime_checkable
-class Holds(Protocol):
-    """An engine that knows how much it holds, and how safely."""
-
-    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
-        """Asked after the last phase; `told` is what `settings` answered."""
 
 
 def find(name: str, ask: Ask) -> Engine:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from dyno.engines import Server
 
 #: What a commit survives, from nothing to all, as an engine's settings promise it. A power cut
 #: stands for whatever takes the machine away; without the last ones the data stay consistent.
@@ -28,3 +32,11 @@ class Holding:
     claim: str = ""
     survives: str = ""
     decided_by: dict[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Holds(Protocol):
+    """An engine that knows how much it holds, and how safely."""
+
+    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+        """Asked after the last phase; `told` is what `settings` answered."""

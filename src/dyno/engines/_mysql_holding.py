@@ -21,23 +21,28 @@ FLUSHED = {"innodb": "innodb_flush_log_at_trx_commit", "rocksdb": "rocksdb_flush
 FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
 
 
-def holding(server: Server, asked: Mapping[str, str], told: Mapping[str, str]) -> Holding:
-    """Sizes of files, since the server's own numbers are estimates, of a while ago in 8.0. Of one
-    that runs already only the settings are known.
-    """
-    storage = told.get("default_storage_engine", "").lower()
-    decided_by = {name: told[name] for name in _deciding(storage, told)}
-    survives = SURVIVES[_safety(storage, told)] if storage else ""
-    if server.handle is None:
-        return Holding(survives=survives, decided_by=decided_by)
-    cache = told.get(CACHES.get(storage, ""), "")
-    return Holding(
-        data_bytes=_data_bytes(server.home),
-        cache_bytes=int(cache) if cache.isdigit() else None,
-        claim="" if "config" in asked else asked.get("profile", PROFILES[0]),
-        survives=survives,
-        decided_by=decided_by,
-    )
+class Weighed:
+    """The verb that weighs a server's data."""
+
+    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+        """The files of the tables, the cache of their storage engine, what a commit survives.
+
+        Sizes of files, since the server's own numbers are estimates, of a while ago in 8.0. Of one
+        that runs already only the settings are known.
+        """
+        storage = told.get("default_storage_engine", "").lower()
+        decided_by = {name: told[name] for name in _deciding(storage, told)}
+        survives = SURVIVES[_safety(storage, told)] if storage else ""
+        if server.handle is None:
+            return Holding(survives=survives, decided_by=decided_by)
+        cache = told.get(CACHES.get(storage, ""), "")
+        return Holding(
+            data_bytes=_data_bytes(server.home),
+            cache_bytes=int(cache) if cache.isdigit() else None,
+            claim="" if "config" in asked else asked.get("profile", PROFILES[0]),
+            survives=survives,
+            decided_by=decided_by,
+        )
 
 
 def _data_bytes(home: Path) -> int:

@@ -16,13 +16,12 @@ from dyno.engines import (
     _mysql_attached,
     _mysql_builds,
     _mysql_data,
-    _mysql_holding,
     _mysql_prefix,
     _server,
 )
-from dyno.engines._holding import Holding
 from dyno.engines._login import Login
 from dyno.engines._mysql_database import Query, prepare
+from dyno.engines._mysql_holding import Weighed
 from dyno.engines._mysql_launch import Started, launch
 from dyno.engines._mysql_preload import preload
 from dyno.engines._mysql_settings import FIXED_BYTES, KNOBS, PASSING, options
@@ -36,7 +35,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family:
+class Family(Weighed):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.
@@ -141,10 +140,6 @@ class Family:
     def preload(self, server: Server) -> dict[str, str]:
         """Reads every index of every table of the database, the rows' own among them."""
         return preload(self._query(server.session))
-
-    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
-        """The files of the tables, the cache of their storage engine, what a commit survives."""
-        return _mysql_holding.holding(server, asked, told)
 
     def stop(self, server: Server) -> None:
         """Ends the server cleanly; its data stay. One that ran already goes on."""
