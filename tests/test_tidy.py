@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "workloads": DOORS,
     "survey": DOORS | {"record"},
     "probes": DOORS | {"record"},
-    "controls": DOORS | {"record"},
+    "controls": DOORS | {"record", "builds"},
     "audits": DOORS | {"record", "measures", "stats"},
     "report": DOORS | {"record", "measures", "spread", "stats"},
     "judge": DOORS | {"record", "measures", "stats", "audits"},

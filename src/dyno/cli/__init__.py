@@ -14,6 +14,7 @@ import click
 
 import dyno
 from dyno.cli import (
+    calibrate,
     clean,
     compare,
     completion,
@@ -51,8 +52,8 @@ def command() -> None:
     """
 
 
-commands = (play, compare, run, resume, report, show, engines, doctor, restore, clean, completion)
-for module in commands:
+MEASURING, READING = (play, compare, run, resume, calibrate), (report, show, engines, doctor)
+for module in (*MEASURING, *READING, restore, clean, completion):
     command.add_command(module.command)
 
 

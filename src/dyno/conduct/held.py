@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,13 +33,19 @@ class Joined:
         """This, and what the control `name` wants."""
         return Joined(
             prefix=(*self.prefix, *held.prefix),
-            environment=self.environment | held.environment,
+            environment=_together(self.environment, held.environment),
             cpus=(*self.cpus, *held.cpus),
             restored=self.restored | ({name: held.restored} if held.restored else {}),
             started=self.started | ({name: held.started} if held.started else {}),
             settings=self.settings | held.settings,
             preload=name if held.preload else self.preload,
         )
+
+
+def _together(ours: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Two environments in one; libraries to be preloaded are a list, and two may be wanted."""
+    libraries = [each["LD_PRELOAD"] for each in (ours, more) if "LD_PRELOAD" in each]
+    return {**ours, **more, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
 
 
 def subject(engine: Engine, build: Build, home: Path) -> Subject:

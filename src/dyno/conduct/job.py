@@ -23,7 +23,8 @@ class Job:
     """All that a trial needs to know: who, what, when, and where to leave its data and log.
 
     `controls` maps every control to its value for this candidate; `load` is the turn among the
-    loads that are kept, None where the trial loads its data anew; `run_seed` seeds those.
+    loads that are kept, None where the trial loads its data anew; `run_seed` seeds those;
+    `progress_s` is how often the driver says how a phase goes.
     """
 
     number: int
@@ -40,6 +41,7 @@ class Job:
     log: Path
     load: Turn | None = None
     run_seed: int = 0
+    progress_s: float = 1.0
 
 
 @dataclass

@@ -51,7 +51,8 @@ class Player:
         job, notes = self.job, self.notes
         with self._server() as server:
             script = Script(job.workload.script, job.workload.options)
-            plan = Plan(server.session, script, part.seed, part.commands, self.held.cpus)
+            given = (part.seed, part.commands, self.held.cpus, job.progress_s)
+            plan = Plan(server.session, script, *given)
             with self._cleaned(plan, server, part):
                 self._drive(plan, server, part)
                 for name, count in part.counters.items():

@@ -36,13 +36,15 @@ LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 class Prepared:
     """A run with everything in hand to play it; `engines` and `builds` by candidate's name.
 
-    `size_bytes` is the largest data set's, by the scripts' own guess (0: unknown).
+    `size_bytes` is the largest data set's, by the scripts' own guess (0: unknown); `progress_s` is
+    how often the driver says how a phase goes.
     """
 
     run: Run
     engines: dict[str, Engine]
     builds: dict[str, Build]
     size_bytes: int = 0
+    progress_s: float = 1.0
 
 
 def resolve(experiment: Experiment, say: Say) -> Prepared:

@@ -222,6 +222,7 @@ class _Stage:
             log=self.folder.log(number),
             load=self._turn(workload, place.block) if kept else None,
             run_seed=self.run.seed,
+            progress_s=self.prepared.progress_s,
         )
 
     def _turn(self, workload: WorkloadPlan, block: int) -> Turn | None:

@@ -1,0 +1,74 @@
+"""A trial before all others: how long an operation takes here, and whether a plant reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dyno import conduct
+from dyno.builds import Say
+from dyno.calibrate.shape import Shape
+from dyno.errors import TrialFailed
+from dyno.measures import operations
+from dyno.record import PhaseRecord, Trial
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What one trial showed: times of an operation, the engine's answers for each, its version.
+
+    `cores` are those of the engine, empty where it has none of its own.
+    """
+
+    per_op_ns: float
+    p50_ns: float
+    p99_ns: float
+    answers_per_op: float
+    version: str
+    cores: tuple[int, ...]
+
+
+def flown(text: str, shape: Shape, say: Say) -> Pilot:
+    """Plays one trial of the engine with a plant of nothing; `TrialFailed` where it fails."""
+    planted = with_keys(text, {"plant": "0ns"})
+    prepared = conduct.resolve(shape.experiment([planted], "rate_per_s"), say)
+    trial = conduct.play_once(prepared, lambda _: None)
+    if trial.status == "interrupted":
+        raise KeyboardInterrupt
+    if trial.status != "ok":
+        message, _, hint = trial.failure.partition("\nhint: ")
+        raise TrialFailed(message, hint=hint)
+    version = prepared.run.candidates[0].build["version"]
+    return seen(trial, version)
+
+
+def with_keys(text: str, keys: Mapping[str, str]) -> str:
+    """The spec with these keys as well."""
+    more = "&".join(f"{name}={value}" for name, value in keys.items())
+    return f"{text}{'&' if '?' in text else '?'}{more}"
+
+
+def seen(trial: Trial, version: str) -> Pilot:
+    """What a trial of one closed-loop stream tells of its last phase."""
+    record = trial.phases[-1]
+    tally = record.streams[0]
+    cores = trial.conditions.get("pinning", {}).get("engine", "")
+    return Pilot(
+        per_op_ns=per_operation_ns(record),
+        p50_ns=float(tally.latency.percentiles_ns["50"]),
+        p99_ns=float(tally.latency.percentiles_ns["99"]),
+        answers_per_op=reading(record, "planted_answers") / max(1, operations(record)),
+        version=version,
+        cores=tuple(int(core) for core in cores.split(",") if core),
+    )
+
+
+def per_operation_ns(record: PhaseRecord) -> float:
+    """How long an operation took its connection, in the measured part of the phase."""
+    tally = record.streams[0]
+    return record.duration_s * 1e9 * tally.connections / max(1, tally.done * tally.units_per_event)
+
+
+def reading(record: PhaseRecord, name: str) -> float:
+    """A probe's number of that name; 0 where there is none."""
+    return sum(each.value for each in record.readings if each.name == name)

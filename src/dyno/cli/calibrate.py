@@ -1,0 +1,112 @@
+"""`dyno calibrate`: how often the verdict errs here, found by comparisons of known truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli import options
+from dyno.cli.arguments import ENGINE
+from dyno.cli.playing import said
+from dyno.cli.scores import tell_known
+
+if TYPE_CHECKING:
+    from dyno.calibrate import Wanted
+    from dyno.calibration import Entry
+
+ENGINES = ("null@200us",)
+KINDS = ("synthetic", "aa", "plant", "p99", "noise")
+
+
+@click.command("calibrate")
+@click.option(
+    *("--engine", "engines"),
+    multiple=True,
+    type=ENGINE,
+    metavar="ENGINE",
+    help="An engine to calibrate on; may be repeated.  [default: null@200us]",
+)
+@click.option(
+    *("--kind", "kinds"),
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Only these kinds; may be repeated.  [default: all]",
+)
+@click.option(
+    "--times",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Comparisons of each kind.  [default: 20 A/A, 10 of each plant, 5 p99, 10 noise]",
+)
+@click.option("--quick", is_flag=True, help="A few comparisons of each kind.")
+@click.option("--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 12]")
+@options.SET
+@options.BUDGET
+@click.option("--show", is_flag=True, help="Only show what is known; play nothing.")
+def command(**words: Any) -> None:
+    """Find out how often the verdict errs on this host, and how small a slowdown it finds.
+
+    A build is compared with itself, with itself slowed down by a known and measured amount, and
+    with itself beside a CPU hog; each comparison goes the whole way of `dyno compare`, in short
+    trials. What is found is stored for this host, and every later run quotes it. Interrupted or
+    killed, the same command goes on where it stopped.
+
+    \b
+    dyno calibrate --engine sqlite --kind aa --times 40
+    dyno calibrate --budget 30m
+    dyno calibrate --show
+    """
+    if not words["show"]:
+        play(asked(**words))
+    tell_known()
+
+
+def asked(**words: Any) -> Wanted:
+    """The words as the room understands them."""
+    from dyno.calibrate import Shape, Wanted
+    from dyno.calibrate.lots import GOALS, QUICK
+
+    kinds = words["kinds"] or KINDS
+    goals = QUICK if words["quick"] else GOALS
+    goals = {kind: words["times"] or goal for kind, goal in goals.items() if kind in kinds}
+    shape = Shape()
+    options = shape.options | dict(words["settings"])
+    return Wanted(
+        engines=(words["engines"] or ENGINES) if goals else (),
+        goals=goals,
+        shape=replace(shape, options=options, blocks=words["blocks"] or shape.blocks),
+        budget_s=words["budget"],
+        made_up="synthetic" in kinds,
+    )
+
+
+def play(wanted: Wanted) -> None:
+    """Plays what is missing; whatever stops it, what was found stays."""
+    from dyno.calibrate import Session
+
+    session = Session(wanted, said, told)
+    click.echo(f"{len(session.current())} lines of this host are there ({session.file})")
+    try:
+        done = session.play()
+    except KeyboardInterrupt:
+        hint = "what was found is stored; the same command goes on"
+        raise KeyboardInterrupt(hint) from None
+    click.echo("" if done else "\nthe budget is spent; the same command goes on\n")
+
+
+def told(entry: Entry, done: int, of: int) -> None:
+    """A line for each comparison, as it is stored."""
+    words = ", ".join(f"{word} {count:,}" for word, count in entry.words.items() if count)
+    if entry.kind == "synthetic":
+        click.echo(f"{entry.kind}  {entry.what}: {words}")
+        return
+    bounds = (
+        f"{entry.slowdown_percent:+.1f} % [{entry.low_percent:+.1f}, {entry.high_percent:+.1f}]"
+    )
+    dose = "" if entry.dose_percent is None else f"  dose {entry.dose_percent:.2f} %"
+    (word,) = entry.words
+    click.echo(
+        f"{entry.engine}  {entry.what}  {done}/{of}  {word}  {bounds}{dose}  {entry.seconds:.0f} s"
+    )

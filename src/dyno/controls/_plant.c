@@ -1,0 +1,107 @@
+/* A slowdown of known size, preloaded into an engine's process (control `plant`).
+ *
+ * It spins where an engine gives an answer: before a server's send(2), and before the unlocking
+ * fcntl(2) with which a library that keeps its data in files ends a read. What it spun is added up
+ * in $TMPDIR/plant, which all processes and threads of the engine share; without that file nothing
+ * is spun, so that nothing is planted uncounted. $DYNO_PLANT is "NANOSECONDS EVERY": each EVERYth
+ * answer of a thread is delayed.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* As `src/dyno/probes/plant.py` reads it. */
+struct counts {
+    uint64_t spun_ns;
+    uint64_t answers;
+};
+
+static struct counts *counts;
+static uint64_t delay_ns;
+static unsigned every = 1;
+static __thread unsigned turn;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Looks at the clock also where it does not wait, so that a plant of 0 ns costs the same code. */
+static void spin(void)
+{
+    if (counts == NULL)
+        return;
+    uint64_t wait_ns = ++turn % every == 0 ? delay_ns : 0;
+    uint64_t begin = now_ns(), end;
+    do
+        end = now_ns();
+    while (end - begin < wait_ns);
+    __atomic_fetch_add(&counts->spun_ns, end - begin, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->answers, 1, __ATOMIC_RELAXED);
+}
+
+/* Every program on the way to the engine (taskset, setpriv) comes by here, some as another user. */
+__attribute__((constructor)) static void open_counts(void)
+{
+    const char *folder = getenv("TMPDIR"), *dose = getenv("DYNO_PLANT");
+    unsigned long long wait_ns;
+    char path[4096];
+    if (folder == NULL || dose == NULL || sscanf(dose, "%llu %u", &wait_ns, &every) != 2)
+        return;
+    delay_ns = wait_ns;
+    every = every ? every : 1;
+    snprintf(path, sizeof path, "%s/plant", folder);
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0)
+        return;
+    (void)fchmod(file, 0666);
+    if (ftruncate(file, sizeof *counts) == 0) {
+        void *shared =
+            mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        counts = shared == MAP_FAILED ? NULL : shared;
+    }
+    close(file);
+}
+
+ssize_t send(int socket, const void *bytes, size_t length, int flags)
+{
+    static ssize_t (*next)(int, const void *, size_t, int);
+    if (next == NULL)
+        next = (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
+    spin();
+    return next(socket, bytes, length, flags);
+}
+
+static int unlocks(int command, const struct flock *lock)
+{
+    return (command == F_SETLK || command == F_SETLKW) && lock->l_type == F_UNLCK;
+}
+
+int fcntl64(int file, int command, ...)
+{
+    static int (*next)(int, int, ...);
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (next == NULL)
+        next = (int (*)(int, int, ...))dlsym(RTLD_NEXT, "fcntl64");
+    if (next == NULL)
+        next = (int (*)(int, int, ...))dlsym(RTLD_NEXT, "fcntl");
+    if (unlocks(command, argument))
+        spin();
+    return next(file, command, argument);
+}
+
+int fcntl(int file, int command, ...) __attribute__((alias("fcntl64")));

@@ -1,0 +1,36 @@
+"""Probe `plant`: what the control of that name really planted, by its own count.
+
+The preloaded library adds up the nanoseconds that it spun, and the answers that it saw, in a file
+in the trial's home (`src/dyno/controls/_plant.c`). Without the control there is no such file, and
+no number.
+"""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+
+from dyno.probes import Measure, Watched
+
+#: `struct counts` of the library: spun_ns, answers.
+COUNTS = struct.Struct("=QQ")
+
+
+class Plant:
+    """The plant's own counters."""
+
+    summary = "how long the control `plant` really held the engine up, and how often"
+    measures = (
+        Measure("planted_ns", "ns", "lower"),
+        Measure("planted_answers", "answers", "lower"),
+    )
+
+    def sample(self, watched: Watched) -> dict[str, float]:
+        """Since the engine's start; nothing where nothing is planted."""
+        with suppress(OSError, struct.error):
+            spun_ns, answers = COUNTS.unpack((watched.home / "plant").read_bytes())
+            return {"planted_ns": float(spun_ns), "planted_answers": float(answers)}
+        return {}
+
+
+PROBE = Plant()

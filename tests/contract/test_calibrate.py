@@ -1,0 +1,117 @@
+"""A session of calibration: the whole pipeline on `null`, its dose check, what it leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dyno import calibration
+from dyno.calibrate import Session, Shape, Wanted
+from dyno.calibrate.lots import Lot
+from dyno.calibrate.pilot import Pilot
+from dyno.calibrate.played import settings
+from dyno.calibrate.room import room
+from dyno.calibration import Entry
+from dyno.calibration.entry import telling
+from dyno.conduct.prepared import here
+from dyno.errors import HostError, UsageError
+
+#: Three blocks, none dropped: other tests may run beside this one.
+TINY = Shape(
+    options={"time": "0.1", "warmup_time": "0.02"},
+    blocks=3,
+    limits={"foreign_percent": 100.0, "steal_percent": 100.0},
+)
+ENGINE = "null@200us"
+
+
+def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> Session:
+    wanted = Wanted((engine,), goals, TINY, made_up=False)
+    return Session(
+        replace(wanted, **changes),  # type: ignore[arg-type]
+        lambda _: None,
+        lambda *_: None,
+    )
+
+
+@pytest.fixture
+def instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons are made up on the spot; all else is as ever."""
+
+    def blank(lot: Lot, shape: Shape, pilot: Pilot, *_: object) -> Entry:
+        chosen = settings(lot, shape, pilot)
+        facts = {"utc": "2026-11-21T12:00:00Z", "dyno": "0.1", "host": telling(here())}
+        truth = (lot.kind, "null", lot.what, lot.effect_percent)
+        words = {"not slower": 1}
+        return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
+
+    pilot = Pilot(2e5, 2e5, 2e5, 0.0, "1", ())
+    monkeypatch.setattr("dyno.calibrate.session.flown", lambda *_: pilot)
+    monkeypatch.setattr("dyno.calibrate.session.played", blank)
+
+
+def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same build, and a delay of twice the length: the dose is what was asked, and is found."""
+    monkeypatch.setattr("dyno.calibrate.lots.PLANTED_PERCENT", (100.0,))
+    now = session({"aa": 1, "plant": 1})
+    assert now.play()
+    same, planted = now.current()
+    assert (same.kind, same.dose_percent, same.effect_percent) == ("A/A", None, 0.0)
+    assert len(same.restarts) == 6
+    assert planted.dose_percent == pytest.approx(100.0, rel=0.3)
+    assert (planted.words, planted.coverable) == ({"slower": 1}, 1)
+    known = calibration.known(here())
+    assert known is not None
+    assert {score.kind for score in known.scores} == {"A/A", "plant"}
+
+
+def test_beside_a_hog_too() -> None:
+    now = session({"noise": 1})
+    assert now.play()
+    (entry,) = now.current()
+    assert entry.kind == "noise"
+    assert sum(entry.words.values()) == 1
+
+
+@pytest.mark.usefixtures("instant")
+def test_what_is_there_is_not_played_again() -> None:
+    for wanted, there in ((1, 1), (1, 1), (3, 3)):
+        now = session({"aa": wanted})
+        assert now.play()
+        assert len(now.current()) == there
+
+
+@pytest.mark.usefixtures("instant")
+def test_lots_take_turns_so_that_each_has_some() -> None:
+    now = session({"aa": 4, "noise": 2})
+    assert now.play()
+    assert [entry.kind for entry in now.current()][:3] == ["A/A", "noise", "A/A"]
+
+
+@pytest.mark.usefixtures("instant")
+def test_another_size_is_another_lot() -> None:
+    assert session({"aa": 1}).play()
+    larger = session({"aa": 1}, shape=replace(TINY, blocks=4))
+    assert larger.play()
+    assert len(larger.current()) == 2
+
+
+@pytest.mark.usefixtures("instant")
+def test_a_comparison_that_would_not_end_within_the_budget_is_not_begun() -> None:
+    assert session({"aa": 1}).play()
+    now = session({"aa": 2}, budget_s=8.0)
+    assert not now.play()
+    assert len(now.current()) == 1
+
+
+@pytest.mark.usefixtures("instant")
+def test_nothing_can_be_planted_in_no_delay() -> None:
+    with pytest.raises(UsageError, match="null answers at once"):
+        session({"plant": 1}, engine="null@0").play()
+
+
+def test_one_calibration_at_a_time() -> None:
+    now = session({"aa": 1})
+    with room(now.file), pytest.raises(HostError, match="another dyno calibrates"):
+        now.play()

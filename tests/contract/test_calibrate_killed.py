@@ -1,0 +1,52 @@
+"""`dyno calibrate` is killed and goes on; `--show` only reads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from dyno import calibration
+from dyno.calibration import Entry
+from dyno.conduct.prepared import here
+
+WORDS = [sys.executable, "-m", "dyno.cli", "calibrate"]
+SMALL = ["--engine", "null@200us", "--kind", "aa", "--times", "2", "--blocks", "3"]
+SHORT = ["--set", "time=0.1", "--set", "warmup_time=0.02"]
+
+
+def started() -> subprocess.Popen[str]:
+    words = [*WORDS, *SMALL, *SHORT]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def stored_now() -> list[Entry]:
+    return calibration.entries(calibration.path(here()))
+
+
+def test_killed_in_the_middle_it_goes_on(state: Path) -> None:
+    """kill -9 loses the comparison under way; the next session says what is there, and ends it."""
+    with started() as first:
+        ends_s = time.monotonic() + 40
+        while not stored_now() and time.monotonic() < ends_s:
+            time.sleep(0.05)
+        first.send_signal(signal.SIGKILL)
+    before = len(stored_now())
+    assert before == 1
+    with started() as second:
+        said = second.communicate(timeout=50)[0]
+    assert second.returncode == 0, said
+    assert f"{before} lines of this host are there" in said
+    assert len(stored_now()) == 2
+    assert not list(state.glob("calibration/*.playing"))
+
+
+def test_show_plays_nothing(state: Path) -> None:
+    done = subprocess.run(
+        [*WORDS, "--show"], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert "this host was never calibrated" in done.stdout
+    assert not list(state.iterdir())
