@@ -227,6 +227,12 @@ def test_a_workload_without_work_is_refused_before_it_is_played(workload: str, o
         described(workload, **{option: 0})
 
 
+@pytest.mark.parametrize("option", [{"query_rates": "100,abc"}, {"queries": "range,all"}])
+def test_a_list_of_query_phases_is_refused_by_its_option_s_name(option: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=f"refuses this value of option {next(iter(option))}"):
+        described("insert", **option)
+
+
 def test_query_phases_can_be_chosen_and_their_writers_are_paced_in_rows() -> None:
     phases = described("insert", query_rates="250", queries="point", clients=2).phases
     assert [phase.name for phase in phases[4:]] == ["qp250"]

@@ -9,6 +9,32 @@ local function positive(_, text)
   return tonumber(text) > 0
 end
 
+local function words(text)
+  local list = {}
+  for word in text:gmatch("[^%s,]+") do
+    list[#list + 1] = word
+  end
+  return list
+end
+
+local function rates(_, text)
+  for _, word in ipairs(words(text)) do
+    if not ((tonumber(word) or 0) > 0) then
+      return false
+    end
+  end
+  return true
+end
+
+local function kinds(_, text)
+  for _, word in ipairs(words(text)) do
+    if word ~= "range" and word ~= "point" then
+      return false
+    end
+  end
+  return true
+end
+
 sysbench.cmdline.options = {
   clients = {"Writers, and in the query phases as many readers", 1, nil, positive},
   shared_table = {"All clients use one table, instead of one each", false},
@@ -19,9 +45,9 @@ sysbench.cmdline.options = {
   small_batch = {"Rows per insert in l.i2", 5, nil, positive},
   delete_per_insert = {"Delete the oldest rows, as many as were inserted", true},
   query_rates = {"Rows inserted per second and client in each step of query phases",
-    "100,500,1000"},
+    "100,500,1000", nil, rates},
   query_seconds = {"Length of each query phase", 0.5},
-  queries = {"Query phases of each step: range, point", "range,point"},
+  queries = {"Query phases of each step: range, point", "range,point", nil, kinds},
   rows_per_query = {"Rows that a query fetches", 10},
   cashregisters = {"Distinct cash registers", 1000},
   products = {"Distinct products", 10000},
@@ -195,14 +221,6 @@ function cleanup()
   for _, name in ipairs(table_names()) do
     con:query("drop table if exists " .. name)
   end
-end
-
-local function words(text)
-  local list = {}
-  for word in text:gmatch("[^%s,]+") do
-    list[#list + 1] = word
-  end
-  return list
 end
 
 local function insert_stream(run, batch)
