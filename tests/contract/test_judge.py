@@ -203,6 +203,18 @@ def test_a_host_that_stays_noisy_ends_the_run() -> None:
     assert "this host is too noisy: 4 of 9 blocks" in verdict.sentence
 
 
+def test_a_host_that_spoils_every_block_is_given_up_at_the_first_look_with_the_remedy() -> None:
+    trials = noisy(make_trials({"new": [0.0] * 6}), set(range(6)), CROWDED)
+    assert look(make_run(), trials[:-2]).state == "go on"
+    assert look(make_run(), trials).state == "too noisy"
+    said = judge(make_run(), trials).sentence
+    assert "6 of 6 blocks of select were dropped (foreign CPU" in said
+    assert "`dyno doctor`" in said
+    assert "[limits]" in said
+    one_good = noisy(make_trials({"new": [0.0] * 7}), set(range(1, 7)), CROWDED)
+    assert look(make_run(), one_good).state == "go on"
+
+
 def test_a_block_with_a_failed_trial_counts_for_nothing() -> None:
     trials = make_trials({"new": logs(0.0, 0.005, 6)})
     trials[-1] = dataclasses.replace(trials[-1], status="failed", failure="disk full")

@@ -21,6 +21,8 @@ State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
 #: Blocks are replayed up to so many times MAX (METHOD 7).
 REPLAYS = 1.5
+#: The remedy of a host on which too few blocks are valid.
+QUIET_IT = "quiet it (`dyno doctor` says who is noisy), or declare other [limits] in the experiment"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Look:
 
     `state` is `go on` (play until every workload has `blocks` valid blocks; `missing` says how many
     each still lacks), `decided` (all primaries are), `undecided` (MAX is reached), `too noisy`
-    (1.5 × MAX blocks played, too few of them valid) or `failed` (the same, for failed trials).
+    (1.5 × MAX blocks played, too few of them valid; or as many as the first look takes, and none
+    of them valid) or `failed` (the same, for failed trials).
     `sentence` says it in words, for the progress line and the log. `decided` of `of` primary
     comparisons had a verdict at the last look.
     """
@@ -108,13 +111,15 @@ def _over(now: Look, state: State, text: str) -> Look:
 def _stuck(hearing: Hearing, missing: dict[str, int]) -> tuple[State, str] | None:
     """Why a workload can get no more blocks; None where all can."""
     most = math.ceil(REPLAYS * hearing.case.looks.maximum)
+    first = hearing.case.looks.blocks[0]
     for name, blocks in hearing.blocks.items():
-        if missing[name] and blocks.played >= most:
+        never = not blocks.valid and len(blocks.dropped) >= first
+        if missing[name] and (never or blocks.played >= most):
             if len(blocks.failed) > len(blocks.dropped):
                 why = next(iter(blocks.failed.values()))
                 return "failed", f"{len(blocks.failed)} blocks of {name} failed: {why}"
             reason = f"{len(blocks.dropped)} of {blocks.played} blocks of {name} were dropped"
-            return "too noisy", f"this host is too noisy: {reason}"
+            return "too noisy", f"this host is too noisy: {reason} ({blocks.loudest}); {QUIET_IT}"
     return None
 
 

@@ -7,7 +7,7 @@ phases that are compared, so a short phase weighs little (METHOD 7).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -34,6 +34,13 @@ class Blocks:
     def played(self) -> int:
         """Blocks that are over, whatever came of them."""
         return len(self.valid) + len(self.dropped) + len(self.failed)
+
+    @property
+    def loudest(self) -> str:
+        """The limit that was broken most often, with its last block's figures."""
+        kinds = Counter(reason.rstrip(" %.>0123456789") for reason in self.dropped.values())
+        often = kinds.most_common(1)[0][0]
+        return next(r for r in reversed(self.dropped.values()) if r.startswith(often))
 
 
 def sorted_out(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:
