@@ -48,7 +48,9 @@ SECONDS = 20
 DROPPED_BLOCK = 3
 CONDITIONS = {
     "governor": {"before": "unknown", "state": "not controllable here: no cpufreq"},
-    "pinning": {"before": "0,1", "driver": "1", "engine": "1"},
+    "pinning": {"before": "0,1", "set": "apart", "value": "apart", "driver": "1", "engine": "1"},
+    "thp": {"before": "madvise", "value": "keep"},
+    "turbo": {"before": "none", "value": "keep"},
 }
 SURVEY = (
     Observation("swap", "1.0 of 8.0 GB in use", "poor", "it costs", "sudo swapoff -a", 18),
@@ -107,7 +109,13 @@ def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) ->
     plain = [{"name": name, "streams": []} for name in phases]
     options = {"rows": "100000", "secondary_at_end": "on"}
     workload = dataclasses.replace(make_workload("insert", plain), options=options)
-    held = {"aslr": "on", "governor": "performance", "pinning": "apart"}
+    held = {
+        "aslr": "on",
+        "governor": "performance",
+        "pinning": "apart",
+        "thp": "keep",
+        "turbo": "keep",
+    }
     run = make_run(names, [workload], **({"controls": held} | design))
     published = {"phase": "l.i0", "change": "rate fell by 5 %", "source": "an article of 2024"}
     return dataclasses.replace(

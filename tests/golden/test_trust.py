@@ -63,19 +63,29 @@ def test_controls_that_differ_or_could_not_be_held_stand_open(book: Book) -> Non
     told = said(book)
     assert "≠ aslr on (3.24.0, 3.54.1), off (3.54.1 -O3): the candidates differ in it" in told
     assert "governor not controllable here: no cpufreq" in told
-    assert "3 controls: aslr on (3.24.0, 3.54.1), off (3.54.1 -O3)" in told
-    assert "governor: not controllable here: no cpufreq" in terminal(book)
+    summary = (
+        "aslr on (3.24.0, 3.54.1), off (3.54.1 -O3), pinning apart; 1 left as found; "
+        "no such knob here: turbo"
+    )
+    assert f"5 controls: {summary}" in told
+    assert f"{summary}; governor: not controllable here: no cpufreq" in terminal(book)
+
+
+def test_a_control_s_row_has_what_was_found_and_done(book: Book) -> None:
+    told = said(book)
+    assert "pinning apart apart apart 0,1 driver 1 engine 1" in told
+    assert "thp keep keep keep madvise" in told
 
 
 def test_the_word_of_a_control_that_could_do_nothing_is_the_controls_own() -> None:
-    assert held.REFUSED == controls.NOT_HERE
+    assert (held.REFUSED, held.KEEP) == (controls.NOT_HERE, controls.KEEP)
 
 
 def test_the_host_is_told_worst_first_and_what_could_not_be_seen(book: Book) -> None:
     told = said(book)
     assert "76 of 100. Not visible there: governor." in told
     assert told.index("poor swap: 1.0 of 8.0 GB") < told.index("fair CPU: Example 9000")
-    assert "host         76 of 100: poor swap (1.0 of 8.0 GB in use), fair CPU" in terminal(book)
+    assert "host         76 of 100; poor: swap (1.0 of 8.0 GB in use); fair: CPU" in terminal(book)
 
 
 def test_a_host_that_nobody_looked_at_is_not_a_good_one(book: Book) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -49,16 +50,19 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
 
 def _conditions(book: Book) -> str:
     controls = held.controls(book)
-    told = ", ".join(h.told for h in controls if not h.refused)
     refused = [f"{h.control}: {h.refused}" for h in controls if h.refused]
-    return "; ".join(filter(None, (told, *refused))) or "no controls on record"
+    return "; ".join(filter(None, (held.summary(controls), *refused))) or "none on record"
 
 
 def _host(survey: tuple[Observation, ...] | None) -> str:
     if survey is None:
         return "not surveyed: `dyno doctor` does it"
-    against = [f"{o.mark} {o.name} ({o.found})" for o in survey if o.points][:SHOWN]
-    return ": ".join(filter(None, (f"{host_score(survey)} of 100", ", ".join(against))))
+    against = [o for o in survey if o.points][:SHOWN]
+    told = (
+        f"{mark}: {', '.join(f'{o.name} ({o.found})' for o in group)}"
+        for mark, group in groupby(against, key=lambda o: o.mark)
+    )
+    return "; ".join((f"{host_score(survey)} of 100", *told))
 
 
 def _errors(book: Book) -> list[str]:

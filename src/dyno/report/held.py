@@ -10,6 +10,12 @@ from dyno.report import Book, facts, words
 
 #: How a control's record begins to say that the host did not let it.
 REFUSED = "not controllable here"
+#: The value of a control that leaves things as they are.
+KEEP = "keep"
+#: What a control finds where the host has no such knob.
+ABSENT = "none"
+#: Parts of a record that are told elsewhere.
+_TOLD = ("before", "value", "set", "state")
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,11 @@ class Held:
         return len(set(self.values.values())) > 1
 
     @property
+    def kept(self) -> bool:
+        """Was it left as it was, for all candidates?"""
+        return set(self.values.values()) == {KEEP}
+
+    @property
     def told(self) -> str:
         """`aslr on`, or `aslr on (old, newer), off (new)`."""
         sides: dict[str, list[str]] = defaultdict(list)
@@ -42,12 +53,12 @@ class Held:
 
 
 def controls(book: Book) -> list[Held]:
-    """Every control of the run: those that differ first, then those refused, then by name."""
+    """Every control of the run: those that differ, those refused, those held, those left."""
     names = {name for side in book.run.candidates for name in side.controls}
     names |= book.run.design.controls.keys()
     trials = [trial for trial in facts.played(book) if trial.status == "ok"]
     held = [_held(book, name, trials) for name in sorted(names)]
-    return sorted(held, key=lambda h: (not h.differs, not h.refused))
+    return sorted(held, key=lambda h: (not h.differs, not h.refused, h.kept))
 
 
 def _held(book: Book, control: str, trials: list[Trial]) -> Held:
@@ -59,9 +70,9 @@ def _held(book: Book, control: str, trials: list[Trial]) -> Held:
     return Held(
         control=control,
         values={n: sides[n].controls.get(control, every) for n in facts.candidates(book)},
-        before=texts.pop("before", ""),
+        before=texts.get("before", ""),
         refused=" or ".join(dict.fromkeys(refusals)),
-        done={key: text for key, text in texts.items() if REFUSED not in text},
+        done={key: text for key, text in texts.items() if key not in _TOLD},
     )
 
 
@@ -77,3 +88,13 @@ def told(values: list[str], most: int = 4) -> str:
     each = [f"{value} ({words.plural(n, 'trial')})" for value, n in counts.most_common(most)]
     more = len(counts) - most
     return ", ".join(each) + (f" and {more} other values" if more > 0 else "")
+
+
+def summary(controls: list[Held]) -> str:
+    """`aslr on, pinning apart; 10 left as found; no such knob here: turbo`; refused ones aside."""
+    told = [h.told for h in controls if not h.kept and not h.refused]
+    absent = [h.control for h in controls if h.kept and h.before == ABSENT]
+    kept = sum(h.kept for h in controls) - len(absent)
+    parts = [", ".join(told), f"{kept} left as found" if kept else ""]
+    parts += [f"no such knob here: {', '.join(absent)}"] if absent else []
+    return "; ".join(filter(None, parts))

@@ -65,7 +65,7 @@ def _loads(book: Book) -> str:
 
 def _losses(book: Book) -> list[str]:
     """What does not count, and why: blocks dropped, trials that failed, blocks begun anew."""
-    dropped = [f"{block} dropped: {why}" for block, why in book.verdict.dropped.items()]
+    dropped = [f"{_block(key)} dropped: {why}" for key, why in book.verdict.dropped.items()]
     failed = [t for t in facts.played(book) if t.status != "ok"]
     lost = [
         f"trial {t.number} ({t.candidate}) {t.status}" + (f": {t.failure}" if t.failure else "")
@@ -74,6 +74,12 @@ def _losses(book: Book) -> list[str]:
     torn = facts.torn(book) - {t.number for t in failed}
     anew = [f"{words.plural(len(torn), 'trial')} of blocks begun anew"] if torn else []
     return [*dropped, *(line.partition("\n")[0] for line in lost), *anew]
+
+
+def _block(key: str) -> str:
+    """`select/3` as the judge names it: `select block 3`."""
+    workload, slash, number = key.rpartition("/")
+    return f"{workload} block {number}" if slash else key
 
 
 def _spreads(book: Book) -> list[Spread]:

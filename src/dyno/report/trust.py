@@ -31,6 +31,7 @@ class _Trust:
             sound=[f for f in findings if f.soundness == "sound"],
             links=links.trials,
             controls=controls,
+            summary=held.summary(controls),
             differing=[h for h in controls if h.differs],
             refused=[h for h in controls if h.refused],
             survey=None if survey is None else [o for o in survey if o.mark != "unknown"],

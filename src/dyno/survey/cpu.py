@@ -81,7 +81,7 @@ def numa(machine: Machine) -> Observation:
     balanced = machine.text("/proc/sys/kernel/numa_balancing") not in ("", "0")
     mark: Mark = "poor" if balanced else "fair"
     found = f"{len(nodes)} nodes" + (", pages are moved between them" if balanced else "")
-    hint = "numactl --cpunodebind=0 --membind=0 dyno …"
+    hint = "--control numa=local, or numactl --cpunodebind=0 --membind=0 dyno …"
     if balanced:
         hint = f"sudo sysctl kernel.numa_balancing=0, and {hint}"
     return seen("NUMA", found, mark, why, hint)

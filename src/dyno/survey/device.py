@@ -50,7 +50,7 @@ def scheduler(machine: Machine, disk: Path | None) -> Observation:
     if not chosen:
         return unseen("I/O scheduler", why)
     mark: Mark = "fair" if chosen[1] in ("bfq", "cfq") else "good"
-    hint = f"echo none | sudo tee {disk}/queue/scheduler"
+    hint = f"--control io_scheduler=none, or echo none | sudo tee {disk}/queue/scheduler"
     return seen("I/O scheduler", chosen[1], mark, why, hint)
 
 

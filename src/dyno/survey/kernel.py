@@ -29,7 +29,7 @@ def aslr(machine: Machine) -> Observation:
     if not state:
         return unseen("ASLR", why)
     found = {"0": "off for the whole machine", "1": "on, without the heap", "2": "on"}
-    hint = "sudo sysctl kernel.randomize_va_space=2; `--control aslr=off` freezes it on purpose"
+    hint = "sudo sysctl kernel.randomize_va_space=2; --control aslr=off freezes it on purpose"
     mark: Mark = "fair" if state == "0" else "good"
     return seen("ASLR", found.get(state, state), mark, why, hint)
 

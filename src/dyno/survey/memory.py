@@ -41,7 +41,7 @@ def swap(machine: Machine) -> Observation:
     used = total - free
     mark: Mark = "good" if not total else "poor" if used > total // 100 else "fair"
     found = f"{used / 1e6:.1f} of {total / 1e6:.1f} GB in use" if total else "none"
-    return seen("swap", found, mark, why, "sudo swapoff -a")
+    return seen("swap", found, mark, why, "--control swap=avoid, or sudo swapoff -a")
 
 
 def _kilobytes(machine: Machine, key: str) -> int | None:
@@ -55,5 +55,5 @@ def huge_pages(machine: Machine) -> Observation:
     chosen = re.search(r"\[(\w+)\]", machine.text(HUGE_PAGES))
     if not chosen:
         return unseen("huge pages", why)
-    hint = f"echo madvise | sudo tee {HUGE_PAGES}"
+    hint = f"--control thp=off (no root), or echo madvise | sudo tee {HUGE_PAGES}"
     return seen("huge pages", chosen[1], "fair" if chosen[1] == "always" else "good", why, hint)
