@@ -158,7 +158,7 @@ def test_a_killed_driver_costs_its_trial_and_not_the_run(
 
 def test_a_full_disk_is_said_and_what_was_written_stays(runs: Path) -> None:
     def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
 
     done = subprocess.run(
         [sys.executable, "-m", "dyno.cli", "compare", *PAIR, *WORKLOAD, *SHORT],
