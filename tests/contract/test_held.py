@@ -13,7 +13,7 @@ from dyno import driver
 from dyno.builds import Build
 from dyno.conduct import held, play_once, resolve
 from dyno.controls import NOT_HERE, Subject, allocator, controls
-from dyno.engines import Server, null
+from dyno.engines import UNHELD, Server, Under, null
 from dyno.errors import UsageError
 from dyno.experiment import Measuring, compared
 from dyno.record import Trial
@@ -103,7 +103,9 @@ class Knobbed(null.Engine):
     filled: ClassVar[list[str]] = []
     asked: ClassVar[list[dict[str, str]]] = []
 
-    def start(self, build: Build, home: Path, settings: dict[str, str], under: object) -> Server:
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
         self.asked.append(settings)
         return super().start(build, home, {})
 
