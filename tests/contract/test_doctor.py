@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import doctor, ended
+from dyno.cli.announcement import against
 from dyno.conduct import host
 from dyno.record import Observation
 
@@ -56,6 +57,11 @@ def test_the_gate_is_shut_where_something_is_poor(
 
 def test_a_folder_that_is_not_there_is_a_user_s_mistake() -> None:
     assert ended(["doctor", "/no/such/folder"]) == 64
+
+
+def test_a_run_is_announced_with_what_is_poor() -> None:
+    assert against((POOR, FAIR)) == "Against this host: steal (9 %); see dyno doctor."
+    assert against((FAIR,)) == ""
 
 
 def test_a_run_keeps_what_is_not_good(tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ def test_restarts_and_losses_are_told_with_their_reasons(book: Book) -> None:
     assert re.search(r"vary by [\d.]+ % to [\d.]+ % \(CoV\), at most in .* best to worst", told)
 
 
+def test_where_nothing_was_lost_the_limits_still_stand(book: Book) -> None:
+    kept = [t for t in book.trials if t.status == "ok" and t.block != 3]
+    verdict = dataclasses.replace(book.verdict, dropped={})
+    told = said(dataclasses.replace(book, trials=kept, verdict=verdict))
+    assert "Nothing was dropped, failed or begun anew." in told
+    assert "Limits declared before: foreign ≤ 10 %, steal ≤ 5 %." in told
+
+
 def test_loads_that_come_again_are_counted(book: Book) -> None:
     condition = {"load": {"number": "1", "name": "x"}}
     kept = [dataclasses.replace(t, conditions=t.conditions | condition) for t in book.trials]
@@ -83,6 +91,7 @@ def test_the_word_of_a_control_that_could_do_nothing_is_the_controls_own() -> No
 
 def test_the_host_is_told_worst_first_and_what_could_not_be_seen(book: Book) -> None:
     told = said(book)
+    assert "Example 9000, 2 cores, kernel 6.1.0" in told
     assert "76 of 100. Not visible there: governor." in told
     assert told.index("poor swap: 1.0 of 8.0 GB") < told.index("fair CPU: Example 9000")
     assert "host         76 of 100; poor: swap (1.0 of 8.0 GB in use); fair: CPU" in terminal(book)

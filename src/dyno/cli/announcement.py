@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ from dyno.cli import screen
 if TYPE_CHECKING:
     from dyno.conduct import Forecast, Prepared
     from dyno.folder import Folder
+    from dyno.record import Observation
 
 
 def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
@@ -27,9 +29,16 @@ def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
         f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
         cost(forecast),
         detects(forecast, design.looks[-1]),
+        against(run.survey or ()),
     )
     screen.paragraph(" ".join(filter(None, sentences)))
     click.echo(f"run folder: {made.path}\n")
+
+
+def against(survey: Sequence[Observation]) -> str:
+    """What of this host is poor for a measurement; the rest is for `dyno doctor` to say."""
+    poor = [f"{o.name} ({o.found})" for o in survey if o.mark == "poor"]
+    return f"Against this host: {', '.join(poor)}; see dyno doctor." if poor else ""
 
 
 def builds(prepared: Prepared) -> str:

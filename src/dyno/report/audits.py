@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from dyno.report import Book, facts, held, links
+from dyno.report import Book, facts, held, links, played
 from dyno.report.markup import render
 
 _TEMPLATE = """
@@ -35,8 +35,7 @@ _TEMPLATE = """
 {% endfor %}</ul>
 {% endif %}
 <p class="aside">Limits declared before the run:
-{% for name, limit in limits %}{{ name }} ≤ {{ limit }}{{ ", " if not loop.last }}
-{%- else %}none{% endfor %}.
+{{ limits or "none" }}.
 {% if torn %}{{ torn | plural("trial") }} of torn blocks (begun anew) did not count.{% endif %}</p>
 {% if conditions %}
 <details><summary>Conditions: what each control found and set</summary>
@@ -63,16 +62,10 @@ class _Audits:
             dropped=book.verdict.dropped,
             lost=[t for t in facts.played(book) if t.status != "ok"],
             reconnected=_reconnected(book),
-            limits=[_limit(name, most) for name, most in book.run.design.limits.items()],
+            limits=played.limits(book.run),
             torn=len(facts.torn(book)),
             conditions=_conditions(book),
         )
-
-
-def _limit(name: str, most: float) -> tuple[str, str]:
-    """`steal_percent`, 5.0 → `steal`, `5 %`."""
-    plain = name.removesuffix("_percent")
-    return plain.replace("_", " "), f"{most:g}" + (" %" if plain != name else "")
 
 
 def _reconnected(book: Book) -> Counter[str]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from dyno.record import Metric
+from dyno.record import Metric, Run
 from dyno.report import Book, facts, numbers, words
 
 
@@ -18,6 +18,15 @@ class Spread:
     metric: Metric
     cov_percent: float
     range_percent: float
+
+
+def limits(run: Run) -> str:
+    """`foreign ≤ 10 %, steal ≤ 2 %`: what a block was dropped for."""
+    told = []
+    for name, most in sorted(run.design.limits.items()):
+        plain = name.removesuffix("_percent")
+        told.append(f"{plain.replace('_', ' ')} ≤ {most:g}" + (" %" if plain != name else ""))
+    return ", ".join(told)
 
 
 @dataclass(frozen=True)

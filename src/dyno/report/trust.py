@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from dyno.record import host_score
-from dyno.report import Book, facts, held, links
+from dyno.report import Book, facts, held, links, played
 from dyno.report.calibrated import calibrated, sentence
 from dyno.report.markup import asset, render
-from dyno.report.played import played
 
 #: Of losses and of the host's observations; the rest is folded.
 _SHOWN = 5
@@ -25,7 +24,9 @@ class _Trust:
         return render(
             asset("trust.html"),
             candidates=facts.candidates(book),
-            played=played(book),
+            played=played.played(book),
+            limits=played.limits(book.run),
+            machine=_machine(book.run.host),
             counts=Counter(f.soundness for f in findings),
             unsound=[f for f in findings if f.soundness != "sound"],
             sound=[f for f in findings if f.soundness == "sound"],
@@ -41,6 +42,12 @@ class _Trust:
             sentence=sentence,
             shown=_SHOWN,
         )
+
+
+def _machine(host: dict[str, str]) -> str:
+    """The host in a line: processor, cores, kernel, as far as they are on record."""
+    parts = (("", "cpu", ""), ("", "cores", " cores"), ("kernel ", "kernel", ""))
+    return ", ".join(f"{a}{host[name]}{z}" for a, name, z in parts if name in host)
 
 
 SECTION = _Trust()
