@@ -54,15 +54,16 @@ class Spread:
         best = best_windows(self.costs, variance, restarts.variance)
         return float(math.ceil(min(best, SECONDS_MOST)))
 
-    @property
-    def time_saved(self) -> float:
-        """The part of the time that trials of the best length would save for the same interval."""
+    def time_saved(self, seconds: float) -> float:
+        """The part of the time that trials of the best length save against ones of `seconds`, for
+        the same interval.
+        """
         windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
         best, inside = self.best_seconds, self.found.windows
         if best is None or windows is None or restarts is None or inside is None or not self.costs:
             return 0.0
         variances = (windows.variance * inside.inflation, restarts.variance)
-        now = dearness(self.costs, self.seconds, *variances)
+        now = dearness(self.costs, seconds, *variances)
         return max(0.0, 1.0 - dearness(self.costs, best, *variances) / now) if now else 0.0
 
 

@@ -21,6 +21,7 @@ from dyno.cli import (
     doctor,
     engines,
     exits,
+    plan,
     play,
     report,
     restore,
@@ -52,7 +53,7 @@ def command() -> None:
     """
 
 
-MEASURING, READING = (play, compare, run, resume, calibrate), (report, show, engines, doctor)
+MEASURING, READING = (play, compare, run, resume, calibrate), (plan, report, show, engines, doctor)
 for module in (*MEASURING, *READING, restore, clean, completion):
     command.add_command(module.command)
 

@@ -47,10 +47,10 @@ class Forecast:
 def forecast(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
     run, looks = prepared.run, prepared.run.design.looks
-    block_s, most = _block_s(prepared), blocks_at_most(run)
+    each_s, most = _block_s(prepared), blocks_at_most(run)
     return Forecast(
-        expected_s=_floor_s(prepared) + looks[0] * block_s,
-        worst_s=_floor_s(prepared) + most * block_s,
+        expected_s=floor_s(prepared) + looks[0] * each_s,
+        worst_s=floor_s(prepared) + most * each_s,
         disk_bytes=disk_bytes(prepared),
         blocks_expected=looks[0],
         blocks_worst=most,
@@ -60,10 +60,10 @@ def forecast(prepared: Prepared) -> Forecast:
 
 def fit(prepared: Prepared, budget_s: float) -> Prepared:
     """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
-    run, block_s = prepared.run, _block_s(prepared)
-    blocks = int((budget_s - _floor_s(prepared)) // block_s)
+    run, each_s = prepared.run, _block_s(prepared)
+    blocks = int((budget_s - floor_s(prepared)) // each_s)
     if blocks < BLOCKS[0]:
-        least = math.ceil(_floor_s(prepared) + BLOCKS[0] * block_s)
+        least = math.ceil(floor_s(prepared) + BLOCKS[0] * each_s)
         hint = f"{BLOCKS[0]} blocks take {least} s"
         raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
     if blocks >= run.design.looks[-1]:
@@ -94,13 +94,17 @@ def _home_bytes(side: Candidate, prepared: Prepared) -> int:
 
 
 def _block_s(prepared: Prepared) -> float:
-    trials = sum(_trial_s(workload, prepared) for workload in prepared.run.workloads)
+    return sum(block_s(workload, prepared) for workload in prepared.run.workloads)
+
+
+def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+    """Seconds that a block of `workload` should take: its declared phases, and our guesses."""
     started = sum(not each.embedded for each in prepared.run.candidates)
-    servers_s = SERVER_S * started * len(prepared.run.workloads)
-    return trials * len(prepared.run.candidates) + servers_s
+    return _trial_s(workload, prepared) * len(prepared.run.candidates) + SERVER_S * started
 
 
-def _floor_s(prepared: Prepared) -> float:
+def floor_s(prepared: Prepared) -> float:
+    """Seconds that the driver's floor should take before the first block."""
     if not needs_floor(prepared.run):
         return 0.0
     return sum(_trial_s(workload, prepared) for workload in prepared.run.workloads)

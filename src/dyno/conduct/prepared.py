@@ -25,6 +25,8 @@ from dyno.record import Candidate, Design, Run
 
 #: METHOD.md 4: valid blocks at which a default run looks at its data; the last is MAX.
 LOOKS = (6, 10, 14, 18, 24)
+#: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
+LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
 #: METHOD.md 11: the one look of a quick run.
 QUICK_LOOKS = (5,)
 MARGIN_PERCENT = 2.0
@@ -77,6 +79,30 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
         survey=host.complaints(_data()),
     )
     return _prepared(run, sides, max(size for _, size in workloads))
+
+
+def sketched(experiment: Experiment) -> Prepared:
+    """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
+    held = _held(experiment.measuring.controls)
+    workloads = described.workloads(experiment)
+    asked = [_asked(spec) for spec in experiment.candidates]
+    sides = [
+        Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
+        for spec, engine, owned in asked
+    ]
+    run = Run(
+        name=experiment.name,
+        created_utc="",
+        question=experiment.question,
+        command=experiment.command,
+        seed=0,
+        candidates=tuple(sides),
+        workloads=tuple(plan for plan, _ in workloads),
+        design=_design(experiment.measuring, sides[0].name, held),
+        host={},
+    )
+    engines = {side.name: engine for side, (_, engine, _) in zip(sides, asked, strict=True)}
+    return Prepared(run, engines, {}, max(size for _, size in workloads))
 
 
 def again(run: Run, say: Say) -> Prepared:
@@ -181,7 +207,7 @@ def _looks(measuring: Measuring) -> tuple[int, ...]:
 
 def looks_up_to(most: int) -> tuple[int, ...]:
     """The default looks below `most` blocks, and `most` itself."""
-    return (*(look for look in LOOKS if look < most), most)
+    return (*(look for look in (*LOOKS, *LATER_LOOKS) if look < most), most)
 
 
 def _held(chosen: Mapping[str, str]) -> dict[str, str]:

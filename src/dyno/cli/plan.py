@@ -1,0 +1,128 @@
+"""`dyno plan`: what a time buys, or what it costs to find a slowdown; plays nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.cli import screen
+from dyno.cli.arguments import DURATION, EXPERIMENT, PERCENT, RUN
+from dyno.cli.options import OutputFile
+from dyno.cli.runs import run_folder, runs_home
+
+if TYPE_CHECKING:
+    from dyno.conduct.planned import Length, Planned, Sight
+    from dyno.conduct.planner import Planner
+    from dyno.experiment import Experiment
+
+
+@click.command("plan")
+@click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
+@click.option("--budget", type=DURATION, metavar="TIME", help="The time to be spent, e.g. 30m.")
+@click.option("--detect", type=PERCENT, metavar="PERCENT", help="The slowdown to be found.")
+@click.option(
+    *("--from", "source"),
+    type=RUN,
+    metavar="RUN",
+    help="Take spread and cost from this run.  [default: the last one of this experiment]",
+)
+@click.option(
+    *("--json", "json_file"),
+    type=OutputFile(dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write the plan as JSON.",
+)
+def command(
+    experiment: str,
+    budget: float | None,
+    detect: float | None,
+    source: str | None,
+    json_file: Path | None,
+) -> None:
+    """Plan an experiment: how many blocks a time buys, and what they will see.
+
+    Nothing is played, fetched or built. Spread and costs are read from an earlier run of the
+    experiment; where there is none, spreads of 1, 2 and 5 % are assumed.
+
+    \b
+    dyno plan sqlite-3.24-to-3.54 --budget 30m
+    dyno plan my.toml --detect 1%
+    """
+    from dyno import experiment as experiments
+
+    if budget is not None and detect is not None:
+        raise click.UsageError("--budget and --detect are two questions: ask one")
+    planner = planner_of(experiments.read(Path(experiment)), source)
+    if detect is not None:
+        plan = planner.to_detect(detect)
+    elif budget is not None:
+        plan = planner.for_budget(budget)
+    else:
+        plan = planner.planned(planner.run.design.looks[-1])
+    if json_file:
+        json_file.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
+    tell(experiment, plan)
+
+
+def planner_of(experiment: Experiment, source: str | None) -> Planner:
+    """A planner that knows the run meant by `source`, or else the last one of the experiment."""
+    from dyno import conduct, folder
+    from dyno.conduct import earlier
+
+    prepared = conduct.sketched(experiment)
+    if source:
+        return conduct.Planner(prepared, earlier.learnt(run_folder(source)))
+    return conduct.Planner(prepared, earlier.newest(folder.every(runs_home()), prepared.run))
+
+
+def tell(experiment: str, plan: Planned) -> None:
+    """The plan as a paragraph and a table, and how to play it."""
+    screen.paragraph(summary(plan))
+    click.echo()
+    screen.table(HEADS, [row(each) for each in plan.sights], range(1, len(HEADS)))
+    click.echo(f"\n{MEANINGS}")
+    for each in plan.lengths:
+        click.echo(f"\n{length(each)}")
+    click.echo(f"\nto play it: dyno run {experiment} --blocks {plan.looks[-1]}")
+
+
+HEADS = ("primary", "block sd", "MDE80", "with twice", "margin", "found", "cleared")
+MEANINGS = """\
+MDE80: the slowdown found 4 times in 5, all looks and primaries counted; with twice the blocks
+found: how often a slowdown of the margin is called slower; cleared: an equal build not slower"""
+
+
+def summary(plan: Planned) -> str:
+    """Blocks, looks, time, and where the numbers come from."""
+    times = (plan.block_s, plan.expected_s, plan.full_s, plan.worst_s)
+    block, expected, full, worst = map(screen.spelled_duration, times)
+    looks = " and ".join(", ".join(map(str, plan.looks)).rsplit(", ", 1))
+    source = f"as in {plan.source}" if plan.source else "by assumption: no run of this was found"
+    together = (
+        f" {plan.primaries} primary comparisons share α (Holm)." if plan.primaries > 1 else ""
+    )
+    return (
+        f"{plan.looks[-1]} blocks of {block} ({source}), judged at {looks}. It takes about "
+        f"{expected} if nothing differs, {full} to the last look, and at worst {worst}, where "
+        f"noise spoils blocks.{together}"
+    )
+
+
+def row(sight: Sight) -> tuple[str, ...]:
+    """A primary, as the heads have it."""
+    percents = (sight.sd_percent, sight.mde80_percent, sight.doubled_percent, sight.margin_percent)
+    shares = (f"{100 * share:.0f} %" for share in (sight.found, sight.cleared))
+    return (sight.primary, *(f"{percent:.2g} %" for percent in percents), *shares)
+
+
+def length(each: Length) -> str:
+    """How long a phase is best measured, where that is worth a word."""
+    now = f"{each.phase} is measured for {each.seconds:g} s in each trial"
+    if each.time_saved < 0.05:
+        return f"{now}: about right for what a restart costs"
+    saved = f"the same interval in {100 * each.time_saved:.0f} % less time"
+    return f"{now}; {each.best_seconds:g} s would give {saved}"
