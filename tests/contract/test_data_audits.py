@@ -43,7 +43,7 @@ def _data(held: float, cache: float, claim: str = "") -> dict[str, str]:
         ((1000, 2000, "cached"), 60, "doubtful", "fetched 60.0 MB from storage of 1000 MB"),
         ((3000, 1000, "cached"), 0, "doubtful", "claims to be cached, with 3000 MB of data"),
         ((1000, 64, "io-bound"), 500, "sound", "1 cases are as"),
-        ((1000, 64, "io-bound"), 0, "invalid", "the page cache held them"),
+        ((1000, 64, "io-bound"), 0, "doubtful", "page cache held them"),
         ((10, 64, "io-bound"), 0, "doubtful", "claims to be io-bound, with 10 MB of data"),
         ((3000, 1000, ""), 0, "sound", "no profile claims it"),
     ],

@@ -8,7 +8,8 @@ not, and that reads therefore reach the storage. An engine without profiles clai
   files, the first touch of a page after a load was copied): doubtful, since a cold start or a small
   cache was measured.
 - `io-bound` with data larger than the cache, and a phase that reads rows fetched less than a
-  thousandth of them: the kernel's page cache held all. The opposite of the claim: invalid.
+  thousandth of them: doubtful, since the kernel's page cache held all. What was compared stands, a
+  cache that is too small, but no storage was.
 
 Bytes are what the kernel fetched for the engine's processes (probe `process`). Only phases with a
 primary metric are judged.
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.audits._cases import Case, cases
-from dyno.record import Finding, Run, Soundness, Trial
+from dyno.record import Finding, Run, Trial
 
 CACHED_SHARE = 1 / 20
 SYSTEM_BYTES = 8 << 20
@@ -41,31 +42,33 @@ class Caching:
             if not claims:
                 continue
             judged += 1
-            findings += [case.finding("caching", *fault) for fault in _faults(case, claims)]
+            findings += [
+                case.finding("caching", "doubtful", each) for each in _faults(case, claims)
+            ]
         if findings:
             return findings
         words = f"{judged} cases are as their profiles claim" if judged else "no profile claims it"
         return [Finding("caching", "sound", words)]
 
 
-def _faults(case: Case, claims: list[dict[str, str]]) -> Iterator[tuple[Soundness, str]]:
+def _faults(case: Case, claims: list[dict[str, str]]) -> Iterator[str]:
     claim = claims[-1]["claim"]
     held = median(int(data["bytes"]) for data in claims)
     cache = int(claims[-1].get("cache_bytes", 0))
     sizes = f"{held / 1e6:.0f} MB of data, a cache of {cache / 1e6:.0f} MB"
     if cache and claim == "cached" and held > cache:
-        yield "doubtful", f"claims to be cached, with {sizes}"
+        yield f"claims to be cached, with {sizes}"
     if cache and claim == "io-bound" and held < cache:
-        yield "doubtful", f"claims to be io-bound, with {sizes}"
+        yield f"claims to be io-bound, with {sizes}"
         return
     fetched = _fetched(case)
     if fetched is None:
         return
     words = f"fetched {fetched / 1e6:.1f} MB from storage of {held / 1e6:.0f} MB of data"
     if claim == "cached" and fetched > max(SYSTEM_BYTES, CACHED_SHARE * held):
-        yield "doubtful", f"claims to be cached, and {words}"
+        yield f"claims to be cached, and {words}"
     if claim == "io-bound" and _reads(case) and fetched < IO_BOUND_SHARE * held:
-        yield "invalid", f"claims to be io-bound, and {words}: the page cache held them"
+        yield f"claims to be io-bound, and {words}: the kernel's page cache held them"
 
 
 def _fetched(case: Case) -> float | None:
