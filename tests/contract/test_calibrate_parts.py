@@ -44,7 +44,7 @@ def test_spins_are_sized_by_the_pilot() -> None:
     five = next(lot for lot in found if lot.effect_percent == 5.0)
     assert parse(five.base).keys == {"colour": "red", "plant": "0ns"}
     assert parse(five.candidate).keys == {"colour": "red", "plant": "250ns"}
-    assert parse(found[-1].candidate).keys["plant"] == "4000ns/50"
+    assert parse(found[-1].candidate).keys["plant"] == "7200ns/50"
     assert found[-1].metric == "latency_ns_p99"
     assert [lot.is_aa for lot in found] == [True, True, False, False, False, False]
 

@@ -16,7 +16,7 @@ QUICK = {"aa": 3, "plant": 2, "p99": 1, "noise": 1}
 #: What is planted, as slowdowns in percent.
 PLANTED_PERCENT = (5.0, 2.0, 1.0)
 #: What the p99 is raised by, at least, where one answer in `EVERY` is held up.
-P99_PERCENT, EVERY = 10.0, 50
+P99_PERCENT, EVERY = 50.0, 50
 #: Fewer answers for each operation than this: the plant does not reach the engine.
 ANSWERS_LEAST = 0.5
 

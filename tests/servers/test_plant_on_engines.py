@@ -1,0 +1,45 @@
+"""The plant reaches real engines: an embedded one by its unlocking, a server by its sending."""
+
+from __future__ import annotations
+
+import pytest
+
+from dyno import conduct
+from dyno.calibrate.lots import lots
+from dyno.calibrate.pilot import flown, reading, with_keys
+from dyno.calibrate.shape import Shape
+from dyno.measures import operations
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+TINY = Shape(options={"time": "0.3", "warmup_time": "0.1", "table_size": "200"}, blocks=3)
+ENGINES = ("sqlite", "postgres@18", "mysql@8.0.33")
+SPIN_NS = 200_000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
+    pilot = flown(engine, TINY, lambda _: None)
+    assert pilot.answers_per_op == pytest.approx(1.0, abs=0.05)
+    assert {lot.kind for lot in lots(engine, pilot, {"plant": 1, "p99": 1})} == {
+        "plant",
+        "p99 plant",
+    }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_planted_is_what_the_client_waits_for(engine: str) -> None:
+    """200 µs in each answer: counted by the plant, and seen by the driver in every latency."""
+    planted = with_keys(engine, {"plant": f"{SPIN_NS}ns"})
+    prepared = conduct.resolve(TINY.experiment([planted], "rate_per_s"), lambda _: None)
+    trial = conduct.play_once(prepared, lambda _: None)
+    assert trial.status == "ok", trial.failure
+    record = trial.phases[-1]
+    assert reading(record, "planted_ns") / operations(record) >= 0.95 * SPIN_NS
+    assert record.streams[0].latency.percentiles_ns["50"] >= SPIN_NS
+
+
+def test_an_engine_that_gives_no_such_answer_gets_no_plant() -> None:
+    pilot = flown("duckdb", TINY, lambda _: None)
+    assert pilot.answers_per_op < 0.5
+    assert lots("duckdb", pilot, {"plant": 1, "p99": 1}) == []
