@@ -99,6 +99,14 @@ def named_apart(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     return tuple(apart)
 
 
+def varied(spec: Spec, name: str, keys: Mapping[str, str]) -> Spec:
+    """The spec under another name, with `keys` beside its own."""
+    more = "&".join(f"{key}={value}" for key, value in keys.items())
+    joint = "&" if spec.keys else "?"
+    text = f"{spec.text}{joint}{more}" if more else spec.text
+    return replace(spec, name=name, keys={**spec.keys, **keys}, text=text)
+
+
 def owned(
     keys: Mapping[str, str],
     *,

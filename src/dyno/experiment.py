@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from dyno import candidates
+from dyno import candidates, factors
 from dyno.candidates import Spec
 from dyno.errors import DynoError, UsageError, unknown
+from dyno.factors import Crossed
 
 BLOCKS = range(3, 201)
 LOADS = range(25)
@@ -83,7 +84,10 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Candidates (the first is the base) under workloads; `command` is how to repeat it."""
+    """Candidates (the first is the base) under workloads; `command` is how to repeat it.
+
+    Where factors are `crossed`, every candidate is played in every cell.
+    """
 
     name: str
     candidates: tuple[Spec, ...]
@@ -92,6 +96,7 @@ class Experiment:
     question: str = ""
     published: tuple[dict[str, str], ...] = ()
     command: str = ""
+    crossed: Crossed = field(default_factory=Crossed)
 
 
 def compared(
@@ -132,7 +137,7 @@ def read(path: Path) -> Experiment:
         raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error
 
 
-_KEYS = {"name", "question", "published", "candidates", "workload"} | {
+_KEYS = {"name", "question", "published", "candidates", "workload", "design", "factor"} | {
     each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")
 }
 _MAX = "max_blocks"
@@ -190,7 +195,8 @@ def _experiment(table: _Table) -> Experiment:
     specs = table.get(table.data, "candidates", list) or []
     if not specs:
         raise table.wrong("candidates", UsageError("no candidates", hint='candidates = ["…", "…"]'))
-    if len(specs) < 2:
+    crossed = _crossed(table)
+    if len(specs) < 2 and not crossed.levels:
         hint = "name a second one (the same again, with aa = true), or use `dyno play`"
         raise table.wrong("candidates", UsageError("one candidate is no comparison", hint=hint))
     published = table.get(table.data, "published", list) or []
@@ -202,7 +208,29 @@ def _experiment(table: _Table) -> Experiment:
         question=table.get(table.data, "question", str) or "",
         published=tuple({k: str(v) for k, v in each.items()} for each in published),
         command=f"dyno run {table.file}",
+        crossed=crossed,
     )
+
+
+def _crossed(table: _Table) -> Crossed:
+    """The factors under `[[factor]]`, and how `design` crosses them."""
+    found = table.get(table.data, "factor", list) or []
+    crossing = table.get(table.data, "design", str)
+    if crossing and not found:
+        hint = "[[factor]], with name and levels below it"
+        raise table.wrong("design", UsageError("a design without a factor", hint=hint))
+    given = []
+    for each in found:
+        table.only(each, ("name", "levels"))
+        name, levels = table.get(each, "name", str), table.get(each, "levels", list)
+        if not name:
+            raise table.wrong("factor", UsageError("a factor without a name"))
+        given.append((_driven(name), _values(levels)))
+    try:
+        return factors.crossed(given, crossing or "factorial")
+    except UsageError as error:
+        named = re.search(r"factor '([^']*)'", error.message)
+        raise table.wrong(named[1] if named else "design", error) from error
 
 
 def _spec(table: _Table, text: object) -> Spec:

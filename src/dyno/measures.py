@@ -30,6 +30,7 @@ SERVED = "driver_busy_percent"
 PERCENTILES = ("50", "95", "99", "99.9")
 
 Numbers = dict[Metric, float]
+Played = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def measures(trial: Trial, floor: Trial | None = None) -> Numbers:
@@ -45,9 +46,14 @@ def measures(trial: Trial, floor: Trial | None = None) -> Numbers:
     return found
 
 
-def floors(trials: Iterable[Trial]) -> dict[str, Trial]:
-    """The last good trial of the driver's floor, by workload."""
-    return {t.workload: t for t in trials if t.candidate == FLOOR and t.status == "ok"}
+def floors(trials: Iterable[Trial]) -> dict[Played, Trial]:
+    """The last good trial of the driver's floor, looked up `as_played`."""
+    return {as_played(t): t for t in trials if t.candidate == FLOOR and t.status == "ok"}
+
+
+def as_played(trial: Trial) -> Played:
+    """The workload, and the options of it that belong to the trial's cell."""
+    return trial.workload, tuple(sorted(trial.options.items()))
 
 
 def operations(record: PhaseRecord) -> int:

@@ -8,7 +8,7 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 SCHEMA = 1
@@ -160,7 +160,7 @@ class Trial:
 
     `number` names its file; `attempt` counts the times that its block was begun; `conditions` is
     what each control found and set; `settings` are the engine's, as read back; `failure` is the
-    sentence of a failed trial.
+    sentence of a failed trial; `options` are the workload's that belong to its cell alone.
     """
 
     number: int
@@ -179,6 +179,7 @@ class Trial:
     size_bytes: int = 0
     failure: str = ""
     log: str = ""
+    options: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
 
 
@@ -188,6 +189,7 @@ class Candidate:
 
     `build` holds the build's facts (version, source, flags, checksum of the program, compiler);
     `settings` the engine settings asked for; `controls` the controls that differ from the run's.
+    Of a cell, `levels` are those of the factors; `options` of the workload, where not the base's.
     """
 
     name: str
@@ -197,6 +199,20 @@ class Candidate:
     build: dict[str, str]
     settings: dict[str, str]
     controls: dict[str, str]
+    levels: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A workload as a cell plays it: the options that are the cell's own, and what they make of
+    its phases and of its ledger.
+    """
+
+    options: dict[str, str]
+    phases: tuple[dict[str, Any], ...]
+    ledger: tuple[dict[str, Any], ...]
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -206,7 +222,8 @@ class WorkloadPlan:
     `phases` are `plan.Phase` as plain data; `script` is the Lua file and `script_sha256` its
     checksum, which a resume compares; `commands` are those of the script that a trial plays;
     `sweep` is the option, with its value, that tells it from its like in a sweep; `size_bytes` is
-    the data set's size as the script guesses it, 0 where it does not.
+    the data set's size as the script guesses it, 0 where it does not. `variants` are there where a
+    factor is an option of the workload.
     """
 
     name: str
@@ -218,6 +235,30 @@ class WorkloadPlan:
     commands: tuple[str, ...] = ("prepare", "run")
     sweep: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0
+    variants: tuple[Variant, ...] = ()
+
+    def under(self, options: dict[str, str]) -> WorkloadPlan:
+        """The workload with a cell's own options, as it is played; itself without any."""
+        if not options:
+            return self
+        own = next(each for each in self.variants if each.options == options)
+        plain = replace(self, options=self.options | options, variants=())
+        return replace(plain, phases=own.phases, ledger=own.ledger, size_bytes=own.size_bytes)
+
+
+Kind = Literal["candidate", "build flag", "engine setting", "control", "workload option"]
+Crossing = Literal["factorial", "one at a time"]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Something varied on purpose; its first level is the base's. Of the factor `candidate` the
+    levels are the candidates' names.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -228,7 +269,8 @@ class Design:
     `margin_percent` and `alpha` are METHOD.md's δ and α; `quick` marks a shortened run; `limits`
     are the noise limits, name to largest value (`steal_percent`, `foreign_percent`).
     `loads` is how many loads of the data each candidate has (0: every trial loads anew; None: the
-    first trial of a workload decides by how long that takes).
+    first trial of a workload decides by how long that takes). `crossing` says how the factors,
+    if there are any, make cells.
     `extended_from` is the former MAX where that was raised after a look, which makes the result
     exploratory (METHOD 4); else 0. `aa` declares that the candidates are meant to be the same.
     """
@@ -242,6 +284,7 @@ class Design:
     controls: dict[str, str]
     extended_from: int = 0
     loads: int | None = None
+    crossing: Crossing | None = None
     aa: bool = False
 
 
@@ -332,7 +375,7 @@ class Run:
 
     `survey` is what was not good about the host when the run began, the worst first; None in the
     records of a Dyno that did not look. `calibration` is what was known of the method's errors on
-    it; None: never calibrated.
+    it; None: never calibrated. Where `factors` are crossed, the candidates are the cells.
     """
 
     name: str
@@ -347,6 +390,7 @@ class Run:
     published: tuple[dict[str, str], ...] = ()
     dyno: str = ""
     driver_sha256: str = ""
+    factors: tuple[Factor, ...] = ()
     survey: tuple[Observation, ...] | None = None
     calibration: Calibration | None = None
     schema: int = SCHEMA
@@ -365,6 +409,10 @@ class Comparison:
     `base_value` and `candidate_value` are geometric means over the blocks judged. `p_value` counts
     all looks and all comparisons (Holm over the primaries, Benjamini-Hochberg over the others).
     From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
+
+    Where factors are crossed, it is an effect, and `levels` maps its factors to their levels: with
+    one a main effect, that level against the factor's first; with several an interaction, the
+    cells at these levels against what the effects of fewer factors would have made of them.
     """
 
     metric: Metric
@@ -387,6 +435,25 @@ class Comparison:
     notes: tuple[str, ...] = ()
     sign_flip_p: float | None = None
     hodges_lehmann_percent: float | None = None
+    levels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far the restarts of a candidate lie apart in one primary metric.
+
+    `value` is their geometric mean; `range_percent` largest ÷ smallest − 1; `cov_percent` standard
+    deviation ÷ mean, with its 95 % interval for normal errors (`low_percent`, `high_percent`).
+    """
+
+    candidate: str
+    metric: Metric
+    restarts: int
+    value: float
+    range_percent: float
+    cov_percent: float
+    low_percent: float
+    high_percent: float
 
 
 Soundness = Literal["sound", "doubtful", "invalid"]
@@ -411,7 +478,8 @@ class Verdict:
     """`verdict.json`: everything derived from a run's trials.
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
-    `sentence` says it in words; `dropped` names the noise-broken blocks with the reason.
+    `sentence` says it in words; `dropped` names the noise-broken blocks with the reason; `spread`
+    is that of every candidate in every primary metric, over the blocks judged.
     """
 
     overall: VerdictName
@@ -421,4 +489,5 @@ class Verdict:
     findings: tuple[Finding, ...]
     dropped: dict[str, str]
     looks: tuple[dict[str, float], ...] = ()
+    spread: tuple[Spread, ...] = ()
     schema: int = SCHEMA

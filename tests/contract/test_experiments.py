@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno import experiment
-from dyno.conduct import described
+from dyno import experiment, factors
+from dyno.conduct import cells, described
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "experiments").glob("*.toml"))
 #: What a published figure may be singled out by (`report/published.py`).
-KEYS = {"figure", "source", "workload", "phase", "stream", "metric", "candidate"}
+KEYS = {"figure", "source", "workload", "phase", "stream", "metric", "candidate", "cell"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -26,9 +26,11 @@ def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
         "workload": {plan.name for plan in plans},
         "phase": phases,
         "candidate": {side.name for side in found.candidates[1:]},
+        "cell": {cell.name for cell in factors.cells(found.candidates, found.crossed)},
     }
+    assert bool(cells.kinds(found)) == bool(found.crossed.levels), "each factor is somebody's word"
     for figure in found.published:
         assert set(figure) <= KEYS and figure["figure"] and figure["source"]
-        assert set(figure) & {"workload", "phase", "candidate", "metric"}, "it names no line"
+        assert set(figure) & (KEYS - {"figure", "source", "stream"}), "it names no line"
         for key, names in known.items():
             assert figure.get(key, "") in {"", *names}, f"{figure} hits nothing"

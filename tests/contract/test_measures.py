@@ -94,7 +94,7 @@ def test_a_phase_without_an_event_has_no_latency_and_no_cost() -> None:
 def test_the_floor_of_a_workload_is_its_last_good_trial() -> None:
     bad = make_trial(3, FLOOR, -1, 1.0, status="failed")
     trials = [make_trial(1, FLOOR, -1, 1.0), make_trial(2, FLOOR, -1, 1.0), bad]
-    assert floors(trials)["select"].number == 2
+    assert floors(trials)["select", ()].number == 2
 
 
 def test_the_costs_of_both_sides_stand_apart() -> None:

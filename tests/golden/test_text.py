@@ -19,7 +19,7 @@ from golden.book import make_book
 HERE = Path(__file__).parent
 KEYS = (
     "workload phase metric unit direction primary base candidate change_percent low_percent "
-    "high_percent blocks dropped mde80_percent verdict"
+    "high_percent blocks dropped mde80_percent verdict levels"
 )
 
 

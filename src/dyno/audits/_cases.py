@@ -69,8 +69,9 @@ def every(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     """Every candidate in every phase, those of its loads included."""
     good = [trial for trial in trials if trial.status == "ok"]
     for workload in run.workloads:
-        declared = {phase["name"]: phase for phase in workload.phases}
         for candidate in run.candidates:
+            phases = workload.under(candidate.options).phases
+            declared = {phase["name"]: phase for phase in phases}
             key = (workload.name, candidate.name)
             own = tuple(trial for trial in good if (trial.workload, trial.candidate) == key)
             played = {record.phase: None for trial in own for record in trial.phases}

@@ -74,7 +74,8 @@ def _share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
     costs = [cost for each in case.records if (cost := _cpu_ns_per_operation(each))]
     if not case.candidate.embedded or not costs:
         return None
-    played = [t for t in trials if (t.candidate, t.workload) == (FLOOR, case.workload)]
+    own = (FLOOR, case.workload, case.candidate.options)
+    played = [t for t in trials if (t.candidate, t.workload, t.options) == own]
     floors = [cost for each in records(played, case.phase) if (cost := _cpu_ns_per_operation(each))]
     return 100 * median(floors) / median(costs) if floors else float("nan")
 

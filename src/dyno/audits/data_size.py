@@ -31,12 +31,13 @@ class DataSize:
         for workload in run.workloads:
             for side in run.candidates:
                 own = [t for t in trials if _is(t, workload.name, side.name)]
-                if not own or not workload.size_bytes:
+                plan = workload.under(side.options)
+                if not own or not plan.size_bytes:
                     continue
                 held = median(int(t.conditions["data"]["bytes"]) for t in own)
                 words = f"{workload.name} on {side.name}: {_mb(held)} MB held"
                 sizes.append(held)
-                if wrong := _wrong(workload, held):
+                if wrong := _wrong(plan, held):
                     meant = tuple(t.number for t in own)
                     findings.append(Finding("data_size", "doubtful", f"{words}, {wrong}", meant))
         return findings or [Finding("data_size", "sound", _sound(sizes))]

@@ -12,7 +12,8 @@ An engine that answers wrongly is not faster. Two accounts:
   where a candidate is slower, not as many of them, so a share of chance remains. Streams with fewer
   than 100 queries in a restart are not judged.
 
-`null` answers nothing, and is not judged.
+`null` answers nothing, and is not judged. Cells that play a workload with other options are sent
+other requests: only those with the same options are compared, the first of them as their base.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _statements(run: Run, sides: dict[str, Candidate], good: Sequence[Trial]) ->
     for block in _blocks(good):
         ordered = [block[name] for name in sides if name in block]
         for position, trial in enumerate(ordered):
-            for other in ordered[:position]:
+            for other in (each for each in ordered[:position] if each.options == trial.options):
                 same = sides[trial.candidate].engine == sides[other.candidate].engine
                 for name, words in _differences(trial, other, same):
                     soundness: Soundness = "invalid" if same else "doubtful"
@@ -89,17 +90,15 @@ def _numbers(entry: Evidence, there: Evidence) -> str:
 
 
 def _streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
-    base: dict[tuple[str, str, str], float] = {}
+    base: dict[tuple[str, ...], float] = {}
     for case in sorted(every(run, good), key=lambda case: case.candidate.name != run.design.base):
         for name, stream in case.streams.items():
             rows = _rows_per_query([tally for _, tally in stream])
             if rows is None:
                 continue
-            at = (case.workload, case.phase, name)
-            if case.candidate.name == run.design.base:
-                base[at] = rows
-            elif at in base:
-                yield from _compared(case, name, rows, base[at])
+            own = (f"{option}={value}" for option, value in case.candidate.options.items())
+            at = (case.workload, case.phase, name, *own)
+            yield from _compared(case, name, rows, base.setdefault(at, rows))
 
 
 def _compared(case: Case, stream: str, rows: float, base: float) -> Iterator[Finding]:

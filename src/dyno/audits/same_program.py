@@ -4,10 +4,10 @@ A comparison of a program with itself says how often the method errs, and nothin
 is declared (`--aa`; `aa = true` in an experiment): else a path that was mistyped, or a build that
 did not change, would be read as "not slower". And what is declared so must be so.
 
-Candidates are the same where nothing of their records differs but the name: engine, settings and
-controls as asked, and the program's checksum, or, of what has no file (`null`, a server that runs
-already), all that is known of it. A setting that was spelled out on one side though it is the
-default on both counts as a difference.
+Candidates are the same where nothing of their records differs but the name and a level's: engine,
+settings, controls and a cell's own options as asked, and the program's checksum, or, of what has no
+file (`null`, a server that runs already), all that is known of it. A setting that was spelled out
+on one side though it is the default on both counts as a difference.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _identity(run: Run, side: Candidate) -> Candidate | None:
     if not build:
         return None
     controls = run.design.controls | side.controls
-    return replace(side, name="", spec="", build=build, controls=controls)
+    return replace(side, name="", spec="", build=build, controls=controls, levels={})
 
 
 def _program(build: dict[str, str]) -> dict[str, str]:

@@ -4,8 +4,8 @@
   such a trial themselves; this holds for the record, whoever made it.) Other words: doubtful, since
   an engine may spell a value in its own way. A value of -1 leaves the choice to the engine.
 - Another value in another restart of the same candidate: doubtful.
-- The same program with the same settings asked of it, and another value: doubtful, since neither
-  the version nor the user made the difference.
+- The same program with the same settings and controls asked of it, and another value: doubtful,
+  since neither the version nor the user made the difference.
 - Defaults that differ between versions belong to them: told, and sound.
 
 Sizes and times are compared in their units, switches as such; without a unit on one side only, the
@@ -53,7 +53,8 @@ def _unasked(
 ) -> Iterator[Finding]:
     """Where neither the version nor the user made the difference."""
     program = base.build.get("sha256")
-    if program and program == side.build.get("sha256") and base.settings == side.settings:
+    asked = (base.settings, base.controls) == (side.settings, side.controls)
+    if program and program == side.build.get("sha256") and asked:
         words = f"{side.name} runs with another {_listed(names)} than {base.name}, unasked"
         yield _finding("doubtful", words, own)
 

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli import screen
+from dyno.errors import DynoError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dyno.conduct import Forecast, Prepared
     from dyno.folder import Folder
-    from dyno.record import Observation
+    from dyno.record import Factor, Observation, Run
 
 
 def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
     """One short paragraph: what, how long, how much, where, and what it can detect."""
     run, design = prepared.run, prepared.run.design
-    names = [candidate.name for candidate in run.candidates]
     on = " and ".join(workload.name for workload in run.workloads)
     looks = " and ".join(", ".join(map(str, design.looks)).rsplit(", ", 1))
     sentences = (
-        f"{'QUICK: ' if design.quick else ''}Is {' or '.join(names[1:])} slower than {names[0]} "
-        f"on {on}?",
+        f"{'QUICK: ' if design.quick else ''}{question(run, on)}",
         builds(prepared),
-        f"Blocks of {len(names)} restarts, judged at {looks} blocks, margin "
+        f"Blocks of {len(run.candidates)} restarts, judged at {looks} blocks, margin "
         f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
         cost(forecast),
         detects(forecast, design.looks[-1]),
@@ -41,8 +42,44 @@ def against(survey: Sequence[Observation]) -> str:
     return f"Against this host: {', '.join(poor)}; see dyno doctor." if poor else ""
 
 
+def question(run: Run, on: str) -> str:
+    """What is asked; where factors are crossed, of which cells."""
+    if not run.factors:
+        base, *others = (candidate.name for candidate in run.candidates)
+        return f"Is {' or '.join(others)} slower than {base} on {on}?"
+    asked = ", ".join(f"{f.name} ({_kind(f)}{', '.join(f.levels)})" for f in run.factors)
+    sizes = " × ".join(str(len(factor.levels)) for factor in run.factors)
+    cells = f"{len(run.candidates)} cells"
+    made = f"{sizes} = {cells}" if run.design.crossing == "factorial" else f"{cells}, one at a time"
+    return f"What do these do to {on}: {asked}? {made}."
+
+
+def cells(file: Path) -> str:
+    """A comment for the end of an experiment's file: its cells; empty without factors, and where
+    the file cannot be read.
+    """
+    from dyno import experiment, factors
+
+    try:
+        made = experiment.read(file)
+        found = len(factors.cells(made.candidates, made.crossed)) if made.crossed.levels else 0
+    except DynoError:
+        return ""
+    blocks, looks = made.measuring.blocks, "" if made.measuring.fixed else " at most"
+    restarts = f", {blocks} blocks are {blocks * found}{looks}" if blocks else ""
+    return f"\n# {found} cells; a block is {found} restarts{restarts}\n" if found else ""
+
+
+def _kind(factor: Factor) -> str:
+    """Whose word the factor is; a candidate's name says so itself."""
+    return "" if factor.kind == factor.name else f"{factor.kind}: "
+
+
 def builds(prepared: Prepared) -> str:
     """What each candidate resolved to, where that says more than its name."""
+    if prepared.run.factors:
+        programs = {f"{b.engine} {b.version}" for b in prepared.builds.values() if b.version}
+        return f"(It is {' and '.join(sorted(programs))}.)" if len(programs) == 1 else ""
     found = [
         f"{name} is {build.engine} {build.version}"
         for name, build in prepared.builds.items()

@@ -84,6 +84,21 @@ class Setting(click.ParamType[tuple[str, str]]):
         return key.strip().replace("-", "_"), text.strip()
 
 
+class Levels(click.ParamType[tuple[str, tuple[str, ...]]]):
+    """`key=on,off`: a factor with its levels."""
+
+    name = "key=a,b"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> tuple[str, tuple[str, ...]]:
+        """Key and levels; how many they must be is the experiment's affair."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = value.partition("=")
+        if not equals or not key.strip():
+            self.fail(f"'{value}' is not of the form key=a,b", param, ctx)
+        return key.strip().replace("-", "_"), tuple(each.strip() for each in text.split(","))
+
+
 class Word(click.ParamType[str]):
     """A word that is checked later, by whoever knows it; `known` serves the shell's completion."""
 
@@ -127,6 +142,7 @@ def experiment_names() -> list[str]:
 
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()
+LEVELS = Levels()
 ENGINE = Word("engine@build", engine_names)
 WORKLOAD = Word("workload", workload_names)
 EXPERIMENT = Word("experiment.toml", experiment_names)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 @options.BUDGET
 @options.QUICK
 @options.JSON
+@options.FACTOR
+@options.ONE_AT_A_TIME
 @click.option(
     "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
 )
@@ -52,6 +54,7 @@ def command(**words: Any) -> int:
     \b
     dyno compare null@200us null@210us --workload oltp_point_select
     dyno compare null@200us slow=null@210us?aslr=off -w insert --budget 10m
+    dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
     wanted = playing.Wanted(words["budget"], words["json_file"])
     verdict = playing.play(experiment(**words), wanted)
@@ -61,11 +64,17 @@ def command(**words: Any) -> int:
 def experiment(**words: Any) -> Experiment:
     """The command line's words as an experiment."""
     from dyno import experiment as experiments
+    from dyno import factors
 
-    if len(words["candidates"]) < 2:
+    moved = words["one_at_a_time"]
+    crossed = factors.crossed(words["factors"], "one at a time" if moved else "factorial")
+    if moved and not crossed.levels:
+        raise UsageError("--one-at-a-time without a factor", hint="--factor KEY=A,B names one")
+    if len(words["candidates"]) < 2 and not crossed.levels:
         raise UsageError(
             "one candidate is not a comparison",
-            hint="name the base first, then what is compared with it; `dyno play` plays one",
+            hint="name the base first, then what is compared with it, or a --factor; "
+            "`dyno play` plays one",
         )
     measuring = experiments.Measuring(
         margin_percent=words["margin"],
@@ -81,4 +90,4 @@ def experiment(**words: Any) -> Experiment:
         words["candidates"], first, chosen, measuring, playing.spelled_command()
     )
     more = tuple(experiments.Workload(name, chosen) for name in others)
-    return replace(made, workloads=made.workloads + more)
+    return replace(made, workloads=made.workloads + more, crossed=crossed)

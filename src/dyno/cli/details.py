@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dyno.cli import controls, screen
+from dyno.cli import announcement, controls, screen
 from dyno.cli.shown_run import show_run
 from dyno.errors import unknown
 from dyno.plugins import modules, things
@@ -104,13 +104,13 @@ def show_audit(name: str) -> None:
 
 
 def show_experiment(name: str) -> None:
-    """An experiment's file, as it is."""
+    """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
     from dyno.experiment import every
 
     found = every()
     if name not in found:
         raise unknown("experiment", name, found)
-    click.echo(found[name].read_text(encoding="utf-8"), nl=False)
+    click.echo(found[name].read_text(encoding="utf-8") + announcement.cells(found[name]), nl=False)
 
 
 DETAILS: dict[str, Callable[[str], None]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dyno.cli.arguments import DURATION, SETTING
+from dyno.cli.arguments import DURATION, LEVELS, SETTING
 from dyno.errors import UsageError
 
 
@@ -59,6 +59,17 @@ CONTROL: Decorator = click.option(
     type=SETTING,
     metavar="NAME=VALUE",
     help="A control of every candidate (`dyno show controls` lists them); may be repeated.",
+)
+FACTOR: Decorator = click.option(
+    *("--factor", "factors"),
+    multiple=True,
+    type=LEVELS,
+    metavar="KEY=A,B",
+    help="Vary KEY (a build flag, an engine setting, a control, or an option of the workload) and "
+    "say what it does; may be repeated: every combination is played. The first level is the base.",
+)
+ONE_AT_A_TIME: Decorator = click.option(
+    "--one-at-a-time", is_flag=True, help="Leave the base by one factor at a time: fewer cells."
 )
 PGBENCH: Decorator = click.option(
     "--pgbench",

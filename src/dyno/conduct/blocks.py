@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from dyno.record import FLOOR, Run, Trial
 
@@ -40,9 +41,17 @@ def upcoming(run: Run, workload: str, trials: Iterable[Trial]) -> Next:
     return Next(block + 1, 1) if whole else Next(block, last + 1)
 
 
-def floor_attempt(workload: str, trials: Iterable[Trial]) -> int | None:
-    """The attempt at which to play the floor of `workload`; None where it is done or hopeless."""
-    floors = [t for t in trials if t.candidate == FLOOR and t.workload == workload]
+def floor_attempt(
+    workload: str, trials: Iterable[Trial], options: Mapping[str, str] = MappingProxyType({})
+) -> int | None:
+    """The attempt at which to play the floor of `workload`, under a cell's own options; None where
+    it is done or hopeless.
+    """
+    floors = [
+        t
+        for t in trials
+        if (t.candidate, t.workload, t.options) == (FLOOR, workload, dict(options))
+    ]
     failures = sum(trial.status == "failed" for trial in floors)
     if failures >= ATTEMPTS or any(trial.status == "ok" for trial in floors):
         return None

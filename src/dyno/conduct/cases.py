@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dyno.conduct.earlier import Earlier
 from dyno.conduct.estimate import SDS_PERCENT
+from dyno.judge.effects import effects
 from dyno.judge.lines import Pair, pairs
 from dyno.record import Run
 from dyno.stats.outlook import Errors
@@ -22,8 +23,8 @@ class Case:
 
 
 def family(run: Run) -> int:
-    """Candidates × primaries: what Holm runs over."""
-    return (len(run.candidates) - 1) * len(_pairs(run))
+    """Candidates, or main effects, × primaries: what Holm runs over."""
+    return sum(not effect.interaction for effect in effects(run)) * len(_pairs(run))
 
 
 def cases(run: Run, earlier: Earlier | None) -> list[Case]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dyno import driver
 from dyno import workloads as room
-from dyno.errors import UsageError, unknown
-from dyno.experiment import Experiment, Measuring, Workload
-from dyno.plan import Description, LedgerEntry, Phase, Plan, Primary, Script
-from dyno.record import WorkloadPlan
+from dyno.candidates import Spec
+from dyno.conduct import primaries
+from dyno.errors import UsageError
+from dyno.experiment import Experiment, Workload
+from dyno.plan import Description, LedgerEntry, Phase, Plan, Script
+from dyno.record import Variant, WorkloadPlan
 
 #: A script is described without an engine.
 _NOTHING = {"kind": "null", "delay_ns": 0}
@@ -23,9 +26,33 @@ COMPARED = {"time": "2", "warmup_time": "0.3"}
 QUICK = {"time": "1", "warmup_time": "0.3"}
 
 
-def workloads(experiment: Experiment) -> list[tuple[WorkloadPlan, int]]:
-    """Each workload as resolved, with its guess of the data's size in bytes."""
-    found = [_workload(chosen, experiment) for chosen in experiment.workloads]
+@dataclass(frozen=True)
+class Entrant:
+    """A candidate to be resolved; as a cell it has `levels`, and `options` of the workload that
+    differ from the base's.
+    """
+
+    spec: Spec
+    levels: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+
+
+def options(chosen: Workload) -> frozenset[str]:
+    """The name of every option that the workload's script takes."""
+    said = _describe(room.find(chosen.name), chosen.options)
+    return frozenset(option.name.replace("-", "_") for option in said.options)
+
+
+def workloads(
+    experiment: Experiment, entrants: Sequence[Entrant] = ()
+) -> list[tuple[WorkloadPlan, int]]:
+    """Each workload as resolved, with its guess of the data's size in bytes.
+
+    Where factors are crossed, some of the `entrants` have options of their own.
+    """
+    own = [each.options for each in entrants if each.options]
+    cells = [each for at, each in enumerate(own) if each not in own[:at]]
+    found = [_varied(chosen, experiment, cells) for chosen in experiment.workloads]
     names = [plan.name for plan, _ in found]
     for name in names:
         if names.count(name) > 1:
@@ -33,10 +60,45 @@ def workloads(experiment: Experiment) -> list[tuple[WorkloadPlan, int]]:
     return found
 
 
+def _varied(
+    chosen: Workload, experiment: Experiment, cells: Sequence[dict[str, str]]
+) -> tuple[WorkloadPlan, int]:
+    """The workload with a variant for each of the cells' own options, and the largest size."""
+    plan, size_bytes = _workload(chosen, experiment)
+    variants = []
+    for own in cells:
+        there = replace(chosen, options=chosen.options | own)
+        other, other_bytes = _workload(there, experiment)
+        _check_same_primaries(plan, other, own)
+        variants.append(Variant(own, other.phases, other.ledger, other_bytes))
+        size_bytes = max(size_bytes, other_bytes)
+    return replace(plan, variants=tuple(variants)), size_bytes
+
+
+def _check_same_primaries(plan: WorkloadPlan, other: WorkloadPlan, own: dict[str, str]) -> None:
+    """Refuses options under which something else is measured: what is crossed must be there in
+    every cell.
+    """
+    first, second = (
+        [
+            (phase["name"], pair["stream"], pair["metric"])
+            for phase in p.phases
+            for pair in phase["primary"]
+        ]
+        for p in (plan, other)
+    )
+    if first != second:
+        words = " ".join(f"{name}={value}" for name, value in own.items())
+        hint = "a sweep of the workload compares each value by itself"
+        raise UsageError(f"{plan.name} measures something else with {words}", hint=hint)
+
+
 def _workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, int]:
     script = room.find(chosen.name)
     options, said = _filled(script, chosen.options, experiment)
-    phases = [_judged(phase, experiment.measuring) for phase in _primaries(chosen, said)]
+    phases = [
+        primaries.judged(phase, experiment.measuring) for phase in primaries.phases(chosen, said)
+    ]
     plan = WorkloadPlan(
         name=" ".join((script.stem, *(f"{name}={value}" for name, value in chosen.sweep.items()))),
         script=str(script),
@@ -74,7 +136,7 @@ def _filled(
 
 
 def _ours(options: dict[str, str], experiment: Experiment) -> dict[str, str]:
-    if len(experiment.candidates) == 1:
+    if len(experiment.candidates) == 1 and not experiment.crossed.levels:
         return {}
     ours = QUICK if experiment.measuring.quick else COMPARED
     counted = "events" in options
@@ -84,61 +146,3 @@ def _ours(options: dict[str, str], experiment: Experiment) -> dict[str, str]:
 
 def _describe(script: Path, options: dict[str, str]) -> Description:
     return driver.describe(Plan(_NOTHING, Script(str(script), options), seed=0))
-
-
-def _primaries(chosen: Workload, said: Description) -> list[Phase]:
-    """The phases, judged by what the experiment names, else by what the script declares, else
-    by the throughput of the first stream of every phase.
-    """
-    if chosen.primary:
-        phases = _named(chosen, said)
-    elif any(phase.primary for phase in said.phases):
-        phases = list(said.phases)
-    else:
-        phases = [replace(p, primary=(_throughput(p.streams[0].name),)) for p in said.phases]
-    return [_measurable(phase) for phase in phases]
-
-
-def _throughput(stream: str) -> Primary:
-    return Primary(stream, "rate_per_s")
-
-
-def _measurable(phase: Phase) -> Phase:
-    """The phase with a latency in place of a paced stream's throughput: that was set, and not
-    measured (METHOD.md 6).
-    """
-    paced = {stream.name for stream in phase.streams if stream.pace["kind"] != "closed"}
-    primary = tuple(
-        replace(each, metric="latency_ns_p99")
-        if each.metric == "rate_per_s" and each.stream in paced
-        else each
-        for each in phase.primary
-    )
-    return replace(phase, primary=primary)
-
-
-def _named(chosen: Workload, said: Description) -> list[Phase]:
-    by_phase: dict[str, tuple[Primary, ...]] = {}
-    phases = {phase.name: phase for phase in said.phases}
-    for each in chosen.primary:
-        name = each.get("phase", said.phases[0].name)
-        if name not in phases:
-            raise unknown("phase", name, phases)
-        by_phase[name] = (*by_phase.get(name, ()), _primary(each, phases[name]))
-    return [replace(phase, primary=by_phase.get(phase.name, ())) for phase in said.phases]
-
-
-def _primary(each: dict[str, Any], phase: Phase) -> Primary:
-    streams = [stream.name for stream in phase.streams]
-    stream = each.get("stream", streams[0])
-    if stream not in streams:
-        raise unknown("stream", stream, streams)
-    return Primary(stream, each.get("metric", "rate_per_s"), each.get("margin_percent"))
-
-
-def _judged(phase: Phase, measuring: Measuring) -> Phase:
-    """The phase with the run's margin, which the user set, in place of the script's own."""
-    if measuring.margin_percent is None:
-        return phase
-    primary = tuple(replace(each, margin_percent=None) for each in phase.primary)
-    return replace(phase, primary=primary)

@@ -99,15 +99,25 @@ def _block_s(prepared: Prepared) -> float:
 
 def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
     """Seconds that a block of `workload` should take: its declared phases, and our guesses."""
-    started = sum(not each.embedded for each in prepared.run.candidates)
-    return _trial_s(workload, prepared) * len(prepared.run.candidates) + SERVER_S * started
+    sides = prepared.run.candidates
+    trials_s = sum(_trial_s(workload.under(side.options), prepared) for side in sides)
+    return trials_s + SERVER_S * sum(not side.embedded for side in sides)
 
 
 def floor_s(prepared: Prepared) -> float:
     """Seconds that the driver's floor should take before the first block."""
     if not needs_floor(prepared.run):
         return 0.0
-    return sum(_trial_s(workload, prepared) for workload in prepared.run.workloads)
+    due = floors_due(prepared.run)
+    return sum(_trial_s(workload.under(options), prepared) for workload, options in due)
+
+
+def floors_due(run: Run) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+    """Each workload under the options of the base, then under those of the other cells."""
+    due: list[tuple[WorkloadPlan, dict[str, str]]] = []
+    for workload in run.workloads:
+        due += [(workload, {}), *((workload, each.options) for each in workload.variants)]
+    return due
 
 
 def needs_floor(run: Run) -> bool:

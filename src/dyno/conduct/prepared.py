@@ -6,16 +6,17 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import dyno
 from dyno import calibration, candidates, driver, engines
 from dyno.builds import Build, Say, program, sha256
-from dyno.candidates import Owned, Spec
-from dyno.conduct import attached, controllable, described, host
+from dyno.candidates import Owned
+from dyno.conduct import attached, cells, controllable, described, host
 from dyno.conduct.controllable import Side
+from dyno.conduct.described import Entrant
 from dyno.controls import controls
 from dyno.engines import Engine
 from dyno.errors import UsageError, unknown
@@ -55,11 +56,10 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
     controllable.recover(say)
-    measuring = experiment.measuring
-    held = _held(measuring.controls)
-    workloads = described.workloads(experiment)
-    sides = _sides(experiment.candidates, say)
-    attached.check_empty((build for _, _, build in sides), [plan for plan, _ in workloads])
+    held = _held(experiment.measuring.controls)
+    found, asked = cells.crossed(experiment)
+    workloads = described.workloads(cells.with_bases(experiment, found), asked)
+    sides = _sides(asked, say)
     facts_here = here()
     controllable.survey(sides, held, _data(), say)
     run = Run(
@@ -67,29 +67,32 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         question=experiment.question,
         command=experiment.command,
-        seed=secrets.randbelow(1 << 31) if measuring.seed is None else measuring.seed,
+        seed=_seed(experiment.measuring),
         candidates=tuple(candidate for candidate, _, _ in sides),
         workloads=tuple(plan for plan, _ in workloads),
-        design=_design(measuring, sides[0][0].name, held),
+        design=_design(experiment, sides[0][0].name, held),
         host=facts_here,
         published=experiment.published,
         dyno=dyno.__version__,
         driver_sha256=sha256(driver.locate()),
         calibration=calibration.known(facts_here),
         survey=host.complaints(_data()),
+        factors=found,
     )
     return _prepared(run, sides, max(size for _, size in workloads))
+
+
+def _seed(measuring: Measuring) -> int:
+    return secrets.randbelow(1 << 31) if measuring.seed is None else measuring.seed
 
 
 def sketched(experiment: Experiment) -> Prepared:
     """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
     held = _held(experiment.measuring.controls)
-    workloads = described.workloads(experiment)
-    asked = [_asked(spec) for spec in experiment.candidates]
-    sides = [
-        Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
-        for spec, engine, owned in asked
-    ]
+    found, entrants = cells.crossed(experiment)
+    workloads = described.workloads(cells.with_bases(experiment, found), entrants)
+    asked = [_asked(entrant) for entrant in entrants]
+    sides = [_sketch(words) for words in asked]
     run = Run(
         name=experiment.name,
         created_utc="",
@@ -98,18 +101,26 @@ def sketched(experiment: Experiment) -> Prepared:
         seed=0,
         candidates=tuple(sides),
         workloads=tuple(plan for plan, _ in workloads),
-        design=_design(experiment.measuring, sides[0].name, held),
+        design=_design(experiment, sides[0].name, held),
         host={},
+        factors=found,
     )
     engines = {side.name: engine for side, (_, engine, _) in zip(sides, asked, strict=True)}
     return Prepared(run, engines, {}, max(size for _, size in workloads))
 
 
+def _sketch(asked: _Asked) -> Candidate:
+    """A candidate without its build."""
+    entrant, engine, owned = asked
+    spec = entrant.spec
+    made = Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
+    return replace(made, levels=entrant.levels, options=entrant.options)
+
+
 def again(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
     controllable.recover(say)
-    sides = _sides([candidates.parse(side.spec) for side in run.candidates], say)
-    attached.check_empty((build for _, _, build in sides), run.workloads)
+    sides = _sides([Entrant(candidates.parse(side.spec)) for side in run.candidates], say)
     return _prepared(run, sides, 0)
 
 
@@ -124,38 +135,43 @@ def _data() -> Path:
 
 
 def _prepared(run: Run, sides: Sequence[Side], size_bytes: int) -> Prepared:
+    attached.check_empty((build for _, _, build in sides), run.workloads)
     names = [candidate.name for candidate in run.candidates]
     found = dict(zip(names, (engine for _, engine, _ in sides), strict=True))
     builds = dict(zip(names, (build for _, _, build in sides), strict=True))
     return Prepared(run, found, builds, size_bytes)
 
 
-def _sides(specs: Sequence[Spec], say: Say) -> list[Side]:
+def _sides(entrants: Sequence[Entrant], say: Say) -> list[Side]:
     """The candidates with their builds: all words are checked first, since a build may take long;
     then one thread for each, since a compiler keeps one core busy.
     """
-    asked = [_asked(spec) for spec in specs]
+    asked = [_asked(entrant) for entrant in entrants]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
-        return list(threads.map(lambda words: _side(words, say), asked))
+        found = list(threads.map(lambda words: _side(words, say), asked))
+    _check_apart([candidate for candidate, _, _ in found if candidate.levels])
+    return found
 
 
-_Asked = tuple[Spec, Engine, Owned]
+_Asked = tuple[Entrant, Engine, Owned]
 
 
-def _asked(spec: Spec) -> _Asked:
-    """The spec, its engine, and whose each of its keys is."""
+def _asked(entrant: Entrant) -> _Asked:
+    """Who enters, its engine, and whose each of its keys is."""
+    spec = entrant.spec
     engine = engines.find(spec.engine, driver.ask)
     options = engines.settings_of(engine)
     owned = candidates.owned(spec.keys, flags=engine.flags, options=options, controls=controls())
     _known_values(owned.controls)
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)
-    return spec, engine, owned
+    return entrant, engine, owned
 
 
 def _side(asked: _Asked, say: Say) -> Side:
     """One candidate with its engine and build."""
-    spec, engine, owned = asked
+    entrant, engine, owned = asked
+    spec = entrant.spec
     build = engine.program(spec.given, owned.flags, say)
     if isinstance(engine, engines.Accepts):
         engine.accept(build, owned.settings)
@@ -167,8 +183,23 @@ def _side(asked: _Asked, say: Say) -> Side:
         build=facts(build),
         settings=owned.settings,
         controls=owned.controls,
+        levels=entrant.levels,
+        options=entrant.options,
     )
     return candidate, engine, build
+
+
+def _check_apart(cells: Sequence[Candidate]) -> None:
+    """Refuses a factor that changes nothing: two cells that are one and the same."""
+    seen: dict[str, str] = {}
+    for candidate in cells:
+        build = candidate.build.get("sha256") or {**candidate.build, "name": ""}
+        what = str((build, candidate.settings, candidate.controls, candidate.options))
+        if what in seen:
+            cause = f"'{seen[what]}' and '{candidate.name}' are the same program and settings"
+            hint = "give it levels that differ, or name each candidate once"
+            raise UsageError("a factor changes nothing", cause=cause, hint=hint)
+        seen[what] = candidate.name
 
 
 def facts(build: Build) -> dict[str, str]:
@@ -181,8 +212,8 @@ def facts(build: Build) -> dict[str, str]:
     return build.facts | told
 
 
-def _design(measuring: Measuring, base: str, held: dict[str, str]) -> Design:
-    own = measuring.margin_percent
+def _design(experiment: Experiment, base: str, held: dict[str, str]) -> Design:
+    measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
         looks=_looks(measuring),
@@ -192,6 +223,7 @@ def _design(measuring: Measuring, base: str, held: dict[str, str]) -> Design:
         limits=LIMITS | measuring.limits,
         controls=held,
         loads=measuring.loads,
+        crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
         aa=measuring.aa,
     )
 

@@ -16,7 +16,7 @@ from dyno.conduct import loads
 from dyno.conduct import prepared as preparing
 from dyno.conduct import trial as trials
 from dyno.conduct.blocks import Next, floor_attempt, hopeless, upcoming
-from dyno.conduct.estimate import blocks_at_most, disk_bytes, needs_floor
+from dyno.conduct.estimate import blocks_at_most, disk_bytes, floors_due, needs_floor
 from dyno.conduct.host import FLEETING
 from dyno.conduct.job import Job, Turn
 from dyno.conduct.order import order
@@ -173,15 +173,17 @@ class _Stage:
             self.watch(BlockDropped(block, reason))
 
     def _floors(self) -> None:
-        """The driver's own share of each workload, played on `null` without delay."""
+        """The driver's own share of each workload, played on `null` without delay, under the
+        options of every cell.
+        """
         if not needs_floor(self.run):
             return
         engine = engines.find("null", driver.ask)
         build = engine.program("0us", {}, lambda _: None)
-        side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {})
         self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
-        for workload in self.run.workloads:
-            while (attempt := floor_attempt(workload.name, self.played)) is not None:
+        for workload, options in floors_due(self.run):
+            side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {}, options=options)
+            while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
                 self._trial(self.job(workload, side, Next(-1, attempt), 0), 1)
 
     def _block(self, workload: WorkloadPlan) -> None:
@@ -213,7 +215,7 @@ class _Stage:
             attempt=place.attempt,
             order=position,
             seed=trials.seed(self.run.seed, workload.name, place.block),
-            workload=workload,
+            workload=workload.under(side.options),
             candidate=side,
             engine=engine,
             build=build,

@@ -57,6 +57,7 @@ def _trial(
         size_bytes=notes.size_bytes,
         failure=str(error) if status == "failed" else "",
         log=_log(job.log),
+        options=job.candidate.options,
     )
 
 

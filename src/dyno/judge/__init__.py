@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from dyno.judge.effects import noted
 from dyno.judge.hearing import Hearing
 from dyno.judge.sentence import overall, sentence
 from dyno.record import Comparison, Run, Trial, Verdict
@@ -64,7 +65,7 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     """
     hearing = Hearing(run, trials)
     now = _look(hearing)
-    rows = hearing.comparisons()
+    rows = noted(hearing.comparisons(), run.design.alpha)
     if run.design.extended_from:
         rows = [_explored(run, row) for row in rows]
     primaries = [row for row in rows if row.primary]
@@ -82,6 +83,7 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
             for block, reason in blocks.dropped.items()
         },
         looks=hearing.history(),
+        spread=tuple(hearing.spread()),
     )
 
 

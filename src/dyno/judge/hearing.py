@@ -7,10 +7,12 @@ from functools import cached_property
 
 from dyno.audits import audits
 from dyno.judge.blocks import Blocks, latest, sorted_out
+from dyno.judge.effects import effects
 from dyno.judge.lines import Line, lines, pairs
 from dyno.judge.rows import Case, comparisons
-from dyno.measures import Numbers, floors, measures
-from dyno.record import FLOOR, Comparison, Finding, Run, Trial
+from dyno.judge.spreads import spreads
+from dyno.measures import Numbers, as_played, floors, measures
+from dyno.record import FLOOR, Comparison, Finding, Run, Spread, Trial
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
 BLOCKS_LEAST = 2
@@ -35,7 +37,7 @@ class Hearing:
     @cached_property
     def case(self) -> Case:
         """What is the same for all comparisons."""
-        rivals = len(self.run.candidates) - 1
+        rivals = sum(not effect.interaction for effect in effects(self.run))
         declared = sum(len(pairs(workload)) for workload in self.run.workloads)
         dropped = {name: len(blocks.dropped) for name, blocks in self.blocks.items()}
         return Case(self.run, declared * rivals, self._invalid(), dropped)
@@ -66,6 +68,16 @@ class Hearing:
             found += [line for line in self.lines(at) if line.metric.workload == name]
         return comparisons(self.case, found)
 
+    def spread(self) -> list[Spread]:
+        """That of every candidate, each workload over the blocks that `comparisons` judges."""
+        found: list[Spread] = []
+        for workload in self.run.workloads:
+            valid = self.blocks[workload.name].valid
+            blocks = valid[: self.case.looks.reached(len(valid)) or len(valid)]
+            if len(blocks) >= BLOCKS_LEAST:
+                found += spreads(self.run, workload, blocks, self._numbers)
+        return found
+
     def history(self) -> tuple[dict[str, float], ...]:
         """The looks that every workload reached: blocks, nominal level, primaries decided."""
         looks = self.case.looks
@@ -84,8 +96,10 @@ class Hearing:
         own = floors(self.trials)
         embedded = {c.name for c in self.run.candidates if c.embedded and c.engine != "null"}
         return {
-            trial.number: measures(trial, own.get(name) if trial.candidate in embedded else None)
-            for name, blocks in self.blocks.items()
+            trial.number: measures(
+                trial, own.get(as_played(trial)) if trial.candidate in embedded else None
+            )
+            for blocks in self.blocks.values()
             for block in blocks.valid
             for trial in block.values()
         }

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dyno.judge.effects import Effect, effects
 from dyno.judge.turns import load_turns
 from dyno.measures import Numbers
 from dyno.record import Metric, Run, Trial, WorkloadPlan
@@ -27,7 +28,7 @@ class Line:
     """
 
     metric: Metric
-    candidate: str
+    effect: Effect
     primary: bool
     margin_percent: float
     base_values: Floats
@@ -85,40 +86,49 @@ def lines(
 ) -> Iterator[Line]:
     """Every comparison of `workload` in `blocks`; `numbers` are the measures by trial number.
 
-    A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line.
+    A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line. Of
+    interactions only those in primary metrics are looked at.
     """
     declared, phases = pairs(workload), {phase["name"]: phase for phase in workload.phases}
     own = [{name: numbers[trial.number] for name, trial in block.items()} for block in blocks]
-    for candidate in (c.name for c in run.candidates if c.name != run.design.base):
-        sides = (run.design.base, candidate)
-        grey = {name: _behind(phase, blocks, sides) for name, phase in phases.items()}
-        turns = load_turns(blocks, sides)
-        for metric in _shared(own, sides):
-            if metric.phase in phases:
-                pair = next((pair for pair in declared if pair.names(metric)), None)
-                margin = pair.margin_percent if pair else None
+    for effect in effects(run):
+        grey = {name: _behind(phase, blocks, effect.cells) for name, phase in phases.items()}
+        turns = load_turns(blocks, effect.cells)
+        for metric in _shared(own, effect.cells):
+            pair = next((pair for pair in declared if pair.names(metric)), None)
+            if metric.phase in phases and (pair or not effect.interaction):
+                base_values, values = effect.values(_columns(own, effect.cells, metric))
                 yield Line(
                     metric=metric,
-                    candidate=candidate,
-                    primary=pair is not None,
-                    margin_percent=run.design.margin_percent if margin is None else margin,
-                    base_values=np.array([block[sides[0]][metric] for block in own]),
-                    values=np.array([block[candidate][metric] for block in own]),
+                    effect=effect,
+                    primary=pair is not None and not effect.interaction,
+                    margin_percent=_margin(run, pair),
+                    base_values=base_values,
+                    values=values,
                     grey=grey[metric.phase],
                     turns=turns,
                 )
 
 
-def _shared(own: Sequence[dict[str, Numbers]], sides: tuple[str, str]) -> list[Metric]:
-    """The metrics that are above 0 on both sides of every block."""
+def _margin(run: Run, pair: Pair | None) -> float:
+    own = pair.margin_percent if pair else None
+    return run.design.margin_percent if own is None else own
+
+
+def _columns(
+    own: Sequence[dict[str, Numbers]], cells: Sequence[str], metric: Metric
+) -> dict[str, Floats]:
+    return {cell: np.array([block[cell][metric] for block in own]) for cell in cells}
+
+
+def _shared(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> list[Metric]:
+    """The metrics that are above 0 on all sides of every block."""
     columns = [block[side] for block in own for side in sides]
     first = columns[0] if columns else {}
     return [m for m in sorted(first) if all(column.get(m, 0.0) > 0.0 for column in columns)]
 
 
-def _behind(
-    phase: dict[str, Any], blocks: Sequence[dict[str, Trial]], sides: tuple[str, str]
-) -> str:
+def _behind(phase: dict[str, Any], blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> str:
     """Whose paced writers did less than 95 % of what was due over all blocks, in words."""
     writers = {s["name"] for s in phase["streams"] if _paced(s) and s["role"] == "writer"}
     for side in sides:

@@ -46,8 +46,8 @@ class Case:
         return Looks(self.run.design.looks, self.run.design.alpha)
 
     def condemned(self, line: Line) -> str:
-        """The finding that makes `line` invalid, by its base or its candidate; else empty."""
-        sides, phases = (self.run.design.base, line.candidate), ("", line.metric.phase)
+        """The finding that makes `line` invalid, by one of its sides; else empty."""
+        sides, phases = line.effect.cells, ("", line.metric.phase)
         places = [(line.metric.workload, side, phase) for side in sides for phase in phases]
         found = (self.invalid.get(place, "") for place in places)
         return next((sentence for sentence in found if sentence), "")
@@ -90,8 +90,8 @@ def _row(case: Case, seen: Seen) -> Comparison:
     return Comparison(
         metric=line.metric,
         primary=line.primary,
-        base=case.run.design.base,
-        candidate=line.candidate,
+        base=line.effect.base,
+        candidate=line.effect.candidate,
         base_value=_typical(line, line.base_values),
         candidate_value=_typical(line, line.values),
         change_percent=to_percent(-estimate if line.metric.better == "higher" else estimate),
@@ -108,6 +108,7 @@ def _row(case: Case, seen: Seen) -> Comparison:
         notes=notes,
         sign_flip_p=sign_flip_p(line.data) if second else None,
         hodges_lehmann_percent=to_percent(hodges_lehmann(line.data)) if second else None,
+        levels=line.effect.levels,
     )
 
 

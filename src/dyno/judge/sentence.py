@@ -53,7 +53,8 @@ def _not_slower(run: Run, primaries: Sequence[Comparison]) -> str:
     margins = " or ".join(sorted({f"{c.margin_percent:g} %" for c in primaries}))
     names = list(dict.fromkeys(c.candidate for c in primaries))
     verb = "is" if len(names) == 1 else "are"
-    held = f"{' and '.join(names)} {verb} not slower than {run.design.base} by {margins} or more"
+    base = "the first levels of their factors" if run.factors else run.design.base
+    held = f"{' and '.join(names)} {verb} not slower than {base} by {margins} or more"
     worst = max(primaries, key=lambda c: c.high_percent - c.margin_percent)
     faster = sum(c.verdict == "faster" for c in primaries)
     tail = f"; faster in {faster} of {len(primaries)} primary comparisons" if faster else ""

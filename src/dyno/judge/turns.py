@@ -10,16 +10,14 @@ from dyno.record import Trial
 LOAD = "load"
 
 
-def load_turns(
-    blocks: Sequence[dict[str, Trial]], sides: tuple[str, str]
-) -> tuple[int, ...] | None:
+def load_turns(blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> tuple[int, ...] | None:
     """A number for each block, the same for those that share their loads.
 
-    None where every trial loaded anew, or where both sides began with the very same load, whose
+    None where every trial loaded anew, or where all sides began with the very same load, whose
     luck then cancels.
     """
-    found = [(_load(block[sides[0]]), _load(block[sides[1]])) for block in blocks]
-    if all(base == candidate for base, candidate in found):
+    found = [tuple(_load(block[side]) for side in sides) for block in blocks]
+    if all(len(set(loads)) == 1 for loads in found):
         return None
     numbers = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
     return tuple(numbers[loads] for loads in found)

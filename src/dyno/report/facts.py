@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.measures import floors, measures
+from dyno.measures import as_played, floors, measures
 from dyno.record import FLOOR, Finding, Metric, PhaseRecord, Tally, Trial
 from dyno.report import Book
 
@@ -32,6 +32,14 @@ def candidates(book: Book) -> list[str]:
     """The candidates' names, the base first, the others as the user wrote them."""
     names = [candidate.name for candidate in book.run.candidates]
     return sorted(names, key=lambda name: name != book.run.design.base)
+
+
+def compared(book: Book) -> list[str]:
+    """The candidates; where factors are crossed, the base and then every main effect."""
+    if not book.run.factors:
+        return candidates(book)
+    mains = (c.candidate for c in book.verdict.comparisons if len(c.levels) == 1)
+    return [book.run.design.base, *dict.fromkeys(mains)]
 
 
 def played(book: Book, workload: str = "") -> list[Trial]:
@@ -111,7 +119,7 @@ def numbers_of(book: Book, trial: Trial) -> dict[Metric, float]:
     Where the engine lives in the driver's process, the driver's own CPU is taken off (METHOD 10).
     """
     embedded = {c.name for c in book.run.candidates if c.embedded}
-    floor = floors(book.trials).get(trial.workload) if trial.candidate in embedded else None
+    floor = floors(book.trials).get(as_played(trial)) if trial.candidate in embedded else None
     return measures(trial, floor)
 
 

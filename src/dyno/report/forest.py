@@ -35,7 +35,11 @@ class _Forest:
 
     def render(self, book: Book) -> str | None:
         """One figure for the primaries and a folded one for the rest."""
-        shown = [c for c in book.verdict.comparisons if math.isfinite(c.slowdown_percent)]
+        shown = [
+            c
+            for c in book.verdict.comparisons
+            if math.isfinite(c.slowdown_percent) and len(c.levels) < 2
+        ]
         shown.sort(key=lambda c: facts.metric_order(book, c.metric))
         primaries = [c for c in shown if c.primary]
         rest = [c for c in shown if not c.primary]
@@ -60,7 +64,7 @@ def _chart(book: Book, comparisons: Sequence[Comparison], label: str) -> Chart:
     several = len({m.workload for m in metrics}) > 1
     margins = {c.metric: c.margin_percent for c in comparisons}
     rows = {m: len(metrics) - 1 - at for at, m in enumerate(metrics)}
-    names = facts.candidates(book)
+    names = facts.compared(book)
     traces = [
         _dots([c for c in comparisons if c.candidate == name], rows, names)
         for name in names[1:]

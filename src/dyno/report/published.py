@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from dyno.record import Comparison
+from dyno.record import Comparison, Verdict
 from dyno.report import Book, numbers, words
 from dyno.report.markup import render
 
@@ -31,17 +29,31 @@ class _Published:
         if not figures:
             return None
         keys = list(dict.fromkeys(key for figure in figures for key in figure))
-        rows = [(figure, _measured(figure, book.verdict.comparisons)) for figure in figures]
+        rows = [
+            (figure, [*_measured(figure, book.verdict), *_spread(figure, book)])
+            for figure in figures
+        ]
         return render(_TEMPLATE, keys=keys, rows=rows)
 
 
-def _measured(figure: dict[str, str], comparisons: Iterable[Comparison]) -> list[str]:
+def _spread(figure: dict[str, str], book: Book) -> list[str]:
+    """How far the restarts of the cell lie apart that the figure's `cell` names."""
+    cell = figure.get("cell")
+    return [
+        f"{s.restarts} restarts, {words.metric(s.metric)}: "
+        f"range {numbers.percent(s.range_percent)}, CoV {numbers.percent(s.cov_percent)}"
+        for s in book.verdict.spread
+        if s.candidate == cell
+    ]
+
+
+def _measured(figure: dict[str, str], verdict: Verdict) -> list[str]:
     """The primaries that the figure's `workload`, `phase`, `metric`, `candidate` single out."""
     return [
         f"{c.candidate}, {c.metric.phase} {words.metric(c.metric)}: "
         f"slowdown {numbers.signed(c.slowdown_percent)} % "
         f"{numbers.interval(c.low_percent, c.high_percent)}"
-        for c in comparisons
+        for c in verdict.comparisons
         if _meant(figure, c)
     ]
 

@@ -15,7 +15,8 @@ def rows(verdict: Verdict) -> list[dict[str, Any]]:
     `high_percent` are all slowdowns in percent (the candidate's time ÷ the base's − 1, so a rate
     that falls by a half is +100, and positive is worse whatever the direction): the change lies
     in its interval. `blocks` counts the valid ones, `dropped` those lost to noise. A number that
-    is not known (an interval from one block) is None.
+    is not known (an interval from one block) is None. `levels` is empty but where factors are
+    crossed: there it maps the factors of the effect to their levels; several make an interaction.
     """
     ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
     return [_row(comparison) for comparison in ordered]
@@ -39,4 +40,5 @@ def _row(comparison: Comparison) -> dict[str, Any]:
         "dropped": comparison.dropped,
         "mde80_percent": finite(comparison.mde80_percent),
         "verdict": comparison.verdict,
+        "levels": comparison.levels,
     }

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dyno.record import Comparison, Finding, Run, Verdict
-from dyno.report import numbers, words
+from dyno.report import crossed, numbers, words
 
 #: Dropped blocks that the terminal names; the page names all.
 DROPPED_SHOWN = 5
@@ -37,11 +37,14 @@ def table(
     `rests_on` (`brief.lines`) stands before the sentence.
     """
     shown = [c for c in verdict.comparisons if c.primary or everything]
+    above = crossed.tables(run, verdict, _STYLES) if run.factors else []
+    below = [c for c in shown if not (above and c.primary)]
     parts: list[RenderableType] = []
     if run.design.quick:
         parts.append(Text(words.QUICK, style="bold yellow"))
-    for candidate in _in_order(shown):
-        parts += _candidate(run, [c for c in shown if c.candidate == candidate])
+    parts += above
+    for candidate in _in_order(below):
+        parts += _candidate(run, [c for c in below if c.candidate == candidate])
     parts += [Text(f"{words.SLOWDOWN}\n", style="dim")] if shown else []
     parts += _folded(len(verdict.comparisons) - len(shown))
     parts += _notes(shown) + _dropped(verdict) + _findings(verdict.findings)
@@ -51,9 +54,7 @@ def table(
 def plain(run: Run, verdict: Verdict, everything: bool = False, width: int = 100) -> str:
     """The same as text without colour, `width` columns wide: for files, logs and tests."""
     out = io.StringIO()
-    console = Console(
-        file=out, width=width, color_system=None, highlight=False, legacy_windows=False
-    )
+    console = Console(file=out, width=width, color_system=None, highlight=False)
     console.print(table(run, verdict, everything))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 

@@ -32,14 +32,19 @@ COLUMNS = (
 def write(book: Book) -> Path:
     """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
 
+    Where factors are crossed, a column `level_NAME` for each is added at the end.
     CPU of an engine in the driver's process comes without the driver's own (METHOD 10).
     A trial without numbers (it failed at once) still has one row, with empty metric columns.
     """
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(COLUMNS)
+    factors = [factor.name for factor in book.run.factors]
+    levels = {side.name: side.levels for side in book.run.candidates}
+    rows.writerow((*COLUMNS, *(f"level_{name}" for name in factors)))
     for trial in book.trials:
-        rows.writerows(_rows(book, trial))
+        own = levels.get(trial.candidate, {})
+        more = tuple(own.get(name, "") for name in factors)
+        rows.writerows((*row, *more) for row in _rows(book, trial))
     return replace(book.folder / "trials.csv", out.getvalue())
 
 

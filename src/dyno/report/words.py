@@ -5,7 +5,7 @@ No word here says "no change": a difference that was not found is not an equalit
 
 from __future__ import annotations
 
-from dyno.record import Comparison, Metric
+from dyno.record import Comparison, Metric, Run
 from dyno.report.numbers import interval
 
 _NAMES = {
@@ -53,6 +53,12 @@ def outcome(comparison: Comparison) -> str:
     bounds = interval(comparison.low_percent, comparison.high_percent)
     what = f"{comparison.candidate} against {comparison.base} in {full(comparison.metric)}"
     return f"{what}: {verdict(comparison)}, slowdown {bounds} %"
+
+
+def factors(run: Run) -> str:
+    """`aslr (control): on, off. …`, the first level of each being the base."""
+    found = (f"{f.name} ({f.kind}): {', '.join(f.levels)}." for f in run.factors)
+    return " ".join(found)
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,0 +1,71 @@
+"""Audit `levels`: was every factor really at the level that its cells are named by?
+
+A control may not be to be had on this host, and an engine may read `2` and `3` as the same. Then a
+factor has varied nothing, and "not slower" says nothing of it. Only that factor is doubtful: the
+effects of the others stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyno.record import Factor, Finding, Run, Trial
+
+#: How a control says that it was not held (`dyno.controls`).
+NOT_HELD = "not controllable here"
+
+
+class Levels:
+    """Controls by what they answered, engine settings by what was read back."""
+
+    summary = "where factors are crossed, every level was set, and no two levels are the same"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each factor that is in doubt."""
+        judges = {"control": _control, "engine setting": _setting}
+        by_name = {side.name: side.levels for side in run.candidates}
+        played = [(t, by_name[t.candidate]) for t in trials if t.candidate in by_name]
+        good = [(trial, levels) for trial, levels in played if trial.status == "ok"]
+        asked = [(factor, judges[factor.kind]) for factor in run.factors if factor.kind in judges]
+        found = [finding for factor, judge in asked if (finding := judge(factor, good))]
+        sound = "every factor was at the level of its cell" if asked else "no factor is crossed"
+        return found or [Finding("levels", "sound", sound)]
+
+
+_Played = Sequence[tuple[Trial, dict[str, str]]]
+
+
+def _control(factor: Factor, played: _Played) -> Finding | None:
+    """Trials in which the control says that it was not held."""
+    states = {
+        trial.number: (levels[factor.name], state)
+        for trial, levels in played
+        if (state := trial.conditions.get(factor.name, {}).get("state", "")).startswith(NOT_HELD)
+    }
+    if not states:
+        return None
+    level, state = next(iter(states.values()))
+    return _doubt(factor, f"was not held at '{level}': {state}", tuple(states))
+
+
+def _setting(factor: Factor, played: _Played) -> Finding | None:
+    """Two levels that the engine reads back as one and the same value."""
+    told = {
+        level: {t.settings.get(factor.name) for t, own in played if own[factor.name] == level}
+        for level in factor.levels
+    }
+    for at, level in enumerate(factor.levels):
+        for other in factor.levels[:at]:
+            if told[level] == told[other] and len(told[level]) == 1 and None not in told[level]:
+                (value,) = told[level]
+                words = f"is '{value}' by the engine's own word at '{other}' and at '{level}'"
+                meant = tuple(t.number for t, own in played if own[factor.name] == level)
+                return _doubt(factor, words, meant)
+    return None
+
+
+def _doubt(factor: Factor, words: str, trials: tuple[int, ...]) -> Finding:
+    return Finding("levels", "doubtful", f"the factor '{factor.name}' {words}", trials)
+
+
+AUDIT = Levels()

@@ -1,0 +1,126 @@
+"""Section: what each crossed factor does, and how factors act on each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from dyno.record import Comparison, Metric
+from dyno.report import Book, words
+from dyno.report.charts import Chart, colour, escaped, figure
+from dyno.report.markup import render
+
+_CAPTION = (
+    "Dot: the effect; line: its interval. Right of zero is slower. Above, the main effects: a "
+    "factor's level against its first, over the cells of all other factors; the band is the "
+    "margin. Below, hollow, the interactions: the cells at these levels against what the effects "
+    "of fewer factors would have made of them."
+)
+_TEMPLATE = """
+{{ charts }}
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">effect</th><th scope="col">against</th><th scope="col">metric</th>
+<th scope="col" class="n">slowdown</th><th scope="col" class="n">{{ level }}&#8239;% interval</th>
+<th scope="col" class="n">p</th><th scope="col" class="n">MDE80</th>
+<th scope="col">verdict</th></tr></thead>
+<tbody>{% for c in rows %}
+<tr><th scope="row">{{ c.candidate }}</th><td>{{ c.base }}</td><td>{{ full(c.metric) }}</td>
+<td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
+<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
+<td class="n">{{ "%.2g" | format(c.p_value) }}</td>
+<td class="n">{{ c.mde80_percent | percent }}</td>
+<td>{% if c.primary %}<span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}
+</span>{% else %}exploratory{% endif %}</td></tr>
+{% endfor %}</tbody></table></div>
+<p class="aside">{{ factors }} The verdict rests on the main effects, which Holm's procedure adjusts
+together; interactions are exploratory (Benjamini-Hochberg). {% if interactions %}An interaction of
+0 says that the factors' effects multiply.{% else %}One factor at a time says nothing of how factors
+act on each other.{% endif %}</p>
+"""
+_ROW_PX = 34
+
+
+class _Effects:
+    title = "Effects of the factors"
+    place = 11
+
+    def render(self, book: Book) -> str | None:
+        """A chart for each primary metric, main effects first, and the numbers below it."""
+        found = of_primaries(book.verdict.comparisons)
+        if not book.run.factors or not found:
+            return None
+        return render(
+            _TEMPLATE,
+            charts=figure([_chart(metric, rows) for metric, rows in by_metric(found)], _CAPTION),
+            rows=found,
+            full=words.full,
+            factors=words.factors(book.run),
+            interactions=any(len(c.levels) > 1 for c in found),
+            level=f"{100 * (1 - book.run.design.alpha):g}",
+        )
+
+
+def of_primaries(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The effects in the metrics that the verdict rests on: main effects, then interactions."""
+    metrics = {c.metric for c in comparisons if c.primary or len(c.levels) > 1}
+    found = [c for c in comparisons if c.levels and c.metric in metrics]
+    return sorted(found, key=lambda c: (c.metric, len(c.levels)))
+
+
+def by_metric(found: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
+    """The effects in each metric."""
+    return [(metric, list(rows)) for metric, rows in groupby(found, key=lambda c: c.metric)]
+
+
+def _chart(metric: Metric, found: Sequence[Comparison]) -> Chart:
+    rows = [c for c in found if math.isfinite(c.slowdown_percent)]
+    mains = sum(len(c.levels) == 1 for c in rows)
+    margin = rows[0].margin_percent if rows else 0.0
+    band = {"type": "rect", "layer": "below", "x0": -margin, "x1": margin, "y0": len(rows) - 0.5}
+    band |= {"y1": len(rows) - mains - 0.5, "fillcolor": "var(--band)", "line": {"width": 0}}
+    layout = {
+        "yaxis": {
+            "tickvals": list(range(len(rows))),
+            "ticktext": [escaped(c.candidate) for c in reversed(rows)],
+            "range": [-0.6, len(rows) - 0.4],
+            "showgrid": False,
+            "automargin": True,
+        },
+        "xaxis": {"title": {"text": "slowdown, %"}, "zeroline": True, "zerolinewidth": 2},
+        "shapes": [band],
+        "showlegend": False,
+        "hovermode": "closest",
+    }
+    described = "Effects. " + ". ".join(words.outcome(c) for c in rows[:30])
+    return Chart(words.full(metric), described, [_dots(rows)], layout, 110 + _ROW_PX * len(rows))
+
+
+def _dots(rows: Sequence[Comparison]) -> dict[str, Any]:
+    ends = [(c.low_percent, c.slowdown_percent, c.high_percent) for c in rows]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [middle for _, middle, _ in ends],
+        "y": [len(rows) - 1 - at for at in range(len(rows))],
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [high - middle for _, middle, high in ends],
+            "arrayminus": [middle - low for low, middle, _ in ends],
+            "thickness": 2,
+            "width": 0,
+            "color": colour(1),
+        },
+        "marker": {
+            "color": colour(1),
+            "size": 9,
+            "symbol": ["circle" if len(c.levels) == 1 else "circle-open" for c in rows],
+        },
+        "hovertext": [escaped(words.outcome(c)) for c in rows],
+        "hoverinfo": "text",
+    }
+
+
+SECTION = _Effects()

@@ -1,0 +1,70 @@
+"""The audit of factors' levels: caught where a level was not set, quiet where all were."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from crossed import crossed, played
+from fakes import make_run
+
+from dyno.audits import audits
+from dyno.record import Factor, Finding, Run, Trial
+
+AUDIT = audits()["levels"]
+
+
+def told(run: Run, change: Any) -> list[Finding]:
+    """What the audit says of clean trials, each changed by `change(levels)`."""
+    levels = {side.name: side.levels for side in run.candidates}
+    trials = [
+        dataclasses.replace(trial, **change(levels[trial.candidate]))
+        for trial in played(run, lambda _: 0.0, blocks=2)
+    ]
+    return AUDIT.judge(run, trials)
+
+
+def settings(run: Run) -> Run:
+    """The same factors as engine settings."""
+    kinds = tuple(Factor(f.name, "engine setting", f.levels) for f in run.factors)
+    return dataclasses.replace(run, factors=kinds)
+
+
+def test_a_run_without_factors_has_nothing_to_say() -> None:
+    trials: list[Trial] = []
+    assert [f.sentence for f in AUDIT.judge(make_run(), trials)] == ["no factor is crossed"]
+
+
+def test_levels_that_were_set_are_sound() -> None:
+    def held(at: dict[str, str]) -> dict[str, Any]:
+        return {"conditions": {name: {"value": value} for name, value in at.items()}}
+
+    def read(at: dict[str, str]) -> dict[str, Any]:
+        return {"settings": {name: value.upper() for name, value in at.items()}}
+
+    assert [f.soundness for f in told(crossed(), held)] == ["sound"]
+    assert [f.soundness for f in told(settings(crossed()), read)] == ["sound"]
+
+
+def test_a_control_that_was_not_held_makes_its_factor_doubtful() -> None:
+    def held(at: dict[str, str]) -> dict[str, Any]:
+        state = {"state": "not controllable here: no setarch"} if at["aslr"] == "off" else {}
+        return {"conditions": {"aslr": {"value": at["aslr"], **state}}}
+
+    (found,) = told(crossed(), held)
+    assert found.soundness == "doubtful" and len(found.trials) == 4
+    assert found.sentence == (
+        "the factor 'aslr' was not held at 'off': not controllable here: no setarch"
+    )
+
+
+def test_a_setting_that_reads_the_same_at_both_levels_is_doubtful() -> None:
+    run = settings(crossed())
+    found = told(run, lambda at: {"settings": {"aslr": "ON", "preload": at["preload"]}})
+    assert [f.sentence for f in found] == [
+        "the factor 'aslr' is 'ON' by the engine's own word at 'on' and at 'off'"
+    ]
+
+
+def test_a_setting_that_the_engine_does_not_tell_is_not_judged() -> None:
+    assert [f.soundness for f in told(settings(crossed()), lambda _: {})] == ["sound"]

@@ -1,0 +1,112 @@
+"""A crossed run as a reader meets it: effects and spread on the page and on the terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from crossed import SIZES, crossed, played
+
+from dyno.judge import judge
+from dyno.record import Crossing
+from dyno.report import Book, page, sections, text
+
+SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in sections()}
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No audit: made-up trials need not be sound in every way."""
+    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+
+
+def make_book(crossing: Crossing = "factorial") -> Book:
+    """ASLR costs 5 %, and preloading nothing."""
+    run = crossed(SIZES, crossing)
+    figure = {"cell": "aslr=off preload=on", "figure": "1.09 %", "source": "an article"}
+    run = dataclasses.replace(run, published=(figure,))
+    trials = played(run, lambda at: 0.05 * (at["aslr"] == "off"))
+    return Book(Path(), run, trials, judge(run, trials))
+
+
+def rendered(name: str, book: Book) -> str:
+    return SECTIONS[name].render(book) or ""
+
+
+def words(page: str) -> str:
+    plain = html.unescape(re.sub(r"<script.*?</script>|<[^>]+>", " ", page, flags=re.DOTALL))
+    return re.sub(r"\s+", " ", plain)
+
+
+def chart(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found
+    (only,) = json.loads(found[1])
+    data: dict[str, Any] = only
+    return data
+
+
+def test_the_effects_are_dots_with_the_main_effects_on_top() -> None:
+    drawn = chart(rendered("effects", make_book()))
+    go.Figure(data=drawn["data"], layout=drawn["layout"])
+    labels = drawn["layout"]["yaxis"]["ticktext"][::-1]
+    assert labels == ["aslr=off", "preload=on", "aslr=off × preload=on"]
+    (dots,) = drawn["data"]
+    assert dots["y"] == [2, 1, 0]
+    assert dots["marker"]["symbol"] == ["circle", "circle", "circle-open"]
+    assert dots["x"][0] == pytest.approx(5.1, abs=0.5)
+    (band,) = drawn["layout"]["shapes"]
+    assert (band["y0"], band["y1"], band["x1"]) == (2.5, 0.5, 2.0)
+
+
+def test_the_table_of_effects_says_what_decides_and_what_is_explored() -> None:
+    said = words(rendered("effects", make_book()))
+    assert "aslr=off aslr=on select / run / reader rate" in said
+    assert said.count("exploratory") == 2 and "not slower (< 2 %)" in said
+    assert "aslr (control): on, off. preload (control): off, on." in said
+
+
+def test_one_at_a_time_says_that_it_knows_no_interaction() -> None:
+    said = words(rendered("effects", make_book("one at a time")))
+    assert "says nothing of how factors act on each other" in said and "×" not in said
+
+
+def test_the_spread_of_each_cell_is_a_table_with_their_mean_and_worst() -> None:
+    book = make_book()
+    said = words(rendered("spread", book))
+    for side in book.run.candidates:
+        assert said.count(side.name) == 2
+    assert "mean range worst range mean CoV worst CoV" in said and " all " in said
+
+
+def test_a_published_spread_stands_beside_the_cell_s_own() -> None:
+    said = words(rendered("published", make_book()))
+    assert re.search(r"1\.09 % an article 6 restarts, reader rate: range [\d.]+ %, CoV", said)
+
+
+def test_the_page_holds_no_table_of_cells_against_the_base() -> None:
+    book = make_book()
+    assert "against" not in words(rendered("verdict", book)).partition("Slowdown")[0]
+    assert "Effects of the factors" in page.html(book)
+
+
+def test_a_run_without_factors_has_no_effects() -> None:
+    book = make_book()
+    plain = dataclasses.replace(book.run, factors=())
+    assert SECTIONS["effects"].render(dataclasses.replace(book, run=plain)) is None
+
+
+def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None:
+    book = make_book()
+    lines = text.plain(book.run, book.verdict).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0] == "effects on select / run / reader rate, margin 2 %"
+    assert lines[-1].startswith("aslr=off is slower than aslr=on") or lines[-2].startswith(
+        "aslr=off"
+    )
