@@ -3,11 +3,16 @@
 mod api;
 mod connection;
 mod describe;
+mod draw;
 mod hooks;
 mod nearest;
 mod pgbench;
+mod play;
+mod program;
+mod sending;
 mod shared;
 mod state;
+mod statement;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +27,8 @@ use crate::event::Description;
 use crate::phase::Phase;
 use crate::plan::Plan;
 pub use hooks::Hooks;
-use state::State;
+use shared::Sent;
+use state::{Declared, State};
 
 /// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
 /// all of it, so that no two streams and no two phases send the same requests.
@@ -50,6 +56,8 @@ pub struct User {
     command: String,
     functions: Vec<Function>,
     current: usize,
+    /// A declared event is under way, and Lua knows nothing of it.
+    alone: bool,
     transactions: Vec<String>,
 }
 
@@ -58,6 +66,7 @@ struct Function {
     name: String,
     slot: Option<i64>,
     is_event: bool,
+    declared: Declared,
 }
 
 /// SQLSTATE class of statements that fail however often they are sent: syntax, unknown names.
@@ -122,6 +131,7 @@ impl User {
             command: seat.command.to_owned(),
             functions: Vec::new(),
             current: 0,
+            alone: false,
             transactions: vec![String::new()],
         })
     }
@@ -133,18 +143,35 @@ impl User {
         if self.functions.get(self.current).is_none_or(|it| it.name != function) {
             self.current = self.find(function)?;
         }
-        let Function { slot, is_event, .. } = self.functions[self.current];
+        let Function { slot, is_event, declared, .. } = self.functions[self.current];
+        if let Some((program, transaction)) = declared {
+            self.alone = true;
+            let sent = self.state.shared.borrow_mut().play(program);
+            return self.played(sent, transaction);
+        }
         match slot {
             Some(slot) => self.resumed((slot, is_event)),
             None => Ok(Step::Done { transaction: 0, more: true }),
         }
     }
 
+    /// Builds what the script declares of a function that will be begun, so that the first event
+    /// finds it made.
+    pub fn expect(&mut self, function: &str) -> Result<(), Error> {
+        self.find(function).map(drop)
+    }
+
     /// Polls the session that the coroutine waits for, and resumes it when the answer is there.
     pub fn advance(&mut self) -> Result<Step, Error> {
-        match self.state.still_waiting() {
-            Some(until_ns) => Ok(Step::Waiting { until_ns }),
-            None => self.resumed(self.state.arrived()?),
+        if let Some(until_ns) = self.state.still_waiting() {
+            return Ok(Step::Waiting { until_ns });
+        }
+        match self.functions[self.current].declared {
+            Some((_, transaction)) if self.alone => {
+                let sent = self.state.shared.borrow_mut().arrived.take();
+                self.played(sent.unwrap_or(Sent::Failed), transaction)
+            }
+            _ => self.resumed(self.state.arrived()?),
         }
     }
 
@@ -192,8 +219,27 @@ impl User {
             return Err(self.state.no_function(name).on(self.state.number));
         }
         let is_event = !is_command && !is_optional;
-        self.functions.push(Function { name: name.to_owned(), slot, is_event });
+        let declared = self.state.declaration(slot)?;
+        self.functions.push(Function { name: name.to_owned(), slot, is_event, declared });
         Ok(self.functions.len() - 1)
+    }
+
+    /// Where a declared event stands. One that failed is handed to Lua, which throws the error as
+    /// if it had played the event: so hooks, restarts and reports are those of every script.
+    #[inline]
+    fn played(&mut self, sent: Sent, transaction: i64) -> Result<Step, Error> {
+        match sent {
+            Sent::Pending => self.state.waiting().map(|until_ns| Step::Waiting { until_ns }),
+            Sent::Failed => {
+                self.alone = false;
+                let Function { slot, is_event, .. } = self.functions[self.current];
+                self.resumed((slot, is_event))
+            }
+            _ => {
+                self.alone = false;
+                self.ended(transaction)
+            }
+        }
     }
 
     fn resumed(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {

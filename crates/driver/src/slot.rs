@@ -66,6 +66,7 @@ impl Slot {
         )?;
         if scene.is_load() {
             call(stage, &mut user, "thread_init")?;
+            user.expect(&stream.function)?;
         }
         let (state, kinds) = (State::Over, Vec::new());
         Ok(Self { user, number: place.number, lane, state, measured: false, lost: false, kinds })

@@ -1,6 +1,7 @@
 //! What the tests of several modules need.
 #![allow(clippy::unwrap_used)]
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,4 +44,18 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+thread_local! {
+    static SENT: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes what a session on null was sent.
+pub fn note_sent(what: String) {
+    SENT.with_borrow_mut(|sent| sent.push(what));
+}
+
+/// All that this thread's sessions on null were sent since the last call.
+pub fn take_sent() -> Vec<String> {
+    SENT.take()
 }

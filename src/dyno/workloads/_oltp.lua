@@ -54,15 +54,15 @@ local function create_table(con, number)
 end
 
 local function load_table(con, number)
-  local opt, k_sum = sysbench.opt, 0
+  local opt, rand, k_sum = sysbench.opt, sysbench.rand, 0
   con:query("BEGIN")
   con:bulk_insert_init(string.format("INSERT INTO sbtest%d (%sk, c, pad) VALUES", number,
     opt.auto_inc and "" or "id, "))
   for id = 1, opt.table_size do
-    local k = statements.random_id()
+    local k = rand.default(1, opt.table_size)
     k_sum = k_sum + k
     con:bulk_insert_next(string.format("(%s%d,'%s','%s')", opt.auto_inc and "" or id .. ",", k,
-      statements.random_c(), statements.random_pad()))
+      rand.string(statements.C), rand.string(statements.PAD)))
   end
   con:bulk_insert_done()
   con:query("COMMIT")
@@ -71,7 +71,6 @@ local function load_table(con, number)
 end
 
 local function load_tables()
-  statements.seed()
   local con = sysbench.sql.driver():connect()
   for number = 1, sysbench.opt.tables do
     create_table(con, number)
@@ -139,43 +138,22 @@ local function phases(spec)
 end
 
 -- What one event plays: kinds of statements, each as often as its option says, on one random
--- table per kind, as in sysbench.
-local function player(kinds, built)
-  local times = {}
-  for i, kind in ipairs(kinds) do
-    times[i] = sysbench.opt[kind] or 1
-  end
-  return function()
-    for i = 1, #kinds do
-      local statement = built[#built == 1 and 1 or sysbench.rand.uniform(1, #built)][kinds[i]]
-      for _ = 1, times[i] do
-        statement()
-      end
+-- table per kind, as in sysbench. The driver rolls back what a failed transaction left open.
+local function items(spec)
+  local con, list = sysbench.sql.driver():connect(), {}
+  for i, kind in ipairs(spec.kinds) do
+    local tables = {}
+    for number = 1, sysbench.opt.tables do
+      tables[number] = statements.build(con, kind, number)
     end
+    list[i] = dyno.one_of(tables)
   end
-end
-
--- The driver rolls back what a failed event left open, so its counts are forgotten.
-local function in_transaction(con, body)
-  local begin, commit = con:prepare("BEGIN"), con:prepare("COMMIT")
-  return function()
-    statements.forget_counts()
-    begin:execute()
-    body()
-    commit:execute()
+  if spec.transaction and not sysbench.opt.skip_trx then
+    table.insert(list, 1, {con:prepare("BEGIN")})
+    table.insert(list, {con:prepare("COMMIT")})
+    list.atomic = true
   end
-end
-
-local function connect(spec)
-  local con, built = sysbench.sql.driver():connect(), {}
-  for number = 1, sysbench.opt.tables do
-    built[number] = {}
-    for _, kind in ipairs(spec.kinds) do
-      built[number][kind] = statements.build(con, kind, number)
-    end
-  end
-  local play = player(spec.kinds, built)
-  return spec.transaction and not sysbench.opt.skip_trx and in_transaction(con, play) or play
+  return list
 end
 
 local function declare_options(spec)
@@ -201,21 +179,7 @@ end
 --                `k_inserted` and `updated`
 function oltp.workload(spec)
   declare_options(spec)
-  local play
-
-  function thread_init()
-    statements.seed()
-    play = connect(spec)
-  end
-
-  function event()
-    play()
-    if spec.writes then
-      statements.report_counts()
-    end
-  end
-
-  thread_done = statements.report_counts
+  event = dyno.event(function() return items(spec) end)
   prepare, cleanup = load_tables, drop_tables
   dyno.phases = function() return phases(spec) end
   dyno.ledger = function() return ledger(spec) end

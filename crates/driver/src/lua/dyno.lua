@@ -53,10 +53,10 @@ function coroutine.wrap(body)
 end
 
 -- Returns the answer as the driver brings it: going to fetch it would cost another crossing.
-local function wait(connection)
+local function wait()
    local ok, reply = pcall(co_yield, WAITING)
    if not ok then
-      raw.drain(connection)
+      raw.drain()
       error("a query cannot wait for its answer while the script loads, or inside table.sort, "
          .. "a gsub callback or require", 5)
    end
@@ -111,14 +111,23 @@ end
 
 local transaction, known_transactions = 0, {}
 
--- Names the current event's transaction type.
-function dyno.transaction(name)
+function raw.kind(name)
    local known = known_transactions[name]
    if known == nil then
       known = raw.transaction(name)
       known_transactions[name] = known
    end
-   transaction = known
+   return known
+end
+
+-- Names the current event's transaction type by its number; 0: it has none.
+function raw.name_event(kind)
+   transaction = kind > 0 and kind or transaction
+end
+
+-- Names the current event's transaction type.
+function dyno.transaction(name)
+   transaction = raw.kind(name)
 end
 
 -- ---- the driver's coroutine ---------------------------------------------------------------------
@@ -131,7 +140,7 @@ local GIVE_UP = true
 local functions = {}
 local tid = seat.number
 
--- Keeps a function to be played; returns its number, or nil where there is none.
+-- Keeps a function or a declared event to be played; returns its number, or nil: there is none.
 function raw.slot(name, is_command)
    local body
    if is_command and sysbench.cmdline.command_defined(name) then
@@ -139,12 +148,13 @@ function raw.slot(name, is_command)
    else
       body = _G[name]
    end
-   if type(body) ~= "function" then
+   if type(body) ~= "function" and not raw.is_event(body) then
       return nil
    end
    functions[#functions + 1] = body
    return #functions
 end
+
 
 local function is_restart(thrown)
    return type(thrown) == "table" and thrown.errcode == sysbench.error.RESTART_EVENT
@@ -170,6 +180,21 @@ local function fail(thrown)
    raw.reset()
    raw.report(text_of(thrown), is_restart(thrown))
    return FAILED
+end
+
+-- Builds a declared event; false if that failed. Numbers of its program and of its transaction
+-- type; none of a function.
+function raw.declaration(slot)
+   local body = functions[slot]
+   if not raw.is_event(body) then
+      return true
+   end
+   local ok, program, kind = xpcall(raw.declared_event, locate, body)
+   if not ok then
+      raw.report(text_of(program), false)
+      return false
+   end
+   return true, program, kind
 end
 
 -- A script without phases is sysbench's: any true value ends it. With phases, `false` does.
@@ -262,7 +287,7 @@ end
 function raw.function_names()
    local found = raw.commands()
    for name, value in pairs(_G) do
-      if type(value) == "function" and not raw.own_globals[name] then
+      if (type(value) == "function" or raw.is_event(value)) and not raw.own_globals[name] then
          found[#found + 1] = name
       end
    end
@@ -279,7 +304,8 @@ function raw.commands()
    for _, name in ipairs { "prepare", "cleanup" } do
       found[name] = found[name] or type(_G[name]) == "function" or nil
    end
-   found.run = type(_G.event) == "function" or dyno.phases ~= nil or nil
+   found.run = type(_G.event) == "function" or raw.is_event(_G.event)
+      or dyno.phases ~= nil or nil
    local list = {}
    for name in pairs(found) do
       list[#list + 1] = name

@@ -115,7 +115,7 @@ end
 
 local function slow(con, reply, query)
    while reply == false do
-      reply = wait(con.number)
+      reply = wait()
    end
    if reply == true then
       raise(con, query)
@@ -294,18 +294,29 @@ local statement = {}
 statement.__index = statement
 statement.__tostring = function() return "<sql_statement>" end
 
+local function new_statement(con, query, number)
+   return setmetatable(
+      { connection = con, params = {}, count = 0, query = query, number = number }, statement)
+end
+
 function connection:prepare(query)
-   local stmt = { connection = self, params = {}, count = 0, query = query }
-   setmetatable(stmt, statement)
    if opt.db_ps_mode == "disable" then
-      stmt.execute = statement.execute_text
-      return stmt
+      return self:unprepared(query)
    end
-   stmt.number = raw.prepare(self.number, query)
-   if stmt.number == true then
+   local number = raw.prepare(self.number, query)
+   if number == true then
       raise(self, query)
    end
-   return stmt
+   return new_statement(self, query, number)
+end
+
+-- A statement that is sent as text each time: every `?` becomes its value's literal.
+function connection:unprepared(query)
+   return new_statement(self, query, raw.text(self.number, query))
+end
+
+function raw.is_statement(value)
+   return type(value) == "table" and getmetatable(value) == statement
 end
 
 -- A cell of a type; `max_len` cuts texts.
@@ -320,13 +331,11 @@ end
 function statement:bind_param(...)
    self.count = select("#", ...)
    self.params = { ... }
-   if self.number then
-      local kinds = {}
-      for i, cell in ipairs(self.params) do
-         kinds[i] = cell.kind
-      end
-      raw.bind(self.number, kinds)
+   local kinds = {}
+   for i, cell in ipairs(self.params) do
+      kinds[i] = cell.kind
    end
+   raw.bind(self.number, kinds)
    return true
 end
 
@@ -354,29 +363,9 @@ function statement:execute()
    return finish(self.connection, reply, self.query)
 end
 
-local function literal(cell)
-   local value = cell.value
-   if value == nil then
-      return "NULL"
-   elseif cell.kind == TEXT then
-      return "'" .. value:gsub("'", "''") .. "'"
-   end
-   return type(value) == "number" and raw.number_text(value) or value
-end
-
--- Without prepared statements (`db_ps_mode=disable`): every `?` becomes its cell's literal.
-function statement:execute_text()
-   local at = 0
-   local text = self.query:gsub("%?", function()
-      at = at + 1
-      return self.params[at] and literal(self.params[at]) or "?"
-   end)
-   return self.connection:query(text)
-end
-
 -- Frees it; executed later, it is refused.
 function statement:close()
-   if self.number and self.number ~= CLOSED then
+   if self.number ~= CLOSED then
       raw.close(self.number)
       self.number = CLOSED
    end
@@ -404,3 +393,5 @@ function sql.driver()
    local name = seat.dialect or opt.db_driver
    return setmetatable({ sname = name, lname = name }, driver)
 end
+
+return raise

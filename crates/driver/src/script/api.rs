@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, MultiValue, Table, Value};
 
 use super::nearest;
-use super::shared::{Kind, Sent, Shared};
+use super::program::Program;
+use super::shared::{Sent, Shared};
+use super::statement::{Form, Kind};
 use crate::error::Error;
 
 /// One user's shared part, as its Lua functions hold it.
@@ -20,6 +22,7 @@ pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
     raw.answers()?;
     raw.batches()?;
     raw.statements()?;
+    raw.programs()?;
     raw.errors()?;
     raw.numbers()?;
     raw.texts()?;
@@ -63,10 +66,8 @@ impl Raw<'_> {
             let sent = it.query(connection, &sql.to_str()?);
             answer(lua, it, sent)
         })?;
-        self.add("drain", |_, it, connection| {
-            while matches!(it.poll(connection), Sent::Pending) {
-                it.nap();
-            }
+        self.add("drain", |_, it, ()| {
+            it.drain();
             Ok(())
         })?;
         self.add("reset", |_, it, ()| {
@@ -106,7 +107,9 @@ impl Raw<'_> {
         })?;
         self.add("batch_rows", |_, it, ()| Ok(it.batch_rows))?;
         self.add("load", |lua, it, (connection, sql, rows): (usize, LuaString, Value)| {
-            let rows = lua.from_value(rows).map_err(|error| stop(it, not_rows(&error)))?;
+            let rows = lua.from_value(rows).map_err(|error| {
+                stop(it, unreadable("dyno.rows cannot make these rows", &error))
+            })?;
             let sent = it.load(connection, &sql.to_str()?, &rows);
             answer(lua, it, sent)
         })
@@ -118,6 +121,9 @@ impl Raw<'_> {
                 Some(number) => Value::Integer(number as i64),
                 None => Value::Boolean(true),
             })
+        })?;
+        self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
+            Ok(it.keep(connection, Form::text(&sql.to_str()?)))
         })?;
         self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
             let kinds = kinds.into_iter().map(kind).collect();
@@ -150,6 +156,21 @@ impl Raw<'_> {
             }
             execute(lua, it, statement, &[])
         })
+    }
+
+    fn programs(&self) -> mlua::Result<()> {
+        self.add("declare", |lua, it, program: Value| {
+            let program: Program = lua
+                .from_value(program)
+                .map_err(|error| stop(it, unreadable("dyno.event cannot be played", &error)))?;
+            it.programs.push(program.furnished());
+            Ok(it.programs.len() - 1)
+        })?;
+        self.add("play", |lua, it, program| {
+            let sent = it.play(program);
+            answer(lua, it, sent)
+        })?;
+        self.add("broken_off", |_, it, ()| Ok(it.broken_off.take()))
     }
 
     fn errors(&self) -> mlua::Result<()> {
@@ -214,10 +235,10 @@ impl Raw<'_> {
     }
 }
 
-fn not_rows(error: &mlua::Error) -> Error {
+fn unreadable(what: &str, error: &mlua::Error) -> Error {
     let cause = error.to_string();
     let cause = cause.strip_prefix("deserialize error: ").unwrap_or(&cause).to_owned();
-    Error::user("dyno.rows cannot make these rows").because(cause)
+    Error::user(what).because(cause)
 }
 
 fn execute(lua: &Lua, it: &mut Shared, statement: usize, values: &[&Value]) -> mlua::Result<Value> {

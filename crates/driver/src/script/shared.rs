@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicU64;
 
 use super::UserCounts;
 use super::connection::{Batch, Connection, open};
+use super::program::Program;
+use super::statement::{Form, Kind, Statement};
 use crate::clock::{now_ns, ns};
 use crate::error::Error;
 use crate::generate;
 use crate::plan;
 use crate::rand::Rand;
-use crate::sessions::{self, Reply, Rows, Value};
+use crate::sessions::{self, Reply, Rows};
 use crate::wire;
 
 /// One user's sessions and all that hangs on them.
@@ -39,36 +41,20 @@ pub struct Shared {
     pub report: Option<(String, bool)>,
     /// Script file and line of the last error.
     pub place: Option<String>,
+    /// Declared events.
+    pub programs: Vec<Program>,
+    /// The one under way.
+    pub playing: Option<usize>,
+    /// The statement that it failed with, until the script is told.
+    pub broken_off: Option<usize>,
     session: plan::Session,
-    connections: Vec<Option<Connection>>,
+    pub connections: Vec<Option<Connection>>,
     /// The answer that the coroutine is resumed with.
     pub arrived: Option<Sent>,
-    statements: Vec<Option<Statement>>,
+    pub statements: Vec<Option<Statement>>,
     /// Places of closed statements, used again.
     free: Vec<usize>,
-    counts: UserCounts,
-}
-
-/// A prepared statement and the values of its next execution; reused, so that none allocates.
-struct Statement {
-    connection: usize,
-    handle: u32,
-    kinds: Vec<Kind>,
-    values: Vec<Value>,
-}
-
-impl Statement {
-    fn new(connection: usize, handle: u32) -> Self {
-        Self { connection, handle, kinds: Vec::new(), values: Vec::new() }
-    }
-}
-
-/// What a bind cell holds (lua/sql.lua).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Integer,
-    Real,
-    Text,
+    pub counts: UserCounts,
 }
 
 /// What a suspended coroutine waits for.
@@ -114,6 +100,9 @@ impl Shared {
             thrown: String::new(),
             report: None,
             place: None,
+            programs: Vec::new(),
+            playing: None,
+            broken_off: None,
             session,
             connections: Vec::new(),
             arrived: None,
@@ -157,7 +146,7 @@ impl Shared {
     /// Will the rows of the next answer be read?
     #[inline]
     fn keeps(&self) -> bool {
-        self.keeps_rows || self.keeps_next
+        (self.keeps_rows || self.keeps_next) && self.playing.is_none()
     }
 
     pub fn begin_batch(&mut self, connection: usize) -> Result<(), Error> {
@@ -183,7 +172,7 @@ impl Shared {
         let prepared =
             open(&mut self.connections, connection).and_then(|it| it.session().prepare(sql));
         match prepared {
-            Ok(handle) => Some(self.keep(Statement::new(connection, handle))),
+            Ok(handle) => Some(self.keep(connection, Form::Prepared(handle))),
             Err(error) => {
                 self.fail(error);
                 None
@@ -191,7 +180,9 @@ impl Shared {
         }
     }
 
-    fn keep(&mut self, statement: Statement) -> usize {
+    /// Keeps a statement; returns its number.
+    pub fn keep(&mut self, connection: usize, form: Form) -> usize {
+        let statement = Statement::new(connection, form);
         if let Some(at) = self.free.pop() {
             self.statements[at] = Some(statement);
             return at;
@@ -202,17 +193,14 @@ impl Shared {
 
     pub fn bind(&mut self, statement: usize, kinds: Vec<Kind>) {
         if let Some(Some(it)) = self.statements.get_mut(statement) {
-            it.values = vec![Value::Null; kinds.len()];
-            it.kinds = kinds;
+            it.bind(kinds);
         }
     }
 
     /// Puts a Lua value into a parameter, cut to the cell's kind.
     pub fn set(&mut self, statement: usize, at: usize, value: &mlua::Value) {
-        if let Some(Some(it)) = self.statements.get_mut(statement)
-            && let (Some(slot), Some(kind)) = (it.values.get_mut(at), it.kinds.get(at))
-        {
-            put(slot, *kind, value);
+        if let Some(Some(it)) = self.statements.get_mut(statement) {
+            it.set(at, value);
         }
     }
 
@@ -225,7 +213,7 @@ impl Shared {
         };
         let connection = it.connection;
         let reply = open(&mut self.connections, connection)
-            .and_then(|session| session.wanting(keeps).execute(it.handle, &it.values));
+            .and_then(|session| it.send(session.wanting(keeps)));
         self.sent(connection, reply)
     }
 
@@ -234,8 +222,8 @@ impl Shared {
             return Ok(());
         };
         self.free.push(statement);
-        match self.connections.get_mut(it.connection) {
-            Some(Some(connection)) => connection.session().close(it.handle),
+        match (self.connections.get_mut(it.connection), it.form) {
+            (Some(Some(connection)), Form::Prepared(handle)) => connection.session().close(handle),
             _ => Ok(()),
         }
     }
@@ -255,7 +243,8 @@ impl Shared {
                 return None;
             }
         };
-        match self.poll(connection) {
+        let answer = self.poll(connection);
+        match self.play_on(answer) {
             Sent::Pending => match self.wait {
                 Wait::Request { until_ns, .. } => Some(until_ns),
                 _ => None,
@@ -268,9 +257,11 @@ impl Shared {
     }
 
     /// Waits for the request under way, outside the driver's coroutine.
-    pub fn nap(&self) {
-        if let Wait::Request { until_ns, .. } = self.wait {
+    pub fn drain(&mut self) {
+        self.break_off();
+        while let Wait::Request { connection, until_ns } = self.wait {
             wire::nap(until_ns);
+            self.poll(connection);
         }
     }
 
@@ -326,7 +317,7 @@ impl Shared {
         self.failure = Some(error);
     }
 
-    fn sent(&mut self, connection: usize, reply: Result<Reply, Error>) -> Sent {
+    pub fn sent(&mut self, connection: usize, reply: Result<Reply, Error>) -> Sent {
         match reply {
             Ok(Reply::Ready { rows, changed }) => {
                 self.wait = Wait::Nothing;
@@ -368,7 +359,7 @@ impl Shared {
         }
         self.counts.reads += 1;
         let rows = rows as u32;
-        if !self.keeps_rows && !keeps_this {
+        if self.playing.is_some() || !self.keeps_rows && !keeps_this {
             return Sent::Counted { columns, rows };
         }
         pack(answer, rows, &mut self.packed);
@@ -385,29 +376,4 @@ fn pack(answer: &Rows, rows: u32, packed: &mut Vec<u8>) {
         packed.extend_from_slice(&end.to_ne_bytes());
     }
     packed.extend_from_slice(&answer.bytes);
-}
-
-/// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/sql.lua).
-fn put(slot: &mut Value, kind: Kind, value: &mlua::Value) {
-    match (kind, value) {
-        (Kind::Integer, mlua::Value::Integer(n)) => *slot = Value::Integer(*n),
-        (Kind::Integer, mlua::Value::Number(n)) => *slot = Value::Integer(*n as i64),
-        (Kind::Integer, mlua::Value::String(digits)) => {
-            let parsed = digits.to_str().ok().and_then(|it| it.parse().ok());
-            *slot = parsed.map_or(Value::Null, Value::Integer);
-        }
-        (Kind::Real, mlua::Value::Integer(n)) => *slot = Value::Real(*n as f64),
-        (Kind::Real, mlua::Value::Number(n)) => *slot = Value::Real(*n),
-        (Kind::Text, mlua::Value::String(text)) => put_text(slot, &text.as_bytes()),
-        _ => *slot = Value::Null,
-    }
-}
-
-fn put_text(slot: &mut Value, text: &[u8]) {
-    if let Value::Text(bytes) = slot {
-        bytes.clear();
-        bytes.extend_from_slice(text);
-    } else {
-        *slot = Value::Text(text.to_vec());
-    }
 }

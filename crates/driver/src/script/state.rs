@@ -19,6 +19,11 @@ use crate::sessions;
 const SYSBENCH: &str = include_str!("../lua/sysbench.lua");
 const DYNO: &str = include_str!("../lua/dyno.lua");
 const SQL: &str = include_str!("../lua/sql.lua");
+const DRAW: &str = include_str!("../lua/draw.lua");
+const EVENT: &str = include_str!("../lua/event.lua");
+
+/// A declared event's program and transaction type.
+pub type Declared = Option<(usize, i64)>;
 
 /// One user's Lua state, the script loaded.
 pub struct State {
@@ -62,6 +67,12 @@ impl State {
         self.call("slot", (name, is_command))
     }
 
+    /// What of a kept function the driver can play alone, if it is a declared event.
+    pub fn declaration(&self, slot: Option<i64>) -> Result<Declared, Error> {
+        let (is_good, program, kind): (bool, _, _) = self.call("declaration", slot)?;
+        if is_good { Ok(Option::zip(program, kind)) } else { Err(self.reported()) }
+    }
+
     /// Calls one of the functions that lua/*.lua put into `raw`.
     pub fn call<R: mlua::FromLuaMulti>(
         &self,
@@ -77,10 +88,18 @@ impl State {
         self.call("declared", name)
     }
 
-    /// The script's counters.
+    /// The script's counters, and those of its declared events.
     pub fn counters(&self) -> BTreeMap<String, u64> {
-        let counters: Result<BTreeMap<String, f64>, Error> = self.call("counters", ());
-        counters.unwrap_or_default().into_iter().map(|(name, n)| (name, n as u64)).collect()
+        let counted: Result<BTreeMap<String, f64>, Error> = self.call("counters", ());
+        let counted = counted.unwrap_or_default();
+        let mut counters: BTreeMap<_, _> =
+            counted.into_iter().map(|(name, n)| (name, n as u64)).collect();
+        for program in &self.shared.borrow().programs {
+            for (name, total) in program.counters.iter().zip(&program.total) {
+                *counters.entry(name.clone()).or_insert(0) += total;
+            }
+        }
+        counters
     }
 
     /// Polls for the request under way; `None`: the coroutine can go on.
@@ -147,7 +166,9 @@ impl State {
         self.prelude::<()>("sysbench", SYSBENCH, (&self.raw, &seat_table))?;
         self.seed(plan, seat)?;
         let wait: Function = self.prelude("dyno", DYNO, (&self.raw, &seat_table))?;
-        self.prelude("sql", SQL, (&self.raw, &seat_table, wait))
+        let raise: Function = self.prelude("sql", SQL, (&self.raw, &seat_table, &wait))?;
+        let (is_random, is_choice): (Function, Function) = self.prelude("draw", DRAW, ())?;
+        self.prelude("event", EVENT, (&self.raw, wait, raise, is_random, is_choice))
     }
 
     fn seed(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {

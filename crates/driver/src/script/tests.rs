@@ -4,6 +4,8 @@
 mod batches;
 mod debian;
 mod declarations;
+mod declared;
+mod declared_failures;
 mod failures;
 mod options;
 mod random;

@@ -14,13 +14,24 @@ pub struct Null {
     batching: bool,
     rows: Rows,
     loaded: u64,
+    #[cfg(test)]
+    texts: Vec<String>,
 }
 
 impl Null {
     /// Answers `delay_ns` after the request; 0: at once, without a look at the clock.
     pub fn new(delay_ns: u64) -> Self {
-        let rows = Rows::default();
-        Self { delay_ns, sent_ns: 0, service_ns: 0, prepared: 0, batching: false, rows, loaded: 0 }
+        Self {
+            delay_ns,
+            sent_ns: 0,
+            service_ns: 0,
+            prepared: 0,
+            batching: false,
+            rows: Rows::default(),
+            loaded: 0,
+            #[cfg(test)]
+            texts: Vec::new(),
+        }
     }
 
     fn send(&mut self) -> Reply {
@@ -38,15 +49,23 @@ impl Null {
 
 impl Session for Null {
     fn query(&mut self, _sql: &str) -> Result<Reply, Error> {
+        #[cfg(test)]
+        crate::testing::note_sent(_sql.to_owned());
         Ok(self.send())
     }
 
     fn prepare(&mut self, _sql: &str) -> Result<u32, Error> {
         self.prepared += 1;
+        #[cfg(test)]
+        self.texts.push(_sql.to_owned());
         Ok(self.prepared)
     }
 
     fn execute(&mut self, _statement: u32, _values: &[Value]) -> Result<Reply, Error> {
+        #[cfg(test)]
+        if let Some(text) = self.texts.get(_statement as usize - 1) {
+            crate::testing::note_sent(format!("{text} {_values:?}"));
+        }
         Ok(self.send())
     }
 

@@ -1,0 +1,129 @@
+//! A statement that a script sends again and again, and the values of its next execution.
+
+use std::fmt::Write;
+
+use crate::error::Error;
+use crate::sessions::{Reply, Session, Value};
+
+/// A statement and the values bound to it; reused, so that none allocates.
+pub struct Statement {
+    /// The connection that it was made on.
+    pub connection: usize,
+    /// What is sent.
+    pub form: Form,
+    kinds: Vec<Kind>,
+    values: Vec<Value>,
+}
+
+/// What is sent.
+pub enum Form {
+    /// The session's handle of a prepared statement.
+    Prepared(u32),
+    /// Text, cut at its question marks, in whose places literals go.
+    Text(Vec<String>),
+}
+
+/// What a bind cell holds (lua/sql.lua).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Integer,
+    Real,
+    Text,
+}
+
+impl Form {
+    /// The form that sends `sql` as text each time.
+    pub fn text(sql: &str) -> Self {
+        Self::Text(sql.split('?').map(str::to_owned).collect())
+    }
+
+    /// Sends the statement with one value per parameter.
+    #[inline]
+    pub fn send(&self, session: &mut dyn Session, values: &[Value]) -> Result<Reply, Error> {
+        match self {
+            Self::Prepared(handle) => session.execute(*handle, values),
+            Self::Text(pieces) => session.query(&filled(pieces, values)?),
+        }
+    }
+}
+
+impl Statement {
+    /// A statement without parameters.
+    pub fn new(connection: usize, form: Form) -> Self {
+        Self { connection, form, kinds: Vec::new(), values: Vec::new() }
+    }
+
+    /// Gives it parameters of these kinds, all NULL.
+    pub fn bind(&mut self, kinds: Vec<Kind>) {
+        self.values = vec![Value::Null; kinds.len()];
+        self.kinds = kinds;
+    }
+
+    /// Puts a Lua value into a parameter, cut to the cell's kind.
+    #[inline]
+    pub fn set(&mut self, at: usize, value: &mlua::Value) {
+        if let (Some(slot), Some(kind)) = (self.values.get_mut(at), self.kinds.get(at)) {
+            put(slot, *kind, value);
+        }
+    }
+
+    /// Sends it with the values set.
+    #[inline]
+    pub fn send(&self, session: &mut dyn Session) -> Result<Reply, Error> {
+        self.form.send(session, &self.values)
+    }
+}
+
+/// A question mark without a value stays one.
+fn filled(pieces: &[String], values: &[Value]) -> Result<String, Error> {
+    let mut text = String::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        match at.checked_sub(1).map(|at| values.get(at)) {
+            None => {}
+            Some(None) => text.push('?'),
+            Some(Some(value)) => put_literal(&mut text, value)?,
+        }
+        text.push_str(piece);
+    }
+    Ok(text)
+}
+
+fn put_literal(text: &mut String, value: &Value) -> Result<(), Error> {
+    let written = match value {
+        Value::Null => text.write_str("NULL"),
+        Value::Integer(number) => write!(text, "{number}"),
+        Value::Real(number) => write!(text, "{number}"),
+        Value::Text(bytes) => {
+            let value = std::str::from_utf8(bytes);
+            let value = value.map_err(|it| Error::user("a text is not UTF-8").because(it))?;
+            write!(text, "'{}'", value.replace('\'', "''"))
+        }
+    };
+    written.map_err(|error| Error::driver("a statement could not be written").because(error))
+}
+
+/// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/sql.lua).
+fn put(slot: &mut Value, kind: Kind, value: &mlua::Value) {
+    match (kind, value) {
+        (Kind::Integer, mlua::Value::Integer(n)) => *slot = Value::Integer(*n),
+        (Kind::Integer, mlua::Value::Number(n)) => *slot = Value::Integer(*n as i64),
+        (Kind::Integer, mlua::Value::String(digits)) => {
+            let parsed = digits.to_str().ok().and_then(|it| it.parse().ok());
+            *slot = parsed.map_or(Value::Null, Value::Integer);
+        }
+        (Kind::Real, mlua::Value::Integer(n)) => *slot = Value::Real(*n as f64),
+        (Kind::Real, mlua::Value::Number(n)) => *slot = Value::Real(*n),
+        (Kind::Text, mlua::Value::String(text)) => put_text(slot, &text.as_bytes()),
+        _ => *slot = Value::Null,
+    }
+}
+
+/// Puts a text into a slot, in the place of the last one.
+pub fn put_text(slot: &mut Value, text: &[u8]) {
+    if let Value::Text(bytes) = slot {
+        bytes.clear();
+        bytes.extend_from_slice(text);
+    } else {
+        *slot = Value::Text(text.to_vec());
+    }
+}
