@@ -3,6 +3,7 @@
 - `rate_per_s`: units done ÷ the phase's measured seconds. A stream that ended before its phase did
   (stop by count, several streams) is divided by the same seconds.
 - `latency_ns_p50` … `latency_ns_max`: from the intended time, of events that were answered.
+- The latencies of `all <unit> streams` of a phase, where several count in one unit (`percentiles`).
 - `failed_percent`: events failed ÷ events played.
 - `X_per_op`: a probe's reading X ÷ the phase's operations, which are the units of its closed-loop
   streams (of all streams, where all are paced): rows where rows are inserted at full speed,
@@ -19,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dyno.record import FLOOR, Better, Latency, Metric, PhaseRecord, Reading, Tally, Trial, Usage
+from dyno.percentiles import of_latency, together
+from dyno.record import FLOOR, Better, Metric, PhaseRecord, Reading, Tally, Trial, Usage
 
 #: The probe whose readings are conditions and not results.
 SURROUNDINGS = "host"
@@ -27,7 +29,6 @@ SURROUNDINGS = "host"
 FLOORED = ("server_cpu_us", "server_user_us", "server_system_us")
 #: The reading that only trials of a server have: the driver's threads beside the engine's.
 SERVED = "driver_busy_percent"
-PERCENTILES = ("50", "95", "99", "99.9")
 
 Numbers = dict[Metric, float]
 Played = tuple[str, tuple[tuple[str, str], ...]]
@@ -73,9 +74,13 @@ def _of_phase(
             better: Better = "higher" if name == "rate_per_s" else "lower"
             yield Metric(workload, record.phase, tally.name, name, unit, better), value
         for kind, latency in tally.transactions.items():
-            for (name, unit), value in _of_latency(latency).items():
+            for (name, unit), value in of_latency(latency).items():
                 transaction = f"{tally.name}/{kind}"
                 yield Metric(workload, record.phase, transaction, name, unit, "lower"), value
+    for common, percentiles in together(record.streams).items():
+        for name, ns in percentiles.items():
+            identity = (f"all {common} streams", f"latency_ns_p{name}", "ns")
+            yield Metric(workload, record.phase, *identity, "lower"), float(ns)
     own = {reading.name: cost for reading, cost in _costs(floor)} if floor else {}
     for reading, cost in _costs(record):
         name = f"{reading.name}_per_op" if reading.per_operation else reading.name
@@ -91,19 +96,7 @@ def _of_stream(tally: Tally, duration_s: float) -> dict[tuple[str, str], float]:
         found["rate_per_s", f"{tally.unit}/s"] = rate
     if played := tally.done + tally.failed:
         found["failed_percent", "%"] = 100.0 * tally.failed / played
-    return found | _of_latency(tally.latency)
-
-
-def _of_latency(latency: Latency) -> dict[tuple[str, str], float]:
-    if latency.count == 0:
-        return {}
-    found = {
-        (f"latency_ns_p{name}", "ns"): float(latency.percentiles_ns[name])
-        for name in PERCENTILES
-        if name in latency.percentiles_ns
-    }
-    ends = {("latency_ns_mean", "ns"): latency.mean_ns, ("latency_ns_max", "ns"): latency.max_ns}
-    return found | {identity: float(value) for identity, value in ends.items()}
+    return found | of_latency(tally.latency)
 
 
 def _costs(record: PhaseRecord) -> Iterator[tuple[Reading, float]]:

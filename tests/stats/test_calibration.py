@@ -10,6 +10,7 @@ import pytest
 from dyno.stats import noise
 from dyno.stats.interval import t_interval
 from dyno.stats.looks import Looks
+from dyno.stats.multiplicity import benjamini_hochberg
 from dyno.stats.percent import to_log
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures, fixed_coverage
 from dyno.stats.simulate import Rule, clopper_pearson, play
@@ -93,3 +94,33 @@ def test_three_loads_pooled_break_the_error_rate_and_as_units_keep_it() -> None:
     pooled = play(logs[:, None, :], Rule(LOOKS, to_log(MARGIN_PERCENT)))
     assert 0.07 < pooled.share("slower") < 0.13
     assert played("three loads rotated").slower.high <= 0.02
+
+
+def test_candidates_that_share_a_base_are_blamed_wrongly_in_less_than_one_run_of_twenty() -> None:
+    """Five rivals, none slower; what the base does in a block is in all their ratios."""
+    dice = np.random.default_rng(6)
+    base = dice.normal(0.0, 0.02, (10_000, 1, 24))
+    logs = dice.normal(0.0, 0.02, (10_000, 5, 24)) - base
+    wrong = (play(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower").any(axis=1).sum()
+    assert clopper_pearson(int(wrong), 10_000)[1] <= 0.05
+
+
+def test_a_suite_with_one_slower_part_passes_in_less_than_one_run_of_twenty() -> None:
+    """An intersection-union test needs no correction: three equal workloads, one at the margin."""
+    dice = np.random.default_rng(7)
+    truth = np.array([0.0, 0.0, 0.0, to_log(MARGIN_PERCENT)])[:, None]
+    found = play(truth + dice.normal(0.0, 0.01, (10_000, 4, 24)), Rule(LOOKS, truth[3, 0]))
+    passed = np.isin(found.words, ("not slower", "faster")).all(axis=1).sum()
+    assert clopper_pearson(int(passed), 10_000)[1] <= 0.05
+
+
+def test_of_what_is_explored_and_called_a_difference_one_in_twenty_is_false() -> None:
+    """Benjamini-Hochberg on p values that have paid for the looks: 5 real of 25 metrics."""
+    dice = np.random.default_rng(8)
+    truth = np.where(np.arange(25) < 5, 0.05, 0.0)[:, None]
+    interval = t_interval(truth + dice.normal(0.0, 0.03, (2000, 25, 18)), 0.05)
+    p_values = LOOKS.adjusted(interval.p, 18)
+    called = np.stack([benjamini_hochberg(row) <= 0.05 for row in p_values])
+    false = called[:, 5:].sum(axis=1) / np.maximum(called.sum(axis=1), 1)
+    assert called[:, :5].mean() > 0.9
+    assert false.mean() <= 0.05

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.audits._cases import Case, cases
-from dyno.measures import PERCENTILES
+from dyno.percentiles import PERCENTILES
 from dyno.record import Finding, Run, Trial
 
 BEYOND_LEAST = 10

@@ -38,15 +38,22 @@ def _found(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
     if word == "invalid":
         return f"invalid: {meant[0].notes[0]}" if meant else "invalid: an audit says so"
     if word == "slower":
-        return _slower(run, meant)
+        return _slower(run, meant, len(primaries))
     if word == "not slower":
         return _not_slower(run, primaries)
-    return _inconclusive(run, meant)
+    return _inconclusive(run, meant) + _cleared(primaries)
 
 
-def _slower(run: Run, meant: Sequence[Comparison]) -> str:
+def _slower(run: Run, meant: Sequence[Comparison], of: int) -> str:
     worst = max(meant, key=lambda c: c.slowdown_percent)
-    return f"{worst.candidate} is slower than {worst.base}: {_figures(run, worst)}{_more(meant)}"
+    told = f"{worst.candidate} is slower than {worst.base}: {_figures(run, worst)}{_more(meant)}"
+    return f"{told}; p = {worst.p_value:.2g} among {of} (Holm)" if of > 1 else told
+
+
+def _cleared(primaries: Sequence[Comparison]) -> str:
+    """How many would pass, where the suite does not: it passes only if every primary does."""
+    passed = sum(c.verdict in ("not slower", "faster") for c in primaries)
+    return f"; {passed} of {len(primaries)} primary comparisons are not slower" if passed else ""
 
 
 def _not_slower(run: Run, primaries: Sequence[Comparison]) -> str:
@@ -56,9 +63,11 @@ def _not_slower(run: Run, primaries: Sequence[Comparison]) -> str:
     base = "the first levels of their factors" if run.factors else run.design.base
     held = f"{' and '.join(names)} {verb} not slower than {base} by {margins} or more"
     worst = max(primaries, key=lambda c: c.high_percent - c.margin_percent)
-    faster = sum(c.verdict == "faster" for c in primaries)
-    tail = f"; faster in {faster} of {len(primaries)} primary comparisons" if faster else ""
-    return f"{held}: {_figures(run, worst)}{tail}"
+    faster, of = sum(c.verdict == "faster" for c in primaries), len(primaries)
+    tail = f"; faster in {faster} of {of} primary comparisons" if faster else ""
+    # an intersection-union test: the suite passes as each of its parts does, at the same level
+    whole = f", in each of {of} primary comparisons; closest" if of > 1 else ""
+    return f"{held}{whole}: {_figures(run, worst)}{tail}"
 
 
 def _inconclusive(run: Run, meant: Sequence[Comparison]) -> str:
