@@ -64,11 +64,13 @@ CALIBRATION = Calibration(
     first_utc="2025-12-30T00:00:00Z",
     last_utc="2025-12-31T00:00:00Z",
     scores=(
-        Score("A/A", "null", "a build with itself", 0.0, 40, {"slower": 1}, 0.06, 13.2),
-        Score("plant", "null", "null", 5.0, 20, {"slower": 19}, 75.1, 99.9, dose_percent=4.92),
-        Score("synthetic", "", "load effect", 0.0, 10_000, {"slower": 310}, 2.8, 3.5),
-        Score("synthetic", "", "calm", 0.0, 10_000, {"slower": 200}, 1.7, 2.3),
-        Score("A/A", "other", "a build with itself", 0.0, 20, {"not slower": 20}, 0.0, 16.8),
+        Score("A/A", "null", "same build", 0.0, 40, {"slower": 1}, 0.06, 13.2),
+        Score(
+            "plant", "null", "5 % planted", 5.0, 20, {"slower": 19}, 75.1, 99.9, dose_percent=4.92
+        ),
+        Score("synthetic", "", "same build, load effect", 0.0, 10_000, {"slower": 310}, 2.8, 3.5),
+        Score("synthetic", "", "same build, normal", 0.0, 10_000, {"slower": 200}, 1.7, 2.3),
+        Score("A/A", "other", "same build", 0.0, 20, {"not slower": 20}, 0.0, 16.8),
     ),
 )
 

@@ -50,19 +50,12 @@ def calibrated(run: Run) -> Calibrated:
 
 
 def sentence(score: Score) -> str:
-    """`A/A on x (a build with itself): 2 of 40 called slower, 5.0 % [0.61, 16.9]`."""
+    """`A/A on x (same build): 2 of 40 called slower, 5.0 % [0.61, 16.9]`."""
     share = f"{score.slower_percent:.3g} % [{score.low_percent:.3g}, {score.high_percent:.3g}]"
     called = "found" if score.effect_percent else "called slower"
     where = f" on {score.engine}" if score.engine and score.kind != MADE_UP else ""
-    what = f" ({score.what})" if score.what else ""
-    told = f"{score.slower} of {score.comparisons:,} {called}, {share}"
-    return f"{score.kind}{where}{what}{_dose(score)}: {told}"
-
-
-def _dose(score: Score) -> str:
-    if not score.effect_percent:
-        return ""
-    measured = ""
-    if score.dose_percent is not None:
-        measured = f", measured {numbers.signed(score.dose_percent)} %"
-    return f" of {numbers.signed(score.effect_percent)} %{measured}"
+    dose = score.dose_percent
+    measured = f"measured {numbers.signed(dose)} %" if score.effect_percent and dose else ""
+    what = ", ".join(filter(None, (score.what, measured)))
+    told = f"{score.slower:,} of {score.comparisons:,} {called}, {share}"
+    return f"{score.kind}{where} ({what}): {told}"
