@@ -31,12 +31,12 @@ def cases(run: Run, earlier: Earlier | None) -> list[Case]:
     """Each primary as `earlier` measured it; without that each spread that is assumed, once for
     every margin, since it stands for all primaries.
     """
-    loads = run.design.loads or 0
+    loads = run.design.loads
     if earlier is not None:
         found = [(pair, _errors(run, earlier, pair, loads)) for pair in _pairs(run)]
         return [Case(_named(pair), _margin(run, pair), e) for pair, e in found if e is not None]
     margins = sorted({_margin(run, pair) for pair in _pairs(run)})
-    sds = [Errors(to_log(sd), loads) for sd in SDS_PERCENT]
+    sds = [Errors(to_log(sd), loads or 0) for sd in SDS_PERCENT]
     return [Case(f"each of {family(run)}", margin, sd) for margin in margins for sd in sds]
 
 
@@ -49,7 +49,7 @@ def _margin(run: Run, pair: Pair) -> float:
     return run.design.margin_percent if own is None else own
 
 
-def _errors(run: Run, earlier: Earlier, pair: Pair, loads: int) -> Errors | None:
+def _errors(run: Run, earlier: Earlier, pair: Pair, loads: int | None) -> Errors | None:
     workload = next(each for each in run.workloads if each.name == pair.workload)
     return earlier.errors(pair, workload, loads)
 

@@ -13,6 +13,7 @@ from dyno.errors import UsageError
 from dyno.folder import Folder
 from dyno.judge.hearing import Hearing
 from dyno.judge.lines import Line, Pair
+from dyno.judge.turns import LOAD
 from dyno.record import Metric, Run, Trial, WorkloadPlan
 from dyno.spread import Spread, spreads
 from dyno.stats.components import LOADS
@@ -24,24 +25,30 @@ BLOCKS_LEAST = 3
 
 @dataclass(frozen=True)
 class Earlier:
-    """The primaries of a run that was played: their comparisons, and the spread of each."""
+    """The primaries of a run that was played: their comparisons, and the spread of each.
+
+    `loads` of each candidate took turns; 0: every trial loaded anew.
+    """
 
     name: str
     run: Run
     lines: tuple[Line, ...]
     spreads: dict[Metric, Spread]
+    loads: int = 0
 
     @property
     def blocks(self) -> int:
         """Valid blocks that stand behind it."""
         return max(line.logs.size for line in self.lines)
 
-    def errors(self, pair: Pair, workload: WorkloadPlan, loads: int) -> Errors | None:
-        """How the blocks of a primary will vary; None where this run did not measure it.
+    def errors(self, pair: Pair, workload: WorkloadPlan, loads: int | None) -> Errors | None:
+        """How the blocks of a primary will vary; None where this run did not measure it. `loads`
+        None leaves as many as it was.
 
         Pooled over the candidates, and scaled by the components where `workload` is now measured
         longer or shorter than it was.
         """
+        loads = self.loads if loads is None else loads
         own = [line for line in self.lines if pair.names(line.metric)]
         if not own:
             return None
@@ -94,8 +101,10 @@ def learnt(folder: Folder) -> Earlier:
             hint=f"{BLOCKS_LEAST} or more; without --from, assumed spreads are planned for",
         )
     metrics = list(dict.fromkeys(line.metric for line in lines))
-    found = spreads(_counted(hearing), metrics)
-    return Earlier(folder.path.name, run, lines, {each.metric: each for each in found})
+    counted = _counted(hearing)
+    found = {each.metric: each for each in spreads(counted, metrics)}
+    loads = max(int(t.conditions.get(LOAD, {}).get("of", "0")) for t in counted)
+    return Earlier(folder.path.name, run, lines, found, loads)
 
 
 def newest(folders: Sequence[Folder], run: Run) -> Earlier | None:
