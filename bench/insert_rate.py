@@ -3,8 +3,10 @@
 Both insert 100 rows a statement, each committed by itself, into tables without secondary indexes:
 the Python client (`insert_client.py`, psycopg 3) over one connection, the driver over
 `--connections` (2: while one statement is made, the server works on another). How busy the server
-was under each is the CPU of all its processes over the wall time, on its one core. 10 rounds, about
-3 minutes. It needs `pip install -e '.[bench]'`.
+was under each is the CPU of all its processes over the wall time, on its one core. `--client FILE`
+times a copy of your own of the insert benchmark's client, too, without its start-up: iibench.py of
+github.com/mdcallag/mytools, which needs psycopg2. 10 rounds, about 3 minutes. It needs
+`pip install -e '.[bench]'`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import statistics
 import sys
 from argparse import Namespace
+from collections import defaultdict
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from clients import driven, spent
 from paired import BENCH, table
@@ -26,7 +30,7 @@ from dyno.engines import Server
 from dyno.probes._proc import cpu_ns_of, family
 
 BATCH = 100
-LIMITS: Limits = {"python": {"cpu_us": Limit(most=0.1)}}
+LIMITS: Limits = {peer: {"cpu_us": Limit(most=0.1)} for peer in ("python", "iibench")}
 BUSY_LEAST = 0.9
 #: Nothing after l.i0 that takes time: few writes, no queries.
 REST = {"write_rows": 100, "query_rates": "", "load_batch": BATCH}
@@ -40,7 +44,8 @@ class Inserts:
     connections: int
     our_rows: int
     python_rows: int
-    busy: dict[str, list[float]] = field(default_factory=lambda: {"ours": [], "python": []})
+    client: Path | None = None
+    busy: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def server_ns(self) -> float:
         """CPU of the server's processes."""
@@ -71,26 +76,54 @@ class Inserts:
         play(plan(at, "insert", ["cleanup"]))
         return Spent(self.python_rows, wall_ns, Usage(user_ns, kernel_ns))
 
+    def iibench(self) -> Spent:
+        """The user's copy of the benchmark's own client; its start-up is taken off."""
+        start = self._iibench(BATCH)
+        before_ns = self.server_ns()
+        whole = self._iibench(self.python_rows + BATCH)
+        wall_ns = whole.wall_ns - start.wall_ns
+        self.busy["iibench"].append((self.server_ns() - before_ns) / wall_ns)
+        used = Usage(whole.user_ns - start.user_ns, whole.kernel_ns - start.kernel_ns)
+        return Spent(self.python_rows, wall_ns, used)
+
+    def _iibench(self, rows: int) -> Usage:
+        at = self.server.session
+        folder, port = postgres_socket(at)
+        words = {"dbms": "postgres", "db_host": folder, "db_name": at["database"]}
+        words |= {"db_user": at["user"], "db_password": "none", "table_name": "pi1"}
+        words |= {"max_rows": rows, "rows_per_commit": BATCH, "num_secondary_indexes": 0}
+        words |= {"data_length_min": 10, "data_length_max": 20}
+        options = [f"--{name}={value}" for name, value in words.items()]
+        python = [f"PGPORT={port}", sys.executable, self.client, "--setup", *options]
+        used = run([*pinned(CLIENT_CORE), "env", *python])[1]
+        play(plan(at, "insert", ["cleanup"]))
+        return used
+
 
 def measured(at: str, words: Namespace) -> tuple[list[Row], dict[str, float]]:
     """One server: the costs, and how busy it was under each client."""
     factor, rounds = (1, 3) if words.quick else (10, 10)
     with serving(at) as server:
-        inserts = Inserts(server, words.connections, 50_000 * factor, 20_000 * factor)
+        rows_each = (50_000 * factor, 20_000 * factor)
+        inserts = Inserts(server, words.connections, *rows_each, words.client)
         sides = {"ours": inserts.ours, "python": inserts.python}
+        if words.client:
+            sides["iibench"] = inserts.iibench
         rows = compare(at, in_turn(sides, rounds), LIMITS)
     busy = {name: statistics.median(shares) for name, shares in inserts.busy.items()}
     print_rows(rows)
     said = "ok" if busy["ours"] >= BUSY_LEAST else "short"
     head = ("server busy under", "share", "limit", "")
     ours = ("ours", f"{busy['ours']:.2f}", f"≥ {BUSY_LEAST}", said)
-    table([head, ours, ("python", f"{busy['python']:.2f}", "", "")])
+    others = [(name, f"{share:.2f}", "", "") for name, share in busy.items() if name != "ours"]
+    table([head, ours, *others])
     return rows, busy
 
 
 def main() -> None:
     parser = command("insert-rate", ("postgres@18",))
     parser.add_argument("--connections", type=int, default=2)
+    parser.add_argument("--client", type=Path, help="your own copy of iibench.py")
     words = parser.parse_args()
     for at in words.server:
         rows, busy = measured(at, words)

@@ -8,9 +8,14 @@ local POOL_BYTES = 65536   -- random text that the data columns are cut from
 local buffer = require("string.buffer").new()
 
 -- LuaJIT compiles its own random numbers but no calls into the driver: a third of the time per
--- row. They are seeded from the run's seed, so rows repeat all the same.
-local uniform = math.random
+-- row. They are seeded from the run's seed, so rows repeat all the same. As integers of 32
+-- bits, like their columns, they are written without a detour over doubles: a third of what is left.
+local random, tobit = math.random, bit.tobit
 local shape
+
+local function uniform(least, most)
+  return tobit(random(least, most))
+end
 
 -- To be called before the first row, in `thread_init`.
 function rows.seed()
@@ -31,11 +36,11 @@ end
 
 local function put_row(lead)
   local length = uniform(shape.shortest, shape.longest)
-  local random = math.floor(length * shape.random_share)
-  local at = uniform(1, POOL_BYTES - random)
+  local varied = math.floor(length * shape.random_share)
+  local at = uniform(1, POOL_BYTES - varied)
   buffer:put(lead, uniform(0, shape.cashregisters), ",", uniform(0, shape.customers), ",",
     uniform(0, shape.products), ",", uniform(0, shape.max_price), ",'",
-    shape.filler:sub(1, length - random), shape.pool:sub(at, at + random - 1), "'")
+    shape.filler:sub(1, length - varied), shape.pool:sub(at, at + varied - 1), "'")
 end
 
 -- `head` and so many rows, all of one date: that of the table's row number `last`.
