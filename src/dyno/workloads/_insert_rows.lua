@@ -9,7 +9,7 @@ local buffer = require("string.buffer").new()
 
 -- LuaJIT compiles its own random numbers but no calls into the driver: a third of the time per
 -- row. They are seeded from the run's seed, so rows repeat all the same. As integers of 32
--- bits, like their columns, they are written without a detour over doubles: a third of what is left.
+-- bits, like their columns, they are written without a detour over doubles: a third of the rest.
 local random, tobit = math.random, bit.tobit
 local shape
 
