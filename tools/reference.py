@@ -39,6 +39,7 @@ def pages() -> dict[str, str]:
         name = room.removeprefix("dyno.")
         made[f"{name}.md"] = page(name, [f"{room}.{m}" for m in modules(room)])
     made["audits.md"] = audits()
+    made["controls.md"] = controls()
     made["cli.md"] = command_line()
     return made
 
@@ -50,6 +51,26 @@ def audits() -> str:
     table = f"| audit | is sound where |\n|---|---|\n{rows}\n"
     parts = [f"## {name}\n\n{prose(module)}\n" for name, module in found.items()]
     return "\n".join(["# audits\n\nMade from the docstrings by `make docs`.\n", table, *parts])
+
+
+def controls() -> str:
+    """The page of the controls: what each holds and the values it takes, then the reasons."""
+    found = modules("dyno.controls")
+    rows = "\n".join(
+        f"| `{name}` | {each.CONTROL.summary} | {each.CONTROL.default} |"
+        for name, each in found.items()
+    )
+    table = f"| control | what it does | by default |\n|---|---|---|\n{rows}\n"
+    parts = [
+        f"## {name}\n\n{prose(each)}\n\n{values(each.CONTROL.values)}"
+        for name, each in found.items()
+    ]
+    return "\n".join(["# controls\n\nMade from the docstrings by `make docs`.\n", table, *parts])
+
+
+def values(taken: dict[str, str]) -> str:
+    """The values that a control takes, and what each means."""
+    return "".join(f"- `{value}`: {meaning}\n" for value, meaning in taken.items())
 
 
 def page(title: str, names: Iterable[str]) -> str:

@@ -39,6 +39,11 @@ class Spec:
     secret: str = field(default="", repr=False)
 
     @property
+    def is_url(self) -> bool:
+        """Is it a server that runs already?"""
+        return self.build.startswith("//")
+
+    @property
     def given(self) -> str:
         """The build with its password: for the engine's `program`, and for nobody else."""
         return self.build.replace(f":{HIDDEN}@", f":{self.secret or HIDDEN}@", 1)

@@ -29,6 +29,7 @@ def main() -> None:
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     words = [word for word in words if not word.startswith("--")]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as dyno itself does
     subject = Subject(embedded=False, home=Path(os.environ.get(_knob.ROOT, "/")))
     with ExitStack() as stack:
         found = {}

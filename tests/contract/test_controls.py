@@ -64,7 +64,7 @@ def test_of_a_server_that_runs_already_nothing_is_held(name: str, control: Contr
             is_kept = value == control.default and name not in ALWAYS_SET
             assert held.found.get("state", "").startswith("" if is_kept else NOT_HERE)
             assert ("state" in held.found) != is_kept and "set" not in held.found
-            assert (held.prefix, held.environment, held.settings) == ((), {}, {})
+            assert (held.prefix, held.environment, held.preload) == ((), {}, False)
 
 
 @pytest.mark.parametrize(("name", "control"), ROOM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,16 @@ def test_a_run_under_way_is_left_alone_and_puts_back_itself(knobs: Path) -> None
     assert _knob.value(_knob.at(SWAPPINESS)) == "0"
     process.communicate("", timeout=30)
     assert _knob.value(_knob.at(SWAPPINESS)) == "60"
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_told_to_end_puts_back_itself(knobs: Path, end: signal.Signals) -> None:
+    before = knob_tree.values(knobs)
+    process = _holding(*ALL)
+    process.send_signal(end)
+    process.communicate(timeout=30)
+    assert process.returncode and knob_tree.values(knobs) == before
+    assert _restored() == "nothing to put back\n"
 
 
 def test_of_two_that_share_a_knob_one_may_be_killed(knobs: Path) -> None:

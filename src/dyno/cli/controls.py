@@ -25,22 +25,19 @@ def overview() -> Rows:
 
 
 def said(control: Control) -> str:
-    """`sets this or that (keep, on, off); not controllable here: why`."""
-    values = ", ".join(
-        f"{value} (default)" if value == control.default else value for value in control.values
-    )
-    whys = {value: why for value in control.values if (why := refusal(control, value))}
-    barred = len(whys) == len(control.values) - 1
-    told = ", ".join(dict.fromkeys(whys.values())) if barred else ""
-    few = "" if barred else ", ".join(f"{value}: {why}" for value, why in whys.items())
-    return f"{control.summary}\n{values}" + here(told or few)
-
-
-def here(why: str) -> str:
-    """What stands in the way on this host, on a line of its own."""
+    """What it does; its values; and which of them cannot be held here, by the reason."""
     from dyno.controls import NOT_HERE
 
-    return f"\n{NOT_HERE}: {why}" if why else ""
+    others = [value for value in control.values if value != control.default]
+    barred: dict[str, list[str]] = {}
+    for value in control.values:
+        if why := refusal(control, value):
+            barred.setdefault(why, []).append(value)
+    lines = [control.summary, ", ".join([f"{control.default} (default)", *others])]
+    for why, values in barred.items():
+        which = "" if values == others else f"{', '.join(values)}: "
+        lines.append(f"{NOT_HERE}: {which}{why}")
+    return "\n".join(lines)
 
 
 def show(name: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dyno.builds import Build, Say
+from dyno.candidates import Owned, Spec
 from dyno.conduct.held import subject
 from dyno.controls import NOT_HERE, controls, put_back
 from dyno.engines import Engine, Knobs
@@ -29,26 +30,30 @@ def recover(say: Say) -> None:
 
 
 def survey(sides: Iterable[Side], held: dict[str, str], home: Path, say: Say) -> None:
-    """Says which of the chosen controls cannot be held for data in `home`, as every trial will.
-
-    `UsageError` where a control and a setting of the candidate's own are one thing, and differ.
-    """
-    told: set[str] = set()
-    for side, engine, build in sides:
-        for name, value in (held | side.controls).items():
-            control = controls()[name]
-            _check_apart(side, engine, name, value)
-            if value == control.default:
-                continue
-            if why := control.refusal(value, subject(engine, build, home)):
-                told.add(f"{NOT_HERE}: {name}={value}: {why}")
+    """Says which of the chosen controls cannot be held for data in `home`, as every trial will."""
+    told = {
+        f"{NOT_HERE}: {name}={value}: {why}"
+        for side, engine, build in sides
+        for name, value in (held | side.controls).items()
+        if value != controls()[name].default
+        if (why := controls()[name].refusal(value, subject(engine, build, home)))
+    }
     for sentence in sorted(told):
         say(sentence)
 
 
-def _check_apart(side: Candidate, engine: Engine, name: str, value: str) -> None:
-    knobs = engine.knobs if isinstance(engine, Knobs) else {}
-    for setting, wanted in knobs.get(name, {}).get(value, {}).items():
-        if side.settings.get(setting, wanted).lower() != wanted.lower():
-            message = f"{side.name} has both {name}={value} and {setting}"
-            raise UsageError(message, hint="they are one thing: leave one out")
+def settings(spec: Spec, engine: Engine, owned: Owned, held: dict[str, str]) -> dict[str, str]:
+    """The candidate's settings, those among them that its controls are called in this engine.
+
+    `UsageError` where one is also set by hand, to something else. A server that runs already is
+    not set.
+    """
+    knobs = engine.knobs if isinstance(engine, Knobs) and not spec.is_url else {}
+    wanted: dict[str, str] = {}
+    for name, value in (held | owned.controls).items():
+        for setting, text in knobs.get(name, {}).get(value, {}).items():
+            if owned.settings.get(setting, text).lower() != text.lower():
+                message = f"{spec.name} has both {name}={value} and {setting}"
+                raise UsageError(message, hint="they are one thing: leave one out")
+            wanted[setting] = text
+    return owned.settings | wanted

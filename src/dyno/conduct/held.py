@@ -26,7 +26,6 @@ class Joined:
     cpus: tuple[int, ...] = ()
     restored: dict[str, Restored] = field(default_factory=dict)
     started: dict[str, Started] = field(default_factory=dict)
-    settings: dict[str, str] = field(default_factory=dict)
     preload: str = ""
 
     def beside(self, name: str, held: Held) -> Joined:
@@ -37,7 +36,6 @@ class Joined:
             cpus=(*self.cpus, *held.cpus),
             restored=self.restored | ({name: held.restored} if held.restored else {}),
             started=self.started | ({name: held.started} if held.started else {}),
-            settings=self.settings | held.settings,
             preload=name if held.preload else self.preload,
         )
 

@@ -92,7 +92,7 @@ class Player:
     def _before(self, phase: str, pid: int | None, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""
         controlled.started(self.held, self.notes, pid)
-        if phase != attached.PREPARE:
+        if phase not in (attached.PREPARE, attached.CLEANUP):
             controlled.preload(self.held, self.notes, self.job.engine, server)
 
     @contextmanager

@@ -59,7 +59,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
     held = _held(experiment.measuring.controls)
     found, asked = cells.crossed(experiment)
     workloads = described.workloads(cells.with_bases(experiment, found), asked)
-    sides = _sides(asked, say)
+    sides = _sides(asked, held, say)
     facts_here = here()
     controllable.survey(sides, held, _data(), say)
     run = Run(
@@ -91,7 +91,7 @@ def sketched(experiment: Experiment) -> Prepared:
     held = _held(experiment.measuring.controls)
     found, entrants = cells.crossed(experiment)
     workloads = described.workloads(cells.with_bases(experiment, found), entrants)
-    asked = [_asked(entrant) for entrant in entrants]
+    asked = [_asked(entrant, held) for entrant in entrants]
     sides = [_sketch(words) for words in asked]
     run = Run(
         name=experiment.name,
@@ -120,7 +120,8 @@ def _sketch(asked: _Asked) -> Candidate:
 def again(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
     controllable.recover(say)
-    sides = _sides([Entrant(candidates.parse(side.spec)) for side in run.candidates], say)
+    entrants = [Entrant(candidates.parse(side.spec)) for side in run.candidates]
+    sides = _sides(entrants, run.design.controls, say)
     return _prepared(run, sides, 0)
 
 
@@ -142,11 +143,11 @@ def _prepared(run: Run, sides: Sequence[Side], size_bytes: int) -> Prepared:
     return Prepared(run, found, builds, size_bytes)
 
 
-def _sides(entrants: Sequence[Entrant], say: Say) -> list[Side]:
+def _sides(entrants: Sequence[Entrant], held: dict[str, str], say: Say) -> list[Side]:
     """The candidates with their builds: all words are checked first, since a build may take long;
     then one thread for each, since a compiler keeps one core busy.
     """
-    asked = [_asked(entrant) for entrant in entrants]
+    asked = [_asked(entrant, held) for entrant in entrants]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
         found = list(threads.map(lambda words: _side(words, say), asked))
     _check_apart([candidate for candidate, _, _ in found if candidate.levels])
@@ -156,13 +157,14 @@ def _sides(entrants: Sequence[Entrant], say: Say) -> list[Side]:
 _Asked = tuple[Entrant, Engine, Owned]
 
 
-def _asked(entrant: Entrant) -> _Asked:
+def _asked(entrant: Entrant, held: dict[str, str]) -> _Asked:
     """Who enters, its engine, and whose each of its keys is."""
     spec = entrant.spec
     engine = engines.find(spec.engine, driver.ask)
     options = engines.settings_of(engine)
     owned = candidates.owned(spec.keys, flags=engine.flags, options=options, controls=controls())
     _known_values(owned.controls)
+    owned = replace(owned, settings=controllable.settings(spec, engine, owned, held))
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)
     return entrant, engine, owned

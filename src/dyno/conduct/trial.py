@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dyno.conduct import held, loads
-from dyno.conduct.held import Joined
 from dyno.conduct.job import Job, Notes, Turn
 from dyno.conduct.part import Part, Player
 from dyno.conduct.watch import Watch
@@ -74,7 +72,7 @@ def _play(job: Job, notes: Notes, watch: Watch) -> None:
     job.home.mkdir(parents=True, mode=0o700)
     with ExitStack() as stack:
         joined = held.hold(job, notes, stack)
-        player = Player(_under(job, joined), notes, watch, joined)
+        player = Player(job, notes, watch, joined)
         commands = job.workload.commands
         if job.load is not None and _loaded(job.load, player):
             commands = tuple(each for each in commands if each != loads.PREPARE)
@@ -82,12 +80,6 @@ def _play(job: Job, notes: Notes, watch: Watch) -> None:
             held.not_restored(joined, notes)
         player.play(Part(commands, job.seed, phases=notes.phases))
     notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
-
-
-def _under(job: Job, joined: Joined) -> Job:
-    """The job with the engine's settings that the controls want beside the candidate's own."""
-    settings = job.candidate.settings | joined.settings
-    return replace(job, candidate=replace(job.candidate, settings=settings))
 
 
 def _loaded(asked: Turn, player: Player) -> bool:

@@ -41,7 +41,7 @@ class Subject:
     `embedded`: the engine lives in the driver's process. `attached`: it is a server that runs
     already, not ours to start or to set, perhaps on another host. `home` is where its data will
     lie (the folder need not exist yet). `settings` says, by a control's name and value, what the
-    engine itself is to be set to (`engines.Knobs`); `preloads`: it can be told to fill its cache.
+    engine itself is set to for it (`engines.Knobs`); `preloads`: it can be told to fill its cache.
     `dice` is the trial's own randomness.
     """
 
@@ -62,8 +62,7 @@ class Held:
     starts the engine's process under it (`("setarch", "-R")`), `environment` is added to that
     process's; `cpus` are the driver's cores, where the control chooses them. `restored` is called
     with the folder of a load's copy before the engine starts on it, `started` with the engine's
-    process when its connections stand. `settings` join the engine's own, and `preload` has the
-    engine fill its cache before each phase.
+    process when its connections stand. `preload` has the engine fill its cache before each phase.
     """
 
     found: dict[str, str]
@@ -72,7 +71,6 @@ class Held:
     cpus: tuple[int, ...] = ()
     restored: Restored | None = None
     started: Started | None = None
-    settings: dict[str, str] = field(default_factory=dict)
     preload: bool = False
 
 

@@ -2,7 +2,7 @@
 
 What it builds hangs on what is asked for first, so restarts of one build differ by more with it
 than without. It is the engine's own setting under a name that all engines share: an engine that
-has one says what it is called there (`engines.Knobs`).
+has one says what it is called there (`engines.Knobs`), and the candidate is given that setting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = "adaptive_hash_index"
 
 
 class AdaptiveHashIndex:
-    """Joins the engine's settings, which are read back at the end of the trial."""
+    """One of the engine's settings, which are read back at the end of the trial."""
 
     summary = "lets the engine build hash indexes over hot pages, or not"
     default = KEEP
@@ -44,15 +44,12 @@ class AdaptiveHashIndex:
 
     @contextmanager
     def hold(self, value: str, subject: Subject) -> Iterator[Held]:
-        """Answers the engine's settings."""
+        """The candidate has the setting already: the record says that it was wanted."""
         before = "as the engine is set"
         if why := self.refusal(value, subject):
             yield refused(before, why)
-        elif value == KEEP:
-            yield Held({"before": before})
         else:
-            settings = dict(subject.settings[NAME][value])
-            yield Held({"before": before, "set": value}, settings=settings)
+            yield Held({"before": before} | ({} if value == KEEP else {"set": value}))
 
 
 CONTROL = AdaptiveHashIndex()
