@@ -64,6 +64,7 @@ def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch)
     known = calibration.known(here())
     assert known is not None
     assert {score.kind for score in known.scores} == {"A/A", "plant"}
+    assert not now.file.with_suffix(".playing").exists()
 
 
 def test_beside_a_hog_too() -> None:

@@ -25,8 +25,10 @@ def room(file: Path) -> Iterator[Path]:
             _alone(lock.fileno(), file)
             clear(place)
             place.mkdir()
-            yield place
-            clear(place)
+            try:
+                yield place
+            finally:
+                clear(place)
     except PermissionError as error:
         hint = "set DYNO_STATE to a folder that can be written"
         raise HostError(f"cannot write {file.parent}", cause=error.strerror, hint=hint) from error

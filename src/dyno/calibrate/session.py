@@ -13,7 +13,7 @@ from dyno.calibrate import synthetic
 from dyno.calibrate.lots import GOALS, Lot, lots
 from dyno.calibrate.pilot import Pilot, flown
 from dyno.calibrate.played import played, settings
-from dyno.calibrate.room import room
+from dyno.calibrate.room import clear, room
 from dyno.calibrate.shape import Shape
 from dyno.calibration import METHOD, Entry
 from dyno.calibration.entry import telling
@@ -78,6 +78,7 @@ class Session:
             if not self._affords(lot):
                 return False
             entry = played(lot, self.wanted.shape, pilot, place, self.say)
+            clear(place)
             self._store(entry, self._done(lot, pilot) + 1, lot.goal)
         return True
 
