@@ -13,7 +13,7 @@
   the engine is a server. Where it lives in the driver's process, both are one process.
 - Gauges (`database_bytes`, `resident_bytes`) as they are.
 
-The probe `host` is left out: it tells of the surroundings and compares nothing.
+The probes `host` and `clock` are left out: they tell of the surroundings and compare nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from collections.abc import Iterable, Iterator
 
 from dyno.percentiles import of_latency, together
 from dyno.record import FLOOR, Better, Metric, PhaseRecord, Reading, Tally, Trial, Usage
+from dyno.surroundings import CONDITIONS
 
-#: The probe whose readings are conditions and not results.
-SURROUNDINGS = "host"
 #: Costs of which the driver's own share is subtracted where the engine lives in its process.
 FLOORED = ("server_cpu_us", "server_user_us", "server_system_us")
 #: The reading that only trials of a server have: the driver's threads beside the engine's.
@@ -115,7 +114,7 @@ def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
     That is its CPU, where the engine is a server of its own; and the context switches that no
     probe could see, where the engine lives in the driver's process.
     """
-    read = tuple(each for each in record.readings if each.probe != SURROUNDINGS)
+    read = tuple(each for each in record.readings if each.probe not in CONDITIONS)
     names = {each.name for each in read}
     usage = record.usage
     if SERVED in names:

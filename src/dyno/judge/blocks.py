@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dyno.measures import SURROUNDINGS
 from dyno.record import Run, Trial, WorkloadPlan
+from dyno.surroundings import shares
 
 #: A limit's name to what it limits: a share, in percent, of all CPU time there was.
 SHARES = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
@@ -74,29 +74,9 @@ def latest(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
 
 def _noise(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -> str:
     """Why the block breaks a limit; empty where it does not."""
-    shares = [_shares(trial, phases) for trial in block]
+    seen = [shares(trial, phases) for trial in block]
     for limit, most in sorted(limits.items()):
-        worst = max((share.get(limit, 0.0) for share in shares), default=0.0)
+        worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
         if worst > most:
             return f"{SHARES.get(limit, limit)} {worst:.1f} % > {most:g} %"
     return ""
-
-
-def _shares(trial: Trial, phases: set[str]) -> dict[str, float]:
-    """Steal and foreign CPU in percent of all CPU time, from the counters of the probe `host`.
-
-    Nobody is foreign where it is not known whose work is ours: beside a server that runs already.
-    """
-    sums: dict[str, float] = defaultdict(float)
-    for record in trial.phases:
-        for reading in record.readings:
-            if reading.probe == SURROUNDINGS and record.phase in phases:
-                sums[reading.name] += reading.value
-    total = sums["steal_ns"] + sums["busy_ns"] + sums["idle_ns"]
-    if total <= 0.0:
-        return {}
-    steal = 100.0 * sums["steal_ns"] / total
-    if "own_ns" not in sums:
-        return {"steal_percent": steal}
-    foreign = max(0.0, sums["busy_ns"] - sums["own_ns"])
-    return {"steal_percent": steal, "foreign_percent": 100.0 * foreign / total}

@@ -62,10 +62,13 @@ def _ended_ns(pid: int) -> int:
     return sum(int(text) for text in fields[13:15]) * TICK_NS
 
 
-def thread_ns(pid: int) -> dict[int, int]:
-    """CPU of each living thread of `pid` in ns, by its number."""
+def threads_ns(pid: int) -> dict[int, tuple[int, int]]:
+    """How long each living thread of `pid` has run, and how long it stood ready and waited for a
+    core, in ns, by its number (`/proc/PID/task/TID/schedstat`: sched-stats.rst).
+    """
     files = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return {int(file.parent.name): int((_text(file).split() or ["0"])[0]) for file in files}
+    read = {int(file.parent.name): _text(file).split() for file in files}
+    return {thread: (int(words[0]), int(words[1])) for thread, words in read.items() if words}
 
 
 def pairs(path: Path) -> dict[str, int]:

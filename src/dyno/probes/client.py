@@ -1,8 +1,10 @@
-"""Probe `client`: how busy the driver's busiest thread was, where the engine is a server.
+"""Probe `client`: the driver's busiest thread, and how long one waited for a core, where the
+engine is a server.
 
 A worker thread serves many connections, so a client is at its limit when one thread is, however
-idle the others are. The driver's CPU per operation comes from its own `Usage` (getrusage(2)),
-which is exact, and is not repeated here.
+idle the others are. And while a thread stands ready and waits for a core, answers lie unread. The
+driver's CPU per operation comes from its own `Usage` (getrusage(2)), which is exact, and is not
+repeated here.
 """
 
 from __future__ import annotations
@@ -10,26 +12,38 @@ from __future__ import annotations
 import time
 
 from dyno.probes import Measure, Watched
-from dyno.probes._proc import thread_ns
+from dyno.probes._proc import threads_ns
+
+NAMES = ("driver_busy_percent", "driver_waited_percent")
 
 
 class Client:
     """The driver's threads, beside the server's processes."""
 
-    summary = "how busy the busiest thread of the driver was, where the engine is a server"
-    measures = (Measure("driver_busy_percent", "%", "lower", counter=False, per_operation=False),)
+    summary = "the driver's threads beside a server: how busy one was, how long one lacked a core"
+    measures = tuple(
+        Measure(name, "%", "lower", counter=False, per_operation=False) for name in NAMES
+    )
 
     def sample(self, watched: Watched) -> dict[str, float]:
-        """Since the last sample, in percent of the time; 0 where there was none."""
+        """Since the last sample, of the thread with the most, in percent of the time; 0 at first.
+
+        The kernel adds up a running thread's time late, at its next tick: a short stretch may be
+        told more than it lasted.
+        """
         if watched.embedded:
             return {}
-        now_ns, threads = time.monotonic_ns(), thread_ns(watched.client_pid)
+        now_ns, threads = time.monotonic_ns(), threads_ns(watched.client_pid)
         then_ns, before = watched.memory.get("client", (now_ns, threads))
         watched.memory["client"] = (now_ns, threads)
-        busiest = max((ns - before.get(thread, 0) for thread, ns in threads.items()), default=0)
-        # The kernel adds up a running thread's time late, at its next tick: a short stretch may
-        # be told more than it lasted.
-        return {"driver_busy_percent": min(100.0, 100.0 * busiest / max(1, now_ns - then_ns))}
+        gained = [
+            [now - then for now, then in zip(spent, before.get(thread, (0, 0)), strict=True)]
+            for thread, spent in threads.items()
+        ]
+        most = [max(column) for column in zip(*gained, strict=True)] or [0, 0]
+        time_ns = max(1, now_ns - then_ns)
+        shares = [min(100.0, 100.0 * ns / time_ns) for ns in most]
+        return dict(zip(NAMES, shares, strict=True))
 
 
 PROBE = Client()

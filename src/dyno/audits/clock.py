@@ -1,0 +1,88 @@
+"""Audit `clock`: did the clock that times everything go evenly, and was it cheap to read?
+
+- The wall clock was set during a phase (it left CLOCK_MONOTONIC by over a millisecond; readings
+  differ by microseconds): *doubtful*. Durations here are CLOCK_MONOTONIC's, but an engine's own
+  timers and a script's may not be.
+- CLOCK_MONOTONIC was bent against the hardware's: by over 0.05 %, the most that the kernel's own
+  NTP discipline does (500 ppm, adjtimex(2)), *doubtful*; by more than the margin, *invalid*, since
+  every duration is then wrong by more than what is judged.
+- A reading of the clock costs over a quarter of a microsecond and over 1 % of an event: *doubtful*.
+  The clock is then read by a system call (a clock source such as hpet or acpi_pm, or a TSC that the
+  kernel gave up), once for each answer. Read in user space it costs 20 to 60 ns.
+
+A clock source that changed during a run shows in the cost. `dyno doctor` names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dyno.audits._cases import Case, cases
+from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
+
+STEP_NS = 1e6
+SLEW_PERCENT = 0.05
+READ_NS = 250.0
+READ_PERCENT = 1.0
+
+
+class Clock:
+    """Steps, slewing and the cost of the clock."""
+
+    summary = "the clock was not set or bent while a phase played, and is cheap to read"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each fault of each phase, with the trials that share it; else one."""
+        findings = [f for case in cases(run, trials) for f in _findings(case, run)]
+        read = [r for trial in trials for record in trial.phases if (r := _readings(record))]
+        told = "the clock went evenly" if read else "the clock was not looked at"
+        return findings or [Finding("clock", "sound", told)]
+
+
+def _findings(case: Case, run: Run) -> Iterator[Finding]:
+    faults: dict[tuple[Soundness, str], list[int]] = {}
+    for trial in case.played:
+        for record in trial.phases:
+            if record.phase == case.phase:
+                for soundness, words in _faults(record, run.design.margin_percent):
+                    faults.setdefault((soundness, words), []).append(trial.number)
+    for (soundness, words), numbers in faults.items():
+        sentence = f"{case.name}: {words}"
+        yield Finding("clock", soundness, sentence, tuple(numbers), case.phase)
+    if words := _dear(case):
+        yield case.finding("clock", "doubtful", words)
+
+
+def _faults(record: PhaseRecord, margin_percent: float) -> Iterator[tuple[Soundness, str]]:
+    found = _readings(record)
+    if abs(found.get("realtime_step_ns", 0.0)) > STEP_NS:
+        yield "doubtful", "the wall clock was set while the phase played, by a millisecond or more"
+    time_ns = record.ended_ns - record.started_ns
+    slew = 100 * abs(found.get("clock_slew_ns", 0.0)) / time_ns if time_ns else 0.0
+    if slew > margin_percent:
+        yield "invalid", f"the clock was bent by more than the margin of {margin_percent:g} %"
+    elif slew > SLEW_PERCENT:
+        yield "doubtful", f"the clock was bent by more than {SLEW_PERCENT} %"
+
+
+def _dear(case: Case) -> str:
+    """What a reading of the clock costs, where that is dear."""
+    found = [_readings(record) for record in case.records]
+    costs = [each["clock_read_ns"] for each in found if "clock_read_ns" in each]
+    events = [
+        tally.latency.mean_ns for record in case.records for tally in record.streams if tally.done
+    ]
+    if not costs or not events or (cost := median(costs)) <= READ_NS:
+        return ""
+    percent = 100 * cost / median(events)
+    if percent <= READ_PERCENT:
+        return ""
+    return f"reading the clock costs {cost:.0f} ns, {percent:.1f} % of an event: no TSC is used"
+
+
+def _readings(record: PhaseRecord) -> dict[str, float]:
+    return {r.name: r.value for r in record.readings if r.probe == "clock"}
+
+
+AUDIT = Clock()

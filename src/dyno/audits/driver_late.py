@@ -1,0 +1,112 @@
+"""Audit `driver_late`: did the driver begin what was due, and take what was answered, in time?
+
+A driver whose thread is kept from its core begins events late and reads answers late, and both are
+charged to the engine. Two measures, each with the limits of `client_share` and for its reason:
+what hides half of a slowdown is doubtful, what hides nine tenths invalid.
+
+- Paced streams with a latency among the primaries: lateness that no queue explains. An event waits
+  behind others only while all users are busy; that is the case for no more of the time than a user
+  is busy on average (Markov), which is `done` × mean service ÷ (users × time) (Little). So if more
+  than twice that share of all events is late, the driver was: its lateness at that percentile is
+  set against the latency there. Bursts are late by design; where users are busy for half of the
+  time or more nothing can be told.
+- Beside a server: the time that a thread of the driver stood ready and waited for a core, which
+  the kernel knows. *Doubtful* at half of the time, and no more than that: on cores that driver and
+  server share either waits for the other, and both are part of what was asked for.
+
+Where the engine lives in the driver's process, its waiting is not told from the engine's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dyno.audits._cases import Case, cases
+from dyno.record import Finding, PhaseRecord, Run, Soundness, Tally, Trial
+
+DOUBTFUL_PERCENT = 50.0
+INVALID_PERCENT = 90.0
+#: Fewer events have no percentiles.
+EVENTS_LEAST = 20
+#: Room for arrivals that are not spread evenly.
+CROWDED = 2.0
+
+_Fault = tuple[Soundness, str]
+
+
+class DriverLate:
+    """Lateness beyond queueing, and waiting for a core."""
+
+    summary = "events begin when they are due and a user is free; the driver has its core"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each stream or phase whose driver was late; else one with the most."""
+        judged = list(cases(run, trials))
+        findings = [
+            case.finding("driver_late", soundness, words)
+            for case in judged
+            for soundness, words in (*_late(case), *_waited(case))
+        ]
+        return findings or [Finding("driver_late", "sound", _sound(judged))]
+
+
+def _late(case: Case) -> Iterator[_Fault]:
+    pace = {stream["name"]: stream["pace"]["kind"] for stream in case.plan["streams"]}
+    for stream, seen in case.streams.items():
+        judged = any(name.startswith("latency") for name in case.primary(stream))
+        if not judged or pace.get(stream) not in ("uniform", "poisson"):
+            continue
+        shares = [share for each in seen if (share := _unexplained_percent(*each)) is not None]
+        if shares and (share := median(shares)) >= DOUBTFUL_PERCENT:
+            soundness: Soundness = "invalid" if share >= INVALID_PERCENT else "doubtful"
+            words = f"{stream}: events began late though a user was free, which is {share:.0f} %"
+            yield soundness, f"{words} of their latency"
+
+
+def _unexplained_percent(record: PhaseRecord, tally: Tally) -> float | None:
+    """Lateness in percent of latency, at the last percentile that no queue reaches."""
+    if tally.done < EVENTS_LEAST:
+        return None
+    service_ns = tally.latency.mean_ns - tally.lateness.mean_ns
+    busy = service_ns * tally.done / (tally.connections * record.duration_s * 1e9)
+    latency, lateness = tally.latency.percentiles_ns, tally.lateness.percentiles_ns
+    reached = [
+        name
+        for name in latency.keys() & lateness.keys()
+        if 1 - float(name) / 100 > CROWDED * busy and float(name) >= 50
+    ]
+    if not reached:
+        return None
+    last = max(reached, key=float)
+    return 100 * lateness[last] / max(1, latency[last])
+
+
+def _waited(case: Case) -> Iterator[_Fault]:
+    percent = _waited_percent(case)
+    if percent is not None and percent >= DOUBTFUL_PERCENT:
+        words = f"a thread of the driver waited for a core for {percent:.0f} % of the time"
+        yield "doubtful", f"{words}, while answers lay unread"
+
+
+def _waited_percent(case: Case) -> float | None:
+    found = [
+        reading.value
+        for record in case.records
+        for reading in record.readings
+        if reading.name == "driver_waited_percent"
+    ]
+    return median(found) if found else None
+
+
+def _sound(judged: Sequence[Case]) -> str:
+    waits = {case.name: p for case in judged if (p := _waited_percent(case)) is not None}
+    if not waits:
+        return "no stream began its events late though a user was free"
+    most = max(waits, key=lambda name: waits[name])
+    return (
+        f"the driver's threads waited {waits[most]:.0f} % of the time for a core at most ({most})"
+    )
+
+
+AUDIT = DriverLate()

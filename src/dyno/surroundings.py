@@ -1,0 +1,39 @@
+"""What else the machine did while a trial played: shares of CPU time, from the probe `host`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from dyno.record import Trial
+
+#: The probe whose counters these are.
+HOST = "host"
+#: The probes whose readings are conditions of a measurement and not its results.
+CONDITIONS = (HOST, "clock")
+
+
+def counted(trial: Trial, phases: Collection[str]) -> dict[str, float]:
+    """What the probe's counters gained over the trial's `phases`, summed."""
+    sums: dict[str, float] = defaultdict(float)
+    for record in trial.phases:
+        for reading in record.readings:
+            if reading.probe == HOST and record.phase in phases:
+                sums[reading.name] += reading.value
+    return sums
+
+
+def shares(trial: Trial, phases: Collection[str]) -> dict[str, float]:
+    """Steal and foreign CPU in percent of all CPU time, by the name of the limit on it.
+
+    Nobody is foreign where it is not known whose work is ours: beside a server that runs already.
+    """
+    sums = counted(trial, phases)
+    total = sums.get("steal_ns", 0.0) + sums.get("busy_ns", 0.0) + sums.get("idle_ns", 0.0)
+    if total <= 0.0:
+        return {}
+    steal = 100.0 * sums["steal_ns"] / total
+    if "own_ns" not in sums:
+        return {"steal_percent": steal}
+    foreign = max(0.0, sums["busy_ns"] - sums["own_ns"])
+    return {"steal_percent": steal, "foreign_percent": 100.0 * foreign / total}

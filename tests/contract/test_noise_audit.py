@@ -1,0 +1,99 @@
+"""Audit `noise`: noise that may tell in a result is told, noise that is shared is not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from fakes import make_readings, make_record, make_run, make_tally, make_trial
+
+from dyno.audits import audits
+from dyno.record import Finding, Trial
+
+Percent = Callable[[int], float]
+
+
+def _none(_block: int) -> float:
+    return 0.0
+
+
+def _host(foreign: float, steal: float = 0.0, waited: float = 0.0, own: float = 1.0) -> Trial:
+    """Ten seconds on two cores; shares in percent, `own` in seconds, `waited` of the time."""
+    total = 20e9
+    busy = own * 1e9 + foreign / 100 * total
+    stolen = steal / 100 * total
+    host = {"steal_ns": stolen, "busy_ns": busy, "idle_ns": total - busy - stolen}
+    host |= {"own_ns": own * 1e9, "psi_cpu_ns": waited / 100 * 10e9}
+    record = make_record([make_tally(1000)], readings=make_readings(host))
+    return make_trial(1, "old", 0, 1, phases=(record,))
+
+
+def _blocks(old: Sequence[Trial], new: Sequence[Trial]) -> list[Trial]:
+    trials = []
+    for block, pair in enumerate(zip(old, new, strict=True)):
+        for place, (name, trial) in enumerate(zip(("old", "new"), pair, strict=True)):
+            number = 2 * block + place + 1
+            trials.append(dataclasses.replace(trial, number=number, candidate=name, block=block))
+    return trials
+
+
+def _only(trials: Sequence[Trial]) -> Finding:
+    (finding,) = audits()["noise"].judge(make_run(), trials)
+    return finding
+
+
+CALM, LOUD = _host(0.3), _host(15.0)
+
+
+def test_a_few_drops_shared_by_both_are_sound() -> None:
+    finding = _only(_blocks([CALM] * 8 + [LOUD] * 2, [CALM] * 8 + [LOUD, CALM]))
+    assert finding.soundness == "sound" and "2 of 10 blocks of select" in finding.sentence
+
+
+def test_a_host_that_is_loud_for_half_of_the_blocks_is_doubtful() -> None:
+    trials = _blocks([CALM] * 5 + [LOUD] * 5, [CALM] * 5 + [LOUD] * 5)
+    finding = _only(trials)
+    assert finding.soundness == "doubtful" and "5 of 10 blocks were dropped" in finding.sentence
+
+
+def test_steal_counts_as_foreign_cpu_does() -> None:
+    stolen = _host(0.0, steal=9.0)
+    assert _only(_blocks([CALM] * 5 + [stolen] * 5, [CALM] * 10)).soundness == "doubtful"
+
+
+def test_drops_that_hit_one_candidate_alone_are_told() -> None:
+    finding = _only(_blocks([CALM] * 40, [CALM] * 30 + [LOUD] * 10))
+    assert finding.soundness == "doubtful" and finding.trials[:2] == (2, 4)
+    assert "noise hit 10 of its blocks alone, and 0 of the base's" in finding.sentence
+
+
+def test_drops_on_either_side_are_not() -> None:
+    old = [CALM] * 30 + [LOUD, CALM] * 5
+    new = [CALM] * 30 + [CALM, LOUD] * 5
+    assert _only(_blocks(old, new)).soundness == "sound"
+
+
+def test_more_noise_beside_one_candidate_in_the_blocks_that_count() -> None:
+    old = [_host(0.2 + 0.1 * (block % 3)) for block in range(10)]
+    new = [_host(6.0 + 0.5 * (block % 2)) for block in range(10)]
+    finding = _only(_blocks(old, new))
+    assert finding.soundness == "doubtful"
+    assert "others had 6.2 % of the CPU time beside it, 0.3 % beside the base" in finding.sentence
+    assert _only(_blocks(new, new)).soundness == "sound"
+
+
+def test_pressure_without_work_of_our_own_is_told() -> None:
+    waiting, working = _host(0.3, waited=60.0), _host(0.3, waited=60.0, own=9.0)
+    calm = [CALM] * 10
+    finding = _only(_blocks(calm, [CALM] * 6 + [waiting] * 4))
+    assert (
+        finding.soundness == "doubtful" and "in 4 of 10 restarts tasks waited" in finding.sentence
+    )
+    assert _only(_blocks(calm, [CALM] * 6 + [working] * 4)).soundness == "sound"
+    assert _only(_blocks([waiting] * 10, [waiting] * 10)).soundness == "sound"
+
+
+def test_a_later_attempt_takes_the_place_of_a_loud_one() -> None:
+    trials = _blocks([LOUD] * 4, [LOUD] * 4)
+    again = [dataclasses.replace(t, attempt=2) for t in _blocks([CALM] * 4, [CALM] * 4)]
+    assert _only([*trials, *again]).soundness == "sound"
