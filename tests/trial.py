@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from dyno import driver
@@ -17,15 +18,20 @@ def play(session: Session, text: str, folder: Path, **options: object) -> Tally:
     path = folder / "script.lua"
     path.write_text(text)
     script = Script(str(path), {name: str(value) for name, value in options.items()})
-    plan = Plan(session, script, seed=7, commands=("run",), progress_s=0)
+    return played(Plan(session, script, seed=7, commands=("run",), progress_s=0)).streams[0]
+
+
+def played(plan: Plan, begun: Callable[[int], None] = lambda _pid: None) -> PhaseRecord:
+    """Plays a plan and answers its last phase; `begun` hears the driver's number beforehand."""
     record = None
-    with Process(plan, Launch(folder / "driver.log")) as process:
+    with Process(plan, Launch(Path(plan.script.path).with_name("driver.log"))) as process:
+        begun(process.pid)
         limit = Limit("the script", PATIENCE_S)
         while not isinstance(event := process.next(limit), driver.End):
             record = event if isinstance(event, PhaseRecord) else record
             process.go()
     assert record is not None, "no phase was played"
-    return record.streams[0]
+    return record
 
 
 def number(session: Session, statement: str) -> int:

@@ -6,49 +6,106 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from fakes import make_phase, make_run, make_trial, make_workload
-from trial import play_record
+from trial import played
 
 from dyno.audits import audits
-from dyno.driver import Process
-from dyno.record import Finding, PhaseRecord, Run
+from dyno.plan import Plan, Script
+from dyno.record import PhaseRecord
 
-NULL = {"kind": "null", "delay_ns": 100_000}
-#: A phase `run` with one stream of one user, for so many seconds.
-PHASES = """
-dyno.phases = {{{{ name = "run", stationary = true,
-  streams = {{{{name = "reader", run = "event", connections = 1, pace = {pace}}}}},
-  stop = {{kind = "time", duration_s = {seconds}}} }}}}
+NULL = {"kind": "null", "delay_ns": 1_000_000}
+#: What one trial can be blamed for. The rest of the room judges engines and hosts.
+OF_THE_LOAD = (
+    "coordinated_omission",
+    "counters",
+    "driver_late",
+    "errors",
+    "percentiles",
+    "stalls",
+    "steady_state",
+)
+SCRIPT = """
 function thread_init() con = sysbench.sql.driver():connect() end
+dyno.phases = {{{{ name = "run", stationary = true,
+  streams = {{{{name = "reader", run = "event", connections = {users}, pace = {pace}}}}},
+  stop = {{kind = "time", duration_s = {seconds}}} }}}}
+function event() {event} end
 """
-CLOSED, PACED = '{kind = "closed"}', '{kind = "uniform", rate_per_s = 200}'
-QUERIES = "function event() for _ = 1, {count} do con:query('SELECT 1') end end"
-STEADY = QUERIES.format(count=10)
-#: Ten times the work from the middle of two seconds on.
-DRIFTING = "local began = os.clock()\n" + QUERIES.format(count="(dyno.turn() < 800 and 10 or 100)")
+STEADY = "con:query('SELECT 1')"
+#: Each event does a little more than the one before.
+DRIFTING = "for _ = 0, dyno.turn() / 100 do con:query('SELECT 1') end"
+#: Three of four attempts are thrown away.
+RESTARTING = (
+    "tries = (tries or 0) + 1; con:query('SELECT 1'); "
+    "if tries % 4 > 0 then error({errcode = sysbench.error.RESTART_EVENT}) end"
+)
+CLOSED = '{kind = "closed"}'
+PACED = '{kind = "uniform", rate_per_s = 200}'
 
 
-def _script(event: str, seconds: float = 2, pace: str = CLOSED) -> str:
-    return PHASES.format(pace=pace, seconds=seconds) + event
+def _plan(folder: Path, event: str, seconds: float, pace: str = CLOSED) -> Plan:
+    folder.mkdir()
+    script, users = folder / "script.lua", 1 if pace == CLOSED else 16
+    script.write_text(SCRIPT.format(event=event, seconds=seconds, pace=pace, users=users))
+    return Plan(NULL, Script(str(script)), seed=7, commands=("run",), progress_s=0)
 
 
-def _run(metric: str = "rate_per_s", pace: str = "closed") -> Run:
-    phase = make_phase(primary=(metric,))
-    phase["streams"][0]["pace"] = {"kind": pace}
-    return make_run(["old"], workloads=[make_workload(phases=[phase])])
+def _restarts(folder: Path, event: str) -> list[PhaseRecord]:
+    """Five at once: the null engine's delay leaves the cores alone."""
+    plans = [_plan(folder / str(number), event, seconds=2) for number in range(5)]
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(played, plans))
 
 
-def _heard(run: Run, *records: PhaseRecord) -> dict[str, Finding]:
-    """What is not sound, by audit, of these restarts."""
+def _blamed(*records: PhaseRecord, **phase: Any) -> dict[str, str]:
+    """The audits that are not satisfied with these restarts, and what they say."""
+    run = make_run(["old"], workloads=[make_workload(phases=[make_phase() | phase])])
     trials = [make_trial(n, "old", n, 1, phases=(record,)) for n, record in enumerate(records)]
-    findings = [f for name in ALL for f in audits()[name].judge(run, trials)]
-    return {f.audit: f for f in findings if f.soundness != "sound"}
+    findings = [f for name in OF_THE_LOAD for f in audits()[name].judge(run, trials)]
+    return {f.audit: f.sentence for f in findings if f.soundness != "sound"}
 
 
-ALL = (
-    "clock coordinated_omission counters driver_late errors noise percentiles stalls steady_state"
-).split()
+def test_a_steady_load_is_clean(tmp_path: Path) -> None:
+    assert _blamed(*_restarts(tmp_path, STEADY)) == {}
+
+
+def test_a_script_whose_work_grows_is_found(tmp_path: Path) -> None:
+    blamed = _blamed(*_restarts(tmp_path, DRIFTING))
+    assert list(blamed) == ["steady_state"]
+    assert "the rate of reader changed by -" in blamed["steady_state"]
+
+
+def test_a_script_that_throws_its_work_away_is_found(tmp_path: Path) -> None:
+    blamed = _blamed(played(_plan(tmp_path / "a", RESTARTING, seconds=1)))
+    assert list(blamed) == ["errors"]
+    assert "75 % of the attempts were thrown away" in blamed["errors"]
+
+
+def _starved(pid: int) -> None:
+    """Keeps the driver from its cores for most of the time, until it is gone."""
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.2)
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.05)
+
+
+def _beside(work: Callable[[int], None]) -> Callable[[int], None]:
+    return lambda pid: threading.Thread(target=work, args=(pid,), daemon=True).start()
+
+
+def test_a_driver_that_is_starved_is_found_out(tmp_path: Path) -> None:
+    pace = {"kind": "uniform", "rate_per_s": 200.0}
+    primary = [{"stream": "reader", "metric": "latency_ns_p50", "margin_percent": None}]
+    phase = {"streams": [make_phase()["streams"][0] | {"pace": pace}], "primary": primary}
+    calm = played(_plan(tmp_path / "calm", STEADY, 1, PACED))
+    assert "driver_late" not in _blamed(calm, **phase)
+    starved = played(_plan(tmp_path / "starved", STEADY, 1, PACED), _beside(_starved))
+    assert "though a user was free" in _blamed(starved, **phase)["driver_late"]

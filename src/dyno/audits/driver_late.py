@@ -7,9 +7,9 @@ what hides half of a slowdown is doubtful, what hides nine tenths invalid.
 - Paced streams with a latency among the primaries: lateness that no queue explains. An event waits
   behind others only while all users are busy; that is the case for no more of the time than a user
   is busy on average (Markov), which is `done` × mean service ÷ (users × time) (Little). So if more
-  than twice that share of all events is late, the driver was: its lateness at that percentile is
-  set against the latency there. Bursts are late by design; where users are busy for half of the
-  time or more nothing can be told.
+  than twice that share of all events is late, the driver was: the lateness is set against the
+  latency at the primary's percentile, or at the last one below it that no queue reaches. Bursts are
+  late by design; where users are busy for a quarter of the time or more nothing can be told.
 - Beside a server: the time that a thread of the driver stood ready and waited for a core, which
   the kernel knows. *Doubtful* at half of the time, and no more than that: on cores that driver and
   server share either waits for the other, and both are part of what was asked for.
@@ -31,6 +31,12 @@ INVALID_PERCENT = 90.0
 EVENTS_LEAST = 20
 #: Room for arrivals that are not spread evenly.
 CROWDED = 2.0
+EVEN = ("uniform", "poisson")
+#: Below the median a percentile says nothing of what is typical.
+LOWEST = 50.0
+PREFIX = "latency_ns_"
+#: Where metrics that are no percentiles are judged.
+NAMED = {"latency_ns_mean": "50", "latency_ns_max": "99"}
 
 _Fault = tuple[Soundness, str]
 
@@ -52,34 +58,35 @@ class DriverLate:
 
 
 def _late(case: Case) -> Iterator[_Fault]:
-    pace = {stream["name"]: stream["pace"]["kind"] for stream in case.plan["streams"]}
-    for stream, seen in case.streams.items():
-        judged = any(name.startswith("latency") for name in case.primary(stream))
-        if not judged or pace.get(stream) not in ("uniform", "poisson"):
+    paces = {stream["name"]: stream["pace"]["kind"] for stream in case.plan["streams"]}
+    for pair in case.plan["primary"]:
+        stream, name = pair["stream"], pair["metric"]
+        if not name.startswith(PREFIX) or paces.get(stream) not in EVEN:
             continue
-        shares = [share for each in seen if (share := _unexplained_percent(*each)) is not None]
+        last = float(NAMED.get(name) or name.removeprefix(PREFIX + "p"))
+        seen = case.streams.get(stream, [])
+        shares = [s for each in seen if (s := _unexplained_percent(*each, last)) is not None]
         if shares and (share := median(shares)) >= DOUBTFUL_PERCENT:
             soundness: Soundness = "invalid" if share >= INVALID_PERCENT else "doubtful"
             words = f"{stream}: events began late though a user was free, which is {share:.0f} %"
             yield soundness, f"{words} of their latency"
 
 
-def _unexplained_percent(record: PhaseRecord, tally: Tally) -> float | None:
+def _unexplained_percent(record: PhaseRecord, tally: Tally, last: float) -> float | None:
     """Lateness in percent of latency, at the last percentile that no queue reaches."""
     if tally.done < EVENTS_LEAST:
         return None
     service_ns = tally.latency.mean_ns - tally.lateness.mean_ns
     busy = service_ns * tally.done / (tally.connections * record.duration_s * 1e9)
     latency, lateness = tally.latency.percentiles_ns, tally.lateness.percentiles_ns
-    reached = [
-        name
-        for name in latency.keys() & lateness.keys()
-        if 1 - float(name) / 100 > CROWDED * busy and float(name) >= 50
+    unreached = min(last, 100 * (1 - CROWDED * busy))
+    names = [
+        name for name in latency.keys() & lateness.keys() if LOWEST <= float(name) <= unreached
     ]
-    if not reached:
+    if not names:
         return None
-    last = max(reached, key=float)
-    return 100 * lateness[last] / max(1, latency[last])
+    at = max(names, key=float)
+    return 100 * lateness[at] / max(1, latency[at])
 
 
 def _waited(case: Case) -> Iterator[_Fault]:
