@@ -70,11 +70,12 @@ class Noise:
 
     def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
         """A finding for each way in which noise may tell in the result; else one."""
-        findings, told = [], []
+        findings: list[Finding] = []
+        told: list[str] = []
         for workload in run.workloads:
             base, *others = _sides(run, workload, trials)
             dropped = {b for side in (base, *others) for b in side.trials if side.breaks(b)}
-            played = set().union(*(side.trials for side in (base, *others)))
+            played: set[int] = set().union(*(side.trials for side in (base, *others)))
             findings += _many(workload, dropped, played)
             for side in others:
                 findings += (*_one_sided(base, side), *_uneven(base, side, dropped))
@@ -87,15 +88,9 @@ def _sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_S
     """The base's first. A later attempt at a block takes the place of an earlier one."""
     names = [run.design.base, *(c.name for c in run.candidates if c.name != run.design.base)]
     good = sorted((t for t in trials if t.status == "ok"), key=lambda trial: trial.attempt)
-    return [
-        _Side(
-            run,
-            workload,
-            name,
-            {t.block: t for t in good if (t.workload, t.candidate) == (workload.name, name)},
-        )
-        for name in names
-    ]
+    own = [t for t in good if t.workload == workload.name]
+    blocks = {name: {t.block: t for t in own if t.candidate == name} for name in names}
+    return [_Side(run, workload, name, blocks[name]) for name in names]
 
 
 def _many(workload: WorkloadPlan, dropped: set[int], played: set[int]) -> Iterator[Finding]:
