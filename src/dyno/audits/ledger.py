@@ -1,7 +1,9 @@
 """Audit `ledger`: was the work really done?
 
-The engine's own number (`SELECT count(*)`) must equal what the script counted as done. Whether the
-driver's counts agree with one another is judged by `counters`, how many events failed by `errors`.
+The engine's own numbers must equal what the script counted as done: of rows (`SELECT count(*)`) and
+of values, where a workload declares them (a sum that updates add to, rows whose values are in their
+range). Whether the driver's counts agree with one another is judged by `counters`, how many events
+failed by `errors`, statements that nothing is expected of by `results`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ _Fault = tuple[Soundness, str, str]
 class Ledger:
     """Compares what the engine holds with what the script counted."""
 
-    summary = "the engine's rows equal what the script counted"
+    summary = "the engine's rows and values equal what the script counted"
 
     def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
         """A finding for each fault, with all the trials that share it; else one that is sound."""
