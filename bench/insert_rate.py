@@ -125,6 +125,10 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=2)
     parser.add_argument("--client", type=Path, help="your own copy of iibench.py")
     words = parser.parse_args()
+    if words.quick and words.client:
+        parser.error(
+            "--quick is too short for --client: its start-up, taken off, would be the figure"
+        )
     for at in words.server:
         rows, busy = measured(at, words)
         conclude("insert-rate", rows, server_busy=round(busy["ours"], 3))

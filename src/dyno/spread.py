@@ -30,7 +30,7 @@ SECONDS_MOST = 600
 
 
 @dataclass(frozen=True)
-class Spread:
+class Sources:
     """A metric's components, the seconds that a trial measures it, and what a restart costs.
 
     `costs` is None where no two trials followed one another directly, so that nothing was timed.
@@ -67,7 +67,7 @@ class Spread:
         return max(0.0, 1.0 - dearness(self.costs, best, *variances) / now) if now else 0.0
 
 
-def spreads(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Spread]:
+def spreads(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Sources]:
     """The spread of each of `metrics` that can be told; needs three blocks of two candidates."""
     numbers = {trial.number: measures(trial) for trial in trials}
     found = []
@@ -79,7 +79,7 @@ def spreads(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Spread]:
         parts = components_of(layout)
         if parts is not None:
             seconds = median(_phase(trial, metric).duration_s for trial in own)
-            found.append(Spread(metric, parts, len(own), seconds, _costs(own, metric)))
+            found.append(Sources(metric, parts, len(own), seconds, _costs(own, metric)))
     return found
 
 

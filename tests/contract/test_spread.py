@@ -17,7 +17,7 @@ from dyno.measures import measures
 from dyno.record import Metric, Series, Trial
 from dyno.report import Book, components
 from dyno.report.advice import advice
-from dyno.spread import Spread, spreads
+from dyno.spread import Sources, spreads
 
 RATE = Metric("select", "run", "reader", "rate_per_s", "query/s", "higher")
 SECONDS = 10
@@ -57,7 +57,7 @@ def played(truth: Truth, blocks: int = 24, seed: int = 1) -> list[Trial]:
     return trials
 
 
-def only(trials: list[Trial]) -> Spread:
+def only(trials: list[Trial]) -> Sources:
     (found,) = spreads(trials, [RATE])
     return found
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from fakes import make_latency, make_record, make_run, make_tally, make_trial, make_workload
 
 from dyno.measures import measures
@@ -24,12 +25,14 @@ from dyno.record import (
     Run,
     Score,
     Series,
+    Spread,
     Tally,
     Trial,
     Verdict,
     VerdictName,
 )
 from dyno.report import Book
+from dyno.stats.spread import cov_interval, cov_percent, range_percent
 
 #: Stream → its units per second on the base, by phase.
 PHASES = {
@@ -104,7 +107,18 @@ def make_verdict(run: Run, trials: Sequence[Trial]) -> Verdict:
     )
     sentence = "3.54.1 is slower than 3.24.0: l.i0 insert rate by 6.7 %"
     dropped = {f"insert block {DROPPED_BLOCK}": "foreign CPU 14.2 % > 10 % in qr100"}
-    return Verdict("slower", sentence, True, tuple(comparisons), findings, dropped)
+    apart = tuple(_spreads(run, trials, {c.metric for c in comparisons if c.primary}))
+    return Verdict("slower", sentence, True, tuple(comparisons), findings, dropped, spread=apart)
+
+
+def _spreads(run: Run, trials: Sequence[Trial], primaries: set[Metric]) -> Iterator[Spread]:
+    for side in run.candidates:
+        own = [measures(t) for t in trials if t.candidate == side.name and t.status == "ok"]
+        for metric in sorted(primaries):
+            values = np.array([each[metric] for each in own if metric in each])
+            mean, cov, (low, high) = float(values.mean()), cov_percent(values), cov_interval(values)
+            between = range_percent(values)
+            yield Spread(side.name, metric, values.size, mean, between, cov, low, high)
 
 
 def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) -> Run:

@@ -15,7 +15,7 @@ from dyno.judge.hearing import Hearing
 from dyno.judge.lines import Line, Pair
 from dyno.judge.turns import LOAD
 from dyno.record import Metric, Run, Trial, WorkloadPlan
-from dyno.spread import Spread, spreads
+from dyno.spread import Sources, spreads
 from dyno.stats.components import LOADS
 from dyno.stats.outlook import Errors
 
@@ -33,7 +33,7 @@ class Earlier:
     name: str
     run: Run
     lines: tuple[Line, ...]
-    spreads: dict[Metric, Spread]
+    spreads: dict[Metric, Sources]
     loads: int = 0
 
     @property
@@ -61,7 +61,7 @@ class Earlier:
         factor = self._longer(pair, workload, spread)
         return Errors(sd * factor, loads, kept * factor)
 
-    def _longer(self, pair: Pair, workload: WorkloadPlan, spread: Spread) -> float:
+    def _longer(self, pair: Pair, workload: WorkloadPlan, spread: Sources) -> float:
         """How the sd changes with the phase's length; 1 where it is the same, or not timed."""
         phase = next(each for each in workload.phases if each["name"] == pair.phase)
         seconds, then = measured_s(phase), spread.found.block_sd()

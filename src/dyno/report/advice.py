@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.spread import Spread
+from dyno.spread import Sources
 from dyno.stats.components import LOADS, RESTARTS, WINDOWS, Component
 
 
-def advice(spread: Spread) -> str:
+def advice(spread: Sources) -> str:
     """What the largest component tells to spend on, in one sentence."""
     parts = sorted(spread.found.counted, key=lambda part: -part.in_trial)
     total = sum(part.in_trial for part in parts)
@@ -24,7 +24,7 @@ def advice(spread: Spread) -> str:
 _NAMES = {LOADS: "loads of the data", RESTARTS: "restarts", WINDOWS: "seconds within a restart"}
 
 
-def _remedy(spread: Spread, first: Component) -> str:
+def _remedy(spread: Sources, first: Component) -> str:
     if first.source == LOADS:
         return "more loads (loads = N, or 0 for a new one in every trial) buy most"
     best = spread.best_seconds

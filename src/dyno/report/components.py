@@ -14,7 +14,7 @@ from dyno.report.advice import advice
 from dyno.report.grid import Cell, Row, tables
 from dyno.report.grid import Table as Grid
 from dyno.report.markup import render
-from dyno.spread import Spread, spreads
+from dyno.spread import Sources, spreads
 from dyno.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component
 
 _SOURCES = {
@@ -48,7 +48,7 @@ class _Components:
         return render(_TEMPLATE, found=found, aside=ASIDE) if found else None
 
 
-def of_primaries(book: Book) -> list[Spread]:
+def of_primaries(book: Book) -> list[Sources]:
     """The spread of each primary over the trials that count."""
     metrics: dict[Metric, None] = {c.metric: None for c in book.verdict.comparisons if c.primary}
     return [
@@ -61,7 +61,7 @@ def of_primaries(book: Book) -> list[Spread]:
     ]
 
 
-def rows(spread: Spread) -> list[tuple[str, ...]]:
+def rows(spread: Sources) -> list[tuple[str, ...]]:
     """A row for each source, as the heads have it."""
     return [_row(part) for part in spread.found.parts]
 
@@ -79,12 +79,12 @@ def _row(part: Component) -> tuple[str, ...]:
     )
 
 
-def _grid(spread: Spread) -> Grid:
+def _grid(spread: Sources) -> Grid:
     found = [Row(name, [Cell(text) for text in cells]) for name, *cells in rows(spread)]
     return Grid(words.full(spread.metric), HEADS[0], HEADS[1:], found)
 
 
-def _sentence(spread: Spread) -> str:
+def _sentence(spread: Sources) -> str:
     told = advice(spread)
     return f"{told[:1].upper()}{told[1:]}."
 

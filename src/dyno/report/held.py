@@ -23,7 +23,7 @@ class Held:
     """One control over a whole run: its value by candidate, the base first.
 
     `before` is what it found, `refused` why it could do nothing (in some trial), `done` the rest
-    of what it wrote down.
+    of what it wrote down; `crossed` says that it is a factor of the run.
     """
 
     control: str
@@ -31,6 +31,7 @@ class Held:
     before: str
     refused: str
     done: dict[str, str]
+    crossed: bool = False
 
     @property
     def differs(self) -> bool:
@@ -44,10 +45,12 @@ class Held:
 
     @property
     def told(self) -> str:
-        """`aslr on`, or `aslr on (old, newer), off (new)`."""
+        """`aslr on`, `aslr on (old, newer), off (new)`, or `aslr on or off, crossed`."""
         sides: dict[str, list[str]] = defaultdict(list)
         for name, value in self.values.items():
             sides[value].append(name)
+        if self.crossed:
+            return f"{self.control} {' or '.join(sides)}, crossed"
         each = (f"{value} ({', '.join(names)})" for value, names in sides.items())
         return f"{self.control} {', '.join(each if self.differs else sides)}"
 
@@ -73,6 +76,7 @@ def _held(book: Book, control: str, trials: list[Trial]) -> Held:
         before=texts.get("before", ""),
         refused=" or ".join(dict.fromkeys(refusals)),
         done={key: text for key, text in texts.items() if key not in _TOLD},
+        crossed=control in {factor.name for factor in book.run.factors},
     )
 
 

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from statistics import fmean, stdev
 
-from dyno.record import Metric, Run
+from dyno.record import Run
 from dyno.report import Book, facts, numbers, words
-
-
-@dataclass(frozen=True)
-class Spread:
-    """How far restarts of one candidate lie apart in one metric, in percent of their mean."""
-
-    candidate: str
-    metric: Metric
-    cov_percent: float
-    range_percent: float
 
 
 def limits(run: Run) -> str:
@@ -91,29 +80,9 @@ def _block(key: str) -> str:
     return f"{workload} block {number}" if slash else key
 
 
-def _spreads(book: Book) -> list[Spread]:
-    """The spread between restarts in each primary, the widest first."""
-    primaries = dict.fromkeys(c.metric for c in book.verdict.comparisons if c.primary)
-    values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
-    for workload in book.run.workloads:
-        for trial in facts.counted(book, workload.name):
-            found = facts.numbers_of(book, trial)
-            for metric in primaries.keys() & found.keys():
-                values[trial.candidate, metric].append(found[metric])
-    made = [_apart(name, metric, v) for (name, metric), v in values.items() if len(v) > 1]
-    return sorted((s for s in made if s), key=lambda s: -s.cov_percent)
-
-
-def _apart(candidate: str, metric: Metric, values: list[float]) -> Spread | None:
-    mean, least = fmean(values), min(values)
-    if mean <= 0 or least <= 0:
-        return None
-    return Spread(candidate, metric, 100 * stdev(values) / mean, 100 * (max(values) / least - 1))
-
-
 def _spread(book: Book) -> str:
     """The spreads in one clause, with the widest named."""
-    found = _spreads(book)
+    found = sorted(book.verdict.spread, key=lambda each: -each.cov_percent)
     if not found:
         return ""
     widest, narrowest = found[0], found[-1]
