@@ -21,8 +21,14 @@ ALL = ("governor=performance", "turbo=off", "thp=never", "thp_defrag=never", "sw
 
 
 def _started(*words: str) -> subprocess.Popen[str]:
-    pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, HOLDING, *words], stdin=pipe, stdout=pipe, text=True)
+    return subprocess.Popen(
+        [sys.executable, HOLDING, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # a shell that started the tests in the background has made them deaf to it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def _holding(*words: str) -> subprocess.Popen[str]:
