@@ -55,7 +55,8 @@ def test_everything_in_a_room_is_documented_by_its_own_file(room: str) -> None:
 
 def test_the_glossary_is_in_the_words_of_the_code() -> None:
     glossary = (ROOT / "docs" / "GLOSSARY.md").read_text().lower()
-    words = re.findall(r"class (\w+)", (ROOT / "src/dyno/record.py").read_text())
+    files = (ROOT / "src" / "dyno" / "record").glob("*.py")
+    words = re.findall(r"class (\w+)", "".join(path.read_text() for path in files))
     core = {"Metric", "Tally", "Reading", "Trial", "Candidate", "Run", "Verdict", "Finding"}
     assert core <= set(words)
     assert not [word for word in core if f"**{word.lower()}**" not in glossary]

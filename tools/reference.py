@@ -16,7 +16,17 @@ FOLDER = ROOT / "docs" / "reference"
 
 #: Modules whose public names are documented, by page.
 PAGES = {
-    "record": ("dyno.record",),
+    "record": (
+        "dyno.record",
+        "dyno.record.metric",
+        "dyno.record.tally",
+        "dyno.record.trial",
+        "dyno.record.design",
+        "dyno.record.host",
+        "dyno.record.calibration",
+        "dyno.record.run",
+        "dyno.record.verdict",
+    ),
     "plan": ("dyno.plan",),
     "doors": (
         "dyno.builds",

@@ -1,0 +1,62 @@
+"""What calibration found of the method's errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Score:
+    """What the method made of comparisons with a known truth, of one kind on one engine.
+
+    `kind` is `synthetic` (made-up blocks), `A/A` (a build with itself), `plant` (a slowdown put
+    in), `p99 plant` (one operation in fifty slowed down) or `noise` (A/A beside a load that comes
+    and goes); `what` says it in words. `words` counts the verdicts. `low_percent` and
+    `high_percent` are the 95 % Clopper-Pearson interval of the share called *slower*: of false
+    alarms where `effect_percent` is 0, of slowdowns found where it is not. `dose_percent` is the
+    mean slowdown that was really planted, as measured apart from the verdict (None: nothing was).
+    `covered` of the intervals held the truth, `coverable` of them could be asked. `settings` are
+    those that the comparisons were played with.
+    """
+
+    kind: str
+    engine: str
+    what: str
+    effect_percent: float
+    comparisons: int
+    words: dict[str, int]
+    low_percent: float
+    high_percent: float
+    covered: int = 0
+    coverable: int = 0
+    dose_percent: float | None = None
+    dropped_blocks: int = 0
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def slower(self) -> int:
+        """How many comparisons were called *slower*."""
+        return self.words.get("slower", 0)
+
+    @property
+    def slower_percent(self) -> float:
+        """Their share."""
+        return 100.0 * self.slower / self.comparisons
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What calibration had found on this host when a run began (`dyno calibrate`).
+
+    `first_utc` and `last_utc` bound the comparisons; `method` is the version of the rule that was
+    calibrated (`calibration.METHOD`). `stale` says, a clause each, what was no longer as it was
+    then: empty where the figures speak for the run.
+    """
+
+    host: dict[str, str]
+    dyno: str
+    method: int
+    first_utc: str
+    last_utc: str
+    scores: tuple[Score, ...]
+    stale: tuple[str, ...] = ()

@@ -1,0 +1,7 @@
+"""The version of a run's files.
+
+A field with a default may be added under the same one: old records still read. A field that goes,
+or changes its meaning, needs the next.
+"""
+
+SCHEMA = 1

@@ -1,0 +1,105 @@
+"""What is derived from a run's trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dyno.record.metric import Metric
+from dyno.record.schema import SCHEMA
+
+VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One candidate against the base in one metric: a row of the table and of `--json`.
+
+    Percentages are slowdowns turned into the metric's own change: `change_percent` is how the
+    candidate's number differs from the base's, `slowdown_percent` = time ratio − 1 (positive is
+    worse, whatever the metric's direction). `low_percent` and `high_percent` bound the slowdown.
+    `base_value` and `candidate_value` are geometric means over the blocks judged. `p_value` counts
+    all looks and all comparisons (Holm over the primaries, Benjamini-Hochberg over the others).
+    From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
+
+    Where factors are crossed, it is an effect, and `levels` maps its factors to their levels: with
+    one a main effect, that level against the factor's first; with several an interaction, the
+    cells at these levels against what the effects of fewer factors would have made of them.
+    """
+
+    metric: Metric
+    primary: bool
+    base: str
+    candidate: str
+    base_value: float
+    candidate_value: float
+    change_percent: float
+    slowdown_percent: float
+    low_percent: float
+    high_percent: float
+    margin_percent: float
+    blocks: int
+    dropped: int
+    sd_percent: float
+    mde80_percent: float
+    p_value: float
+    verdict: VerdictName
+    notes: tuple[str, ...] = ()
+    sign_flip_p: float | None = None
+    hodges_lehmann_percent: float | None = None
+    levels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far the restarts of a candidate lie apart in one primary metric.
+
+    `value` is their geometric mean; `range_percent` largest ÷ smallest − 1; `cov_percent` standard
+    deviation ÷ mean, with its 95 % interval for normal errors (`low_percent`, `high_percent`).
+    """
+
+    candidate: str
+    metric: Metric
+    restarts: int
+    value: float
+    range_percent: float
+    cov_percent: float
+    low_percent: float
+    high_percent: float
+
+
+Soundness = Literal["sound", "doubtful", "invalid"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An audit's judgement: how sound, one sentence why, and the trials meant.
+
+    Where `phase` is given, an invalid one condemns only what was measured in that phase.
+    """
+
+    audit: str
+    soundness: Soundness
+    sentence: str
+    trials: tuple[int, ...] = ()
+    phase: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`verdict.json`: everything derived from a run's trials.
+
+    `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
+    `sentence` says it in words; `dropped` names the noise-broken blocks with the reason; `spread`
+    is that of every candidate in every primary metric, over the blocks judged.
+    """
+
+    overall: VerdictName
+    sentence: str
+    complete: bool
+    comparisons: tuple[Comparison, ...]
+    findings: tuple[Finding, ...]
+    dropped: dict[str, str]
+    looks: tuple[dict[str, float], ...] = ()
+    spread: tuple[Spread, ...] = ()
+    schema: int = SCHEMA
