@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
         f"Blocks of {len(run.candidates)} restarts, judged at {looks} blocks, margin "
         f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
         cost(forecast),
-        detects(forecast, design.looks[-1]),
+        detects(forecast, run),
         against(run.survey or ()),
     )
     screen.paragraph(" ".join(filter(None, sentences)))
@@ -96,10 +97,14 @@ def cost(forecast: Forecast) -> str:
     return f"It takes {time}, and needs {disk} of free disk."
 
 
-def detects(forecast: Forecast, blocks: int) -> str:
-    """The smallest slowdown seen in four runs of five, by how noisy blocks turn out."""
-    found = sorted(forecast.detectable.items())
+def detects(forecast: Forecast, run: Run) -> str:
+    """The slowdown seen in four runs of five, in each primary, by how noisy blocks turn out."""
+    found = [
+        (sd, effect) for sd, effect in sorted(forecast.detectable.items()) if effect < math.inf
+    ]
     if not found:
         return ""
-    cases = ", ".join(f"{effect:.2g} % where blocks vary by {sd:g} %" for sd, effect in found)
+    what = "two restarts in a block" if run.factors else "blocks"
+    cases = ", ".join(f"{effect:.2g} % where {what} vary by {sd:g} %" for sd, effect in found)
+    blocks = run.design.looks[-1]
     return f"With {blocks} blocks it finds, four times in five, a slowdown of {cases}."

@@ -41,23 +41,26 @@ class Earlier:
         """Valid blocks that stand behind it."""
         return max(line.logs.size for line in self.lines)
 
-    def errors(self, pair: Pair, workload: WorkloadPlan, loads: int | None) -> Errors | None:
+    def errors(
+        self, pair: Pair, workload: WorkloadPlan, loads: int | None, norm: float
+    ) -> Errors | None:
         """How the blocks of a primary will vary; None where this run did not measure it. `loads`
-        None leaves as many as it was.
+        None leaves as many as it was; `norm` is that of the planned effect's weights.
 
-        Pooled over the candidates, and scaled by the components where `workload` is now measured
-        longer or shorter than it was.
+        Pooled over the candidates (or effects, each by its own norm), and scaled by the components
+        where `workload` is now measured longer or shorter than it was.
         """
         loads = self.loads if loads is None else loads
         own = [line for line in self.lines if pair.names(line.metric)]
         if not own:
             return None
-        sd = float(np.sqrt(np.mean([line.logs.var(ddof=1) for line in own])))
+        restart = np.sqrt(np.mean([line.logs.var(ddof=1) / line.effect.norm**2 for line in own]))
+        sd = float(restart) * norm
         spread = self.spreads.get(own[0].metric)
         if spread is None or sd == 0.0:
             return Errors(sd, loads)
         part = spread.found.part(LOADS)
-        kept = min(sd, float(np.sqrt(2.0 * part.variance))) if part else 0.0
+        kept = min(sd, norm * float(np.sqrt(part.variance))) if part else 0.0
         factor = self._longer(pair, workload, spread)
         return Errors(sd * factor, loads, kept * factor)
 
@@ -108,7 +111,7 @@ def learnt(folder: Folder) -> Earlier:
 
 
 def newest(folders: Sequence[Folder], run: Run) -> Earlier | None:
-    """The last of `folders` that played the same experiment: its name, workloads and rivals."""
+    """The last of `folders` that played the same experiment: its name and workloads."""
     wanted = {workload.name for workload in run.workloads}
     for folder in reversed(folders):
         try:

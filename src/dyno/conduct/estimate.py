@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from dyno.conduct.cases import SDS_PERCENT, assumed, family
 from dyno.conduct.length import expected_s
 from dyno.conduct.loads import SMALL_BYTES
 from dyno.conduct.prepared import Prepared, looks_up_to
@@ -14,7 +15,7 @@ from dyno.experiment import BLOCKS
 from dyno.judge import REPLAYS
 from dyno.record import Candidate, Run, WorkloadPlan
 from dyno.stats.looks import Looks
-from dyno.stats.power import detectable_percent
+from dyno.stats.outlook import mde80
 
 #: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
 OVERHEAD_S = 0.2
@@ -24,16 +25,14 @@ SERVER_S = 3.0
 LOAD_BYTES_PER_S = 20e6
 #: Free space asked for beside the data: journals, temporary files, the records themselves.
 SPARE_BYTES = 64 << 20
-#: Standard deviations of a block's log ratio, in percent, that the forecast speaks of.
-SDS_PERCENT = (1.0, 2.0, 5.0)
 
 
 @dataclass(frozen=True)
 class Forecast:
     """`expected_s` ends at the first look, `worst_s` plays every block and replay.
 
-    `detectable` maps a block sd in percent (1, 2, 5) to the smallest slowdown, in percent, that
-    the last look finds in four runs of five.
+    `detectable` maps how two restarts vary in percent (`SDS_PERCENT`) to the smallest slowdown, in
+    percent, that the last look finds in four runs of five, in whichever primary it is the largest.
     """
 
     expected_s: float
@@ -133,9 +132,10 @@ def _trial_s(workload: WorkloadPlan, prepared: Prepared) -> float:
     return phases_s + prepared.size_bytes / LOAD_BYTES_PER_S + OVERHEAD_S
 
 
-def _detectable(run: Run, sd_percent: float) -> float:
-    """The slowdown in percent that the last look finds with a power of 80 %, at the level that
-    the looks before it leave.
+def _detectable(run: Run, pair_percent: float) -> float:
+    """The slowdown in percent that the last look finds with a power of 80 %, at the level that the
+    looks before it and the other primaries leave.
     """
-    looks = Looks(run.design.looks, run.design.alpha)
-    return detectable_percent(looks.maximum, sd_percent, looks.level(looks.maximum))
+    looks, every = Looks(run.design.looks, run.design.alpha), family(run)
+    found = (mde80(looks, case.errors, every) for case in assumed(run, pair_percent))
+    return max(found, default=math.inf)

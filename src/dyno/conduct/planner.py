@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dyno.conduct.cases import Case, cases, family
+from dyno.conduct.cases import SDS_PERCENT, Case, assumed, cases, family
 from dyno.conduct.earlier import Earlier, measured_s
-from dyno.conduct.estimate import SDS_PERCENT, block_s, blocks_at_most, floor_s
+from dyno.conduct.estimate import block_s, blocks_at_most, floor_s
 from dyno.conduct.planned import Length, Planned, Sight
 from dyno.conduct.prepared import Prepared, looks_up_to
 from dyno.errors import UsageError
@@ -105,8 +105,8 @@ class Planner:
 
     def _expected_blocks(self, looks: Looks) -> float:
         """Of all comparisons together; of assumed spreads the middle one stands for all."""
-        own = self._cases if self.earlier else self._cases[1 :: len(SDS_PERCENT)]
-        every = (own * max(1, self._family // len(own)))[:SIMULATED_MOST]
+        own = self._cases if self.earlier else assumed(self.run, SDS_PERCENT[1])
+        every = [case for case in own for _ in range(case.count)][:SIMULATED_MOST]
         margins = [to_log(case.margin_percent) for case in every]
         return blocks_expected(looks, margins, [case.errors for case in every])
 

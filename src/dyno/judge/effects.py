@@ -6,6 +6,7 @@ to somebody who asks what a factor does. Interactions are exploratory (docs/METH
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -43,6 +44,11 @@ class Effect:
     def cells(self) -> tuple[str, ...]:
         """Every cell that it rests on."""
         return tuple(self.weights)
+
+    @property
+    def norm(self) -> float:
+        """Its sd in a block, in sds of a restart: √2 of two cells; of more in balance, less."""
+        return math.hypot(*self.weights.values())
 
     def values(self, found: Mapping[str, Floats]) -> tuple[Floats, Floats]:
         """The numbers of base and candidate in each block, from those of the cells.
