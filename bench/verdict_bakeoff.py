@@ -3,6 +3,9 @@
 Logs with known variance components first; then those that `dyno calibrate` stored on this host
 (`--quick` makes fewer up). Nothing is played and nothing is written. Each cell is the percentage
 called *slower*, with its 95 % Clopper-Pearson interval; n stands in front.
+
+Stored logs are of the blocks that Dyno kept, up to where it stopped: what it dropped as noise is
+spared the other rules too. Where both are the same build, every *slower* is a false alarm.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dyno.calibrate.played import settings
 from dyno.calibrate.room import room
 from dyno.calibration import Entry
 from dyno.calibration.entry import telling
-from dyno.conduct.prepared import here
+from dyno.conduct.prepared import instrument
 from dyno.errors import HostError, UsageError
 
 #: Three blocks, none dropped: other tests may run beside this one.
@@ -41,7 +41,7 @@ def instant(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def blank(lot: Lot, shape: Shape, pilot: Pilot, *_: object) -> Entry:
         chosen = settings(lot, shape, pilot)
-        facts = {"utc": "2026-11-21T12:00:00Z", "dyno": "0.1", "host": telling(here())}
+        facts = {"utc": "2026-11-21T12:00:00Z", "dyno": "0.1", "host": telling(instrument())}
         truth = (lot.kind, "null", lot.what, lot.effect_percent)
         words = {"not slower": 1}
         return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
@@ -52,16 +52,16 @@ def instant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same build, and a delay of twice the length: the dose is what was asked, and is found."""
-    monkeypatch.setattr("dyno.calibrate.lots.PLANTED_PERCENT", (100.0,))
+    """Same build, and a delay of ten times the length: the dose is what was asked, and is found."""
+    monkeypatch.setattr("dyno.calibrate.lots.PLANTED_PERCENT", (900.0,))
     now = session({"aa": 1, "plant": 1})
     assert now.play()
     same, planted = now.current()
     assert (same.kind, same.dose_percent, same.effect_percent) == ("A/A", None, 0.0)
     assert len(same.restarts) == 6
-    assert planted.dose_percent == pytest.approx(100.0, rel=0.3)
+    assert planted.dose_percent == pytest.approx(900.0, rel=0.3)
     assert (planted.words, planted.coverable) == ({"slower": 1}, 1)
-    known = calibration.known(here())
+    known = calibration.known(instrument())
     assert known is not None
     assert {score.kind for score in known.scores} == {"A/A", "plant"}
     assert not now.file.with_suffix(".playing").exists()
@@ -110,6 +110,16 @@ def test_a_comparison_that_would_not_end_within_the_budget_is_not_begun() -> Non
 def test_nothing_can_be_planted_in_no_delay() -> None:
     with pytest.raises(UsageError, match="null answers at once"):
         session({"plant": 1}, engine="null@0").play()
+
+
+@pytest.mark.usefixtures("instant")
+def test_a_host_that_changes_meanwhile_ends_it() -> None:
+    """What was found is stored; without an end, no comparison would ever count."""
+    now = session({"aa": 2})
+    now.host = now.host | {"kernel": "the next"}
+    with pytest.raises(HostError, match="changed while it was calibrated"):
+        now.play()
+    assert len(calibration.entries(now.file)) == 1
 
 
 def test_one_calibration_at_a_time() -> None:

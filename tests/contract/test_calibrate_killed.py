@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from dyno import calibration
@@ -42,6 +43,43 @@ def test_killed_in_the_middle_it_goes_on(state: Path) -> None:
     assert f"{before} lines of this host are there" in said
     assert len(stored_now()) == 2
     assert not list(state.glob("calibration/*.playing"))
+
+
+#: A process with a hog of its own, which would work for a minute.
+WITH_HOG = """
+import random, time
+from dyno.calibrate import hog
+hog.RESTS_S, hog.WORKS_S = (0.0, 0.01), (60, 60)
+with hog.coming_and_going((), random.Random(1)):
+    time.sleep(60)
+"""
+
+
+def hogs_of(pid: int) -> list[str]:
+    """Processes that burn a core for `pid`, dead or alive."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (each / "cmdline").read_text().split("\0")
+            if "sum(range" in "".join(words) and words[-2] == str(pid):
+                found.append(each.name)
+    return found
+
+
+def appeared(pid: int, wanted: bool) -> bool:
+    """Is there a hog of `pid` (or none), within some time?"""
+    ends_s = time.monotonic() + 30
+    while bool(hogs_of(pid)) != wanted and time.monotonic() < ends_s:
+        time.sleep(0.01)
+    return bool(hogs_of(pid)) == wanted
+
+
+def test_the_hog_dies_with_whoever_wanted_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", WITH_HOG]) as owner:
+        seen = appeared(owner.pid, True)
+        owner.kill()
+    assert seen
+    assert appeared(owner.pid, False)
 
 
 def test_show_plays_nothing(state: Path) -> None:

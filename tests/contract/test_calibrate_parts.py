@@ -12,7 +12,7 @@ import pytest
 from fakes import make_latency, make_readings, make_record, make_tally, make_trial
 
 from dyno.calibrate import hog, synthetic
-from dyno.calibrate.dose import dose_percent
+from dyno.calibrate.dose import dose_percent, is_off
 from dyno.calibrate.lots import Lot, lots
 from dyno.calibrate.pilot import Pilot, seen
 from dyno.calibrate.shape import Shape
@@ -75,6 +75,25 @@ def test_the_dose_is_what_was_spun_more_than_in_the_base() -> None:
     assert dose_percent(same, blocks, "base", "new") is None
 
 
+def test_the_dose_of_null_is_that_of_its_median_answer() -> None:
+    """The mean of its answers holds late sleeps too: here more than was planted."""
+
+    def answered(candidate: str, p50_ns: float, mean_ns: int) -> Trial:
+        latency = make_latency(p50_ns)
+        tally = make_tally(5000.0, service_ns=mean_ns * 50_000, latency=latency)
+        return make_trial(0, candidate, 0, 5000.0, phases=(make_record([tally]),))
+
+    base, slower = answered("base", 200_000.0, 230_000), answered("null", 210_000.0, 215_000)
+    blocks = [{"base": base, "null": slower}]
+    lot = Lot("plant", "5 % planted", 5.0, 1, "a", "b")
+    assert dose_percent(lot, blocks, "base", "null") == pytest.approx(5.0)
+
+
+def test_a_dose_is_told_of_where_it_is_another() -> None:
+    assert not is_off(5.0, 4.2)
+    assert is_off(5.0, 3.9) and is_off(1.0, 1.3)
+
+
 def test_a_comparison_is_judged_in_one_primary_and_declared_where_it_is_aa() -> None:
     made = Shape().experiment(["a=null@1us", "b=null@1us"], "latency_ns_p99", aa=True)
     assert made.workloads[0].primary == ({"metric": "latency_ns_p99"},)
@@ -83,12 +102,13 @@ def test_a_comparison_is_judged_in_one_primary_and_declared_where_it_is_aa() -> 
 
 
 def burning() -> list[Path]:
-    """Our children that burn a core."""
+    """Our children that burn a core now."""
     found = []
     for each in Path("/proc").glob("[0-9]*"):
         try:
-            parent = (each / "stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == os.getpid() and "sum(range" in (each / "cmdline").read_text():
+            state, parent = (each / "stat").read_text().rpartition(")")[2].split()[:2]
+            ours = state == "R" and int(parent) == os.getpid()
+            if ours and "sum(range" in (each / "cmdline").read_text():
                 found.append(each)
         except OSError:
             continue
@@ -96,14 +116,17 @@ def burning() -> list[Path]:
 
 
 def test_the_hog_comes_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its CPU is not ours while it works: else nobody would take it for foreign."""
     monkeypatch.setattr(hog, "RESTS_S", (0.01, 0.02))
-    seen_burning = False
+    monkeypatch.setattr(hog, "WORKS_S", (0.05, 0.06))
+    seen_burning, before = 0, os.times().children_user
     with hog.coming_and_going((), random.Random(1)):
         ends_s = time.monotonic() + 20
-        while not seen_burning and time.monotonic() < ends_s:
-            seen_burning = bool(burning())
+        while seen_burning < 20 and time.monotonic() < ends_s:
+            seen_burning += bool(burning())
             time.sleep(0.01)
-    assert seen_burning
+        assert os.times().children_user == before
+    assert seen_burning == 20
     assert not burning()
 
 

@@ -90,6 +90,7 @@ def test_comparisons_are_added_up_by_kind_engine_and_settings() -> None:
         ({"kernel": "6.2"}, "kernel was '6.1' and is '6.2'"),
         ({"cores": "1"}, "cores was '2' and is '1'"),
         ({"turbo": "1"}, "turbo was '' and is '1'"),
+        ({"driver": "5e1f"}, "driver was '' and is '5e1f'"),
     ],
 )
 def test_another_host_makes_it_stale(change: dict[str, str], told: str) -> None:

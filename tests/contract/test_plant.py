@@ -51,10 +51,15 @@ def test_one_answer_in_fifty_is_held_up(tmp_path: Path) -> None:
     assert 2 * 5_000_000 <= found["planted_ns"] < 50 * 5_000_000
 
 
-def test_a_plant_of_nothing_counts_answers_and_spins_for_none(tmp_path: Path) -> None:
-    found = counted(tmp_path, "0ns")
+def test_small_doses_are_saved_up_and_none_is_lost(tmp_path: Path) -> None:
+    """Of 100 times 35 ns three microseconds are spun, and half of one is still owed."""
+    found = counted(tmp_path, "35ns")
     assert found["planted_answers"] == 100
-    assert found["planted_ns"] < 100 * 100_000
+    assert found["planted_ns"] > 100 * 35 - 1000
+
+
+def test_a_plant_of_nothing_counts_answers_and_spins_for_none(tmp_path: Path) -> None:
+    assert counted(tmp_path, "0ns") == {"planted_ns": 0.0, "planted_answers": 100.0}
 
 
 def test_what_cannot_be_counted_is_not_planted(tmp_path: Path) -> None:

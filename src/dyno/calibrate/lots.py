@@ -47,7 +47,7 @@ def lots(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list[Lot]:
     spec = candidates.parse(text)
     found = list(_same(text, goals))
     if spec.engine == "null":
-        found += _delayed(text, spec.build, goals)
+        found += _delayed(text, pilot, goals)
     elif pilot.answers_per_op >= ANSWERS_LEAST:
         found += _planted(text, pilot, goals)
     return [lot for lot in found if lot.goal]
@@ -59,14 +59,14 @@ def _same(text: str, goals: Mapping[str, int]) -> Iterator[Lot]:
     yield Lot("noise", beside, 0.0, goals.get("noise", 0), text, text, beside_hog=True)
 
 
-def _delayed(text: str, build: str, goals: Mapping[str, int]) -> Iterator[Lot]:
-    """Longer delays; the base's is 0 only by mistake."""
-    delay_ns = null.delay_ns(build or "0")
+def _delayed(text: str, pilot: Pilot, goals: Mapping[str, int]) -> Iterator[Lot]:
+    """Longer delays, by shares of the whole operation; the base's is 0 only by mistake."""
+    delay_ns = null.delay_ns(candidates.parse(text).build or "0")
     if not delay_ns:
-        hint = "for instance null@200us: a share of nothing cannot be planted"
+        hint = "for instance null@70us: a share of nothing cannot be planted"
         raise UsageError("null answers at once", hint=hint)
     for percent in PLANTED_PERCENT:
-        slower = f"null@{round(delay_ns * (1 + percent / 100))}ns"
+        slower = f"null@{round(delay_ns + pilot.per_op_ns * percent / 100)}ns"
         yield Lot("plant", _what(percent), percent, goals.get("plant", 0), text, slower)
 
 

@@ -84,7 +84,7 @@ def _blank(lot: Lot, shape: Shape, pilot: Pilot, run: Run) -> Entry:
         words={},
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         dyno=dyno.__version__,
-        host=telling(run.host),
+        host=telling(calibration.instrument(run.host, run.driver_sha256)),
         method=calibration.METHOD,
         settings=settings(lot, shape, pilot),
         seed=run.seed,

@@ -18,7 +18,8 @@ from dyno.calibrate.shape import Shape
 from dyno.calibration import METHOD, Entry
 from dyno.calibration.entry import telling
 from dyno.candidates import parse
-from dyno.conduct.prepared import here
+from dyno.conduct.prepared import instrument
+from dyno.errors import HostError
 
 #: Told a line once it is stored: the lot, and how many of its goal are there now.
 Tell = Callable[[Entry, int, int], None]
@@ -45,7 +46,7 @@ class Session:
     wanted: Wanted
     say: Say
     tell: Tell
-    host: dict[str, str] = field(default_factory=here)
+    host: dict[str, str] = field(default_factory=instrument)
 
     def __post_init__(self) -> None:
         self.file = calibration.path(self.host)
@@ -84,6 +85,9 @@ class Session:
 
     def _store(self, entry: Entry, done: int, of: int) -> None:
         calibration.append(self.file, entry)
+        if entry.host != telling(self.host):  # it would never count as done
+            hint = "the comparison is stored; the same command begins anew on the host as it is"
+            raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 
     def _of(self, lot: Lot, pilot: Pilot) -> list[Entry]:

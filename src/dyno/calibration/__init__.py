@@ -3,8 +3,8 @@
 `dyno.calibrate` plays the comparisons; here is what became of them, and what a run quotes.
 """
 
-from dyno.calibration.entry import METHOD, Entry, Restart
+from dyno.calibration.entry import METHOD, Entry, Restart, instrument
 from dyno.calibration.known import known
 from dyno.calibration.store import append, entries, path
 
-__all__ = ["METHOD", "Entry", "Restart", "append", "entries", "known", "path"]
+__all__ = ["METHOD", "Entry", "Restart", "append", "entries", "instrument", "known", "path"]

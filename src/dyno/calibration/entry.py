@@ -11,7 +11,10 @@ METHOD = 1
 #: Facts that tell one host from another, and name its file.
 IDENTITY = ("cpu", "machine", "virtualisation")
 #: Facts whose change makes a calibration stale.
-TELLING = (*IDENTITY, "cores", "kernel", "governor", "turbo", "clock_source", "huge_pages")
+TELLING = (
+    *(*IDENTITY, "cores", "kernel", "governor", "turbo", "clock_source", "huge_pages"),
+    "driver",
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ class Entry:
     restarts: tuple[Restart, ...] = ()
 
 
+def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:
+    """What a calibration speaks for: a host's facts (`Run.host`), and the driver's checksum."""
+    return {**host, "driver": driver_sha256[:12]}
+
+
 def telling(host: Mapping[str, str]) -> dict[str, str]:
-    """Those of a host's facts (`Run.host`) that a calibration depends on."""
+    """Those of an `instrument`'s facts that a calibration depends on."""
     return {name: host[name] for name in TELLING if name in host}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options
-from dyno.cli.arguments import ENGINE
+from dyno.cli.arguments import ENGINE, WORKLOAD
 from dyno.cli.playing import said
 from dyno.cli.scores import tell_known
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from dyno.calibrate import Wanted
     from dyno.calibration import Entry
 
-ENGINES = ("null@200us",)
+#: So short a delay is spun to its end: no sleep that ends late blurs what is planted.
+ENGINES = ("null@70us",)
 KINDS = ("synthetic", "aa", "plant", "p99", "noise")
 
 
@@ -26,7 +27,7 @@ KINDS = ("synthetic", "aa", "plant", "p99", "noise")
     multiple=True,
     type=ENGINE,
     metavar="ENGINE",
-    help="An engine to calibrate on; may be repeated.  [default: null@200us]",
+    help="An engine to calibrate on; may be repeated.  [default: null@70us]",
 )
 @click.option(
     *("--kind", "kinds"),
@@ -42,6 +43,14 @@ KINDS = ("synthetic", "aa", "plant", "p99", "noise")
 )
 @click.option("--quick", is_flag=True, help="A few comparisons of each kind.")
 @click.option("--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 12]")
+@click.option(
+    "--workload",
+    default="oltp_point_select",
+    type=WORKLOAD,
+    metavar="W",
+    help="What is played; a server's own noise is less where a statement is work.",
+    show_default=True,
+)
 @options.SET
 @options.BUDGET
 @click.option("--show", is_flag=True, help="Only show what is known; play nothing.")
@@ -71,7 +80,7 @@ def asked(**words: Any) -> Wanted:
     kinds = words["kinds"] or KINDS
     goals = QUICK if words["quick"] else GOALS
     goals = {kind: words["times"] or goal for kind, goal in goals.items() if kind in kinds}
-    shape = Shape()
+    shape = Shape(words["workload"])
     options = shape.options | dict(words["settings"])
     return Wanted(
         engines=(words["engines"] or ENGINES) if goals else (),
@@ -105,8 +114,17 @@ def told(entry: Entry, done: int, of: int) -> None:
     bounds = (
         f"{entry.slowdown_percent:+.1f} % [{entry.low_percent:+.1f}, {entry.high_percent:+.1f}]"
     )
-    dose = "" if entry.dose_percent is None else f"  dose {entry.dose_percent:.2f} %"
     (word,) = entry.words
-    click.echo(
-        f"{entry.engine}  {entry.what}  {done}/{of}  {word}  {bounds}{dose}  {entry.seconds:.0f} s"
-    )
+    found = f"{word}  {bounds}{dosed(entry)}  {entry.seconds:.0f} s"
+    click.echo(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
+
+
+def dosed(entry: Entry) -> str:
+    """What was really planted, and that it is not what was asked for, if it is not."""
+    from dyno.calibrate.dose import is_off
+
+    dose = entry.dose_percent
+    if dose is None:
+        return ""
+    off = f", not {entry.effect_percent:g} %" if is_off(entry.effect_percent, dose) else ""
+    return f"  dose {dose:.2f} %{off}"

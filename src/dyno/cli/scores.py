@@ -18,9 +18,9 @@ HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "p
 def tell_known() -> None:
     """Everything that a run would quote now."""
     from dyno import calibration
-    from dyno.conduct.prepared import here
+    from dyno.conduct.prepared import instrument
 
-    known = calibration.known(here())
+    known = calibration.known(instrument())
     if known is None:
         click.echo("this host was never calibrated; `dyno calibrate` begins")
         return

@@ -75,7 +75,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
         published=experiment.published,
         dyno=dyno.__version__,
         driver_sha256=sha256(driver.locate()),
-        calibration=calibration.known(facts_here),
+        calibration=calibration.known(instrument()),
         survey=host.complaints(_data()),
         factors=found,
     )
@@ -128,6 +128,11 @@ def again(run: Run, say: Say) -> Prepared:
 def here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
     return host.facts(_data())
+
+
+def instrument() -> dict[str, str]:
+    """This host and this driver, as a calibration speaks for them."""
+    return calibration.instrument(here(), sha256(driver.locate()))
 
 
 def _data() -> Path:

@@ -4,7 +4,7 @@
  * fcntl(2) with which a library that keeps its data in files ends a read. What it spun is added up
  * in $TMPDIR/plant, which all processes and threads of the engine share; without that file nothing
  * is spun, so that nothing is planted uncounted. $DYNO_PLANT is "NANOSECONDS EVERY": each EVERYth
- * answer of a thread is delayed.
+ * answer of a thread is delayed; delays below a microsecond are saved up, and their mean is kept.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,10 +25,18 @@ struct counts {
     uint64_t answers;
 };
 
+/* A look at the clock takes tens of ns, and as much again until the processor is in its stride: so
+ * less than this is saved up for a later answer. */
+#define GRAIN_NS 1000
+/* No look at the clock takes so long: what is spun beyond it nobody planted. */
+#define LATE_NS 10000
+
 static struct counts *counts;
 static uint64_t delay_ns;
 static unsigned every = 1;
 static __thread unsigned turn;
+/* Still to be spun; below 0: spun too much. */
+static __thread int64_t owed_ns;
 
 static uint64_t now_ns(void)
 {
@@ -37,17 +45,23 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Looks at the clock also where it does not wait, so that a plant of 0 ns costs the same code. */
+/* What is owed is spun at once as soon as it is worth a look at the clock. */
 static void spin(void)
 {
     if (counts == NULL)
         return;
-    uint64_t wait_ns = ++turn % every == 0 ? delay_ns : 0;
-    uint64_t begin = now_ns(), end;
-    do
-        end = now_ns();
-    while (end - begin < wait_ns);
-    __atomic_fetch_add(&counts->spun_ns, end - begin, __ATOMIC_RELAXED);
+    if (++turn % every == 0)
+        owed_ns += (int64_t)delay_ns;
+    if (owed_ns >= GRAIN_NS) {
+        uint64_t begin = now_ns(), spun_ns;
+        do
+            spun_ns = now_ns() - begin;
+        while ((int64_t)spun_ns < owed_ns);
+        if ((int64_t)spun_ns > owed_ns + LATE_NS) /* The host took us off the core. */
+            spun_ns = (uint64_t)owed_ns;
+        owed_ns -= (int64_t)spun_ns;
+        __atomic_fetch_add(&counts->spun_ns, spun_ns, __ATOMIC_RELAXED);
+    }
     __atomic_fetch_add(&counts->answers, 1, __ATOMIC_RELAXED);
 }
 
