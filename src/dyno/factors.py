@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
 from typing import Literal, get_args
@@ -44,16 +45,24 @@ class Crossed:
 
 
 def _check_levels(name: str, levels: Sequence[str]) -> None:
-    hint = f"two or more, the base's first: {name}=on,off"
+    hint = f"two or more, the base's first: {name}=A,B"
     if len(levels) < 2:
         raise UsageError(f"the factor '{name}' has {len(levels) or 'no'} level", hint=hint)
     seen: set[str] = set()
     for level in levels:
         if not level or "&" in level:
             raise UsageError(f"'{level}' cannot be a level of the factor '{name}'", hint=hint)
-        if level.lower() in seen:
+        if _plain(level) in seen:
             raise UsageError(f"the level '{level}' of the factor '{name}' stands twice", hint=hint)
-        seen.add(level.lower())
+        seen.add(_plain(level))
+
+
+def _plain(level: str) -> str:
+    """One spelling of a level: `wal` for `WAL`, `1` for `01` and `1.0`."""
+    try:
+        return format(Decimal(level).normalize(), "f")
+    except InvalidOperation:
+        return level.lower()
 
 
 def crossed(given: Iterable[tuple[str, Sequence[str]]], crossing: Crossing) -> Crossed:

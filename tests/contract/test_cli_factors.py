@@ -24,8 +24,14 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("words", "sentence", "hint"),
     [
         (["--factor", "aslr"], "'aslr' is not of the form key=a,b", "--help"),
-        (["--factor", "aslr=on"], "the factor 'aslr' has 1 level", "aslr=on,off"),
+        (["--factor", "aslr=on"], "the factor 'aslr' has 1 level", "aslr=A,B"),
         (["--factor", "aslr=on,on"], "the level 'on' of the factor 'aslr' stands twice", "two"),
+        (
+            ["--factor", "threads=1,01"],
+            "the level '01' of the factor 'threads' stands twice",
+            "two",
+        ),
+        (["--factor", "threads=1,1.0"], "the level '1.0' of the factor", "two"),
         (["--factor", "aslr=on,"], "'' cannot be a level of the factor 'aslr'", "two or more"),
         (["--factor", "aslr=on,maybe"], "unknown value of aslr 'maybe'", "off"),
         (["--factor", "asrl=on,off"], "unknown factor 'asrl'", "aslr"),

@@ -15,7 +15,7 @@ from crossed import SIZES, crossed, played
 
 from dyno.judge import judge
 from dyno.record import Crossing
-from dyno.report import Book, page, sections, text
+from dyno.report import Book, numbers, page, sections, spread, text
 
 SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in sections()}
 
@@ -55,8 +55,9 @@ def chart(page: str) -> dict[str, Any]:
 def test_the_effects_are_dots_with_the_main_effects_on_top() -> None:
     drawn = chart(rendered("effects", make_book()))
     go.Figure(data=drawn["data"], layout=drawn["layout"])
-    labels = drawn["layout"]["yaxis"]["ticktext"][::-1]
-    assert labels == ["aslr=off", "preload=on", "aslr=off × preload=on"]
+    labels = {each["text"]: each["y"] for each in drawn["layout"]["annotations"]}
+    assert list(labels.values()) == [2.4, 1.4, 0.4]
+    assert list(labels) == ["aslr=off", "preload=on", "aslr=off × preload=on"]
     (dots,) = drawn["data"]
     assert dots["y"] == [2, 1, 0]
     assert dots["marker"]["symbol"] == ["circle", "circle", "circle-open"]
@@ -67,7 +68,7 @@ def test_the_effects_are_dots_with_the_main_effects_on_top() -> None:
 
 def test_the_table_of_effects_says_what_decides_and_what_is_explored() -> None:
     said = words(rendered("effects", make_book()))
-    assert "aslr=off aslr=on select / run / reader rate" in said
+    assert "select / run / reader rate" in said and "aslr=off against aslr=on" in said
     assert said.count("exploratory") == 2 and "not slower (< 2 %)" in said
     assert "aslr (control): on, off. preload (control): off, on." in said
 
@@ -77,12 +78,29 @@ def test_one_at_a_time_says_that_it_knows_no_interaction() -> None:
     assert "says nothing of how factors act on each other" in said and "×" not in said
 
 
-def test_the_spread_of_each_cell_is_a_table_with_their_mean_and_worst() -> None:
+def test_the_spread_of_each_cell_is_a_table_and_so_is_that_of_each_level() -> None:
     book = make_book()
     said = words(rendered("spread", book))
     for side in book.run.candidates:
-        assert said.count(side.name) == 2
-    assert "mean range worst range mean CoV worst CoV" in said and " all " in said
+        assert said.count(side.name) == 1, "mean and worst of one metric are one number"
+    assert "level mean range worst range mean CoV worst CoV" in said
+    levels = dict(spread.by_level(book.run, book.verdict.spread))
+    assert list(levels) == ["aslr=on", "aslr=off", "preload=off", "preload=on", "all cells"]
+    own = [s.range_percent for s in book.verdict.spread if s.candidate.startswith("aslr=off")]
+    assert levels["aslr=off"][:2] == [numbers.percent(v) for v in (sum(own) / 2, max(own))]
+
+
+def test_levels_that_one_at_a_time_leaves_with_unequally_many_cells_are_not_compared() -> None:
+    book = make_book("one at a time")
+    assert "By level" not in rendered("spread", book)
+    assert "all  " in text.plain(book.run, book.verdict)
+
+
+def test_a_main_effect_s_note_stands_below_it() -> None:
+    book = make_book()
+    first = dataclasses.replace(book.verdict.comparisons[0], notes=("it depends",))
+    verdict = dataclasses.replace(book.verdict, comparisons=(first, *book.verdict.comparisons[1:]))
+    assert "it depends" in words(rendered("effects", dataclasses.replace(book, verdict=verdict)))
 
 
 def test_a_published_spread_stands_beside_the_cell_s_own() -> None:
@@ -107,6 +125,12 @@ def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None
     lines = text.plain(book.run, book.verdict).splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[0] == "effects on select / run / reader rate, margin 2 %"
-    assert lines[-1].startswith("aslr=off is slower than aslr=on") or lines[-2].startswith(
-        "aslr=off"
-    )
+    said = " ".join(lines[-3:])
+    assert "aslr=off is slower than aslr=on" in said
+    assert re.search(r"beside it preload=on not slower \([+-]0\.\d %\)$", said)
+
+
+def test_everything_shows_an_interaction_once() -> None:
+    book = make_book()
+    said = text.plain(book.run, book.verdict, everything=True)
+    assert said.count("aslr=off × preload=on") == 1

@@ -51,7 +51,9 @@ def question(run: Run, on: str) -> str:
     asked = ", ".join(f"{f.name} ({_kind(f)}{', '.join(f.levels)})" for f in run.factors)
     sizes = " × ".join(str(len(factor.levels)) for factor in run.factors)
     cells = f"{len(run.candidates)} cells"
-    made = f"{sizes} = {cells}" if run.design.crossing == "factorial" else f"{cells}, one at a time"
+    made = f"{sizes} = {cells}" if len(run.factors) > 1 else cells
+    if run.design.crossing != "factorial":
+        made = f"{cells}, one at a time"
     return f"What do these do to {on}: {asked}? {made}."
 
 
@@ -105,6 +107,9 @@ def detects(forecast: Forecast, run: Run) -> str:
     if not found:
         return ""
     what = "two restarts in a block" if run.factors else "blocks"
-    cases = ", ".join(f"{effect:.2g} % where {what} vary by {sd:g} %" for sd, effect in found)
+    where = [f"where {what} vary by", *("by" for _ in found[1:])]
+    cases = ", ".join(
+        f"{effect:.2g} % {by} {sd:g} %" for by, (sd, effect) in zip(where, found, strict=True)
+    )
     blocks = run.design.looks[-1]
     return f"With {blocks} blocks it finds, four times in five, a slowdown of {cases}."

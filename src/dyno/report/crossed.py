@@ -11,7 +11,7 @@ from rich.text import Text
 from dyno.record import Comparison, Metric, Run, Spread, Verdict
 from dyno.report import numbers, words
 from dyno.report.effects import by_metric, of_primaries
-from dyno.report.spread import summary
+from dyno.report.spread import HEADS, by_level, summary
 
 _INTERACTION = (
     "interaction: the cells at these levels against what the effects of fewer factors would have "
@@ -28,7 +28,7 @@ def tables(run: Run, verdict: Verdict, styles: dict[str, str]) -> list[Renderabl
         parts += _effects(run, metric, rows, styles)
     if any(len(each.levels) > 1 for each in found):
         parts.append(Text(_INTERACTION, style="dim"))
-    return [*parts, *_spread(verdict.spread)]
+    return [*parts, *_spread(run, verdict.spread)]
 
 
 def _effects(
@@ -55,15 +55,17 @@ def _cells(c: Comparison) -> tuple[str, ...]:
     )
 
 
-def _spread(found: Sequence[Spread]) -> list[RenderableType]:
-    """Cell by cell, and the mean and the worst of all where there are several metrics."""
+def _spread(run: Run, found: Sequence[Spread]) -> list[RenderableType]:
+    """Cell by cell, and the mean and the worst of the cells at each level, and of all."""
     if not found:
         return []
     several = len({each.metric for each in found}) > 1
+    levels = by_level(run, found) or summary(found)[-1:]
     return [
         Text("spread between restarts", style="bold"),
-        _summary(found) if several else _by_cell(found),
-        *([] if several else [Text(_over_all(found))]),
+        _figures(summary(found)[:-1], "cell") if several else _by_cell(found),
+        Text(),
+        _figures(levels, "cells at"),
         Text(_RANGE, style="dim"),
     ]
 
@@ -82,16 +84,11 @@ def _by_cell(found: Sequence[Spread]) -> Table:
     return rows
 
 
-def _summary(found: Sequence[Spread]) -> Table:
-    rows = _columns(["mean range", "worst range", "mean CoV", "worst CoV"], "cell")
-    for name, figures in summary(found):
+def _figures(found: Sequence[tuple[str, list[str]]], first: str) -> Table:
+    rows = _columns(HEADS, first)
+    for name, figures in found:
         rows.add_row(Text(name), *figures)
     return rows
-
-
-def _over_all(found: Sequence[Spread]) -> str:
-    (_, (mean, worst, cov, cov_worst)) = summary(found)[-1]
-    return f"all cells: mean range {mean}, worst {worst}; mean CoV {cov}, worst {cov_worst}"
 
 
 def _columns(heads: Sequence[str], first: str) -> Table:

@@ -19,27 +19,35 @@ _CAPTION = (
     "of fewer factors would have made of them."
 )
 _TEMPLATE = """
+<p>{{ factors }} The first level of each is what its others are held against.</p>
 {{ charts }}
-<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">effect</th><th scope="col">against</th><th scope="col">metric</th>
-<th scope="col" class="n">slowdown</th><th scope="col" class="n">{{ level }}&#8239;% interval</th>
+{% for metric, rows in tables %}
+<div class="scroll" tabindex="0"><table class="effects">
+<caption>{{ full(metric) }}</caption>
+<thead><tr><th scope="col">effect</th><th scope="col" class="n">slowdown</th>
+<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col" class="n">blocks</th>
 <th scope="col" class="n">p</th><th scope="col" class="n">MDE80</th>
 <th scope="col">verdict</th></tr></thead>
 <tbody>{% for c in rows %}
-<tr><th scope="row">{{ c.candidate }}</th><td>{{ c.base }}</td><td>{{ full(c.metric) }}</td>
+<tr><th scope="row">{{ c.candidate }} <small>{% if c.levels | length > 1 %}interaction
+{% else %}against {{ c.base }}{% endif %}</small></th>
 <td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
 <td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
+<td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
 <td class="n">{{ "%.2g" | format(c.p_value) }}</td>
 <td class="n">{{ c.mde80_percent | percent }}</td>
 <td>{% if c.primary %}<span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}
 </span>{% else %}exploratory{% endif %}</td></tr>
+{% for note in c.notes %}<tr class="note"><td colspan="7">{{ note }}</td></tr>{% endfor %}
 {% endfor %}</tbody></table></div>
-<p class="aside">{{ factors }} The verdict rests on the main effects, which Holm's procedure adjusts
-together; interactions are exploratory (Benjamini-Hochberg). {% if interactions %}An interaction of
-0 says that the factors' effects multiply.{% else %}One factor at a time says nothing of how factors
-act on each other.{% endif %}</p>
+{% endfor %}
+<p class="aside">Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would
+have found in four runs of five. The verdict rests on the main effects, which Holm's procedure
+adjusts together; interactions are exploratory (Benjamini-Hochberg). {% if interactions %}An
+interaction of 0 says that the factors' effects multiply.{% else %}One factor at a time says nothing
+of how factors act on each other.{% endif %}</p>
 """
-_ROW_PX = 34
+_ROW_PX = 44
 
 
 class _Effects:
@@ -54,7 +62,7 @@ class _Effects:
         return render(
             _TEMPLATE,
             charts=figure([_chart(metric, rows) for metric, rows in by_metric(found)], _CAPTION),
-            rows=found,
+            tables=by_metric(found),
             full=words.full,
             factors=words.factors(book.run),
             interactions=any(len(c.levels) > 1 for c in found),
@@ -82,19 +90,25 @@ def _chart(metric: Metric, found: Sequence[Comparison]) -> Chart:
     band |= {"y1": len(rows) - mains - 0.5, "fillcolor": "var(--band)", "line": {"width": 0}}
     layout = {
         "yaxis": {
-            "tickvals": list(range(len(rows))),
-            "ticktext": [escaped(c.candidate) for c in reversed(rows)],
-            "range": [-0.6, len(rows) - 0.4],
+            "showticklabels": False,
+            "range": [-0.5, len(rows) - 0.2],
             "showgrid": False,
-            "automargin": True,
         },
         "xaxis": {"title": {"text": "slowdown, %"}, "zeroline": True, "zerolinewidth": 2},
         "shapes": [band],
+        "margin": {"l": 4, "r": 12, "t": 12, "b": 12},
+        "annotations": [_label(c, len(rows) - 1 - at) for at, c in enumerate(rows)],
         "showlegend": False,
         "hovermode": "closest",
     }
     described = "Effects. " + ". ".join(words.outcome(c) for c in rows[:30])
     return Chart(words.full(metric), described, [_dots(rows)], layout, 110 + _ROW_PX * len(rows))
+
+
+def _label(c: Comparison, row: int) -> dict[str, Any]:
+    """The effect's name above its line: long ones would leave a narrow page no room beside it."""
+    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row + 0.4, "yanchor": "middle"}
+    return place | {"text": escaped(c.candidate), "showarrow": False}
 
 
 def _dots(rows: Sequence[Comparison]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def table(
     """
     shown = [c for c in verdict.comparisons if c.primary or everything]
     above = crossed.tables(run, verdict, _STYLES) if run.factors else []
-    below = [c for c in shown if not (above and c.primary)]
+    below = [c for c in shown if not (above and (c.primary or len(c.levels) > 1))]
     parts: list[RenderableType] = []
     if run.design.quick:
         parts.append(Text(words.QUICK, style="bold yellow"))
