@@ -39,10 +39,11 @@ _TEMPLATE = """
 </tbody></table></div>
 {% endfor %}
 <p class="aside">{{ slowdown | capitalize }}.
-{% if tables %}Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would have
-found in four runs of five.{% endif %}
+{% if tables %}Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would
+have found in four runs of five.{% endif %}
 {% if exploratory %}
-{{ exploratory | plural("exploratory comparison") }} beside {{ 'these' if tables else 'the main effects' }}
+{{ exploratory | plural("exploratory comparison") }} beside
+{{ "these" if tables else "the main effects" }}
 {{ "is" if exploratory == 1 else "are" }} in the forest below and never
 {{ "sets" if exploratory == 1 else "set" }} the exit code.
 {% endif %}
