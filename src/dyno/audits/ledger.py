@@ -21,6 +21,7 @@ class Ledger:
     """Compares what the engine holds with what the script counted."""
 
     summary = "the engine's rows and values equal what the script counted"
+    hears_all = True
 
     def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
         """A finding for each fault, with all the trials that share it; else one that is sound."""

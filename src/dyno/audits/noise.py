@@ -67,6 +67,7 @@ class Noise:
     """Drops, what is left in the blocks that count, and pressure."""
 
     summary = "few blocks are dropped for noise, and noise does not favour a candidate"
+    hears_all = True
 
     def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
         """A finding for each way in which noise may tell in the result; else one."""

@@ -34,6 +34,7 @@ class Results:
     """Rows of check statements, and rows per query of each stream."""
 
     summary = "all candidates answer the same statements with the same rows"
+    hears_all = True
 
     def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
         """A finding for each candidate and statement or stream that differs; else a sound one."""

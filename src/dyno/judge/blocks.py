@@ -36,6 +36,11 @@ class Blocks:
         return len(self.valid) + len(self.dropped) + len(self.failed)
 
     @property
+    def behind(self) -> set[int]:
+        """The numbers of the trials in valid blocks."""
+        return {trial.number for block in self.valid for trial in block.values()}
+
+    @property
     def loudest(self) -> str:
         """The limit that was broken most often, with its last block's figures."""
         kinds = Counter(reason.rstrip(" %.>0123456789") for reason in self.dropped.values())

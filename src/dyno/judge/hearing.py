@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from dyno.audits import audits
+from dyno.audits import HearsAll, audits
 from dyno.judge.blocks import Blocks, latest, sorted_out
 from dyno.judge.effects import effects
 from dyno.judge.lines import Line, lines, pairs
@@ -30,9 +30,18 @@ class Hearing:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What the audits say of all trials."""
-        heard = audits().values()
-        return [finding for audit in heard for finding in audit.judge(self.run, self.trials)]
+        """What the audits say that have something to hear: the trials that count, or all."""
+        said: list[Finding] = []
+        for audit in audits().values():
+            if heard := self.trials if isinstance(audit, HearsAll) else self._behind:
+                said += audit.judge(self.run, heard)
+        return said
+
+    @cached_property
+    def _behind(self) -> list[Trial]:
+        """What figures rest on: valid blocks and, where there are any, the floor."""
+        valid: set[int] = set().union(*(blocks.behind for blocks in self.blocks.values()))
+        return [t for t in self.trials if t.number in valid or (valid and t.candidate == FLOOR)]
 
     @cached_property
     def case(self) -> Case:
