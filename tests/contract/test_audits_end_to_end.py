@@ -19,7 +19,8 @@ from dyno.audits import audits
 from dyno.plan import Plan, Script
 from dyno.record import PhaseRecord
 
-NULL = {"kind": "null", "delay_ns": 1_000_000}
+#: Long beside what a crowded machine adds to it.
+NULL = {"kind": "null", "delay_ns": 4_000_000}
 #: What one trial can be blamed for. The rest of the room judges engines and hosts.
 OF_THE_LOAD = (
     "coordinated_omission",
@@ -39,7 +40,7 @@ function event() {event} end
 """
 STEADY = "con:query('SELECT 1')"
 #: Each event does a little more than the one before.
-DRIFTING = "for _ = 0, dyno.turn() / 100 do con:query('SELECT 1') end"
+DRIFTING = "for _ = 0, dyno.turn() / 25 do con:query('SELECT 1') end"
 #: Three of four attempts are thrown away.
 RESTARTING = (
     "tries = (tries or 0) + 1; con:query('SELECT 1'); "
