@@ -33,6 +33,13 @@ class Killer:
         os.kill(self.whom(os.getpid()), signal.SIGKILL)
 
 
+class Stopper(Killer):
+    """Stops the whole server in the same way, and never lets it go on."""
+
+    def _kill(self) -> None:
+        processes.signalled(self.whom(os.getpid()), signal.SIGSTOP)
+
+
 class Pauser:
     """Stops the whole server for more than two seconds, one second into the run."""
 

@@ -28,6 +28,13 @@ QUESTION_S = 300.0
 #: What a user may say to the driver: which way of waiting for sockets it takes.
 OURS = ("DYNO_WIRE",)
 
+#: Who keeps us waiting, by the driver's command.
+_ASKED = {
+    "ask": "the engine",
+    "describe": "the driver, running the script,",
+    "schema": "the driver",
+}
+
 _BLAME: dict[str, type[DynoError]] = {
     "user": UsageError,
     "host": HostError,
@@ -61,7 +68,10 @@ def describe(plan: Plan) -> Description:
 
 
 def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
-    """The rows of each statement as text; None is NULL. This is the `engines.Ask` callable."""
+    """The rows of each statement as text; None is NULL. This is the `engines.Ask` callable.
+
+    `TrialFailed` where the engine refuses one, or has not answered all of them in `QUESTION_S`.
+    """
     question = {"version": VERSION, "session": session, "statements": list(statements)}
     return [answer["rows"] for answer in _question("ask", json.dumps(question))]
 
@@ -85,7 +95,7 @@ def _question(command: str, line: str) -> Any:
             process_group=0,
         )
     except subprocess.TimeoutExpired:
-        raise TrialFailed(f"the driver did not answer '{command}' in {QUESTION_S:.0f} s") from None
+        raise TrialFailed(f"{_ASKED[command]} did not answer in {QUESTION_S:.0f} s") from None
     return _answer(command, done)
 
 

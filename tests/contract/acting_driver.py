@@ -51,6 +51,8 @@ def answer() -> None:
     if texts == ["bad"]:
         say("error", **failure("user"))
         sys.exit(64)
+    if texts == ["hang"]:
+        time.sleep(30)
     if texts == ["die"]:
         sys.stderr.write("thread panicked\nwhat a pity\n")
         sys.exit(101)

@@ -117,6 +117,12 @@ def test_a_refused_question_says_who_can_mend_it() -> None:
         driver.ask(NOTHING, ["die"])
 
 
+def test_a_question_that_is_not_answered_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "QUESTION_S", 0.5)
+    with pytest.raises(TrialFailed, match="the engine did not answer in 0 s"):
+        driver.ask(NOTHING, ["hang"])
+
+
 def test_a_missing_driver_is_named_with_the_remedy(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -51,6 +51,17 @@ def test_the_error_of_a_server_that_lives_stays_as_it_is(
     assert failing(server, error) is error
 
 
+def test_a_server_that_stands_still_is_called_that(server: Server) -> None:
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, server.pid, os.WSTOPPED)
+    raised = failing(server, TrialFailed("no answer within 10 s"))
+    assert str(raised) == (
+        "the server stands still (SIGSTOP): no answer within 10 s\n"
+        f"hint: kill -CONT {server.pid} lets it go on"
+    )
+
+
 def test_a_fault_of_our_own_is_never_blamed_on_the_server(server: Server) -> None:
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)

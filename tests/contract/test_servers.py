@@ -58,6 +58,15 @@ def test_a_server_is_not_root_and_owns_its_home(home: Path) -> None:
     _server.stop(server)
 
 
+def test_a_server_that_stands_still_is_woken_to_stop(home: Path) -> None:
+    server = started(home, OBEDIENT)
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGSTOP)
+    _server.stop(server)
+    assert (home / "server.log").read_text() == "child of mine\nstopping\n"
+    assert not left_in(home, 10)
+
+
 def test_a_server_that_does_not_stop_is_killed_with_its_children(home: Path) -> None:
     server = started(home, STUBBORN)
     with pytest.raises(TrialFailed, match=r"did not stop in 0 s and was killed(.|\n)*stopping"):

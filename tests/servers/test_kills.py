@@ -8,7 +8,7 @@ from pathlib import Path
 
 import processes
 import pytest
-from killing import Killer, Pauser
+from killing import Killer, Pauser, Stopper
 
 from dyno.conduct import play, play_once, resolve
 from dyno.conduct.watch import Watch
@@ -105,6 +105,14 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
     assert done.returncode in (0, 1, 2), done.stderr
     assert len([trial for trial in folder.trials() if trial.status == "ok"]) >= 6
     assert not folder.homes().exists()
+    assert not processes.left(runs)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_server_that_stands_still_for_good_fails_its_trial(runs: Path, engine: str) -> None:
+    trial = once(engine, Stopper(processes.server, "run"))
+    assert trial.status == "failed"
+    assert trial.failure.startswith("the server stands still (SIGSTOP): ")
     assert not processes.left(runs)
 
 

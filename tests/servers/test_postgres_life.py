@@ -53,18 +53,29 @@ from dyno import driver
 from dyno.engines import find
 engine = find("postgres", driver.ask)
 build = engine.program(sys.argv[1], {}, lambda _: None)
-print(engine.start(build, Path(sys.argv[2]), {}).pid, flush=True)
+server = engine.start(build, Path(sys.argv[2]), {})
+print(server.pid, server.session["host"], flush=True)
 time.sleep(60)
 """
 
 
-def test_nothing_outlives_a_starter_that_is_killed(version: str, home: Path) -> None:
-    command = [sys.executable, "-c", STARTER, version, str(home)]
+@pytest.mark.parametrize("stands_still", [False, True])
+def test_nothing_outlives_a_starter_that_is_killed(
+    version: str, home: Path, stands_still: bool
+) -> None:
+    deep = home / ("deep" * 30)
+    deep.mkdir()
+    home.chmod(0o755)
+    command = [sys.executable, "-c", STARTER, version, str(deep)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout is not None
-        assert int(starter.stdout.readline()) in inhabitants(home)
+        pid, socket = starter.stdout.readline().split()
+        assert int(pid) in inhabitants(deep) and Path(socket).exists()
+        for each in inhabitants(deep) if stands_still else ():
+            os.kill(each, signal.SIGSTOP)
         starter.kill()
-    assert not left_in(home, 10)
+    assert not left_in(deep, 20)
+    assert not Path(socket).parent.exists()
 
 
 def test_a_killed_server_leaves_no_backend_after_its_stop(version: str, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tells a server that died from one that refused: the error of a trial in which it did."""
+"""Tells a server that died, or stands still, from one that refused: the error of its trial."""
 
 from __future__ import annotations
 
@@ -16,19 +16,26 @@ PATIENCE_S = 1.0
 LINES = 8
 #: How much of a log is looked at for them: a dying server may dump a page of its memory.
 TAIL_BYTES = 8000
+#: Letters of proc_pid_stat(5): stopped by a signal, by a debugger.
+STOPPED = ("T", "t")
 
 
 @contextmanager
 def explained(server: Server) -> Iterator[None]:
-    """Where the server dies meanwhile, `TrialFailed` with its last words, whatever was raised."""
+    """Where the server dies meanwhile, `TrialFailed` with its last words, whatever was raised;
+    where it stands still, one that says that.
+    """
     try:
         yield
     except InternalError:
         raise
     except DynoError as error:
+        told = str(error).partition("\nhint: ")[0]
+        if server.pid is not None and _state(server.pid) in STOPPED:
+            hint = f"kill -CONT {server.pid} lets it go on"
+            raise TrialFailed("the server stands still (SIGSTOP)", cause=told, hint=hint) from error
         if server.pid is None or _lives(server.pid):
             raise
-        told = str(error).partition("\nhint: ")[0]
         words = "".join(f"\n  {line}" for line in last_words(server)) or " nothing"
         cause = f"{told}\nits log ends with:{words}"
         raise TrialFailed(f"the server died{_how(server)}", cause=cause) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
@@ -14,6 +14,7 @@ from dyno.conduct.job import Job, Notes
 from dyno.conduct.listener import Listener
 from dyno.conduct.watch import Watch
 from dyno.engines import Server, Under
+from dyno.errors import TrialFailed
 from dyno.plan import Plan, Script
 from dyno.record import PhaseRecord
 
@@ -97,14 +98,20 @@ class Player:
 
     @contextmanager
     def _server(self) -> Iterator[Server]:
-        """The engine while it runs; where it dies meanwhile, the error says so."""
+        """The engine while it runs; where it dies or stands still meanwhile, the error says so.
+
+        What went wrong while it ran is what is told, whatever goes wrong at its stop as well.
+        """
         job, under = self.job, Under(self.held.prefix, self.held.environment)
         server = job.engine.start(job.build, job.home, job.candidate.settings, under)
         try:
             with death.explained(server):
                 yield server
-        finally:
-            _stop(job, server)
+        except BaseException:
+            with suppress(TrialFailed):
+                _stop(job, server)
+            raise
+        _stop(job, server)
 
 
 def _stop(job: Job, server: Server) -> None:

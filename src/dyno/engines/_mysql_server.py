@@ -112,7 +112,7 @@ class Family(Weighed):
             _mysql_data.fill(build, prefix, asked.all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)
         running = _server.start(launch(build, prefix, home, asked, under))
-        started = Started(running.launch, running.process, running.log, asked)
+        started = Started(**vars(running), asked=asked)
         session = Login(str(running.launch.socket.path), USER, DATABASE).session("mysql")
         _server.ready(started, lambda: self._ask(session, ["SELECT 1"]))
         try:

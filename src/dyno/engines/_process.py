@@ -102,6 +102,13 @@ def end(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:
         time.sleep(PAUSE_S)
 
 
+def wake(program: Path, home: Path) -> None:
+    """Lets every process of `program` that works in `home` go on where it was stopped."""
+    for pid in _family(program.resolve(), home.resolve()):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGCONT)
+
+
 def _family(program: Path, home: Path) -> Iterator[int]:
     """The processes of `program` that work in `home`.
 

@@ -1,7 +1,7 @@
 """A server: started in a private home, watched until it answers, stopped for good.
 
 It leads a session of its own, so that Ctrl-C reaches it only through us; it is sent a signal when
-we die, however we die; and what it leaves behind when it is stopped is killed.
+we die, however we die, and woken to take it; what it leaves behind when it stops is killed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dyno.engines import UNHELD, Server, Under, _account, _process, _words
+from dyno.engines import UNHELD, Server, Under, _account, _process, _watchdog, _words
 from dyno.engines._socket import Socket
 from dyno.errors import TrialFailed
 
@@ -53,6 +53,7 @@ class Running:
     launch: Launch
     process: subprocess.Popen[bytes]
     log: Path
+    watchdog: subprocess.Popen[bytes]
 
     def poll(self) -> int | None:
         """The server's exit code, negative for a signal; None while it lives."""
@@ -72,7 +73,8 @@ def start(launch: Launch) -> Running:
     _account.give(user, home)
     command = [*launch.under.prefix, *_account.prefix(user, launch.dies_on), *launch.command]
     surroundings = _process.environment(home, launch.environment) | launch.under.environment
-    return Running(launch, _process.spawned(command, surroundings, log, home), log)
+    process = _process.spawned(command, surroundings, log, home)
+    return Running(launch, process, log, _watchdog.begin(process.pid, launch.socket.folder))
 
 
 def ready(running: Running, probe: Callable[[], object], limit_s: float = READY_S) -> None:
@@ -109,13 +111,15 @@ def _refused(running: Running, probe: Callable[[], object], limit_s: float) -> s
 
 
 def stop(server: Server, limit_s: float = STOP_S) -> None:
-    """Stops a server cleanly, and kills what is left of it; one that is dead already is buried.
+    """Stops a server cleanly, and kills what is left of it; one that is dead already is buried, one
+    that stands still is woken.
 
     `TrialFailed` where it had to be killed: its data are as after a crash then.
     """
     running: Running = server.handle
     process = running.process
     if process.poll() is None:
+        _process.wake(Path(running.launch.command[0]), running.launch.home)
         process.send_signal(running.launch.stops_on)
         with suppress(subprocess.TimeoutExpired):
             process.wait(limit_s)
@@ -130,4 +134,5 @@ def kill(running: Running) -> None:
     """Ends the server at once, and all that belongs to it; the folder made for its socket goes."""
     launch = running.launch
     _process.end(running.process, Path(launch.command[0]), launch.home)
+    _watchdog.end(running.watchdog)
     launch.socket.remove()

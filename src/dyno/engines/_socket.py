@@ -24,10 +24,15 @@ class Socket:
     path: Path
     passing: bool
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder, if it was made for the socket."""
+        return self.path.parent if self.passing else None
+
     def remove(self) -> None:
         """Removes the folder, if it was made for the socket."""
-        if self.passing:
-            shutil.rmtree(self.path.parent, ignore_errors=True)
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def place(home: Path, file: str) -> Socket:

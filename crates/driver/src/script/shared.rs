@@ -7,7 +7,7 @@ use super::UserCounts;
 use super::connection::{Batch, Connection, open};
 use super::program::Program;
 use super::statement::{Form, Kind, Statement};
-use crate::clock::{now_ns, ns};
+use crate::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
 use crate::error::Error;
 use crate::generate;
 use crate::plan;
@@ -256,11 +256,16 @@ impl Shared {
         }
     }
 
-    /// Waits for the request under way, outside the driver's coroutine.
+    /// Waits for the request under way, outside the driver's coroutine: nobody else of the thread
+    /// plays meanwhile, so that an answer which does not come soon is given up.
     pub fn drain(&mut self) {
         self.break_off();
+        let limit_ns = now_ns() + PATIENCE_NS;
         while let Wait::Request { connection, until_ns } = self.wait {
-            wire::nap(until_ns);
+            if now_ns() > limit_ns {
+                self.lose();
+            }
+            wire::nap(until_ns.min(now_ns() + NAP_NS));
             self.poll(connection);
         }
     }

@@ -55,6 +55,14 @@ fn a_query_where_lua_cannot_give_way_is_told_in_our_words() {
 }
 
 #[test]
+fn an_answer_that_never_comes_there_is_given_up() {
+    let query = "table.sort({3, 1, 2}, function(a, b) con:query('x') return a < b end)";
+    let script = with_connection(&format!("function event()\n{query} end"));
+    let error = played_on_null(&script, 3_600_000_000_000).map(drop).unwrap_err();
+    assert!(error.to_string().contains("a query cannot wait for its answer"), "{error}");
+}
+
+#[test]
 fn a_yield_outside_a_coroutine_is_refused() {
     let error = broken("function event() coroutine.yield(true) end");
     assert!(error.to_string().contains("yielded outside"), "{error}");
