@@ -44,7 +44,8 @@ def coming_and_going(cores: Sequence[int], dice: random.Random) -> Iterator[None
     """
     words = (_text(cores[:1]), str(dice.getrandbits(32)), _text(WORKS_S), _text(RESTS_S))
     command = [sys.executable, "-I", "-S", "-c", CODE, *words, str(os.getpid())]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as hog:
+    # In a session of its own: an interrupt from the keyboard is for us, and we kill it.
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as hog:
         try:
             yield
         finally:
