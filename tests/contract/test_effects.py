@@ -40,6 +40,16 @@ def test_a_planted_effect_is_found_and_no_other() -> None:
     assert verdict.sentence.startswith("aslr=off is slower than aslr=on: slowdown +5")
 
 
+def test_an_undecided_run_says_what_the_other_factors_do_too() -> None:
+    run = crossed(looks=(6,))
+    noisy = played(run, lambda at: -0.5 * (at["preload"] == "on"), sd=0.05)
+    said = judge(run, noisy).sentence
+    assert said.startswith(
+        "inconclusive after 6 blocks: aslr=off may be slower than aslr=on or not"
+    )
+    assert "; beside it preload=on faster (-" in said
+
+
 def test_an_effect_is_over_all_cells_and_its_values_are_their_means() -> None:
     run = crossed()
     verdict = judge(run, played(run, lambda at: off(at) * (at["preload"] == "on"), sd=1e-6))

@@ -41,20 +41,28 @@ def _found(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
         return _slower(run, meant, primaries)
     if word == "not slower":
         return _not_slower(run, primaries)
-    return _inconclusive(run, meant) + _cleared(primaries)
+    return _inconclusive(run, meant, primaries) + (
+        "" if _few(run, primaries) else _cleared(primaries)
+    )
 
 
 def _slower(run: Run, meant: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
     worst, of = max(meant, key=lambda c: c.slowdown_percent), len(primaries)
     told = f"{worst.candidate} is slower than {worst.base}: {_figures(run, worst)}"
-    more = _others(worst, primaries) if run.factors else _more(meant)
     holm = f"; p = {worst.p_value:.2g} among {of} (Holm)" if of > 1 else ""
-    return f"{told}{holm}{more}" if run.factors else f"{told}{more}{holm}"
+    if _few(run, primaries):
+        return f"{told}{holm}{_others(worst, primaries)}"
+    return f"{told}{_more(meant)}{holm}"
+
+
+def _few(run: Run, primaries: Sequence[Comparison]) -> bool:
+    """Factors are crossed and one metric is primary, so that every main effect can be named."""
+    return bool(run.factors) and len({c.metric for c in primaries}) == 1
 
 
 def _others(told: Comparison, primaries: Sequence[Comparison]) -> str:
-    """What else the factors do, in the same metric: `; threads=2 faster (-50.2 %)`."""
-    others = [c for c in primaries if c is not told and c.metric == told.metric]
+    """What else the factors do: `; beside it threads=2 faster (-50.2 %)`."""
+    others = [c for c in primaries if c is not told]
     found = (f"{c.candidate} {c.verdict} ({c.slowdown_percent:+.1f} %)" for c in others)
     return f"; beside it {', '.join(found)}" if others else ""
 
@@ -74,23 +82,23 @@ def _not_slower(run: Run, primaries: Sequence[Comparison]) -> str:
     worst = max(primaries, key=lambda c: c.high_percent - c.margin_percent)
     faster, of = sum(c.verdict == "faster" for c in primaries), len(primaries)
     tail = f"; faster in {faster} of {of} primary comparisons" if faster else ""
-    if run.factors:
-        tail = _others(worst, primaries)
+    closest = "closest"
+    if _few(run, primaries):
+        tail, closest = _others(worst, primaries), f"closest {worst.candidate}"
     # an intersection-union test: the suite passes as each of its parts does, at the same level
-    whole = f", in each of {of} primary comparisons; closest" if of > 1 else ""
+    whole = f", in each of {of} primary comparisons; {closest}" if of > 1 else ""
     return f"{held}{whole}: {_figures(run, worst)}{tail}"
 
 
-def _inconclusive(run: Run, meant: Sequence[Comparison]) -> str:
+def _inconclusive(run: Run, meant: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
     if not meant:
         return "inconclusive: a primary metric was not measured, or none was declared"
     widest = max(meant, key=lambda c: c.high_percent - c.low_percent)
     doubt = f"{widest.candidate} may be slower than {widest.base} or not"
     if widest.notes:
         doubt = f"{doubt} ({widest.notes[0]})"
-    return (
-        f"inconclusive after {widest.blocks} blocks: {doubt}: {_figures(run, widest)}{_more(meant)}"
-    )
+    more = _others(widest, primaries) if _few(run, primaries) else _more(meant)
+    return f"inconclusive after {widest.blocks} blocks: {doubt}: {_figures(run, widest)}{more}"
 
 
 def _figures(run: Run, c: Comparison) -> str:
