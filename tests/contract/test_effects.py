@@ -42,7 +42,7 @@ def test_a_planted_effect_is_found_and_no_other() -> None:
 
 def test_an_undecided_run_says_what_the_other_factors_do_too() -> None:
     run = crossed(looks=(6,))
-    noisy = played(run, lambda at: -0.5 * (at["preload"] == "on"), sd=0.05)
+    noisy = played(run, lambda at: 0.4 * off(at) - 0.5 * (at["preload"] == "on"), sd=0.05)
     said = judge(run, noisy).sentence
     assert said.startswith(
         "inconclusive after 6 blocks: aslr=off may be slower than aslr=on or not"
