@@ -113,6 +113,13 @@ impl Rand {
         }
     }
 
+    /// A whole number from 0 on, below `count` (Lemire's multiply).
+    #[inline]
+    pub fn below(&mut self, count: u64) -> u64 {
+        let product = u128::from(self.rng.random::<u64>()) * u128::from(count);
+        (product >> 64) as u64
+    }
+
     /// Every whole number from a to b alike.
     pub fn uniform(&mut self, a: f64, b: f64) -> f64 {
         let share = self.double();
@@ -162,22 +169,25 @@ impl Rand {
 
     /// Appends a template's text: `#` becomes a digit, `@` a letter from a to z.
     pub fn string(&mut self, template: &[u8], text: &mut Vec<u8>) {
-        let (mut bits, mut left) = (0, 0);
+        let mut bits = Bits::default();
         for &byte in template {
-            let (first, count) = match byte {
-                b'#' => (b'0', 10),
-                b'@' => (b'a', 26),
-                other => {
-                    text.push(other);
-                    continue;
-                }
-            };
-            if left == 0 {
-                (bits, left) = (self.rng.random::<u64>(), CHARACTERS_PER_DRAW);
-            }
-            text.push(first + taken(&mut bits, count));
-            left -= 1;
+            text.push(match byte {
+                b'#' => b'0' + bits.below(10, &mut self.rng),
+                b'@' => b'a' + bits.below(26, &mut self.rng),
+                other => other,
+            });
         }
+    }
+
+    /// Appends `least` to `most` letters; `percent` of them, the last, are random from a to z, and
+    /// the rest are a.
+    pub fn compressible(&mut self, least: f64, most: f64, percent: f64, text: &mut Vec<u8>) {
+        let (least, most) = (least.min(most) as u64, most as u64);
+        let length = (least + self.below(most - least + 1)) as usize;
+        let varied = (length as f64 * (percent / 100.0).clamp(0.0, 1.0)) as usize;
+        text.resize(text.len() + length - varied, b'a');
+        let mut bits = Bits::default();
+        text.extend((0..varied).map(|_| b'a' + bits.below(26, &mut self.rng)));
     }
 
     /// Appends `least` to `most` characters from `0` to `z`.
@@ -200,18 +210,39 @@ impl Rand {
 /// Letters that one draw of 64 bits serves: 8 take 38 of them, so the last is even to 2^-26.
 const CHARACTERS_PER_DRAW: u32 = 8;
 
-/// A number below `count` from the top of `bits`, and what is left of them (Lemire's multiply).
-fn taken(bits: &mut u64, count: u8) -> u8 {
-    let product = u128::from(*bits) * u128::from(count);
-    *bits = product as u64;
-    (product >> 64) as u8
+/// What is left of 64 random bits.
+#[derive(Default)]
+struct Bits {
+    bits: u64,
+    characters: u32,
+}
+
+impl Bits {
+    /// A number below `count` from their top (Lemire's multiply).
+    #[inline]
+    fn below(&mut self, count: u8, rng: &mut Xoshiro256PlusPlus) -> u8 {
+        if self.characters == 0 {
+            *self = Self { bits: rng.random::<u64>(), characters: CHARACTERS_PER_DRAW };
+        }
+        self.characters -= 1;
+        let product = u128::from(self.bits) * u128::from(count);
+        self.bits = product as u64;
+        (product >> 64) as u8
+    }
 }
 
 /// The whole number at a share of the range from a to b; bounds are cut to whole as in sysbench.
 fn scaled(a: f64, b: f64, share: f64) -> f64 {
-    let (a, b) = (a.trunc(), b.trunc());
-    let number = a + (share * (b - a + 1.0)).trunc();
+    let (a, b) = (whole(a), whole(b));
+    let number = a + whole(share * (b - a + 1.0));
     if a <= b { number.clamp(a, b) } else { number }
+}
+
+/// `trunc` without the call into the C library that it is on x86-64's oldest processors; beyond
+/// 2^53 every number is whole.
+#[inline]
+fn whole(x: f64) -> f64 {
+    if x.abs() < 9_007_199_254_740_992.0 { (x as i64) as f64 } else { x }
 }
 
 /// FNV-1a, continued; stable across versions of Rust, unlike the standard hasher.
@@ -391,5 +422,20 @@ mod tests {
             assert!((2..=5).contains(&text.len()));
             assert!(text.iter().all(|byte| (b'0'..=b'z').contains(byte)));
         }
+    }
+
+    #[test]
+    fn compressible_text_is_of_a_length_within_bounds_and_random_at_its_end() {
+        let (mut rand, mut text) = (rand(0, 1), Vec::new());
+        let (mut lengths, mut last) = (HashSet::new(), HashSet::new());
+        for _ in 0..2000 {
+            text.clear();
+            rand.compressible(10.0, 20.0, 50.0, &mut text);
+            lengths.insert(text.len());
+            assert!(text[..text.len().div_ceil(2)].iter().all(|byte| *byte == b'a'));
+            last.extend(text[text.len().div_ceil(2)..].iter().copied());
+        }
+        assert_eq!(lengths, (10..=20).collect());
+        assert_eq!(last, (b'a'..=b'z').collect());
     }
 }

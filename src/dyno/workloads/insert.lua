@@ -110,7 +110,7 @@ local function report_counts()
 end
 
 local function insert_rows(count)
-  client.con:query(rows.statement(sql.insert_into(client.table), count, client.last))
+  client.con:insert(sql.insert_into(client.table), count, client.rows, rows.date(client.last))
   client.last = client.last + count
   client.inserted = client.inserted + count
 end
@@ -199,7 +199,8 @@ function thread_init(tid)
   local names = table_names()
   client.con = sysbench.sql.driver():connect()
   client.table = names[tid % #names + 1]
-  rows.seed()
+  client.rows = rows.drawn()
+  math.randomseed(sysbench.rand.uniform(1, 2 ^ 31 - 1)) -- the queries' keys
   resync()
   pcall(prepare_queries)
 end

@@ -33,6 +33,9 @@ for _, name in ipairs { "default", "uniform", "gaussian", "special", "pareto", "
 end
 drawing("varstring", text)
 
+-- Not one of sysbench.rand: `least` to `most` letters, `percent` of them random, the rest alike.
+drawing("compressible", text)
+
 function dyno.rand.string(template)
    return setmetatable({ draw = { string = template }, plus = 0 }, text)
 end

@@ -394,4 +394,4 @@ function sql.driver()
    return setmetatable({ sname = name, lname = name }, driver)
 end
 
-return raise
+return raise, finish, connection

@@ -8,6 +8,7 @@ use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, MultiValue, Table, Value};
 
 use super::nearest;
 use super::program::Program;
+use super::row::{Insert, Row};
 use super::shared::{Sent, Shared};
 use super::statement::{Form, Kind};
 use crate::error::Error;
@@ -23,6 +24,7 @@ pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
     raw.batches()?;
     raw.statements()?;
     raw.programs()?;
+    raw.rows()?;
     raw.errors()?;
     raw.numbers()?;
     raw.texts()?;
@@ -171,6 +173,23 @@ impl Raw<'_> {
             answer(lua, it, sent)
         })?;
         self.add("broken_off", |_, it, ()| Ok(it.broken_off.take()))
+    }
+
+    fn rows(&self) -> mlua::Result<()> {
+        self.add("row", |lua, it, row: Value| {
+            let row: Row = lua
+                .from_value(row)
+                .map_err(|error| stop(it, unreadable("dyno.row cannot be drawn", &error)))?;
+            it.rows.push(row);
+            Ok(it.rows.len() - 1)
+        })?;
+        type Arguments = (usize, LuaString, usize, usize, LuaString);
+        self.add("insert", |lua, it, (connection, head, count, row, given): Arguments| {
+            let (head, given) = (head.as_bytes(), given.as_bytes());
+            let insert = Insert { head: &head, count, row, given: &given };
+            let sent = it.insert(connection, &insert);
+            answer(lua, it, sent)
+        })
     }
 
     fn errors(&self) -> mlua::Result<()> {

@@ -19,6 +19,8 @@ pub enum Draw {
     UniformDouble {},
     String(String),
     Varstring(f64, f64),
+    /// Not one of `sysbench.rand`.
+    Compressible(f64, f64, f64),
 }
 
 impl Draw {
@@ -35,6 +37,9 @@ impl Draw {
             Self::Unique {} => f64::from(rand.unique()),
             Self::UniformDouble {} => return *slot = Value::Real(rand.double()),
             Self::String(template) => return rand.string(template.as_bytes(), text(slot)),
+            Self::Compressible(least, most, percent) => {
+                return rand.compressible(*least, *most, *percent, text(slot));
+            }
             Self::Varstring(least, most) => return rand.varstring(*least, *most, text(slot)),
         };
         *slot = Value::Integer(number as i64);

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use super::UserCounts;
 use super::connection::{Batch, Connection, open};
 use super::program::Program;
+use super::row::Row;
 use super::statement::{Form, Kind, Statement};
 use crate::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
 use crate::error::Error;
@@ -45,6 +46,9 @@ pub struct Shared {
     pub programs: Vec<Program>,
     /// The one under way.
     pub playing: Option<usize>,
+    /// Declared rows, and the text of the insert made of them last.
+    pub rows: Vec<Row>,
+    pub text: Vec<u8>,
     /// The statement that it failed with, until the script is told.
     pub broken_off: Option<usize>,
     session: plan::Session,
@@ -102,6 +106,8 @@ impl Shared {
             place: None,
             programs: Vec::new(),
             playing: None,
+            rows: Vec::new(),
+            text: Vec::new(),
             broken_off: None,
             session,
             connections: Vec::new(),

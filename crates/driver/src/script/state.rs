@@ -20,6 +20,7 @@ const SYSBENCH: &str = include_str!("../lua/sysbench.lua");
 const DYNO: &str = include_str!("../lua/dyno.lua");
 const SQL: &str = include_str!("../lua/sql.lua");
 const DRAW: &str = include_str!("../lua/draw.lua");
+const ROW: &str = include_str!("../lua/row.lua");
 const EVENT: &str = include_str!("../lua/event.lua");
 
 /// A declared event's program and transaction type.
@@ -166,8 +167,10 @@ impl State {
         self.prelude::<()>("sysbench", SYSBENCH, (&self.raw, &seat_table))?;
         self.seed(plan, seat)?;
         let wait: Function = self.prelude("dyno", DYNO, (&self.raw, &seat_table))?;
-        let raise: Function = self.prelude("sql", SQL, (&self.raw, &seat_table, &wait))?;
+        let (raise, finish, connection): (Function, Function, Table) =
+            self.prelude("sql", SQL, (&self.raw, &seat_table, &wait))?;
         let (is_random, is_choice): (Function, Function) = self.prelude("draw", DRAW, ())?;
+        self.prelude::<()>("row", ROW, (&self.raw, finish, connection, &is_random))?;
         self.prelude("event", EVENT, (&self.raw, wait, raise, is_random, is_choice))
     }
 

@@ -1,7 +1,6 @@
 //! A statement that a script sends again and again, and the values of its next execution.
 
-use std::fmt::Write;
-
+use super::literal;
 use crate::error::Error;
 use crate::sessions::{Reply, Session, Value};
 
@@ -42,7 +41,7 @@ impl Form {
     pub fn send(&self, session: &mut dyn Session, values: &[Value]) -> Result<Reply, Error> {
         match self {
             Self::Prepared(handle) => session.execute(*handle, values),
-            Self::Text(pieces) => session.query(&filled(pieces, values)?),
+            Self::Text(pieces) => session.query(literal::sql(&filled(pieces, values))?),
         }
     }
 }
@@ -75,31 +74,17 @@ impl Statement {
 }
 
 /// A question mark without a value stays one.
-fn filled(pieces: &[String], values: &[Value]) -> Result<String, Error> {
-    let mut text = String::new();
+fn filled(pieces: &[String], values: &[Value]) -> Vec<u8> {
+    let mut text = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         match at.checked_sub(1).map(|at| values.get(at)) {
             None => {}
-            Some(None) => text.push('?'),
-            Some(Some(value)) => put_literal(&mut text, value)?,
+            Some(None) => text.push(b'?'),
+            Some(Some(value)) => literal::put(&mut text, value),
         }
-        text.push_str(piece);
+        text.extend_from_slice(piece.as_bytes());
     }
-    Ok(text)
-}
-
-fn put_literal(text: &mut String, value: &Value) -> Result<(), Error> {
-    let written = match value {
-        Value::Null => text.write_str("NULL"),
-        Value::Integer(number) => write!(text, "{number}"),
-        Value::Real(number) => write!(text, "{number}"),
-        Value::Text(bytes) => {
-            let value = std::str::from_utf8(bytes);
-            let value = value.map_err(|it| Error::user("a text is not UTF-8").because(it))?;
-            write!(text, "'{}'", value.replace('\'', "''"))
-        }
-    };
-    written.map_err(|error| Error::driver("a statement could not be written").because(error))
+    text
 }
 
 /// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/sql.lua).

@@ -10,6 +10,7 @@ mod failures;
 mod options;
 mod random;
 mod restarts;
+mod rows;
 mod statements;
 mod waiting;
 
