@@ -12,6 +12,7 @@ from dyno.builds import Build
 from dyno.conduct.job import Job, Notes
 from dyno.controls import NOT_HERE, Held, Restored, Started, Subject, controls
 from dyno.engines import Engine, Knobs, Preloads, Server
+from dyno.engines._preloading import MISSED
 
 #: Why a control of a load's copy rests.
 NO_COPY = "the data were loaded in this trial, and are as warm as that left them"
@@ -92,7 +93,10 @@ def started(joined: Joined, notes: Notes, pid: int | None) -> None:
 def preload(joined: Joined, notes: Notes, engine: Engine, server: Server) -> None:
     """A phase is about to begin."""
     if joined.preload and isinstance(engine, Preloads):
-        _note(notes, joined.preload, engine.preload(server))
+        found = engine.preload(server)
+        if why := found.pop(MISSED, ""):
+            found["state"] = f"{NOT_HERE}: {why}"
+        _note(notes, joined.preload, found)
 
 
 def _note(notes: Notes, name: str, found: dict[str, str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
 from dyno.engines._holding import Holds as Holds
+from dyno.engines._preloading import Preloads as Preloads
 from dyno.plan import Session
 from dyno.plugins import find as find_module
 
@@ -126,14 +127,6 @@ class Knobs(Protocol):
     """An engine whose settings do what a control names for all: `knobs`, by its name and value."""
 
     knobs: ClassVar[dict[str, dict[str, dict[str, str]]]]
-
-
-@runtime_checkable
-class Preloads(Protocol):
-    """An engine with a cache for all connections that SQL can fill."""
-
-    def preload(self, server: Server) -> dict[str, str]:
-        """Reads every table and index of the database; answers what that was, for the record."""
 
 
 @runtime_checkable

@@ -3,23 +3,26 @@
 By pg_prewarm, which comes with the server. A plain scan would not do: of a table larger than a
 quarter of the buffers it keeps only the last 256 kB there. Where the extension is missing (or the
 server is not ours, and has not got it), the tables are scanned all the same, which leaves them in
-the kernel's cache, and the record says so.
+the kernel's cache, and the record says that the buffers were not filled.
 """
 
 from __future__ import annotations
 
 from dyno.engines import Ask, Server
+from dyno.engines._preloading import MISSED
 
 #: Is the extension there to be made, or made already? Ours is made where it is not.
 EXTENSION = (
     "SELECT installed_version IS NOT NULL FROM pg_available_extensions WHERE name = 'pg_prewarm'"
 )
 #: Tables, their indexes, and what they keep apart because it is long; not the server's own, which
-#: have smaller numbers (FirstNormalObjectId).
+#: have smaller numbers (FirstNormalObjectId), nor what another user has in this database.
 RELATIONS = (
     "SELECT oid::regclass::text, relkind FROM pg_class WHERE oid >= 16384"
-    " AND relkind IN ('r', 'i', 't', 'm') AND pg_relation_size(oid) > 0 ORDER BY relkind, 1"
+    " AND relkind IN ('r', 'i', 't', 'm') AND pg_relation_size(oid) > 0"
+    " AND pg_has_role(relowner, 'USAGE') ORDER BY relkind, 1"
 )
+UNFILLED = "the tables were scanned into the kernel's cache: the database has no pg_prewarm"
 #: Where the long values lie, and the index of that.
 APART = "pg_toast."
 
@@ -38,5 +41,6 @@ def preload(ask: Ask, server: Server) -> dict[str, str]:
             ask(server.session, [f"SELECT count(*) FROM {name}"])
     own = [kind for name, kind in relations if not str(name).startswith(APART)]
     tables, indexes = sum(kind in ("r", "m") for kind in own), own.count("i")
-    how = "by pg_prewarm" if warmed else "by scans: into the kernel's cache, without indexes"
-    return {"read": f"{tables} tables, {indexes} indexes {how}"}
+    if not warmed:
+        return {"read": f"{tables} tables", MISSED: UNFILLED}
+    return {"read": f"{tables} tables, {indexes} indexes by pg_prewarm"}
