@@ -20,16 +20,16 @@ import pytest
 from dyno.cli import ended
 from dyno.folder import Folder, every
 
-PAIR = ["null@100us", "null@110us"]
+PAIR = ["null@1ms", "null@1100us"]
 WORKLOAD = ["-w", "oltp_point_select"]
 #: Three short blocks, whatever the neighbours do meanwhile.
 EXPERIMENT = """
-candidates = ["null@100us", "null@110us"]
+candidates = ["null@1ms", "null@1100us"]
 blocks = 3
 limits = { steal_percent = 100, foreign_percent = 100 }
 [[workload]]
 name = "oltp_point_select"
-options = { time = 0.4, warmup_time = 0, table_size = 10 }
+options = { time = 0.2, warmup_time = 0, table_size = 10 }
 """
 SHORT = ["--set", "time=0.2", "--set", "warmup_time=0", "--set", "table_size=10"]
 

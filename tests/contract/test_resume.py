@@ -39,7 +39,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     # a busy machine is no reason to drop blocks here
     calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
     measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm)
-    made = experiment.compared(["null@100us", "null@120us"], str(script), OPTIONS, measuring)
+    made = experiment.compared(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
     prepared = conduct.resolve(made, lambda _: None)
     return folder.create(prepared.run, tmp_path / "runs")
 
@@ -62,7 +62,7 @@ def counted(trials: list[Trial]) -> list[tuple[int, str]]:
     return sorted((t.block, t.candidate) for t in trials if t.attempt == last[t.block])
 
 
-EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@100us", "null@120us")]
+EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@1ms", "null@2ms")]
 
 
 def users_of(path: Path) -> list[int]:
