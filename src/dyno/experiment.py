@@ -125,7 +125,7 @@ def read(path: Path) -> Experiment:
     """
     file = path if path.is_file() else every().get(str(path))
     if file is None:
-        raise unknown("experiment", str(path), every())
+        raise _missing(path)
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -135,6 +135,17 @@ def read(path: Path) -> Experiment:
     except tomllib.TOMLDecodeError as error:
         hint = "strings stand in quotes, lists end with ]; dyno show experiments has examples"
         raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error
+
+
+def _missing(path: Path) -> UsageError:
+    """A path is told from a name: what is near a mistyped file is no help."""
+    if path.suffix == ".toml" or len(path.parts) != 1:
+        hint = "a TOML file, or a name that `dyno show experiments` lists"
+        return UsageError(f"there is no experiment file '{path}'", hint=hint)
+    if not every():
+        hint = "names are those of the folder experiments, which is not here; give a file's path"
+        return UsageError(f"unknown experiment '{path}'", hint=hint)
+    return unknown("experiment", str(path), every())
 
 
 _KEYS = {"name", "question", "published", "candidates", "workload", "design", "factor"} | {

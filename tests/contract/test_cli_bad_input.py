@@ -90,7 +90,7 @@ def test_a_wrong_experiment_is_refused_with_file_and_line(
 
 
 def test_an_unknown_experiment_or_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "unknown experiment 'no.toml'" in refused(["run", "no.toml"], capsys)
+    assert "there is no experiment file 'no.toml'" in refused(["run", "no.toml"], capsys)
     assert "unknown run 'no'" in refused(["report", "no"], capsys)
     assert "no run yet" in refused(["resume", "last"], capsys)
 

@@ -31,6 +31,7 @@ def stops_with(error: BaseException) -> int:
         (["compair"], "unknown command 'compair'\nhint: did you mean compare?"),
         (["compare", "a", "b"], "missing option"),
         (["compare", "a", "b", "-w", "w", "--margn", "2"], "unknown option '--margn'"),
+        (["compare", "a", "b", "-w", "w", "--rows=9"], "workload is given as --set KEY=VALUE"),
         (["compare", "a", "-w", "w"], "one candidate is not a comparison"),
         (["play"], "missing argument 'ENGINE'"),
         (["play", "null", "-w", "w", "--time", "soon"], "'soon' is not a duration"),

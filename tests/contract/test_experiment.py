@@ -136,9 +136,15 @@ def test_a_file_that_is_not_text_is_no_experiment(tmp_path: Path) -> None:
         experiment.read(file)
 
 
-def test_a_missing_experiment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown experiment"):
+def test_a_missing_experiment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(UsageError, match=r"there is no experiment file '.*nothing.toml'"):
         experiment.read(tmp_path / "nothing.toml")
+    with pytest.raises(UsageError, match=r"(?s)unknown experiment.*did you mean query-cache"):
+        experiment.read(Path("query-cash"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="the folder experiments, which is not here"):
+        experiment.read(Path("query-cache"))
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,25 @@ def from_click(error: click.ClickException) -> UsageError:
     """click's sentence in the house's form: lower case, no full stop, remedy on its own line."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "dyno"
-    near = getattr(error, "possibilities", None)
     if isinstance(error, click.NoSuchOption):
         message = f"unknown option '{error.option_name}' of `{path}`"
     elif isinstance(error, click.exceptions.NoSuchCommand):
         message = f"unknown command '{error.command_name}'"
     else:
         message = lowered(error.format_message())
-    hint = f"did you mean {' or '.join(near)}?" if near else f"`{path} --help` shows what it takes"
-    return UsageError(message, hint=hint)
+    return UsageError(message, hint=_remedy(error, path))
+
+
+def _remedy(error: click.ClickException, path: str) -> str:
+    """What may have been meant; who comes from sysbench gives a workload's options as our own."""
+    near = getattr(error, "possibilities", None)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    remedy = f"`{path} --help` shows what it takes"
+    taken = error.ctx.command.params if isinstance(error, click.NoSuchOption) and error.ctx else ()
+    if any(each.name == "settings" for each in taken):
+        remedy += "; an option of the workload is given as --set KEY=VALUE"
+    return remedy
 
 
 def lowered(sentence: str) -> str:
