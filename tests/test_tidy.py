@@ -52,6 +52,8 @@ ALLOWED: dict[str, set[str]] = {
     "experiment": {"errors", "candidates", "factors"},
     "folder": {"record", "errors", "plain"},
     "calibration": {"record", "errors", "plain", "stats"},
+    "history": {"record", "measures", "judge", "folder", "calibration", "stats"}
+    | {"controls", "workloads"},
     "driver": {"plan", "record", "errors", "plain"},
 }
 CLI_ONLY = {"report", "cli"}

@@ -21,6 +21,7 @@ from dyno.cli import (
     doctor,
     engines,
     exits,
+    history,
     plan,
     play,
     report,
@@ -53,7 +54,8 @@ def command() -> None:
     """
 
 
-MEASURING, READING = (play, compare, run, resume, calibrate), (plan, report, show, engines, doctor)
+MEASURING = (play, compare, run, resume, calibrate)
+READING = (plan, report, history, show, engines, doctor)
 for module in (*MEASURING, *READING, restore, clean, completion):
     command.add_command(module.command)
 

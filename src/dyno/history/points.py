@@ -1,0 +1,125 @@
+"""Points of a history: what a run's restarts of one build say of one primary metric.
+
+A point is a build in a run, not a restart: the restarts of a run share its hour, and would pass
+for many witnesses where there is one. What must be alike for two points to be comparable stands
+in their `Conditions`; the build does not, since it is what a history is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dyno.folder import Folder
+from dyno.history.conditions import Conditions, alike, build_of
+from dyno.judge.hearing import Hearing
+from dyno.judge.lines import Pair, pairs
+from dyno.measures import measures
+from dyno.record import Candidate, Metric, Run, Trial, WorkloadPlan
+from dyno.stats.interval import Floats
+
+
+@dataclass(frozen=True)
+class Point:
+    """A build in a run; `logs` are those of the time that its restarts took, one for each.
+
+    `candidate` is the first one of the run with that build (an A/A comparison has two).
+    """
+
+    folder: str
+    run: Run = field(repr=False)
+    workload: WorkloadPlan = field(repr=False)
+    candidate: Candidate = field(repr=False)
+    logs: Floats
+
+    @property
+    def build(self) -> tuple[tuple[str, str], ...]:
+        """What tells one build from another."""
+        return build_of(self.candidate)
+
+    @property
+    def version(self) -> str:
+        """The build's version, as its engine calls it."""
+        return self.candidate.build.get("version", "")
+
+    @property
+    def value(self) -> float:
+        """The mean of the logs: of restarts of one run, so one datum."""
+        return float(self.logs.mean())
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What of a run is in no series, and why."""
+
+    folder: str
+    why: str
+
+
+Gathered = tuple[dict[Conditions, list[Point]], list[LeftOut]]
+
+
+def gathered(folders: Iterable[Folder]) -> Gathered:
+    """The points of all runs by their conditions, and what had to be left out.
+
+    `UsageError` where a record is damaged: a history with a hole would not say so.
+    """
+    points: dict[Conditions, list[Point]] = {}
+    left_out: list[LeftOut] = []
+    for folder in folders:
+        hearing = Hearing(folder.run(), folder.trials())
+        left_out += (LeftOut(folder.path.name, why) for why in _losses(hearing))
+        for conditions, point in _of_run(folder.path.name, hearing):
+            points.setdefault(conditions, []).append(point)
+    return points, left_out
+
+
+def _losses(hearing: Hearing) -> Iterator[str]:
+    for name, blocks in hearing.blocks.items():
+        if not blocks.valid:
+            yield f"no valid block of {name}"
+    for (workload, candidate, phase), why in hearing.case.invalid.items():
+        yield f"{workload}{f' {phase}' if phase else ''} of {candidate} is invalid: {why}"
+
+
+def _of_run(name: str, hearing: Hearing) -> Iterator[tuple[Conditions, Point]]:
+    run, invalid = hearing.run, hearing.case.invalid
+    for workload in run.workloads:
+        blocks = hearing.blocks[workload.name].valid
+        for same in _by_build(run, workload) if blocks else ():
+            trials = [block[c.name] for block in blocks for c in same]
+            for pair in pairs(workload):
+                places = {(workload.name, c.name, p) for c in same for p in ("", pair.phase)}
+                found = None if places & set(invalid) else _logs(trials, pair)
+                if found:
+                    metric, logs = found
+                    conditions = Conditions(same[0].engine, metric, alike(run, workload, same[0]))
+                    yield conditions, Point(name, run, workload, same[0], logs)
+
+
+def _by_build(run: Run, workload: WorkloadPlan) -> list[list[Candidate]]:
+    """The candidates that are the same build under the same conditions: usually each by itself."""
+    found: dict[object, list[Candidate]] = {}
+    for each in run.candidates:
+        key = (each.engine, build_of(each), alike(run, workload, each))
+        found.setdefault(key, []).append(each)
+    return list(found.values())
+
+
+def _logs(trials: Sequence[Trial], pair: Pair) -> tuple[Metric, Floats] | None:
+    """The primary's metric and the logs of its time in each trial; None where one lacks it, or
+    where it is not above 0 in one.
+    """
+    found = [_named(measures(trial), pair) for trial in trials]
+    metrics = {metric for metric, value in found if metric and value > 0.0}
+    if len(metrics) != 1 or not all(metric and value > 0.0 for metric, value in found):
+        return None
+    (metric,) = metrics
+    logs = np.log([value for _, value in found])
+    return metric, np.asarray(-logs if metric.better == "higher" else logs)
+
+
+def _named(numbers: Mapping[Metric, float], pair: Pair) -> tuple[Metric | None, float]:
+    return next(((m, value) for m, value in numbers.items() if pair.names(m)), (None, 0.0))

@@ -1,0 +1,109 @@
+"""`dyno history`: series of comparable points, cut where they are not, and what is nominated."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from fakes import make_run
+from nights import Shown, built, nightly, written
+
+from dyno.cli import command, ended
+from dyno.record import Run
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
+    """What `dyno history` says of the runs; its exit code is 0 whatever it nominates."""
+
+    def show(*words: str) -> str:
+        assert ended(["history", *words, str(runs)]) == 0
+        return capsys.readouterr().out
+
+    return show
+
+
+def test_a_step_is_nominated_with_both_builds_and_the_command_that_convicts(
+    runs: Path, shown: Shown
+) -> None:
+    nightly(runs, [0.0] * 6 + [0.05] * 6)
+    said = shown()
+    assert "1 nomination in 1 series" in said
+    assert re.search(
+        r"slowdown \+[45]\.\d %, 99 % interval \[\+[34]\.\d, \+[567]\.\d\], p 0\.0", said
+    )
+    assert "before: null@1.6 (1.6), 2026-01-06, 3 restarts in 20260106" in said
+    assert "after:  null@1.7 (1.7), 2026-01-07, 3 restarts in 20260107" in said
+    assert "slower" not in said
+    (line,) = [line for line in said.splitlines() if "to convict or acquit: " in line]
+    words = shlex.split(line.partition(": ")[2])
+    assert words == ["dyno", "compare", "null@1.6", "null@1.7", "-w", "select.lua"]
+    assert words[1] in command.commands
+
+
+def test_one_run_far_out_nominates_nothing(runs: Path, shown: Shown) -> None:
+    nightly(runs, [0.0] * 11 + [0.8])
+    assert "0 nominations in 1 series" in shown()
+
+
+def test_versions_of_one_run_stand_in_the_order_of_versions(runs: Path, shown: Shown) -> None:
+    levels = {f"8.0.{n}": 0.1 if n > 9 else 0.0 for n in (4, 33, 12, 5, 6, 7, 11, 10, 8, 9, 14)}
+    written(runs, 1, levels)
+    said = shown()
+    assert "before: null@8.0.9 " in said
+    assert "after:  null@8.0.10 " in said
+
+
+def test_builds_of_one_version_stand_in_the_order_of_the_nights(runs: Path, shown: Shown) -> None:
+    for day in range(1, 13):
+        head = built("9.0", build={"version": "9.0", "sha256": str(99 - day)})
+        written(runs, day, {"9.0": 0.1 * (day > 7)}, candidates=(head,))
+    said = shown()
+    assert "before: null@9.0 (9.0), 2026-01-07" in said
+    assert "another program under the same name" in said
+
+
+def test_a_change_of_one_program_accuses_no_build(runs: Path, shown: Shown) -> None:
+    for day in range(1, 13):
+        written(runs, day, {"9.0": 0.1 * (day > 7)})
+    assert "the same program on both sides" in shown()
+
+
+def test_the_same_run_named_twice_counts_once(runs: Path, shown: Shown) -> None:
+    one = nightly(runs, [0.0] * 10)[0]
+    assert " 10 " in shown(str(one))
+
+
+def test_runs_of_an_a_a_comparison_are_one_point_each(runs: Path, shown: Shown) -> None:
+    for day in range(1, 11):
+        sides = (built("1.0"), built("1.0", name="1.0#2"))
+        run: Run = dataclasses.replace(make_run(["1.0", "1.0#2"]), candidates=sides)
+        written(runs, day, {"1.0": 0.0, "1.0#2": 0.0}, candidates=sides, design=run.design)
+    assert " 10 " in shown()
+
+
+@pytest.mark.slow
+def test_a_step_planted_in_the_null_engine_is_nominated(
+    runs: Path, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(runs))
+    delays = [*range(100, 105), *range(1000, 1005)]
+    toml = tmp_path / "x.toml"
+    toml.write_text(
+        f"candidates = {[f'null@{delay}us' for delay in delays]}\n"
+        "blocks = 3\nlimits = { steal_percent = 100, foreign_percent = 100 }\n"
+        '[[workload]]\nname = "oltp_point_select"\n'
+        'options = { time = "0.1", warmup_time = "0" }\n'
+    )
+    assert ended(["run", str(toml)]) == 0
+    said = shown("--alpha", "0.05")
+    assert "before: null@104us" in said
+    assert "dyno compare null@104us null@1000us -w oltp_point_select" in said

@@ -1,0 +1,116 @@
+"""Change points: the rate of false ones, the power for a clear step, and what one outlier does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from dyno.stats import changes as module
+from dyno.stats.changes import Change, changes, points_least
+from dyno.stats.energy import drawn_in
+from dyno.stats.interval import Floats
+
+RUNS = 200
+Draw = Callable[[Generator], Floats]
+
+
+@pytest.fixture(autouse=True)
+def fewer_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As exact at 5 %, since 1 + 199 is a multiple of 20; a fifth of the time."""
+    monkeypatch.setattr(module, "SHUFFLES", 199)
+
+
+def searched(draw: Draw, alpha: float = 0.05, runs: int = RUNS) -> list[list[Change]]:
+    dice = np.random.default_rng(13)
+    return [changes(draw(dice), alpha, seed) for seed in range(runs)]
+
+
+def halves(size: int) -> Floats:
+    return np.array([0.0] * (size // 2) + [1.0] * (size - size // 2))
+
+
+def normal(size: int) -> Draw:
+    return lambda dice: dice.normal(0, 0.02, size)
+
+
+def stepped(size: int, after: int, sd: float) -> Draw:
+    step = np.where(np.arange(size) >= size - after, sd, 0.0)
+    return lambda dice: dice.normal(size=size) + step
+
+
+def with_outlier(size: int, at: int) -> Draw:
+    wild = np.where(np.arange(size) == at % size, 50.0, 0.0)
+    return lambda dice: dice.normal(size=size) + wild
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        normal(10),
+        normal(40),
+        lambda dice: dice.standard_t(2, 30),
+        lambda dice: dice.choice([0.0, 0.05], 30),
+        with_outlier(30, 0),
+        with_outlier(30, 28),
+        with_outlier(30, 15),
+        with_outlier(150, -1),
+    ],
+    ids=("normal10", "normal40", "tails", "two", "first", "last", "middle", "long"),
+)
+def test_of_series_without_a_change_no_more_than_alpha_get_one(draw: Draw) -> None:
+    runs = 60 if len(draw(np.random.default_rng())) > 100 else RUNS
+    hits = sum(bool(found) for found in searched(draw, runs=runs))
+    # the number of hits that a true rate of 5 % exceeds once in 1000 times
+    assert hits <= {RUNS: 21, 60: 10}[runs]
+
+
+@pytest.mark.parametrize("size,after,sd", [(12, 6, 5.0), (40, 20, 2.0), (30, 5, 4.0)])
+def test_a_clear_step_is_found_where_it_is(size: int, after: int, sd: float) -> None:
+    found = searched(stepped(size, after, sd), runs=100)
+    near = [[c for c in each if abs(c.at - (size - after)) <= 2] for each in found]
+    assert sum(bool(each) for each in near) >= 90, len(near)
+    sizes = [change.estimate for each in near for change in each]
+    assert np.mean(sizes) == pytest.approx(sd, rel=0.15)
+
+
+def test_two_steps_are_two_changes_with_their_sizes() -> None:
+    series = np.repeat([0.0, 0.1, 0.05], 12) + np.random.default_rng(3).normal(0, 0.005, 36)
+    first, second = changes(series, 0.05)
+    assert (first.at, second.at) == (12, 24)
+    assert first.low < 0.1 < first.high
+    assert second.low < -0.05 < second.high
+
+
+def test_a_step_is_seen_from_its_third_point_on_and_not_before() -> None:
+    quiet = np.random.default_rng(7).normal(0, 0.01, 30)
+    for after in (1, 2, 3):
+        found = changes(quiet + np.repeat([0.0, 0.1], [30 - after, after]), 0.01)
+        assert [change.at for change in found] == ([27] if after == 3 else [])
+
+
+def test_series_of_equal_points_and_short_ones_have_no_change() -> None:
+    assert changes(np.zeros(40), 0.2) == []
+    assert changes(np.arange(5.0), 0.2) == []
+    assert changes(halves(20), 0.05)[0].at == 10
+
+
+def test_no_series_shorter_than_the_least_could_have_a_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "SHUFFLES", 4999)
+    assert [points_least(alpha) for alpha in (0.05, 0.01)] == [8, 10]
+    for alpha, least in ((0.05, 8), (0.01, 10)):
+        found = [changes(halves(size), alpha) for size in (least - 1, least)]
+        assert [len(each) for each in found] == [0, 1]
+
+
+def test_an_outlier_is_drawn_in_and_nothing_else() -> None:
+    values = np.append(np.random.default_rng(1).normal(size=20), 100.0)
+    drawn = drawn_in(values)
+    assert (drawn[:20] == values[:20]).all()
+    assert drawn[20] < 6
+    two = np.array([1.0] * 6 + [2.0] * 4)
+    assert (drawn_in(two) == two).all()
