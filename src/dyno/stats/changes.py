@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from dyno.stats.energy import SIDE_LEAST, Piece
 from dyno.stats.interval import Floats
@@ -99,4 +99,4 @@ def _half_width(before: Floats, after: Floats, alpha: float) -> float:
         return 0.0
     sizes = (before.size, after.size)
     freedom = error2**2 / sum(v**2 / (n - 1) for v, n in zip(parts, sizes, strict=True))
-    return float(stats.t.isf(alpha / 2.0, freedom) * math.sqrt(error2))
+    return float(-stdtrit(freedom, alpha / 2.0) * math.sqrt(error2))

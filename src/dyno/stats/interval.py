@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +49,8 @@ def t_interval(logs: Floats, level: float) -> Interval:
     n = logs.shape[-1]
     estimate, sd = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)
     error = sd / np.sqrt(n)
-    half = stats.t.isf(level / 2.0, n - 1) * error
+    half = -stdtrit(n - 1, level / 2.0) * error
     distance = np.where(estimate == 0.0, 0.0, np.inf)
     np.divide(np.abs(estimate), error, out=distance, where=error > 0.0)
-    p = 2.0 * stats.t.sf(distance, n - 1)
+    p = 2.0 * stdtr(n - 1, -distance)
     return Interval(estimate, estimate - half, estimate + half, sd, np.asarray(p))

@@ -9,8 +9,8 @@ import itertools
 import math
 from functools import cache
 
-from scipy import stats
 from scipy.optimize import brentq
+from scipy.special import nctdtr, ndtri, stdtrit
 
 from dyno.stats.percent import to_log, to_percent
 
@@ -20,10 +20,10 @@ POWER = 0.8
 @cache
 def noncentrality(blocks: int, alpha: float, power: float = POWER) -> float:
     """The effect, in standard errors, that `blocks` (≥ 2) see with the chance `power`."""
-    critical = float(stats.t.isf(alpha / 2.0, blocks - 1))
+    critical = -float(stdtrit(blocks - 1, alpha / 2.0))
 
     def missing(effect: float) -> float:
-        return float(stats.nct.sf(critical, blocks - 1, effect)) - power
+        return 1.0 - float(nctdtr(blocks - 1, effect, critical)) - power
 
     return float(brentq(missing, 0.0, 3.0 * critical + 10.0))
 
@@ -43,6 +43,6 @@ def blocks_needed(
 ) -> int:
     """The fewest blocks (≥ 3) that find a slowdown of `effect_percent` (> 0) with `power`."""
     effect, sd = to_log(effect_percent), to_log(sd_percent)
-    normal = float(stats.norm.isf(alpha / 2.0) + stats.norm.ppf(power))
+    normal = float(ndtri(power) - ndtri(alpha / 2.0))
     first = max(3, math.floor((normal * sd / effect) ** 2))  # t never needs fewer than normal
     return next(n for n in itertools.count(first) if detectable(n, sd, alpha, power) <= effect)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import betaincinv
 
 from dyno.stats.interval import Floats, Interval, data, t_interval
 from dyno.stats.looks import Looks
@@ -76,5 +76,7 @@ def play(logs: Floats, rule: Rule) -> Outcome:
 
 def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
     """The exact two-sided interval of a share."""
-    found = stats.binomtest(hits, trials).proportion_ci(confidence, method="exact")
-    return float(found.low), float(found.high)
+    tail, missed = (1.0 - confidence) / 2.0, trials - hits
+    low = betaincinv(hits, missed + 1, tail) if hits else 0.0
+    high = betaincinv(hits + 1, missed, 1.0 - tail) if missed else 1.0
+    return float(low), float(high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtri
 
 from dyno.stats.interval import Floats
 
@@ -28,5 +28,5 @@ def cov_interval(values: Floats, alpha: float = 0.05) -> tuple[float, float]:
     deviation. Six restarts give from 0.62 to 2.45 times the estimate: a hint at a ratio of two.
     """
     n, found = values.size, cov_percent(values)
-    low, high = stats.chi2.isf([alpha / 2.0, 1.0 - alpha / 2.0], n - 1)
+    low, high = chdtri(n - 1, [alpha / 2.0, 1.0 - alpha / 2.0])
     return found * float(np.sqrt((n - 1) / low)), found * float(np.sqrt((n - 1) / high))
