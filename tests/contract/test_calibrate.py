@@ -17,10 +17,10 @@ from dyno.calibration.entry import telling
 from dyno.conduct.prepared import instrument
 from dyno.errors import HostError, UsageError
 
-#: Three blocks, none dropped: other tests may run beside this one.
+#: Four blocks, none dropped: other tests may run beside this one.
 TINY = Shape(
     options={"time": "0.1", "warmup_time": "0.02"},
-    blocks=3,
+    blocks=4,
     limits={"foreign_percent": 100.0, "steal_percent": 100.0},
 )
 ENGINE = "null@200us"
@@ -52,14 +52,17 @@ def instant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same build, and a delay of ten times the length: the dose is what was asked, and is found."""
+    """Same build, and a delay of ten times the length: a dose as large is measured, and found.
+
+    Neither the pilot nor a trial is alone here, so the dose may be far from what was asked.
+    """
     monkeypatch.setattr("dyno.calibrate.lots.PLANTED_PERCENT", (900.0,))
     now = session({"aa": 1, "plant": 1})
     assert now.play()
     same, planted = now.current()
     assert (same.kind, same.dose_percent, same.effect_percent) == ("A/A", None, 0.0)
-    assert len(same.restarts) == 6
-    assert planted.dose_percent == pytest.approx(900.0, rel=0.3)
+    assert len(same.restarts) == 8
+    assert planted.dose_percent is not None and planted.dose_percent > 200.0
     assert (planted.words, planted.coverable) == ({"slower": 1}, 1)
     known = calibration.known(instrument())
     assert known is not None
@@ -93,7 +96,7 @@ def test_lots_take_turns_so_that_each_has_some() -> None:
 @pytest.mark.usefixtures("instant")
 def test_another_size_is_another_lot() -> None:
     assert session({"aa": 1}).play()
-    larger = session({"aa": 1}, shape=replace(TINY, blocks=4))
+    larger = session({"aa": 1}, shape=replace(TINY, blocks=5))
     assert larger.play()
     assert len(larger.current()) == 2
 

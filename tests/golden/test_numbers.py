@@ -7,6 +7,7 @@ import math
 import pytest
 
 from dyno.report import numbers
+from dyno.report.markup import coded
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,8 @@ def test_a_change_has_its_sign(percent: float, shown: str) -> None:
 )
 def test_a_size_in_percent_stays_short(percent: float, shown: str) -> None:
     assert numbers.percent(percent) == shown
+
+
+def test_commands_in_a_sentence_are_code_and_the_rest_is_escaped() -> None:
+    said = coded("quiet it (`dyno doctor <x>`), or <b>")
+    assert said == "quiet it (<code>dyno doctor &lt;x&gt;</code>), or &lt;b&gt;"

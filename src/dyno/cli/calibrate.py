@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options
-from dyno.cli.arguments import ENGINE, WORKLOAD
+from dyno.cli.arguments import DURATION, ENGINE, WORKLOAD
 from dyno.cli.playing import said
 from dyno.cli.scores import tell_known
 
@@ -52,7 +52,12 @@ KINDS = ("synthetic", "aa", "plant", "p99", "noise")
     show_default=True,
 )
 @options.SET
-@options.BUDGET
+@click.option(
+    *("--budget", "budget"),
+    type=DURATION,
+    metavar="TIME",
+    help="Begin no comparison that would end later than this, e.g. 30m.",
+)
 @click.option("--show", is_flag=True, help="Only show what is known; play nothing.")
 def command(**words: Any) -> None:
     """Find out how often the verdict errs on this host, and how small a slowdown it finds.

@@ -45,7 +45,8 @@ def list_() -> None:
         for name, kind in things("dyno.engines", "Engine").items()
     ]
     screen.table(("engine", "builds that can be fetched (a path works too)"), rows)
-    cached = [(e.name, e.kind, screen.spelled_bytes(e.size_bytes)) for e in cache.entries()]
+    entries = sorted(cache.entries(), key=lambda entry: (entry.kind, entry.name))
+    cached = [(e.name, e.kind, screen.spelled_bytes(e.size_bytes)) for e in entries]
     click.echo(f"\nin the cache, {cache.root()}:" if cached else "\nnothing in the cache yet")
     if cached:
         screen.table(("name", "kind", "size"), cached, right=(2,))

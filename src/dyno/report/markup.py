@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from dyno.report import numbers, words
 
@@ -23,6 +23,13 @@ def swatch(position: int) -> int:
 def render(template: str, **values: Any) -> Markup:
     """`template` filled with `values`; the filters are those of `numbers` and `words`."""
     return Markup(_compiled(template).render(**values))
+
+
+def coded(text: str) -> Markup:
+    """`text` with its commands, which stand between backticks, as code."""
+    parts = (escape(part) for part in text.split("`"))
+    marked = (Markup(f"<code>{part}</code>") if at % 2 else part for at, part in enumerate(parts))
+    return Markup("").join(marked)
 
 
 def asset(name: str) -> str:
@@ -50,6 +57,7 @@ def _environment() -> Environment:
         "verdict": words.verdict,
         "plural": words.plural,
         "swatch": swatch,
+        "coded": coded,
     }
     environment.filters.update(filters)
     environment.globals["interval"] = numbers.interval

@@ -6,35 +6,35 @@ from dyno.report import Book, facts, words
 from dyno.report.markup import render
 
 _TEMPLATE = """
-<p class="verdict {{ verdict.overall | replace(' ', '-') }}">{{ verdict.sentence }}</p>
+<p class="verdict {{ verdict.overall | replace(' ', '-') }}">{{ verdict.sentence | coded }}</p>
 {% if run.design.quick %}<p class="mark">{{ quick }}</p>{% endif %}
 {% if not verdict.complete %}
 <p class="mark">The run is not complete: this is what has been measured so far.</p>
 {% endif %}
 {% for f in invalid %}
-<p><b class="invalid">invalid</b> {{ f.sentence }}</p>
+<p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
 {% endfor %}
 {% for name, rows in tables %}
 <div class="scroll" tabindex="0"><table>
 <caption>{{ name }} against {{ run.design.base }}</caption>
 <thead><tr><th scope="col">workload</th><th scope="col">phase</th><th scope="col">metric</th>
-<th scope="col" class="n">{{ run.design.base }}</th><th scope="col" class="n">{{ name }}</th>
 <th scope="col" class="n">slowdown</th>
-<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col" class="n">blocks</th>
-<th scope="col" class="n">MDE80</th><th scope="col">verdict</th></tr></thead>
+<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col">verdict</th>
+<th scope="col" class="n">{{ run.design.base }}</th><th scope="col" class="n">{{ name }}</th>
+<th scope="col" class="n">blocks</th><th scope="col" class="n">MDE80</th></tr></thead>
 <tbody>
 {% for c in rows %}
 <tr><td>{{ c.metric.workload }}</td><td>{{ c.metric.phase }}</td>
 <th scope="row">{{ c.metric | metric }}</th>
-<td class="n">{{ c.base_value | quantity(c.metric.unit) }}</td>
-<td class="n">{{ c.candidate_value | quantity(c.metric.unit) }}</td>
 <td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
 <td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
+<td><span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}</span></td>
+<td class="n">{{ c.base_value | quantity(c.metric.unit) }}</td>
+<td class="n">{{ c.candidate_value | quantity(c.metric.unit) }}</td>
 <td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
-<td class="n">{{ c.mde80_percent | percent }}</td>
-<td><span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}</span></td></tr>
+<td class="n">{{ c.mde80_percent | percent }}</td></tr>
 {% for note in c.notes %}
-<tr class="note"><td></td><td colspan="9">{{ note }}</td></tr>
+<tr class="note"><td></td><td colspan="9">{{ note | coded }}</td></tr>
 {% endfor %}{% endfor %}
 </tbody></table></div>
 {% endfor %}
