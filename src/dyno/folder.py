@@ -1,16 +1,20 @@
 """A run on disk: `run.json`, `trials/NNNN.json`, `logs/`, and what is derived from them.
 
+`loaded/NNNN.json` is there while a trial's tables lie in a server that goes on running.
+
 A file is written under a temporary name, synced and renamed, so that it is there whole or not at
 all, whatever kills us. Nothing but what is derived is ever written twice.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +25,9 @@ from dyno.record import SCHEMA, Run, Trial, Verdict
 
 T = TypeVar("T")
 
+#: The folder for what trials loaded into servers that go on running.
+LOADED = "loaded"
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -30,32 +37,59 @@ class Folder:
 
     def run(self) -> Run:
         """`run.json`; `UsageError` where it is missing, broken or from a newer Dyno."""
-        return _read(Run, self.path / "run.json")
+        return read(Run, self.path / "run.json")
 
     def trials(self) -> list[Trial]:
         """Every trial on disk, by number, torn ones included."""
         files = sorted((self.path / "trials").glob("[0-9]*.json"))
-        return [_read(Trial, file) for file in files]
+        return [read(Trial, file) for file in files]
 
     def write_trial(self, trial: Trial) -> None:
         """Writes a trial once, whole or not at all; `HostError` where the disk is full."""
         file = self.path / "trials" / f"{trial.number:04}.json"
         if file.exists():
             raise UsageError(f"{file} is already there", hint="is another dyno on this run?")
-        _write(file, asdict(trial))
+        write(file, asdict(trial))
 
     def verdict(self) -> Verdict | None:
         """`verdict.json`, or None where nothing has judged the run yet."""
         file = self.path / "verdict.json"
-        return _read(Verdict, file) if file.exists() else None
+        return read(Verdict, file) if file.exists() else None
 
     def write_verdict(self, verdict: Verdict) -> Path:
         """Writes `verdict.json`, which is derived and may be written again."""
-        return _write(self.path / "verdict.json", asdict(verdict))
+        return write(self.path / "verdict.json", asdict(verdict))
 
     def log(self, number: int) -> Path:
         """Where trial `number` writes its log."""
         return self.path / "logs" / f"{number:04}.log"
+
+    def loaded(self, number: int) -> Path:
+        """Where trial `number` lists what it loaded into somebody's server, while it is there."""
+        return self.path / LOADED / f"{number:04}.json"
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Holds the run while it is played; `UsageError` where another dyno does.
+
+        The kernel lets go of it however we end.
+        """
+        handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if not _locked(handle):
+                hint = "wait for its end, or interrupt it"
+                raise UsageError(f"another dyno plays {self.path.name}", hint=hint)
+            yield
+        finally:
+            os.close(handle)
+
+    def is_played(self) -> bool:
+        """Does a dyno play this run just now?"""
+        handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return not _locked(handle)
+        finally:
+            os.close(handle)
 
     def homes(self) -> Path:
         """The folder for the engines' data: on the run's file system, or in `$DYNO_TMP`.
@@ -76,6 +110,17 @@ class Folder:
         shutil.rmtree(self.homes(), ignore_errors=True)
 
 
+def _locked(handle: int) -> bool:
+    """Is the open folder ours alone until it is closed? Yes, where nothing can be locked."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks keeps nobody out
+        return True
+    return True
+
+
 def create(run: Run, runs: Path) -> Folder:
     """A new folder ``<utc>-<name>`` under `runs`, with `run.json` in it."""
     stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
@@ -83,7 +128,7 @@ def create(run: Run, runs: Path) -> Folder:
     path = _fresh(runs, f"{stamp}-{name}")
     for room in ("trials", "logs"):
         (path / room).mkdir()
-    _write(path / "run.json", asdict(run))
+    write(path / "run.json", asdict(run))
     return Folder(path)
 
 
@@ -117,7 +162,8 @@ def every(runs: Path) -> list[Folder]:
     return [Folder(file.parent) for file in sorted(runs.glob("*/run.json"))]
 
 
-def _read(kind: type[T], file: Path) -> T:
+def read(kind: type[T], file: Path) -> T:
+    """A file of a run as a `kind`; `UsageError` where it is missing, broken, or too new."""
     try:
         data = json.loads(file.read_text())
     except FileNotFoundError:
@@ -151,7 +197,8 @@ def _refuse_newer(file: Path, data: Any) -> None:
         )
 
 
-def _write(file: Path, data: dict[str, Any]) -> Path:
+def write(file: Path, data: dict[str, Any]) -> Path:
+    """Writes a file of a run, whole or not at all; `HostError` where the disk is full."""
     new = file.with_name(f".{file.name}.new")
     try:
         with new.open("w") as out:

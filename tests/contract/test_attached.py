@@ -17,7 +17,7 @@ from dyno.errors import UsageError
 from dyno.plan import Session
 
 URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
-SAID = ["PostgreSQL 15.6 on x86_64", "off", "t", None]
+SAID = ["PostgreSQL 15.6 on x86_64", "off", "t"]
 
 
 @pytest.fixture(autouse=True)
@@ -92,8 +92,8 @@ def test_what_runs_already_is_neither_stopped_nor_told_to_checkpoint(tmp_path: P
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        (["PostgreSQL 15", "on", "t", None], "'bench' is read-only"),
-        (["PostgreSQL 15", "off", "f", None], "'joe' may make no tables in 'bench'"),
+        (["PostgreSQL 15", "on", "t"], "'bench' is read-only"),
+        (["PostgreSQL 15", "off", "f"], "'joe' may make no tables in 'bench'"),
     ],
 )
 def test_a_database_that_cannot_be_written_to_is_refused(

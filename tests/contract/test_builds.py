@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -253,6 +254,18 @@ def test_npm_that_is_missing_or_offline_is_told(
         npm.fetch("@some/thing", "1.0.0", SAID.append)
     assert "mirror" in caught.value.hint
     assert not [entry for entry in cache.entries() if entry.kind == "npm"]
+
+
+@pytest.mark.parametrize(("source", "client"), [(npm, "npm"), (crate, "cargo")])
+def test_a_registry_that_never_answers_is_given_up(
+    source: ModuleType, client: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(source, "FETCH_S", 0.2)
+    _stub(tmp_path / "bin", client, "exec /bin/sleep 30")
+    with pytest.raises(HostError, match=f"{client} fetched .*thing.* for 0 s") as caught:
+        source.fetch("thing", "1.0.0", SAID.append)
+    assert "reachable?" in caught.value.hint
 
 
 def test_a_package_is_what_npm_packed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

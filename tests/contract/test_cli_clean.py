@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,47 @@ def test_an_unknown_name_frees_nothing(runs: Path, capsys: pytest.CaptureFixture
     assert ended(["clean", every(runs)[0].path.name, "it-2", "--yes"]) == 64
     assert "did you mean it-1?" in capsys.readouterr().err
     assert len(every(runs)) == 2
+
+
+def test_a_limit_that_is_none_is_told_and_frees_nothing(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE_LIMIT", "abc")
+    assert ended(["clean", "--yes"]) == 64
+    assert "$DYNO_CACHE_LIMIT cannot be 'abc'\nhint: for instance 500M" in capsys.readouterr().err
+    assert len(every(runs)) == 2 and len(cache.entries()) == 1
+
+
+def test_loads_keep_to_the_limit_and_yes_frees_them_too(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE_LIMIT", "20K")
+    for age_s, name in ((30, "oldest"), (20, "older"), (10, "newest")):
+        made = cache.get("load", name, filled, print)
+        used_s = time.time() - age_s
+        os.utime(made, (used_s, used_s))
+    cache.trim("load", cache.limit_bytes())
+    assert {entry.name for entry in cache.entries()} == {"it-1", "older", "newest"}
+    assert ended(["clean", "--cache", "--yes"]) == 0
+    assert not cache.entries() and len(every(runs)) == 2
+
+
+def test_a_run_that_is_played_stays_with_its_servers_data(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_TMP", str(tmp_path / "homes"))
+    played, torn = every(runs)
+    for each in (played, torn):
+        each.make_homes()
+        filled(each.homes())
+    with played.alone():
+        assert ended(["clean", "--yes"]) == 0
+    said = capsys.readouterr().out
+    assert f"{played.path.name} is being played and stays" in said
+    assert [folder.path for folder in every(runs)] == [played.path]
+    assert (played.homes() / "x").exists() and not torn.homes().exists()
+    assert ended(["clean", "--yes"]) == 0
+    assert not every(runs) and not played.homes().exists()
 
 
 def test_engines_are_listed_and_removed_by_name(

@@ -132,6 +132,7 @@ class Theatre:
             controls={"fake": "off"},
             home=tmp_path / "home" / "0001",
             log=tmp_path / "0001.log",
+            loaded=tmp_path / "loaded" / "0001.json",
         )
         return dataclasses.replace(job, **changes)
 

@@ -254,7 +254,7 @@ def test_a_duckdb_that_runs_with_other_settings_fails_the_trial(
 
 
 def test_what_is_no_duckdb_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"nearest: 1\.5\.6; or a library"):
+    with pytest.raises(UsageError, match=r"nearest: 1\.5\.6; or a build"):
         find("duckdb", _never).program("2.0.0", {}, _quiet)
     with pytest.raises(UsageError, match="is not a DuckDB library: undefined symbol"):
         find("duckdb", _never).program(str(library("libc.so.6", "libc6")), {}, _quiet)

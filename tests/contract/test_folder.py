@@ -105,3 +105,11 @@ def test_homes_lie_with_the_run_or_where_the_user_says(
     assert kept.homes() == Path("/var/tmp") / f"dyno-{kept.path.name}"
     monkeypatch.setenv("DYNO_TMP", str(tmp_path / "fast"))
     assert kept.homes() == tmp_path / "fast" / f"dyno-{kept.path.name}"
+
+
+def test_a_run_is_played_by_one_dyno_at_a_time(kept: Folder) -> None:
+    with kept.alone():
+        assert kept.is_played()
+        with pytest.raises(UsageError, match="another dyno plays 2026"), kept.alone():
+            pass
+    assert not kept.is_played()

@@ -11,7 +11,7 @@ import pytest
 from dyno import candidates
 from dyno.builds import Build
 from dyno.engines import Ask, find
-from dyno.errors import UsageError
+from dyno.errors import TrialFailed, UsageError
 from dyno.plan import Session
 
 URL = "mysql://joe:s3c%40ret@db.example:3307/bench"
@@ -48,12 +48,48 @@ def test_a_server_is_met_as_the_url_says() -> None:
     seen: list[tuple[Session, str]] = []
     found = _met(URL, _told(seen=seen))
     assert (found.version, found.attached) == ("8.0.11-TiDB-v7.5.0", True)
-    assert found.facts["tables"] == "t"
     assert found.name == "//joe@db.example:3307/bench" and "s3c" not in repr(found)
     session = seen[0][0]
     assert (session["host"], session["port"], session["user"]) == ("db.example", 3307, "joe")
     assert (session["password"], session["database"]) == ("s3c@ret", "bench")
     assert session["tls"] == {"mode": "require", "ca": None}
+
+
+def test_its_database_is_tried_with_a_table_of_our_own_alone() -> None:
+    seen: list[tuple[Session, str]] = []
+    _met(URL, _told(seen=seen))
+    written = [statement for _, statement in seen if not statement.startswith("SELECT")]
+    assert len(written) == 4 and all(" dyno_probe_" in statement for statement in written)
+    assert (written[0], written[0][:4]) == (written[-1], "DROP")
+
+
+@pytest.mark.parametrize("refused", ["DROP", "CREATE", "INSERT"])
+def test_a_right_that_is_missing_is_told_and_nothing_stays(refused: str) -> None:
+    there: set[str] = set()
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        for statement in statements:
+            verb = statement.split()[0]
+            if verb == refused:
+                raise TrialFailed(f"the engine refused a statement: {verb} command denied to joe")
+            if verb in ("CREATE", "DROP"):
+                {"CREATE": there.add, "DROP": there.discard}[verb]("probe")
+        return _told()(session, statements)
+
+    with pytest.raises(UsageError, match=f"tables in 'bench': {refused} command denied") as caught:
+        _met(URL, ask)
+    assert "GRANT ALL ON `bench`.*" in caught.value.hint
+    assert not there
+
+
+def test_a_server_that_only_says_so_at_a_write_is_read_only_too() -> None:
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        if statements[0].startswith("DROP"):
+            raise TrialFailed("the engine refused a statement: in a READ ONLY transaction")
+        return _told()(session, statements)
+
+    with pytest.raises(UsageError, match=r"db\.example is read-only: in a READ ONLY"):
+        _met(URL, ask)
 
 
 def test_the_clients_words_for_tls_are_understood(tmp_path: Path) -> None:

@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus as Dice;
+
 use crate::plan::{self, Plan, Session};
 
 /// A folder that is gone when the test is over.
@@ -58,4 +62,36 @@ pub fn note_sent(what: String) {
 /// All that this thread's sessions on null were sent since the last call.
 pub fn take_sent() -> Vec<String> {
     SENT.take()
+}
+
+/// Bytes changed, left out and put in, and the end cut off.
+pub fn mutated(dice: &mut Dice, bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..dice.random_range(1..4) {
+        let at = dice.random_range(0..bytes.len());
+        match dice.random_range(0..5) {
+            0 => bytes[at] = dice.random(),
+            1 => bytes[at] = [0, 1, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff][dice.random_range(0..8)],
+            2 => drop(bytes.remove(at)),
+            3 => bytes.insert(at, dice.random()),
+            _ => bytes.truncate(at.max(1)),
+        }
+        if bytes.is_empty() {
+            bytes.push(0);
+        }
+    }
+    bytes
+}
+
+/// Some messages said twice, some left out, or all of them in another order.
+pub fn disordered(dice: &mut Dice, messages: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut messages = messages.to_vec();
+    let at = dice.random_range(0..messages.len());
+    match dice.random_range(0..4) {
+        0 => messages.insert(dice.random_range(0..messages.len()), messages[at].clone()),
+        1 => drop(messages.remove(at)),
+        2 => messages[at..].shuffle(dice),
+        _ => messages.shuffle(dice),
+    }
+    messages
 }

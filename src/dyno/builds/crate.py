@@ -14,6 +14,9 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.errors import HostError
 
+#: How long cargo may take: 10 MB, and the registry's index, over a slow line.
+FETCH_S = 900.0
+
 #: A package that depends on nothing but the crate; its own workspace, whatever lies around it.
 MANIFEST = """[package]
 name = "fetched"
@@ -46,7 +49,12 @@ def _vendor(package: Path, crate: str) -> None:
     """Puts the package's dependencies into `vendor/`: unpacked, each checksum verified."""
     command = ["cargo", "vendor", "--quiet", "vendor"]
     try:
-        done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=package, capture_output=True, text=True, check=False, timeout=FETCH_S
+        )
+    except subprocess.TimeoutExpired:
+        hint = "is the registry, or its mirror in cargo's configuration, reachable?"
+        raise HostError(f"cargo fetched crate {crate} for {FETCH_S:.0f} s", hint=hint) from None
     except FileNotFoundError:
         hint = "install Rust (cargo), or name a library by its path"
         raise HostError(f"cannot fetch crate {crate}: no cargo on PATH", hint=hint) from None

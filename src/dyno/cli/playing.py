@@ -50,6 +50,7 @@ def play(experiment: Experiment, wanted: Wanted) -> Verdict:
     from dyno import conduct, folder
 
     prepared = conduct.resolve(experiment, said)
+    conduct.check_room(prepared)
     if wanted.budget_s is not None:
         prepared = conduct.fit(prepared, wanted.budget_s)
     forecast = conduct.forecast(prepared)

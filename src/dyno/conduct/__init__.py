@@ -2,6 +2,7 @@
 
     resolve(experiment, say) -> Prepared      builds fetched, phases described, keys sorted out
     forecast(prepared) -> Forecast            how long, how much disk, what it can detect
+    check_room(prepared)                      there is room on the disk, or `HostError`
     fit(prepared, budget_s) -> Prepared       fewer blocks, to end within a time
     sketched(experiment) -> Prepared          the same with nothing fetched, to be planned
     Planner(prepared, earlier)                what a time buys, what a slowdown costs to be found
@@ -16,6 +17,7 @@ from dyno.conduct.estimate import Forecast, fit, forecast
 from dyno.conduct.planned import Planned
 from dyno.conduct.planner import Planner
 from dyno.conduct.prepared import Prepared, resolve, sketched
+from dyno.conduct.room import check_room
 from dyno.conduct.run import play, play_once, resume
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Planned",
     "Planner",
     "Prepared",
+    "check_room",
     "fit",
     "forecast",
     "play",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dyno.builds import Build
+from dyno.engines import Attaches, Engine
 from dyno.errors import UsageError
 from dyno.record import PhaseRecord, WorkloadPlan
 
@@ -12,16 +13,18 @@ from dyno.record import PhaseRecord, WorkloadPlan
 PREPARE, CLEANUP = "prepare", "cleanup"
 
 
-def check_empty(builds: Iterable[Build], workloads: Sequence[WorkloadPlan]) -> None:
+def check_empty(sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]) -> None:
     """`UsageError` where a script would load data beside tables that are somebody's.
 
     After each trial the script's `cleanup` drops its tables, and a script may well load into, and
     drop, what was there before. One that loads nothing drops nothing either.
     """
     loading = [plan.name for plan in workloads if PREPARE in plan.commands]
-    for build in builds:
-        if build.attached and loading and (tables := build.facts.get("tables")):
-            cause = f"{loading[0]} loads its own tables and drops them, and {tables} is there"
+    for engine, build in sides if loading else ():
+        if not build.attached or not isinstance(engine, Attaches):
+            continue
+        if tables := engine.tables(build):
+            cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
             hint = "name a database made for this; drop what a torn run left in it"
             raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
 

@@ -22,7 +22,8 @@ class Turn:
 class Job:
     """All that a trial needs to know: who, what, when, and where to leave its data and log.
 
-    `controls` maps every control to its value for this candidate; `load` is the turn among the
+    `controls` maps every control to its value for this candidate; `loaded` is the file that
+    lists what lies in a server that goes on running (`leftovers`); `load` is the turn among the
     loads that are kept, None where the trial loads its data anew; `run_seed` seeds those;
     `progress_s` is how often the driver says how a phase goes.
     """
@@ -39,6 +40,7 @@ class Job:
     controls: dict[str, str]
     home: Path
     log: Path
+    loaded: Path
     load: Turn | None = None
     run_seed: int = 0
     progress_s: float = 1.0

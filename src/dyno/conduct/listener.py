@@ -30,7 +30,7 @@ class Listener:
     """One trial's conversation; `phases` and `counters` are what came of it so far.
 
     `declared` are the workload's phases by name; `data` is the folder whose size is watched.
-    `before` is told of a phase that stands ready, with the engine's process.
+    `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
     """
 
     engine: Engine
@@ -41,6 +41,7 @@ class Listener:
     phases: list[PhaseRecord]
     counters: dict[str, int] = field(default_factory=dict)
     before: Callable[[str, int | None], None] = lambda phase, pid: None
+    after: Callable[[str], None] = lambda phase: None
 
     def listen(self, process: driver.Process) -> None:
         """Until the driver's end; its errors are raised.
@@ -82,12 +83,16 @@ class Listener:
                     self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
                 case PhaseRecord() as done:
                     after = after or readings.sample(watched)
-                    self.phases.append(readings.joined(done, before, after))
+                    self._over(readings.joined(done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.End(counters=counters):
                     self.counters |= counters
                     return
+
+    def _over(self, phase: PhaseRecord) -> None:
+        self.phases.append(phase)
+        self.after(phase.phase)
 
     def _watched(self, process: driver.Process) -> Watched:
         pid = process.pid if self.engine.embedded else self.server.pid

@@ -11,6 +11,7 @@ from dyno.conduct import attached, death, holding, ledger
 from dyno.conduct import held as controlled
 from dyno.conduct.held import Joined
 from dyno.conduct.job import Job, Notes
+from dyno.conduct.leftovers import Loaded
 from dyno.conduct.listener import Listener
 from dyno.conduct.watch import Watch
 from dyno.engines import Server, Under
@@ -46,6 +47,7 @@ class Player:
     notes: Notes
     watch: Watch
     held: Joined
+    loaded: Loaded
 
     def play(self, part: Part) -> None:
         """From the engine's start to its stop; the script's counts join those of earlier parts."""
@@ -81,6 +83,7 @@ class Player:
             if self.job.build.attached and attached.is_loaded(part.phases):
                 after = replace(plan, commands=(attached.CLEANUP,))
                 self._drive(after, server, Part((attached.CLEANUP,), part.seed))
+                self.loaded.forget()
 
     def _listener(self, server: Server, part: Part) -> Listener:
         job = self.job
@@ -88,13 +91,21 @@ class Player:
         sink = part.phases, part.counters
         listener = Listener(job.engine, server, declared, job.home, self.watch, *sink)
         listener.before = lambda phase, pid: self._before(phase, pid, server)
+        listener.after = lambda phase: self._after(phase, part)
         return listener
 
     def _before(self, phase: str, pid: int | None, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""
         controlled.started(self.held, self.notes, pid)
+        if phase == attached.PREPARE:
+            self.loaded.begin()
         if phase not in (attached.PREPARE, attached.CLEANUP):
             controlled.preload(self.held, self.notes, self.job.engine, server)
+
+    def _after(self, phase: str, part: Part) -> None:
+        """While the driver waits after a phase."""
+        if phase == attached.PREPARE and attached.is_loaded(part.phases):
+            self.loaded.note()
 
     @contextmanager
     def _server(self) -> Iterator[Server]:

@@ -79,7 +79,7 @@ def resolve(experiment: Experiment, say: Say) -> Prepared:
         survey=host.complaints(_data()),
         factors=found,
     )
-    return _prepared(run, sides, max(size for _, size in workloads))
+    return check_empty(_prepared(run, sides, max(size for _, size in workloads)))
 
 
 def _seed(measuring: Measuring) -> int:
@@ -125,6 +125,13 @@ def again(run: Run, say: Say) -> Prepared:
     return _prepared(run, sides, 0)
 
 
+def check_empty(prepared: Prepared) -> Prepared:
+    """`prepared`; `UsageError` where a script of it would load beside tables of somebody's."""
+    sides = ((prepared.engines[name], build) for name, build in prepared.builds.items())
+    attached.check_empty(sides, prepared.run.workloads)
+    return prepared
+
+
 def here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
     return host.facts(_data())
@@ -141,7 +148,6 @@ def _data() -> Path:
 
 
 def _prepared(run: Run, sides: Sequence[Side], size_bytes: int) -> Prepared:
-    attached.check_empty((build for _, _, build in sides), run.workloads)
     names = [candidate.name for candidate in run.candidates]
     found = dict(zip(names, (engine for _, engine, _ in sides), strict=True))
     builds = dict(zip(names, (build for _, _, build in sides), strict=True))

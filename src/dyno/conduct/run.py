@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +11,11 @@ from pathlib import Path
 
 from dyno import driver, engines, judge, workloads
 from dyno.builds import Say, sha256
-from dyno.conduct import loads
+from dyno.conduct import leftovers, loads, room
 from dyno.conduct import prepared as preparing
 from dyno.conduct import trial as trials
 from dyno.conduct.blocks import Next, floor_attempt, hopeless, upcoming
-from dyno.conduct.estimate import blocks_at_most, disk_bytes, floors_due, needs_floor
+from dyno.conduct.estimate import blocks_at_most, floors_due, needs_floor
 from dyno.conduct.host import FLEETING
 from dyno.conduct.job import Job, Turn
 from dyno.conduct.order import order
@@ -30,7 +29,7 @@ from dyno.conduct.watch import (
     TrialStarted,
     Watch,
 )
-from dyno.errors import HostError, InternalError, TrialFailed, UsageError
+from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.folder import Folder
 from dyno.judge.blocks import sorted_out
 from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
@@ -42,9 +41,10 @@ def play(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
     Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
     does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
     """
-    _room(folder, disk_bytes(prepared))
-    with _homes(folder):
-        _Stage(prepared, folder, watch, folder.trials()).play()
+    with folder.alone():
+        room.check(folder, prepared)
+        with _homes(folder):
+            _Stage(prepared, folder, watch, folder.trials()).play()
     return prepared.run
 
 
@@ -58,7 +58,9 @@ def resume(folder: Folder, watch: Watch, say: Say = lambda _: None) -> Run:
     if changes := _changes(run, prepared):
         hint = "start a new run; this one's verdict so far: dyno report"
         raise UsageError("the run cannot go on", cause="; ".join(changes), hint=hint)
-    return play(prepared, folder, watch)
+    with folder.alone():
+        leftovers.drop(folder, prepared.engines, prepared.builds, say)
+    return play(preparing.check_empty(prepared), folder, watch)
 
 
 def play_once(prepared: Prepared, watch: Watch) -> Trial:
@@ -67,11 +69,11 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
     A failed or interrupted one is answered too, with what it measured before.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as room,
-        _homes(Folder(Path(room))) as folder,
+        tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as place,
+        _homes(Folder(Path(place))) as folder,
     ):
         (folder.path / "logs").mkdir()
-        _room(folder, disk_bytes(prepared))
+        room.check(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
         stage = _Stage(prepared, folder, watch, [])
         workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
@@ -93,17 +95,6 @@ def _homes(folder: Folder) -> Iterator[Folder]:
         yield folder
     finally:
         folder.clear_homes()
-
-
-def _room(folder: Folder, needed_bytes: int) -> None:
-    """Refuses to start where the data would not fit."""
-    there = next(path for path in folder.homes().parents if path.exists())
-    free_bytes = shutil.disk_usage(there).free
-    if free_bytes < needed_bytes:
-        raise HostError(
-            f"{there} has {free_bytes >> 20} MB free, and the run needs {needed_bytes >> 20} MB",
-            hint="free some (dyno clean), or set $DYNO_TMP to another file system",
-        )
 
 
 def _changes(run: Run, prepared: Prepared) -> list[str]:
@@ -222,6 +213,7 @@ class _Stage:
             controls=self.run.design.controls | side.controls,
             home=self.folder.homes() / f"{number:04}",
             log=self.folder.log(number),
+            loaded=self.folder.loaded(number),
             load=self._turn(workload, place.block) if kept else None,
             run_seed=self.run.seed,
             progress_s=self.prepared.progress_s,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dyno.conduct import held, loads
 from dyno.conduct.job import Job, Notes, Turn
+from dyno.conduct.leftovers import Loaded
 from dyno.conduct.part import Part, Player
 from dyno.conduct.watch import Watch
 from dyno.errors import DynoError
@@ -72,7 +73,7 @@ def _play(job: Job, notes: Notes, watch: Watch) -> None:
     job.home.mkdir(parents=True, mode=0o700)
     with ExitStack() as stack:
         joined = held.hold(job, notes, stack)
-        player = Player(job, notes, watch, joined)
+        player = Player(job, notes, watch, joined, Loaded(job))
         commands = job.workload.commands
         if job.load is not None and _loaded(job.load, player):
             commands = tuple(each for each in commands if each != loads.PREPARE)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
+from dyno.engines._attaching import Attaches as Attaches
 from dyno.engines._holding import Holds as Holds
 from dyno.engines._preloading import Preloads as Preloads
 from dyno.plan import Session

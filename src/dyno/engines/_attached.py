@@ -31,8 +31,6 @@ FLAGS = {
     "sslrootcert": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
 }
 SOURCE = "a server that runs already"
-#: The fact that names a table which is in the database already, if one is: nothing loads there.
-TABLES = "tables"
 #: Where no wire leads out of the machine.
 NEAR = re.compile(r"/.*|localhost|127\..*|\[?::1\]?|")
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from dyno.builds import Build
-from dyno.engines import Ask, Server, _attached
+from dyno.engines import Ask, Server, _attached, _mysql_writable
 from dyno.engines._attached import Address
-from dyno.errors import UsageError, unknown
+from dyno.errors import unknown
 from dyno.plan import Session
 
 PORT = 3306
@@ -28,10 +28,11 @@ FLAGS = {
     "ssl-mode": ("", f"of a URL: {', '.join(MODES)}; required unless the server is on this host"),
     "ssl-ca": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
 }
-ASKED = (
-    "SELECT VERSION()",
-    "SELECT @@GLOBAL.read_only",
-    "SELECT MIN(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
+ASKED = ("SELECT VERSION()", "SELECT @@GLOBAL.read_only")
+PROBE = _mysql_writable.PROBE
+LISTED = (
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+    f" AND LEFT(table_name, {len(PROBE)}) <> '{PROBE}' ORDER BY 1"
 )
 
 
@@ -50,21 +51,36 @@ def flags_of(flags: Mapping[str, str]) -> dict[str, str]:
 
 
 def met(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:
-    """The server at this URL, asked for its version.
+    """The server at this URL, asked for its version, and its database tried.
 
-    `UsageError` where it does not let us in, or is read-only. The password is the URL's or, as
-    MySQL's own clients have it, `MYSQL_PWD`.
+    `UsageError` where it does not let us in, is read-only, or lets us make no tables there. The
+    password is the URL's or, as MySQL's own clients have it, `MYSQL_PWD`.
     """
     at = _attached.address(build, PORT)
     password = at.password or os.environ.get("MYSQL_PWD")
     found = _attached.build(engine, _placed(at), flags_of(flags), password)
-    version, read_only, table = (rows[0][0] or "" for rows in ask(_session(found), ASKED))
+    version, read_only = (rows[0][0] or "" for rows in ask(_session(found), ASKED))
     if read_only not in ("0", "OFF"):
-        hint = "name the primary server, or SET GLOBAL read_only = OFF there yourself"
-        raise UsageError(f"the server at {at.host or 'this host'} is read-only", hint=hint)
+        raise _mysql_writable.read_only(at)
+    _mysql_writable.check(ask, _session(found), at)
     told = {"assertions": "on" if "-debug" in version else "off"}
-    facts = found.facts | told | {"server": version, _attached.TABLES: table}
+    facts = found.facts | told | {"server": version}
     return replace(found, version=version, facts=facts)
+
+
+class Listed:
+    """The verbs of a server that runs already (`engines.Attaches`)."""
+
+    _ask: Ask
+
+    def tables(self, build: Build) -> list[str]:
+        """Every table and view of its database, by name."""
+        return [str(name) for (name,) in self._ask(_session(build), [LISTED])[0]]
+
+    def drop(self, build: Build, tables: Sequence[str]) -> None:
+        """Drops these tables, those that are still there."""
+        quoted = ", ".join(map(_mysql_writable.quoted, tables))
+        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
 
 
 def server(build: Build, home: Path) -> Server:

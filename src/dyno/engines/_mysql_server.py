@@ -35,7 +35,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(Weighed):
+class Family(Weighed, _mysql_attached.Listed):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,13 +17,14 @@ PORT = 5432
 #: Where distributions put the socket.
 SOCKETS = Path("/var/run/postgresql")
 VERSION = re.compile(r"PostgreSQL (\S+)")
-#: Its name and version; whether it refuses to write; whether we may make tables; one that is there.
+#: Its name and version; whether it refuses to write; whether we may make tables.
 ASKED = [
     "SELECT version()",
     "SHOW transaction_read_only",
     "SELECT has_schema_privilege(current_schema(), 'CREATE')",
-    "SELECT min(tablename) FROM pg_tables WHERE schemaname = current_schema()",
 ]
+#: The tables where a new one goes that names no schema; not views, which extensions bring along.
+LISTED = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
 
 
 def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
@@ -33,7 +34,7 @@ def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     """
     at = _attached.address(build, PORT)
     found = _attached.build("postgres", _placed(at), flags, at.password or password(at))
-    said, read_only, may, table = (rows[0][0] for rows in ask(_session(found), ASKED))
+    said, read_only, may = (rows[0][0] for rows in ask(_session(found), ASKED))
     if read_only == "on":
         hint = "name the primary server, or a database that may be written to"
         raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
@@ -44,8 +45,23 @@ def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     return replace(
         found,
         version=version[1] if version else " ".join((said or "").split()[:3]),
-        facts=found.facts | {"server": said or "", _attached.TABLES: table or ""},
+        facts=found.facts | {"server": said or ""},
     )
+
+
+class Listed:
+    """The verbs of a server that runs already (`engines.Attaches`)."""
+
+    _ask: Ask
+
+    def tables(self, build: Build) -> list[str]:
+        """Every table where a new one goes that names no schema, by name."""
+        return [str(name) for (name,) in self._ask(_session(build), [LISTED])[0]]
+
+    def drop(self, build: Build, tables: Sequence[str]) -> None:
+        """Drops these tables, all or none."""
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in tables)
+        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
 
 
 def server(build: Build, home: Path) -> Server:

@@ -17,13 +17,20 @@ def chosen(engine: str, asked: str, known: Sequence[str], words: Sequence[str] =
     begins = [version for version in known if f"{version}.".startswith(beginning)]
     if begins:
         return max(begins, key=number)
+    raise strange(engine, asked, known, words)
+
+
+def strange(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> UsageError:
+    """The error for a version that is none of `known`: versions are numbers, so their neighbours
+    are the nearest, and not what is spelled alike.
+    """
     if not all(part.isdigit() for part in asked.split(".")):
-        raise unknown(f"{engine} build", asked, [*known, *words])
+        return unknown(f"{engine} build", asked, [*known, *words])
     older = [version for version in known if number(version) < number(asked)]
     newer = [version for version in known if number(version) > number(asked)]
     near = [*sorted(older, key=number)[-1:], *sorted(newer, key=number)[:1]]
     hint = f"nearest: {' and '.join(near)}; or a build of your own by its path"
-    raise UsageError(f"unknown {engine} version '{asked}'", hint=hint)
+    return UsageError(f"unknown {engine} version '{asked}'", hint=hint)
 
 
 def number(version: str) -> tuple[int, ...]:

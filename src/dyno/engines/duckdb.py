@@ -6,17 +6,14 @@ for the newest version. The library is the one that DuckDB's makers build for No
 
 from __future__ import annotations
 
-import json
 import platform
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
-from dyno.engines import UNHELD, Ask, Server, Under
+from dyno.engines import UNHELD, Ask, Server, Under, _library, _versions
 from dyno.engines._holding import SURVIVES, Holding
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
 
@@ -50,13 +47,14 @@ PACKAGES = {
     "1.5.6": "1.5.6-r.1",
 }
 
-#: Asks a library for its version, in a process of its own: what is no DuckDB may do anything.
+#: Asks a library for its version.
 INSPECT = """
 import ctypes, json, sys
 version = ctypes.CDLL(sys.argv[1]).duckdb_library_version
 version.restype = ctypes.c_char_p
 print(json.dumps(version().decode()))
 """
+LIBRARY = _library.Kind("DuckDB", "libduckdb.so", INSPECT)
 
 #: Units of a size, in bytes. DuckDB reports a size in the binary ones.
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -113,13 +111,13 @@ class Engine:
             _valid(name, value)
         if flags:
             raise unknown("duckdb build flag", next(iter(flags)), self.flags)
-        if build not in ("", *PACKAGES) and not _is_path(build):
-            raise _unknown_version(build)
+        if build not in ("", *PACKAGES) and not _library.is_path(build):
+            raise _versions.strange("duckdb", build, self.versions)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library of a version (fetched, some 20 MB), or at a path."""
         self.check(build, flags, {})
-        if _is_path(build):
+        if _library.is_path(build):
             return _described(build, path_source.fetch("DuckDB library", build, say), "file")
         version = build or self.versions[-1]
         package = PACKAGE + _machine()
@@ -187,37 +185,10 @@ def _machine() -> str:
     return MACHINES[machine]
 
 
-def _is_path(build: str) -> bool:
-    return "/" in build or ".so" in build
-
-
 def _described(build: str, program: Path, source: str) -> Build:
     """The build as the library itself describes it."""
     facts = {"source": source, "sha256": sha256(program)}
-    return Build("duckdb", build, _inspected(program), program, facts)
-
-
-def _inspected(library: Path) -> str:
-    command = [sys.executable, "-I", "-S", "-c", INSPECT, str(library)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
-        hint = "name a shared library of DuckDB, usually libduckdb.so"
-        cause = last.split(": ", 2)[-1]
-        raise UsageError(f"{library} is not a DuckDB library", cause=cause, hint=hint)
-    return str(json.loads(done.stdout)).removeprefix("v")
-
-
-def _unknown_version(build: str) -> UsageError:
-    """Names the neighbours: versions are numbers, so their spelling says little."""
-    parts = build.split(".")
-    if not all(part.isdigit() for part in parts):
-        return unknown("duckdb build", build, PACKAGES)
-    asked = tuple(int(part) for part in parts)
-    older = [v for v in PACKAGES if tuple(map(int, v.split("."))) < asked]
-    newer = [v for v in PACKAGES if v not in older]
-    hint = f"nearest: {' and '.join([*older[-1:], *newer[:1]])}; or a library by its path"
-    return UsageError(f"unknown duckdb version '{build}'", hint=hint)
+    return Build("duckdb", build, str(LIBRARY.asked(program)).removeprefix("v"), program, facts)
 
 
 def _valid(name: str, value: str) -> str:

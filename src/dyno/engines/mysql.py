@@ -6,7 +6,8 @@ the newest version. Every variable of the server is a key: `mysql@5.6.14?innodb_
 
 A server that runs already is named by its URL, `mysql://user@host:3306/database?ssl-mode=required`
 (MariaDB, TiDB and others behind the same protocol too); it is never started, stopped or
-configured, and written to only in that database.
+configured, and written to only in that database. Whether tables may be made there is tried with
+one of ours, `dyno_probe_…`, which goes again.
 """
 
 from __future__ import annotations

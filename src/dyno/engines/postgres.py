@@ -39,7 +39,7 @@ from dyno.engines._postgres_variables import VARIABLES
 SOCKET = ".s.PGSQL.5432"
 
 
-class Engine:
+class Engine(_postgres_attached.Listed):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of two profiles,

@@ -7,9 +7,6 @@ nothing stands for the newest version. A compiled build is the plain amalgamatio
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +14,7 @@ from typing import ClassVar
 from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compiled
-from dyno.engines import UNHELD, Ask, Server, Under
+from dyno.engines import UNHELD, Ask, Server, Under, _library, _versions
 from dyno.engines._holding import SURVIVES, Holding
 from dyno.errors import InternalError, TrialFailed, UsageError, unknown
 
@@ -48,7 +45,7 @@ CRATES = {
 #: old build waits whole seconds for a lock, without the third it flushes with fsync.
 DEFINES = "SQLITE_THREADSAFE=1 HAVE_USLEEP=1 HAVE_FDATASYNC=1"
 
-#: Asks a library for itself, in a process of its own: what is no SQLite may do anything.
+#: Asks a library for itself.
 INSPECT = """
 import ctypes, json, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -63,6 +60,7 @@ options = iter(lambda n=iter(range(1000)): option(next(n)), None)
 said["options"] = b" ".join(options).decode()
 print(json.dumps(said))
 """
+LIBRARY = _library.Kind("SQLite", "libsqlite3.so.0", INSPECT)
 
 #: Named values of a setting; the engine reports their place in the list.
 NAMES = {
@@ -137,8 +135,8 @@ class Engine:
             _valid(name, value)
         if build in ("", *CRATES):
             return
-        if build != "system" and not _is_path(build):
-            raise _unknown_version(build)
+        if build != "system" and not _library.is_path(build):
+            raise _versions.strange("sqlite", build, self.versions, ("system",))
         if flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
             raise UsageError(f"sqlite@{build} is not compiled here", hint=hint)
@@ -146,7 +144,7 @@ class Engine:
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library for a version (compiled, ~20 s), for `system`, or at a path."""
         self.check(build, flags, {})
-        if _is_path(build):
+        if _library.is_path(build):
             return _described(build, path_source.fetch("SQLite library", build, say))
         if build == "system":
             return _described(build, path_source.library("libsqlite3.so.0", "libsqlite3-0"))
@@ -240,13 +238,9 @@ def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
     return replace(build, facts={**build.facts, **made.facts})
 
 
-def _is_path(build: str) -> bool:
-    return "/" in build or ".so" in build
-
-
 def _described(build: str, program: Path, source: str = "file") -> Build:
     """The build as the library itself describes it."""
-    said = _inspected(program)
+    said = LIBRARY.asked(program)
     facts = {
         "source": source,
         "sha256": sha256(program),
@@ -255,30 +249,6 @@ def _described(build: str, program: Path, source: str = "file") -> Build:
         "assertions": "on" if "DEBUG" in said["options"].split() else "off",
     }
     return Build("sqlite", build, said["libversion"], program, facts)
-
-
-def _inspected(library: Path) -> dict[str, str]:
-    command = [sys.executable, "-I", "-S", "-c", INSPECT, str(library)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
-        cause = last.split(": ", 2)[-1]
-        hint = "name a shared library of SQLite, usually libsqlite3.so.0"
-        raise UsageError(f"{library} is not a SQLite library", cause=cause, hint=hint)
-    answer: dict[str, str] = json.loads(done.stdout)
-    return answer
-
-
-def _unknown_version(build: str) -> UsageError:
-    """Names the neighbours: versions are numbers, so their spelling says little."""
-    parts = build.split(".")
-    if not all(part.isdigit() for part in parts):
-        return unknown("sqlite build", build, [*CRATES, "system"])
-    asked = tuple(int(part) for part in parts)
-    older = [v for v in CRATES if tuple(map(int, v.split("."))) < asked]
-    newer = [v for v in CRATES if v not in older]
-    hint = f"nearest: {' and '.join([*older[-1:], *newer[:1]])}; or a library by its path"
-    return UsageError(f"unknown sqlite version '{build}'", hint=hint)
 
 
 def _valid(name: str, value: str) -> str:

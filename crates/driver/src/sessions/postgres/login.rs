@@ -14,6 +14,9 @@ use crate::wire::Line;
 /// During the log-in nothing is longer than this, as libpq has it.
 const LONGEST: usize = 30_000;
 
+/// No server has as many settings and notices to tell before it is ready.
+const MOST_MESSAGES: usize = 1000;
+
 /// Connects, encrypts, proves who we are, and makes the session's settings.
 pub fn open(login: &Login) -> Result<Line, Error> {
     let mut door = Door(Line::connect(login)?);
@@ -22,8 +25,12 @@ pub fn open(login: &Login) -> Result<Line, Error> {
     }
     door.say(|out| frontend::startup_message(parameters(login), out))?;
     auth::prove(&mut door, login)?;
-    while !matches!(door.next(login)?, Message::ReadyForQuery(_)) {}
-    Ok(door.0)
+    for _ in 0..MOST_MESSAGES {
+        if matches!(door.next(login)?, Message::ReadyForQuery(_)) {
+            return Ok(door.0);
+        }
+    }
+    Err(garbage("a log-in without an end"))
 }
 
 /// The settings go with the start-up message: one way there and back, and `RESET` keeps them.

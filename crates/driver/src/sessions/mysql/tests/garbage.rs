@@ -14,6 +14,7 @@ use super::transcripts::{
     TWO_RESULTS_8, bytes,
 };
 use crate::sessions::Value;
+use crate::testing::mutated;
 
 const ANSWERS: [&str; 6] =
     [ROW_5, ROW_8, TWO_RESULTS_5, TWO_RESULTS_8, SYNTAX_ERROR, "0500000102666f6f6f"];
@@ -21,25 +22,6 @@ const ANSWERS: [&str; 6] =
 fn noise(dice: &mut Dice, most: usize) -> Vec<u8> {
     let length = dice.random_range(0..=most);
     (0..length).map(|_| dice.random()).collect()
-}
-
-/// Bytes changed, left out and put in, and the end cut off.
-fn mutated(dice: &mut Dice, bytes: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    for _ in 0..dice.random_range(1..4) {
-        let at = dice.random_range(0..bytes.len());
-        match dice.random_range(0..5) {
-            0 => bytes[at] = dice.random(),
-            1 => bytes[at] = [0, 1, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff][dice.random_range(0..8)],
-            2 => drop(bytes.remove(at)),
-            3 => bytes.insert(at, dice.random()),
-            _ => bytes.truncate(at.max(1)),
-        }
-        if bytes.is_empty() {
-            bytes.push(0);
-        }
-    }
-    bytes
 }
 
 /// Feeds bytes in pieces; whatever they are, the end is reached.

@@ -4,6 +4,7 @@
 mod answers;
 mod batches;
 mod columns;
+mod conversations;
 mod garbage;
 mod keys;
 mod loads;

@@ -17,7 +17,7 @@ pub const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 pub const READY: &[u8] = b"Z\0\0\0\x05I";
 
 /// One connection as the server has it.
-pub struct Peer(UnixStream);
+pub struct Peer(pub UnixStream);
 
 /// A server that plays one scene per connection, in order.
 pub struct Server {
@@ -26,7 +26,7 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-type Scene = Box<dyn FnOnce(&mut Peer) + Send>;
+pub type Scene = Box<dyn FnOnce(&mut Peer) + Send>;
 
 impl Server {
     pub fn start(scenes: Vec<Scene>) -> Self {

@@ -1,0 +1,66 @@
+"""What a trial loaded into a server that goes on running, on disk for as long as it lies there.
+
+A trial drops its tables at its end, whatever ends it but a kill. So once its `prepare` is over, it
+lists in the run's folder the tables that appeared in the database meanwhile; `resume` drops those
+of the list that are still there. That they appeared while we loaded into a database that was empty
+is the ground on which they are taken for ours. A kill within `prepare` leaves no list: what lies
+there then stays, and `attached.check_empty` refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from dyno import folder
+from dyno.builds import Build, Say
+from dyno.conduct.job import Job
+from dyno.engines import Attaches, Engine
+from dyno.folder import Folder
+
+
+@dataclass(frozen=True)
+class _List:
+    candidate: str
+    tables: tuple[str, ...]
+
+
+@dataclass
+class Loaded:
+    """The tables that a trial loads into somebody's server; nothing, where the server is ours."""
+
+    job: Job
+    before: frozenset[str] = frozenset()
+
+    def begin(self) -> None:
+        """The load is about to begin: what is there already is not ours."""
+        self.before = self._there()
+
+    def note(self) -> None:
+        """The load is over and well: lists what appeared."""
+        job, appeared = self.job, sorted(self._there() - self.before)
+        if appeared:
+            job.loaded.parent.mkdir(exist_ok=True)
+            folder.write(job.loaded, asdict(_List(job.candidate.name, tuple(appeared))))
+
+    def forget(self) -> None:
+        """The script has cleaned up."""
+        self.job.loaded.unlink(missing_ok=True)
+
+    def _there(self) -> frozenset[str]:
+        engine, build = self.job.engine, self.job.build
+        if not build.attached or not isinstance(engine, Attaches):
+            return frozenset()
+        return frozenset(engine.tables(build))
+
+
+def drop(run: Folder, engines: Mapping[str, Engine], builds: Mapping[str, Build], say: Say) -> None:
+    """Drops what the killed trials of a run listed and is there now, and their lists."""
+    for file in sorted(run.path.glob(f"{folder.LOADED}/*.json")):
+        listed = folder.read(_List, file)
+        engine, build = engines[listed.candidate], builds[listed.candidate]
+        there = engine.tables(build) if isinstance(engine, Attaches) else []
+        if isinstance(engine, Attaches) and (left := [it for it in there if it in listed.tables]):
+            say(f"dropping {', '.join(left)}, which the torn run loaded at {build.name}")
+            engine.drop(build, left)
+        file.unlink()

@@ -1,0 +1,32 @@
+"""Room on the disk for a run's data, looked at before anything is said, made or loaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from dyno.builds import cache
+from dyno.conduct.estimate import disk_bytes
+from dyno.conduct.prepared import Prepared
+from dyno.errors import HostError
+from dyno.folder import Folder
+
+
+def check_room(prepared: Prepared) -> None:
+    """`HostError` where a run that has no folder yet would not fit where runs lie."""
+    check(Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any"), prepared)
+
+
+def check(folder: Folder, prepared: Prepared) -> None:
+    """`HostError` where the data of `folder`'s run would not fit; `UsageError` for a limit of the
+    cache that is none, which loads would come upon late.
+    """
+    cache.limit_bytes()
+    there = next(path for path in folder.homes().parents if path.exists())
+    needed_bytes, free_bytes = disk_bytes(prepared), shutil.disk_usage(there).free
+    if free_bytes < needed_bytes:
+        raise HostError(
+            f"{there} has {free_bytes >> 20} MB free, and the run needs {needed_bytes >> 20} MB",
+            hint="free some (dyno clean), or set $DYNO_TMP to another file system",
+        )

@@ -1,0 +1,43 @@
+"""An engine that is a library: named by its path, asked for itself in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dyno.errors import UsageError
+
+
+def is_path(build: str) -> bool:
+    """Does this name a library's file?"""
+    return "/" in build or ".so" in build
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A library's maker as people write it, its usual file, and the program that asks one.
+
+    `inspect` gets the library's path as its argument and prints what it said, as JSON.
+    """
+
+    name: str
+    file: str
+    inspect: str
+
+    def asked(self, library: Path) -> Any:
+        """What `library` says of itself; `UsageError` where it is none of this kind.
+
+        Not in our own process: what is something else may do anything when it is loaded.
+        """
+        command = [sys.executable, "-I", "-S", "-c", self.inspect, str(library)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
+            hint = f"name a shared library of {self.name}, usually {self.file}"
+            cause = last.split(": ", 2)[-1]
+            raise UsageError(f"{library} is not a {self.name} library", cause=cause, hint=hint)
+        return json.loads(done.stdout)

@@ -1,0 +1,112 @@
+"""A run on a server that runs already is killed: what it had loaded is dropped as it goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import private_mysql
+import private_postgres
+import pytest
+
+from dyno import conduct, driver, folder
+from dyno.engines import Attaches, Server, find
+from dyno.errors import UsageError
+from dyno.experiment import Measuring, compared
+from dyno.folder import Folder
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
+OPTIONS = {"time": "0.2", "warmup_time": "0", "table_size": "60000"}
+#: Goes on with a run, and is killed a while after the beginning of a phase.
+KILLED = """
+import os, signal, sys, threading
+from pathlib import Path
+from dyno import conduct, folder
+from dyno.conduct.watch import PhaseStarted
+def kill(event):
+    if isinstance(event, PhaseStarted) and event.phase == sys.argv[2]:
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGKILL)).start()
+conduct.resume(folder.Folder(Path(sys.argv[1])), kill)
+"""
+
+
+@pytest.fixture(scope="module", params=["mysql", "postgres"])
+def theirs(request: pytest.FixtureRequest) -> Iterator[tuple[str, Server]]:
+    """Somebody's server, and the engine that it is."""
+    private = {
+        "mysql": lambda: private_mysql.private("mysql@5.6.14"),
+        "postgres": lambda: private_postgres.private("18"),
+    }
+    with private[request.param]() as server:
+        yield request.param, server
+
+
+@pytest.fixture
+def begun(
+    theirs: tuple[str, Server], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Folder, Server]]:
+    """A run of two candidates in a new database of that server, not yet played."""
+    monkeypatch.setenv("DYNO_TMP", str(home))
+    engine, server = theirs
+    driver.ask(server.session, ["CREATE DATABASE bench"])
+    place = str(server.session["host"]).replace("/", "%2F")
+    url = f"{engine}://{server.session['user']}@{place}/bench"
+    measuring = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, aa=True)
+    made = compared([f"a={url}", f"b={url}"], "oltp_point_select", OPTIONS, measuring)
+    prepared = conduct.resolve(made, lambda _: None)
+    yield folder.create(prepared.run, home), bench(server)
+    driver.ask(server.session, ["DROP DATABASE bench"])
+
+
+def bench(server: Server) -> Server:
+    """The server, asked in that database."""
+    return Server({**server.session, "database": "bench"}, server.home)
+
+
+def killed(kept: Folder, phase: str) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, kept.path, phase], check=False)
+    assert done.returncode == -9
+
+
+def tables(kept: Folder) -> list[str]:
+    """What lies in the database, as a candidate sees it."""
+    (side, *_) = kept.run().candidates
+    engine = find(side.engine, driver.ask)
+    build = engine.program("//" + side.spec.partition("//")[2], {}, lambda _: None)
+    assert isinstance(engine, Attaches)
+    return engine.tables(build)
+
+
+def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[Folder, Server]) -> None:
+    kept, _ = begun
+    killed(kept, "run")
+    assert tables(kept) == ["sbtest1"]
+    assert [*(kept.path / folder.LOADED).iterdir()]
+    said: list[str] = []
+    conduct.resume(kept, lambda _: None, said.append)
+    assert "dropping sbtest1, which the torn run loaded at //" in said[-1]
+    assert tables(kept) == []
+    assert not [*(kept.path / folder.LOADED).iterdir()]
+    assert {trial.status for trial in kept.trials()} == {"ok"}
+
+
+def test_what_somebody_made_since_stays_and_stops_the_run(begun: tuple[Folder, Server]) -> None:
+    kept, server = begun
+    killed(kept, "run")
+    driver.ask(server.session, ["CREATE TABLE theirs (id int)"])
+    with pytest.raises(UsageError, match=r"is not empty: .*, and theirs is there"):
+        conduct.resume(kept, lambda _: None)
+    assert tables(kept) == ["theirs"]
+
+
+def test_a_kill_within_the_load_leaves_no_list_and_all_stays(begun: tuple[Folder, Server]) -> None:
+    kept, _ = begun
+    killed(kept, "prepare")
+    assert not (kept.path / folder.LOADED).exists()
+    with pytest.raises(UsageError, match=r"is not empty: .*, and sbtest1 is there"):
+        conduct.resume(kept, lambda _: None)
+    assert tables(kept) == ["sbtest1"]
