@@ -258,3 +258,14 @@ def test_what_is_no_duckdb_is_refused(tmp_path: Path) -> None:
         find("duckdb", _never).program("2.0.0", {}, _quiet)
     with pytest.raises(UsageError, match="is not a DuckDB library: undefined symbol"):
         find("duckdb", _never).program(str(library("libc.so.6", "libc6")), {}, _quiet)
+
+
+def test_a_damaged_build_in_the_cache_is_told_with_the_way_to_have_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "libduckdb.so").write_bytes(b"half of it")
+    monkeypatch.setattr("dyno.engines.duckdb.npm.fetch", lambda *_: tmp_path)
+    with pytest.raises(HostError, match="is not a DuckDB library: ") as caught:
+        find("duckdb", _never).program("1.4.4", {}, _quiet)
+    assert caught.value.message == f"{tmp_path.name} in the cache is damaged"
+    assert caught.value.hint.startswith(f"`dyno clean {tmp_path.name} --yes` removes it")

@@ -50,7 +50,7 @@ def _packed(scratch: Path, package: str) -> Path:
         hint = "is the registry, or its mirror in npm's configuration, reachable?"
         raise HostError(f"npm fetched {package} for {FETCH_S:.0f} s", hint=hint) from None
     except FileNotFoundError:
-        hint = "install Node.js with npm, or name a library by its path"
+        hint = "install Node.js with npm, or name a build of your own by its path"
         raise HostError(f"cannot fetch {package}: no npm on PATH", hint=hint) from None
     archives = list(scratch.glob("*.tgz"))
     if done.returncode or len(archives) != 1:

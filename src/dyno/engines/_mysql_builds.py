@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.builds import Build, Say, maven, npm, sha256
-from dyno.engines import _mysql_prefix
+from dyno.engines import _cached, _mysql_prefix
 from dyno.errors import InternalError, UsageError
 
 #: What a server needs of an archive that also holds clients, tests and a debug build.
@@ -40,12 +40,13 @@ def fetched(engine: str, version: str, package: Package, say: Say) -> Build:
     folder = package.fetch(say)
     # some archives are packed several folders deep
     deep = next(iter(sorted(folder.glob("ch/**/bin"))), None)
-    program = _mysql_prefix.program_in(deep.parent if deep else folder)
-    if not program.stat().st_mode & 0o111:
-        # old archives kept no modes; the content stays what it was
-        program.chmod(0o755)
     source = f"{package.source} {package.name} {package.version}"
-    build = described(engine, version, program, source)
+    with _cached.whole(folder.name):
+        program = _mysql_prefix.program_in(deep.parent if deep else folder)
+        if not program.stat().st_mode & 0o111:
+            # old archives kept no modes; the content stays what it was
+            program.chmod(0o755)
+        build = described(engine, version, program, source)
     if build.version != version:
         raise InternalError(f"{source} holds {engine} {build.version}, not {version}")
     return build

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
-from dyno.engines import UNHELD, Ask, Server, Under, _library, _versions
+from dyno.engines import UNHELD, Ask, Server, Under, _cached, _library, _versions
 from dyno.engines._holding import SURVIVES, Holding
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
 
@@ -122,7 +122,9 @@ class Engine:
         version = build or self.versions[-1]
         package = PACKAGE + _machine()
         folder = npm.fetch(package, PACKAGES[version], say)
-        made = _described(version, folder / "libduckdb.so", f"npm {package} {PACKAGES[version]}")
+        source = f"npm {package} {PACKAGES[version]}"
+        with _cached.whole(folder.name):
+            made = _described(version, folder / "libduckdb.so", source)
         if made.version != version:
             raise InternalError(f"{made.facts['source']} holds duckdb {made.version}")
         return made

@@ -14,7 +14,7 @@ from typing import ClassVar
 from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compiled
-from dyno.engines import UNHELD, Ask, Server, Under, _library, _versions
+from dyno.engines import UNHELD, Ask, Server, Under, _cached, _library, _versions
 from dyno.engines._holding import SURVIVES, Holding
 from dyno.errors import InternalError, TrialFailed, UsageError, unknown
 
@@ -232,7 +232,8 @@ def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
     recipe = Recipe(f"sqlite-{version}", source, **chosen, libraries=("pthread", "dl", "m"))
     made = compiled(recipe, say)
     coordinate = f"{CRATE} {CRATES[version]}"
-    build = _described(version, made.program, f"crate {coordinate}")
+    with _cached.whole(made.program.parent.name):
+        build = _described(version, made.program, f"crate {coordinate}")
     if build.version != version:
         raise InternalError(f"crate {coordinate} holds sqlite {build.version}, not {version}")
     return replace(build, facts={**build.facts, **made.facts})
