@@ -13,7 +13,8 @@
   the engine is a server. Where it lives in the driver's process, both are one process.
 - Gauges (`database_bytes`, `resident_bytes`) as they are.
 
-The probes `host` and `clock` are left out: they tell of the surroundings and compare nothing.
+The probes `host`, `clock` and `server` are left out: they tell of the surroundings, or of the whole
+work of a phase, and compare nothing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dyno.record import Trial
 #: The probe whose counters these are.
 HOST = "host"
 #: The probes whose readings are conditions of a measurement and not its results.
-CONDITIONS = (HOST, "clock")
+CONDITIONS = (HOST, "clock", "server")
 
 
 def counted(trial: Trial, phases: Collection[str]) -> dict[str, float]:

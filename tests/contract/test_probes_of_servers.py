@@ -142,6 +142,7 @@ def test_of_a_server_that_somebody_else_started_only_the_driver_is_seen(tmp_path
 
 def test_readings_know_the_ends_of_a_phase_only(tmp_path: Path) -> None:
     watched = Watched(None, os.getpid(), tmp_path)
-    joined = readings.joined(make_record([]), readings.sample(watched), readings.sample(watched))
+    last = {**readings.answered(watched), **readings.parted(watched)}
+    joined = readings.joined(make_record([]), readings.ready(watched), last)
     assert {"steal_ns", "driver_busy_percent"} <= {each.name for each in joined.readings}
     assert not any(each.name.startswith("server") for each in joined.readings)

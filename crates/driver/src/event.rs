@@ -146,6 +146,11 @@ pub struct Tally {
     pub restarted: u64,
     /// Statements sent.
     pub queries: u64,
+    /// What the server must have counted, too, from the start to the close, warm-up included:
+    /// statements (MySQL), ended transactions (PostgreSQL). Absent where the engine is embedded.
+    pub claimed: Option<u64>,
+    /// The same of `thread_init`, before the start.
+    pub claimed_before: u64,
     /// Rows that came back.
     pub rows_read: u64,
     /// Rows that statements reported as changed.

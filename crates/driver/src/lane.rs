@@ -22,6 +22,8 @@ pub struct Lane<'a> {
     pub counts: UserCounts,
     /// Events begun after the warm-up.
     pub begun: u64,
+    /// What its users' `thread_init` had the engine count.
+    pub claimed_before: u64,
     /// Intended times of arrivals that were taken but not begun: at most one per user.
     pub dropped_ns: Vec<u64>,
     schedule: Option<Schedule>,
@@ -71,6 +73,7 @@ impl<'a> Lane<'a> {
             tally: Tally::new(seconds)?,
             counts: UserCounts::default(),
             begun: 0,
+            claimed_before: 0,
             dropped_ns: Vec::with_capacity(users),
             schedule: queue.schedule.clone(),
             window,
@@ -154,6 +157,7 @@ impl UserCounts {
     /// Adds what another user counted.
     pub fn add(&mut self, counts: UserCounts) {
         self.queries += counts.queries;
+        self.claim(counts.claimed);
         self.reads += counts.reads;
         self.writes += counts.writes;
         self.rows_read += counts.rows_read;
@@ -165,5 +169,12 @@ impl UserCounts {
             *self.service_ns.get_or_insert(0) += service_ns;
         }
         add(&mut self.errors, counts.errors);
+    }
+
+    /// Adds what the engine must have counted, too: in the warm-up as well.
+    pub fn claim(&mut self, more: Option<u64>) {
+        if let Some(more) = more {
+            *self.claimed.get_or_insert(0) += more;
+        }
     }
 }

@@ -102,6 +102,8 @@ pub enum Step {
 pub struct UserCounts {
     /// Statements sent.
     pub queries: u64,
+    /// What the engine must have counted, too.
+    pub claimed: Option<u64>,
     /// Those that answered with columns, as sysbench counts reads.
     pub reads: u64,
     /// Those that changed rows, as sysbench counts writes.

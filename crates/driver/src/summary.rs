@@ -37,6 +37,7 @@ struct Sum<'a> {
     failed: u64,
     warmup: u64,
     begun: u64,
+    claimed_before: u64,
     last_intended_ns: u64,
     dropped_ns: Vec<u64>,
     counts: UserCounts,
@@ -53,6 +54,7 @@ impl<'a> Sum<'a> {
             failed: 0,
             warmup: 0,
             begun: 0,
+            claimed_before: 0,
             last_intended_ns: 0,
             dropped_ns: Vec::new(),
             counts: UserCounts::default(),
@@ -68,6 +70,7 @@ impl<'a> Sum<'a> {
         self.failed += tally.failed;
         self.warmup += tally.warmup;
         self.begun += lane.begun;
+        self.claimed_before += lane.claimed_before;
         self.last_intended_ns = self.last_intended_ns.max(tally.last_intended_ns);
         self.dropped_ns.extend(lane.dropped_ns);
         self.counts.add(lane.counts);
@@ -116,11 +119,16 @@ impl<'a> Sum<'a> {
         )))
     }
 
+    /// Intended and skipped, once they are known to add up; the series as long as all others.
+    fn settled(&mut self, clock: Clock, seconds: usize) -> Result<(u64, u64), Error> {
+        let (intended, skipped) = self.intended_and_skipped(clock);
+        self.series.extend(seconds);
+        self.check(intended, skipped).map(|()| (intended, skipped))
+    }
+
     fn tally(mut self, clock: Clock, seconds: usize) -> Result<Tally, Error> {
         let stream = self.queue.stream;
-        let (intended, skipped) = self.intended_and_skipped(clock);
-        self.check(intended, skipped)?;
-        self.series.extend(seconds);
+        let (intended, skipped) = self.settled(clock, seconds)?;
         Ok(Tally {
             name: stream.name.clone(),
             unit: stream.unit.clone(),
@@ -134,6 +142,8 @@ impl<'a> Sum<'a> {
             warmup: self.warmup,
             restarted: self.counts.restarted,
             queries: self.counts.queries,
+            claimed: self.counts.claimed,
+            claimed_before: self.claimed_before,
             rows_read: self.counts.rows_read,
             rows_changed: self.counts.rows_changed,
             busy: self.counts.busy,

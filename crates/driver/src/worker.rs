@@ -61,7 +61,9 @@ impl<'a> Worker<'a> {
                 lanes.push(Lane::new(stage, place.queue, window, places.len())?);
             }
             let lane = known.unwrap_or(lanes.len() - 1);
-            slots.push(Slot::load(stage, *place, lane).map_err(|error| error.on(place.number))?);
+            let mut slot = Slot::load(stage, *place, lane).map_err(|it| it.on(place.number))?;
+            lanes[lane].claimed_before += slot.user.take_counts().claimed.unwrap_or(0);
+            slots.push(slot);
         }
         Ok(Self { stage, lanes, slots, error: None })
     }
@@ -163,8 +165,8 @@ impl<'a> Worker<'a> {
     fn begin(&mut self, slot: &mut Slot, intended_ns: u64, now: &mut u64) {
         let lane = &mut self.lanes[slot.lane];
         if lane.begin(intended_ns) && !slot.measured {
-            // What was counted in thread_init and in the warm-up is not measured.
-            slot.user.take_counts();
+            // What was counted in the warm-up is not measured, but a server counted it, too.
+            lane.counts.claim(slot.user.take_counts().claimed);
             slot.measured = true;
         }
         let event = Played { intended_ns, begun_ns: *now, answered_ns: NEVER };
@@ -242,12 +244,15 @@ impl<'a> Worker<'a> {
     pub fn close(mut self) -> Report<'a> {
         let mut counters = Counters::new();
         for slot in &mut self.slots {
-            if slot.measured {
-                self.lanes[slot.lane].counts.add(slot.user.take_counts());
+            let lane = &mut self.lanes[slot.lane];
+            match (slot.measured, slot.user.take_counts()) {
+                (true, counts) => lane.counts.add(counts),
+                (false, counts) => lane.counts.claim(counts.claimed),
             }
             if self.error.is_none() && !slot.lost && self.stage.scene.is_load() {
                 let ended = call(self.stage, &mut slot.user, "thread_done");
                 self.error = ended.err().map(|error| error.on(slot.number));
+                lane.counts.claim(slot.user.take_counts().claimed);
             }
             add(&mut counters, slot.user.counters());
         }

@@ -14,7 +14,8 @@ but an explanation does: *doubtful*. Time may fall by a second, since CPU of end
 in ticks of 10 ms, and be twice what there was and a second more, since the probes are read shortly
 before the start and after the end; a counter that wraps at 2^32 ns or jumps is beyond both.
 
-What the engine holds is compared by `ledger`; the engines' own counts of statements are not read.
+What the engine holds is compared by `ledger`, what it counted of its clients' work by
+`server_count`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from dyno import driver
 from dyno.conduct import readings
 from dyno.conduct.length import limit_s
 from dyno.conduct.watch import PhaseStarted, Progressed, Watch
-from dyno.engines import Engine, Server
-from dyno.errors import DynoError
+from dyno.engines import Counts, Engine, Server
+from dyno.errors import DynoError, TrialFailed
 from dyno.probes import Watched
 from dyno.record import PhaseRecord
 
@@ -73,16 +73,16 @@ class Listener:
                 case driver.Ready(phase=phase):
                     self.before(phase, watched.server_pid)
                     limit = self._begin(phase)
-                    before, after = readings.sample(watched), None
+                    before, after = readings.ready(watched), None
                     process.go()
                 case driver.Answered(phase=phase):
-                    after = readings.sample(watched)
+                    after = readings.answered(watched)
                     limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.Progress() as going:
                     self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
                 case PhaseRecord() as done:
-                    after = after or readings.sample(watched)
+                    after = {**(after or readings.answered(watched)), **readings.parted(watched)}
                     self._over(readings.joined(done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
@@ -96,7 +96,14 @@ class Listener:
 
     def _watched(self, process: driver.Process) -> Watched:
         pid = process.pid if self.engine.embedded else self.server.pid
-        return Watched(pid, process.pid, self.data)
+        return Watched(pid, process.pid, self.data, counted=self._counted)
+
+    def _counted(self, parted: bool) -> Mapping[str, int]:
+        """The server's own count; nothing where it has none, or does not tell."""
+        with suppress(TrialFailed):
+            if isinstance(self.engine, Counts):
+                return self.engine.counted(self.server, parted)
+        return {}
 
     def _begin(self, phase: str) -> driver.Limit:
         declared = self.declared.get(phase, {})

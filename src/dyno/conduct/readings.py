@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dyno.probes import Watched, probes
+from dyno.probes import Parts, Watched, probes
 from dyno.record import PhaseRecord, Reading
 
 #: Probe name to the numbers that it gave.
 Sample = Mapping[str, Mapping[str, float]]
 
 
-def sample(watched: Watched) -> Sample:
-    """Every probe's counters and gauges, now."""
-    return {name: probe.sample(watched) for name, probe in probes().items()}
+def ready(watched: Watched) -> Sample:
+    """Every probe's counters and gauges before a phase, those first that cost the engine work."""
+    asking = {n: probe.sample(watched) for n, probe in probes().items() if isinstance(probe, Parts)}
+    return {**asking, **answered(watched)}
+
+
+def answered(watched: Watched) -> Sample:
+    """The same after it, while the driver's connections are open, but for those that wait."""
+    every = probes().items()
+    return {n: probe.sample(watched) for n, probe in every if not isinstance(probe, Parts)}
+
+
+def parted(watched: Watched) -> Sample:
+    """Those that waited until the connections were closed."""
+    return {n: probe.parted(watched) for n, probe in probes().items() if isinstance(probe, Parts)}
 
 
 def joined(record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
 from dyno.engines._attaching import Attaches as Attaches
+from dyno.engines._counting import Counts as Counts
 from dyno.engines._holding import Holds as Holds
 from dyno.engines._preloading import Preloads as Preloads
 from dyno.plan import Session

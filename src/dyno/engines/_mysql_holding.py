@@ -1,11 +1,13 @@
-"""What a server of MySQL's family holds at a trial's end, and what a commit survives there."""
+"""What a server of MySQL's family tells of itself: what it holds at a trial's end, what a commit
+survives there, and what it was asked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dyno.engines import Server
+from dyno.engines import Ask, Server
 from dyno.engines._holding import SURVIVES, Holding
 from dyno.engines._mysql_settings import PROFILES
 
@@ -22,7 +24,17 @@ FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
 
 
 class Weighed:
-    """The verb that weighs a server's data."""
+    """The verbs that weigh a server's data, and ask for its own count."""
+
+    _ask: Ask
+
+    def counted(self, server: Server, parted: bool) -> dict[str, int]:
+        """`Questions`: statements that clients sent, as text or prepared, without the preparing and
+        closing of them. Open connections are counted in.
+        """
+        del parted
+        (rows,) = self._ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Questions'"])
+        return {"statements": int(rows[0][1] or 0)} if rows else {}
 
     def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
         """The files of the tables, the cache of their storage engine, what a commit survives.

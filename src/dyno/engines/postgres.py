@@ -32,6 +32,7 @@ from dyno.engines import (
 )
 from dyno.engines._holding import Holding
 from dyno.engines._login import Login
+from dyno.engines._postgres_counted import Counted
 from dyno.engines._postgres_data import NAME
 from dyno.engines._postgres_variables import VARIABLES
 
@@ -39,7 +40,7 @@ from dyno.engines._postgres_variables import VARIABLES
 SOCKET = ".s.PGSQL.5432"
 
 
-class Engine(_postgres_attached.Listed):
+class Engine(_postgres_attached.Listed, Counted):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of two profiles,

@@ -5,9 +5,10 @@ A probe is sampled at the two ends of a phase, while the driver waits, and costs
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from dyno.plugins import things
 from dyno.record import Better
@@ -18,13 +19,15 @@ class Watched:
     """What there is to watch in a trial: the engine's process, the driver's, and the data.
 
     `server_pid` is the driver's where the engine lives in it, and None for a server that somebody
-    else started. `memory` is what the probes remember from sample to sample.
+    else started. `memory` is what the probes remember from sample to sample. `counted` asks a
+    server for its own count of its clients' work; it hears whether the driver has hung up.
     """
 
     server_pid: int | None
     client_pid: int
     home: Path
     memory: dict[str, Any] = field(default_factory=dict, compare=False)
+    counted: Callable[[bool], Mapping[str, int]] = lambda parted: {}
 
     @property
     def embedded(self) -> bool:
@@ -51,6 +54,16 @@ class Probe(Protocol):
 
     def sample(self, watched: Watched) -> dict[str, float]:
         """The counters and gauges now; a number that cannot be read here is left out."""
+
+
+@runtime_checkable
+class Parts(Protocol):
+    """A probe that costs the engine something, or reads what is whole only once the driver's
+    connections are closed: first to be sampled before a phase, and last after it, by `parted`.
+    """
+
+    def parted(self, watched: Watched) -> dict[str, float]:
+        """As `sample`, with no connection of the driver's open any more."""
 
 
 def probes() -> dict[str, Probe]:

@@ -27,7 +27,12 @@ class Series:
 
 @dataclass(frozen=True)
 class Tally:
-    """What a stream did in a phase. Always: intended = done + failed + skipped."""
+    """What a stream did in a phase. Always: intended = done + failed + skipped.
+
+    `claimed` is what a server must have counted of it, too, in its own way (statements, or ended
+    transactions), from the start to the close of the connections, warm-up, failures and restarts
+    included; None where nobody counts along. `claimed_before` is the same of `thread_init`.
+    """
 
     name: str
     unit: str
@@ -51,6 +56,8 @@ class Tally:
     transactions: dict[str, Latency]
     series: Series
     reconnected: int = 0
+    claimed: int | None = None
+    claimed_before: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:

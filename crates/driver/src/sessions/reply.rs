@@ -26,6 +26,8 @@ pub struct Counts {
     pub service_ns: Option<u64>,
     /// Connections that were lost and made anew.
     pub reconnected: u64,
+    /// What the engine must have counted, too, as it counts; absent where it counts nothing.
+    pub claimed: Option<u64>,
 }
 
 /// A value bound to a parameter, or found in a column.

@@ -56,6 +56,8 @@ struct Mysql {
     keeps: bool,
     is_lost: bool,
     reconnected: u64,
+    /// Statements sent, as the server counts `Questions`.
+    asked: u64,
 }
 
 /// Requests that wait for their `sync`, as they will be sent.
@@ -80,6 +82,7 @@ pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
         keeps: true,
         is_lost: false,
         reconnected: 0,
+        asked: 0,
     }))
 }
 
@@ -112,6 +115,7 @@ impl Mysql {
             batch.requests += 1;
             return Ok(QUEUED);
         }
+        self.asked += 1;
         self.answer.expect(1, Asked { binary, keeps: self.keeps, is_batch: false });
         self.send()
     }

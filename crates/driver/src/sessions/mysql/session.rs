@@ -59,6 +59,7 @@ impl Session for Mysql {
         let batch = self.batch.take();
         let batch = batch.ok_or_else(|| Error::user("there is no batch to send"))?;
         self.line.out().extend_from_slice(&batch.packets);
+        self.asked += u64::from(batch.requests);
         self.answer.expect(batch.requests, Asked { is_batch: true, ..Asked::default() });
         if batch.requests == 0 { Ok(QUEUED) } else { self.send() }
     }
@@ -89,6 +90,7 @@ impl Session for Mysql {
         self.answer.abandon();
         if self.answer.in_transaction() {
             packet::command(self.line.out(), COM_QUERY, b"ROLLBACK");
+            self.asked += 1;
             self.answer.roll_back();
             return self.line.send();
         }
@@ -100,6 +102,7 @@ impl Session for Mysql {
     }
 
     fn take_counts(&mut self) -> Counts {
-        Counts { reconnected: std::mem::take(&mut self.reconnected), ..Counts::default() }
+        let reconnected = std::mem::take(&mut self.reconnected);
+        Counts { reconnected, claimed: Some(std::mem::take(&mut self.asked)), ..Counts::default() }
     }
 }

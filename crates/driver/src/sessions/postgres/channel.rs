@@ -19,12 +19,15 @@ pub struct Channel {
     /// The rows of a `COPY … FROM STDIN` under way.
     pub(super) load: Option<Load>,
     pub(super) is_lost: bool,
+    /// Transactions that ended, as the server counts commits and rollbacks.
+    pub(super) ended: u64,
 }
 
 impl Channel {
     /// Takes over a line that is ready for queries.
     pub fn new(line: Line) -> Self {
-        Self { line, answer: Answer::new(), want: None, owed: 0, load: None, is_lost: false }
+        let answer = Answer::new();
+        Self { line, answer, want: None, owed: 0, load: None, is_lost: false, ended: 0 }
     }
 
     /// Where a request is written; none but one may be under way.
@@ -95,6 +98,7 @@ impl Channel {
             if !self.answer.is_over {
                 return Ok(false);
             }
+            self.ended += u64::from(self.answer.status == b'I');
             if self.owed == 0 || self.answer.is_lost {
                 return Ok(true);
             }

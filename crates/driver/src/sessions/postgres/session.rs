@@ -22,7 +22,6 @@ pub struct Postgres {
     text_rows: Rows,
     /// The statement whose rows come or were read last; `None`: those of a text query.
     last: Option<u32>,
-    /// What is wanted of an answer.
     want: Want,
     is_batching: bool,
     /// What is queued for the next batch.
@@ -50,8 +49,8 @@ impl Postgres {
     /// Connects anew and makes all statements again under their old handles.
     #[cold]
     fn reconnect(&mut self) -> Result<(), Error> {
-        self.channel = Channel::new(login::open(&self.login)?);
-        self.reconnected += 1;
+        let lost = std::mem::replace(&mut self.channel, Channel::new(login::open(&self.login)?));
+        (self.channel.ended, self.reconnected) = (lost.ended, self.reconnected + 1);
         self.statements.iter_mut().try_for_each(|it| it.make(&mut self.channel))
     }
 }
@@ -145,6 +144,7 @@ impl Session for Postgres {
     }
 
     fn take_counts(&mut self) -> Counts {
-        Counts { reconnected: std::mem::take(&mut self.reconnected), ..Counts::default() }
+        let claimed = Some(std::mem::take(&mut self.channel.ended));
+        Counts { reconnected: std::mem::take(&mut self.reconnected), claimed, ..Counts::default() }
     }
 }

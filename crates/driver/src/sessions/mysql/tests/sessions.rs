@@ -39,8 +39,10 @@ fn a_lost_connection_is_made_anew_with_its_statements() {
     session.reset().unwrap();
     let reply = execute(session.as_mut(), statement).unwrap();
     assert_eq!(reply, Reply::Ready { rows: 1, changed: 0 });
-    assert_eq!(session.take_counts().reconnected, 1);
-    assert_eq!(session.take_counts().reconnected, 0);
+    let counts = session.take_counts();
+    assert_eq!((counts.reconnected, counts.claimed), (1, Some(2)), "no statement was prepared");
+    let counts = session.take_counts();
+    assert_eq!((counts.reconnected, counts.claimed), (0, Some(0)));
     drop(session);
     let heard = server.heard();
     let prepared: Vec<_> = heard.iter().filter(|it| it[0] == 0x16).collect();

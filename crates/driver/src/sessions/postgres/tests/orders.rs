@@ -48,8 +48,10 @@ fn a_failed_transaction_is_rolled_back_and_nobody_waits_for_it() {
     assert!(error.is_restartable() && error.state() == "40P01", "{error}");
     session.reset().unwrap();
     session.reset().unwrap();
+    assert_eq!(session.take_counts().claimed, Some(0), "the transaction has not ended");
     let reply = session.query("next");
     assert_eq!(end(session.as_mut(), reply).unwrap(), (1, 0));
+    assert_eq!(session.take_counts().claimed, Some(2), "its rollback, and the next");
     server.end();
 }
 

@@ -1,0 +1,132 @@
+"""Audit `server_count`: did the server see the work that the driver claims, and no other?
+
+The server's own count over a phase, taken before its start and after the driver's connections were
+closed, is held against what the driver's sessions claim: every statement that they sent (MySQL's
+`Questions`), or every transaction whose end they were told (PostgreSQL's commits and rollbacks),
+those of the warm-up, of failed events and of restarts included.
+
+- Less than claimed: the driver counted work that never reached the server. *Invalid*; *doubtful*
+  beside a server that runs already, since a proxy may have sent it elsewhere.
+- More than claimed by over 1 %: *doubtful*. Somebody else works on a server that runs already; one
+  of our own nobody else reaches, so there a text of the script's holds several statements, or a
+  procedure commits by itself.
+
+Either way some are free, since they are nobody's fault: 50 of a phase (our own questions, logging
+in, autovacuum), 4 of a user and of a connection made anew (hanging up, a last ROLLBACK), each
+failed statement, and what `thread_init` did, since a PostgreSQL adds that up to a second late. Of a
+phase with fewer than that nothing is known, and nothing where the server's count was not to be had:
+an embedded engine, PostgreSQL before 15, a pooler that keeps connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dyno.audits._cases import Case, every
+from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
+
+PROBE = "server"
+FREE = 50
+FREE_OF_A_USER = 4
+MORE_PERCENT = 1.0
+
+
+@dataclass(frozen=True)
+class _Account:
+    """Both counts of a phase, in the server's `unit`, and how many may be one side's alone."""
+
+    unit: str
+    counted: float
+    claimed: int
+    free: int
+
+    @property
+    def odd(self) -> float:
+        """How many more the server counted, beyond the free ones; negative: how many less."""
+        more = self.counted - self.claimed
+        return max(0.0, more - self.free) + min(0.0, more + self.free)
+
+    @property
+    def odd_percent(self) -> float:
+        """The same in percent of what was claimed."""
+        return 100 * self.odd / max(1, self.claimed)
+
+
+class ServerCount:
+    """The server's own count of statements or transactions beside the driver's."""
+
+    summary = "the server itself counted the statements or transactions that the driver sent"
+
+    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+        """A finding for each phase of a candidate whose counts differ; else one that is sound."""
+        findings: list[Finding] = []
+        asked: list[_Account] = []
+        for case in every(run, trials):
+            seen = [(trial, _account(trial, case.phase)) for trial in case.played]
+            known = [(trial, account) for trial, account in seen if account]
+            asked += [account for _, account in known]
+            for less in (True, False):
+                odd = [(t, a) for t, a in known if (_lacks(a) if less else _exceeds(a))]
+                if odd:
+                    findings.append(_finding(case, odd, less=less))
+        return findings or [Finding("server_count", "sound", _checked(asked))]
+
+
+def _account(trial: Trial, phase: str) -> _Account | None:
+    """None: one of the two did not count, or the server's count began anew (audit `counters`)."""
+    record = next((each for each in trial.phases if each.phase == phase), None)
+    counts = [r for r in record.readings if r.probe == PROBE and r.value >= 0] if record else []
+    if record is None or not counts:
+        return None
+    claims = [tally.claimed for tally in record.streams if tally.claimed is not None]
+    if len(claims) < len(record.streams):
+        return None
+    return _Account(counts[0].unit, counts[0].value, sum(claims), _free(record))
+
+
+def _free(record: PhaseRecord) -> int:
+    return FREE + sum(
+        FREE_OF_A_USER * (tally.connections + tally.reconnected)
+        + sum(tally.errors.values())
+        + tally.claimed_before
+        for tally in record.streams
+    )
+
+
+def _lacks(account: _Account) -> bool:
+    return account.odd < 0
+
+
+def _exceeds(account: _Account) -> bool:
+    return account.odd_percent > MORE_PERCENT
+
+
+def _finding(case: Case, odd: list[tuple[Trial, _Account]], less: bool) -> Finding:
+    worst = max((account for _, account in odd), key=lambda account: abs(account.odd))
+    attached = "address" in case.candidate.build
+    soundness: Soundness = "invalid" if less and not attached else "doubtful"
+    told = (
+        f"the server counted {worst.counted:,.0f} {worst.unit}, the driver sent {worst.claimed:,}"
+    )
+    words = f"{told}: {_cause(less, attached)}"
+    return replace(case, played=tuple(t for t, _ in odd)).finding("server_count", soundness, words)
+
+
+def _cause(less: bool, attached: bool) -> str:
+    if less:
+        return "sent elsewhere by a proxy, or never" if attached else "work that was never done"
+    if attached:
+        return "somebody else is using the server"
+    return "a text of several statements, a procedure that commits, or a count that is wrong"
+
+
+def _checked(asked: list[_Account]) -> str:
+    if not asked:
+        return "not known here: no server counted along"
+    most = max(abs(a.counted - a.claimed) for a in asked)
+    told = f"the server's own count of {len(asked)} phases is what the driver sent"
+    return f"{told}, to within {most:,.0f}"
+
+
+AUDIT = ServerCount()

@@ -1,0 +1,86 @@
+"""A server's own count: how an engine is asked for it, and when."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fakes import make_record
+
+from dyno.conduct import readings
+from dyno.engines import Ask, Counts, Server, _postgres_counted, find
+from dyno.plan import Session
+from dyno.probes import Watched
+
+SERVER = Server({}, Path("/none"))
+
+
+def telling(*answers: Sequence[list[list[str | None]]]) -> Ask:
+    """A server that answers so, once after another."""
+    left = list(answers)
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        answer = left.pop(0)
+        assert len(answer) == len(statements)
+        return list(answer)
+
+    return ask
+
+
+def backends(count: int, total: int, version: str = "180004") -> list[list[list[str | None]]]:
+    return [[[version]], [[str(count)]], [[str(total)]]]
+
+
+def counted(engine: str, ask: Ask, *, parted: bool) -> dict[str, int]:
+    found = find(engine, ask)
+    assert isinstance(found, Counts)
+    return found.counted(SERVER, parted)
+
+
+def test_before_a_phase_nobody_waits_for_open_connections() -> None:
+    assert counted("postgres", telling(backends(8, 70)), parted=False) == {"transactions": 70}
+
+
+def test_after_it_the_count_is_read_once_the_last_backend_is_gone() -> None:
+    ask = telling(backends(8, 70), backends(1, 71), backends(0, 99))
+    assert counted("postgres", ask, parted=True) == {"transactions": 99}
+
+
+def test_backends_that_do_not_end_leave_the_count_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_postgres_counted, "PATIENCE_S", -1.0)
+    assert counted("postgres", telling(backends(8, 70)), parted=True) == {}
+
+
+def test_numbers_of_a_collector_that_may_drop_are_not_asked_for() -> None:
+    assert counted("postgres", telling(backends(0, 70, "140011")), parted=True) == {}
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_a_server_without_the_counter_has_no_count(engine: str) -> None:
+    assert counted(engine, telling([[["Questions", "12"]]]), parted=True) == {"statements": 12}
+    assert counted(engine, telling([[]]), parted=True) == {}
+
+
+def test_engines_that_live_in_the_driver_count_nothing() -> None:
+    assert not isinstance(find("sqlite", telling()), Counts)
+
+
+def test_the_count_is_taken_before_the_phase_and_once_the_connections_are_closed(
+    tmp_path: Path,
+) -> None:
+    heard: list[bool] = []
+
+    def count(parted: bool) -> dict[str, int]:
+        heard.append(parted)
+        return {"statements": 100 * len(heard)}
+
+    watched = Watched(None, os.getpid(), tmp_path, counted=count)
+    before = readings.ready(watched)
+    after = readings.answered(watched)
+    assert heard == [False], "not while connections are open"
+    joined = readings.joined(make_record([]), before, {**after, **readings.parted(watched)})
+    assert heard == [False, True]
+    (own,) = [each for each in joined.readings if each.probe == "server"]
+    assert (own.name, own.unit, own.value) == ("server_statements", "statements", 100.0)
