@@ -97,7 +97,7 @@ def test_a_package_that_holds_another_version_is_our_fault(
     assert build.facts["source"] == "npm thing 1"
     with pytest.raises(InternalError, match=r"holds mariadb 10\.1\.8, not 10\.1\.9"):
         _mysql_builds.fetched("mariadb", "10.1.9", package, _quiet)
-    with pytest.raises(UsageError, match=r"is mariadb 10\.1\.8, not mysql"):
+    with pytest.raises(HostError, match=r"is mariadb 10\.1\.8, not mysql"):
         _mysql_builds.fetched("mysql", "10.1.8", package, _quiet)
 
 
