@@ -8,12 +8,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from fakes import make_run, make_trial
 
 from dyno import folder
+from dyno.cli import ended
 from dyno.record import Candidate
 
 Shown = Callable[..., str]
+
+
+def shower(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
+    """What `dyno history` says of the runs; its exit code is 0 whatever it nominates."""
+
+    def show(*words: str) -> str:
+        assert ended(["history", *words, str(runs)]) == 0
+        return capsys.readouterr().out
+
+    return show
 
 
 def built(version: str, **changes: object) -> Candidate:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_run
-from nights import Shown, built, nightly, written
+from nights import Shown, built, nightly, shower, written
 
 from dyno.cli import command, ended
 from dyno.record import Run
@@ -22,13 +22,7 @@ def runs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
-    """What `dyno history` says of the runs; its exit code is 0 whatever it nominates."""
-
-    def show(*words: str) -> str:
-        assert ended(["history", *words, str(runs)]) == 0
-        return capsys.readouterr().out
-
-    return show
+    return shower(runs, capsys)
 
 
 def test_a_step_is_nominated_with_both_builds_and_the_command_that_convicts(

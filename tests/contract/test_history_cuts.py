@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_run
-from nights import Shown, nightly, written
+from nights import Shown, nightly, shower, written
 
 from dyno import folder
 from dyno.cli import ended
@@ -20,13 +20,7 @@ def runs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
-    """What `dyno history` says of the runs; its exit code is 0 whatever it nominates."""
-
-    def show(*words: str) -> str:
-        assert ended(["history", *words, str(runs)]) == 0
-        return capsys.readouterr().out
-
-    return show
+    return shower(runs, capsys)
 
 
 @pytest.fixture

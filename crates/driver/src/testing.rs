@@ -10,6 +10,8 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus as Dice;
 
+use crate::error::Error;
+use crate::generate::Source;
 use crate::plan::{self, Plan, Session};
 
 /// A folder that is gone when the test is over.
@@ -94,4 +96,14 @@ pub fn disordered(dice: &mut Dice, messages: &[Vec<u8>]) -> Vec<Vec<u8>> {
         _ => messages.shuffle(dice),
     }
     messages
+}
+
+/// A bulk load's text, given once.
+pub struct One(pub Option<&'static str>);
+
+impl Source for One {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.extend_from_slice(self.0.take().unwrap_or_default().as_bytes());
+        Ok(())
+    }
 }

@@ -40,7 +40,7 @@ _TEMPLATE = """
 {% endfor %}
 <p class="aside">{{ slowdown | capitalize }}.
 {% if tables %}Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would
-have found in four runs of five.{% endif %}
+have found in four runs of five. {% endif %}
 {% if exploratory %}
 {{ exploratory | plural("exploratory comparison") }} beside
 {{ "these" if tables else "the main effects" }}

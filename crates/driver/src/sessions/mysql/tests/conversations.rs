@@ -10,20 +10,10 @@ use super::server::{Server, Step, wait};
 use super::transcripts::{ADMITTED, GREETING_8, PREPARED_8, ROW_8, TWO_RESULTS_8, bytes};
 use super::{answer, column, ok};
 use crate::error::Error;
-use crate::generate::Source;
 use crate::sessions::Value;
-use crate::testing::{disordered, mutated};
+use crate::testing::{One, disordered, mutated};
 
 const CASES: usize = 300;
-
-struct One(Option<&'static str>);
-
-impl Source for One {
-    fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        out.extend_from_slice(self.0.take().unwrap_or_default().as_bytes());
-        Ok(())
-    }
-}
 
 /// The packets of what 8.0.33 says to [`converse`].
 fn packets() -> Vec<Vec<u8>> {

@@ -10,21 +10,11 @@ use rand_xoshiro::Xoshiro256PlusPlus as Dice;
 use super::super::open;
 use super::server::{READY, Scene, Server, columns, complete, end, message, row};
 use crate::error::Error;
-use crate::generate::Source;
 use crate::login::Login;
 use crate::sessions::Value;
-use crate::testing::{disordered, mutated};
+use crate::testing::{One, disordered, mutated};
 
 const CASES: usize = 300;
-
-struct One(Option<&'static str>);
-
-impl Source for One {
-    fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        out.extend_from_slice(self.0.take().unwrap_or_default().as_bytes());
-        Ok(())
-    }
-}
 
 /// What a server says to [`converse`]: a log-in, a statement made and executed, a query, a batch, a
 /// bulk load.
