@@ -4,22 +4,22 @@ It lies in `$DYNO_CACHE`, else `$XDG_CACHE_HOME/dyno`, else `~/.cache/dyno` (roo
 /var/cache/dyno: a server does not run as root, and must reach its program), as `KIND/NAME/`
 (`crate/libsqlite3-sys-0.9.4`, `program/sqlite-3.24.0-2b1c…`). An entry never changes once it is
 there; the folder's own time is that of its last use. `locks/` holds one empty file per entry ever
-made: removing a lock while another process waits for it would let both in.
+made: removing a lock while another process waits for it would let both in. What a run uses is held,
+and stays until that ends.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.builds import Say
+from dyno.builds import Say, locks
 from dyno.errors import HostError, UsageError
 
 #: A folder beside the entries, and the beginning of the name of an entry in the making.
@@ -76,22 +76,36 @@ def entries() -> list[Entry]:
     return sorted((_entry(path) for path in folders), key=lambda entry: entry.used_s)
 
 
-def remove(entry: Entry) -> None:
-    """Frees an entry, in one step for whoever looks for it meanwhile."""
-    with _alone(entry.kind, entry.name, lambda _: None):
-        doomed = Path(tempfile.mkdtemp(prefix=UNDER_WAY, dir=entry.path.parent))
-        with suppress(FileNotFoundError):
+@contextmanager
+def held(files: Iterable[Path]) -> Iterator[None]:
+    """Keeps the entries that `files` lie in from being removed; a file elsewhere is nobody's.
+
+    `HostError` where one is not there any more.
+    """
+    home, places = root().resolve(), [file.resolve() for file in files]
+    within = [place.relative_to(home).parts[:2] for place in places if place.is_relative_to(home)]
+    with ExitStack() as stack:
+        for parts in set(within):
+            stack.enter_context(locks.used(home.joinpath(*parts)))
+        yield
+
+
+def remove(entry: Entry) -> bool:
+    """Frees an entry, in one step for whoever looks for it meanwhile; False where a run uses it."""
+    with _alone(entry.kind, entry.name, lambda _: None), locks.unused(entry.path) as free:
+        if free and entry.path.exists():
+            doomed = Path(tempfile.mkdtemp(prefix=UNDER_WAY, dir=entry.path.parent))
             entry.path.rename(doomed / entry.name)
-        shutil.rmtree(doomed)
+            shutil.rmtree(doomed)
+    return free
 
 
 def trim(kind: str, most_bytes: int) -> None:
-    """Removes entries of `kind`, the longest unused first, until they take `most_bytes` or less."""
+    """Removes unused entries of `kind`, the oldest first, until they take `most_bytes` or less."""
     own = [entry for entry in entries() if entry.kind == kind]
     total = sum(entry.size_bytes for entry in own)
     for entry in own:
-        if total > most_bytes:
-            remove(entry)
+        if total > most_bytes and remove(entry):
             total -= entry.size_bytes
 
 
@@ -127,15 +141,9 @@ def _make(home: Path, make: Callable[[Path], None]) -> None:
         raise
 
 
-@contextmanager
-def _alone(kind: str, name: str, say: Say) -> Iterator[None]:
-    """Holds the entry's lock; the kernel frees it if we die."""
+def _alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
+    """Holds the lock under which the entry is made or removed."""
     (root() / kind).mkdir(parents=True, exist_ok=True)
     (root() / LOCKS).mkdir(exist_ok=True)
-    with (root() / LOCKS / f"{kind}-{name}").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for {name}, which somebody else is making")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    lock = root() / LOCKS / f"{kind}-{name}"
+    return locks.alone(lock, lambda: say(f"waiting for {name}, which somebody else is making"))

@@ -17,6 +17,7 @@ from dyno.cli.runs import runs_home
 from dyno.errors import unknown
 
 if TYPE_CHECKING:
+    from dyno.builds.cache import Entry
     from dyno.folder import Folder
 
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class Item:
     """Something that may be freed: a run, or an entry of the cache; `age_s` since its last use.
 
-    One `in_use` is a run that is being played, its engines' data and all.
+    `stays` says why it may not be just now: a run that is being played, or what such a run uses.
     """
 
     kind: str
@@ -32,7 +33,7 @@ class Item:
     size_bytes: int
     age_s: float
     free: Callable[[], object]
-    in_use: bool = False
+    stays: str = ""
 
 
 def names_at_hand() -> list[str]:
@@ -50,7 +51,8 @@ def names_at_hand() -> list[str]:
 def command(names: tuple[str, ...], kind: str | None, older: float, larger: int, yes: bool) -> None:
     """List the disk that runs and cached builds take; free it with --yes.
 
-    NAME picks runs or cache entries by their name as listed. A run that is being played stays.
+    NAME picks runs or cache entries by their name as listed. A run that is being played stays, and
+    so do the builds that it uses.
     """
     from dyno.builds import cache
 
@@ -58,9 +60,9 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     items = chosen(names, kind)
     items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
     for item in items:
-        if item.in_use:
-            click.echo(f"{item.name} is being played and stays")
-    items = [item for item in items if not item.in_use]
+        if item.stays:
+            click.echo(f"{item.name} {item.stays} and stays")
+    items = [item for item in items if not item.stays]
     if not items:
         click.echo("nothing to free")
         return
@@ -91,12 +93,18 @@ def everything() -> list[Item]:
     from dyno import folder
     from dyno.builds import cache
 
-    now = time.time()
     runs = [run_item(run) for run in folder.every(runs_home())]
-    return runs + [
-        Item("cache", e.name, e.size_bytes, now - e.used_s, partial(cache.remove, e))
-        for e in cache.entries()
-    ]
+    return runs + [cache_item(entry) for entry in cache.entries()]
+
+
+def cache_item(entry: Entry) -> Item:
+    """An entry of the cache."""
+    from dyno.builds import cache, locks
+
+    age_s = time.time() - entry.used_s
+    stays = "is used by a run" if locks.is_used(entry.path) else ""
+    free = partial(cache.remove, entry)
+    return Item("cache", entry.name, entry.size_bytes, age_s, free, stays)
 
 
 def run_item(run: Folder) -> Item:
@@ -108,7 +116,8 @@ def run_item(run: Folder) -> Item:
     stats = {file.absolute(): file.lstat() for file in files if file.exists()}.values()
     age_s = time.time() - max(stat.st_mtime for stat in stats)
     size_bytes = sum(stat.st_blocks * 512 for stat in stats)
-    return Item("run", run.path.name, size_bytes, age_s, partial(free, run), run.is_played())
+    stays = "is being played" if run.is_played() else ""
+    return Item("run", run.path.name, size_bytes, age_s, partial(free, run), stays)
 
 
 def free(run: Folder) -> None:

@@ -7,7 +7,7 @@ import click
 from dyno.cli import screen
 from dyno.cli.arguments import ENGINE, Word
 from dyno.cli.playing import said
-from dyno.errors import unknown
+from dyno.errors import UsageError, unknown
 
 
 @click.group("engines")
@@ -71,7 +71,9 @@ def remove(names: tuple[str, ...]) -> None:
     found = {entry.name: entry for entry in cache.entries()}
     doomed = [name for word in names for name in meant(word, list(found))]
     for name in dict.fromkeys(doomed):
-        cache.remove(found[name])
+        if not cache.remove(found[name]):
+            hint = "wait for the end of the run, or interrupt it"
+            raise UsageError(f"{name} is used by a run", hint=hint)
         click.echo(f"freed {name}, {screen.spelled_bytes(found[name].size_bytes)}")
 
 

@@ -84,7 +84,8 @@ def ready(job: Job, asked: Turn, play: Callable[[Part], None]) -> Load | None:
             job.home.mkdir(mode=0o700)
             return None
         found = _kept(name, job.home, part)
-    _copy(found.folder / "home", job.home)
+    with cache.held([found.folder]):
+        _copy(found.folder / "home", job.home)
     return found
 
 
@@ -116,9 +117,7 @@ def _kept(name: str, home: Path, part: Part) -> Load:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A folder's copy in place of what is there: owners and times too, and where the file system
-    can, no byte of it.
-    """
+    """Puts a copy of a folder in place of another, with owners, times, and shared blocks."""
     shutil.rmtree(target, ignore_errors=True)
     try:
         command = ["cp", "-a", "--reflink=auto", str(source), str(target)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno import driver, engines, judge, workloads
-from dyno.builds import Say, sha256
+from dyno.builds import Say, cache, sha256
 from dyno.conduct import leftovers, loads, room
 from dyno.conduct import prepared as preparing
 from dyno.conduct import trial as trials
@@ -43,7 +43,7 @@ def play(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
     """
     with folder.alone():
         room.check(folder, prepared)
-        with _homes(folder):
+        with _programs(prepared), _homes(folder):
             _Stage(prepared, folder, watch, folder.trials()).play()
     return prepared.run
 
@@ -70,6 +70,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
     """
     with (
         tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as place,
+        _programs(prepared),
         _homes(Folder(Path(place))) as folder,
     ):
         (folder.path / "logs").mkdir()
@@ -84,6 +85,11 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
             raise error
         watch(TrialEnded(trial))
         return trial
+
+
+def _programs(prepared: Prepared) -> AbstractContextManager[None]:
+    """Keeps the programs in the cache: `dyno clean` may be called meanwhile."""
+    return cache.held(build.program for build in prepared.builds.values())
 
 
 @contextmanager

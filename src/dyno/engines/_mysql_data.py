@@ -55,7 +55,8 @@ def fill(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path) -> 
 
     template = cache.get("data", f"{build.engine}-{build.version}-{key}", make, lambda _: None)
     copy = ["cp", "--archive", "--reflink=auto", str(template / "data"), str(data)]
-    done = subprocess.run(copy, capture_output=True, text=True, check=False)
+    with cache.held([template]):
+        done = subprocess.run(copy, capture_output=True, text=True, check=False)
     if done.returncode:
         hint = "is the disk full? DYNO_TMP names another"
         raise HostError(f"cannot copy {template.name}", cause=done.stderr.strip(), hint=hint)

@@ -35,7 +35,8 @@ def lay(build: Build, checksums: bool, data: Path) -> None:
     """Puts an empty cluster into `data`, as a copy that shares its blocks where it can."""
     empty = _empty(build, checksums)
     command = ["cp", "--archive", "--reflink=auto", str(empty), str(data)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with cache.held([empty]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = "".join(done.stderr.strip().splitlines()[-1:])
         hint = "free some room (dyno clean), or set DYNO_TMP to another file system"
