@@ -14,18 +14,17 @@ from dyno.plugins import modules
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
 
+
+def _room(name: str, *files: str) -> tuple[str, ...]:
+    """The room's own page, then those of its files that have something public."""
+    return (name, *(f"{name}.{file}" for file in files))
+
+
 #: Modules whose public names are documented, by page.
 PAGES = {
-    "record": (
+    "record": _room(
         "dyno.record",
-        "dyno.record.metric",
-        "dyno.record.tally",
-        "dyno.record.trial",
-        "dyno.record.design",
-        "dyno.record.host",
-        "dyno.record.calibration",
-        "dyno.record.run",
-        "dyno.record.verdict",
+        *("metric", "tally", "trial", "design", "host", "calibration", "run", "verdict"),
     ),
     "plan": ("dyno.plan",),
     "doors": (
@@ -36,7 +35,12 @@ PAGES = {
         "dyno.audits",
         "dyno.survey",
     ),
-    "conduct": ("dyno.experiment", "dyno.candidates", "dyno.folder", "dyno.driver"),
+    "conduct": (
+        *_room("dyno.experiment", "workload", "measuring", "comparison", "file"),
+        "dyno.candidates",
+        "dyno.folder",
+        "dyno.driver",
+    ),
     "errors": ("dyno.errors",),
 }
 ROOMS = ("dyno.stats",)
