@@ -14,6 +14,7 @@ from dyno.calibrate.played import settings
 from dyno.calibrate.room import room
 from dyno.calibration import Entry
 from dyno.calibration.entry import telling
+from dyno.cli import ended
 from dyno.conduct.prepared import instrument
 from dyno.errors import HostError, UsageError
 
@@ -129,3 +130,19 @@ def test_one_calibration_at_a_time() -> None:
     now = session({"aa": 1})
     with room(now.file), pytest.raises(HostError, match="another dyno calibrates"):
         now.play()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--engine", "sqlight"), "unknown engine 'sqlight'\nhint: did you mean sqlite"),
+        (("--engine", "null@70us", "--engine", "sqlite@9.9"), "unknown sqlite version '9.9'"),
+        (("--engine", "null@abc"), "cannot read the delay 'abc'"),
+    ],
+)
+def test_a_word_that_cannot_be_is_refused_before_anything_is_said_or_played(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(["calibrate", *words]) == 64
+    said = capsys.readouterr()
+    assert said.out == "" and told in said.err

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from dyno import conduct
 from dyno.builds import Say
 from dyno.calibrate.shape import Shape
+from dyno.conduct.prepared import sketched
 from dyno.errors import TrialFailed
+from dyno.experiment import Experiment
 from dyno.measures import operations
 from dyno.record import PhaseRecord, Trial
 
@@ -34,11 +36,19 @@ class Pilot:
 
 def flown(text: str, shape: Shape, say: Say) -> Pilot:
     """Plays trials of the engine with a plant of nothing; `TrialFailed` where one fails."""
-    planted = with_keys(text, {"plant": "0ns"})
-    prepared = conduct.resolve(shape.experiment([planted], "rate_per_s"), say)
+    prepared = conduct.resolve(_experiment(text, shape), say)
     version = prepared.run.candidates[0].build["version"]
     found = [seen(_trial(prepared), version) for _ in range(TRIALS)]
     return sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
+
+
+def check(text: str, shape: Shape) -> None:
+    """`UsageError` for a word that no pilot could fly with; nothing is fetched or played."""
+    sketched(_experiment(text, shape))
+
+
+def _experiment(text: str, shape: Shape) -> Experiment:
+    return shape.experiment([with_keys(text, {"plant": "0ns"})], "rate_per_s")
 
 
 def _trial(prepared: conduct.Prepared) -> Trial:

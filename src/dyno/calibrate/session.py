@@ -11,7 +11,7 @@ from dyno import calibration
 from dyno.builds import Say
 from dyno.calibrate import synthetic
 from dyno.calibrate.lots import GOALS, Lot, lots
-from dyno.calibrate.pilot import Pilot, flown
+from dyno.calibrate.pilot import Pilot, check, flown
 from dyno.calibrate.played import played, settings
 from dyno.calibrate.room import clear, room
 from dyno.calibrate.shape import Shape
@@ -41,7 +41,10 @@ class Wanted:
 
 @dataclass
 class Session:
-    """Plays what is wanted and not there yet; a later one goes on where this one stopped."""
+    """Plays what is wanted and not there yet; a later one goes on where this one stopped.
+
+    `UsageError` at once for a word about any engine that cannot be: the others take hours.
+    """
 
     wanted: Wanted
     say: Say
@@ -49,6 +52,8 @@ class Session:
     host: dict[str, str] = field(default_factory=instrument)
 
     def __post_init__(self) -> None:
+        for text in self.wanted.engines:
+            check(text, self.wanted.shape)
         self.file = calibration.path(self.host)
         self.began_s = time.monotonic()
 
