@@ -39,7 +39,7 @@ PAGES = {
         *_room("dyno.experiment", "workload", "measuring", "comparison", "file"),
         "dyno.candidates",
         "dyno.folder",
-        "dyno.driver",
+        *_room("dyno.driver", "program", "questions", "process", "events"),
     ),
     "errors": ("dyno.errors",),
 }

@@ -118,7 +118,7 @@ def test_a_refused_question_says_who_can_mend_it() -> None:
 
 
 def test_a_question_that_is_not_answered_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "QUESTION_S", 0.5)
+    monkeypatch.setattr("dyno.driver.questions.QUESTION_S", 0.5)
     with pytest.raises(TrialFailed, match="the engine did not answer in 0 s"):
         driver.ask(NOTHING, ["hang"])
 

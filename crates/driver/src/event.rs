@@ -1,4 +1,4 @@
-//! What the driver says: JSON lines on stdout. `src/dyno/driver.py` reads them.
+//! What the driver says: JSON lines on stdout. `src/dyno/driver/events.py` reads them.
 //!
 //! The handshake: after each `settle`, `ready`, `answered` and `done` the driver waits for a line
 //! `go` on stdin. The caller settles the engine and samples its probes there, so that neither falls

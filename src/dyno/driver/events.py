@@ -1,0 +1,95 @@
+"""The events of a trial as the driver tells them, a line each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from dyno import plain
+from dyno.driver.failures import failure
+from dyno.errors import InternalError
+from dyno.record import PhaseRecord
+
+
+@dataclass(frozen=True)
+class Settle:
+    """The engine should settle before a phase: nobody is connected. Waits for `go`."""
+
+    phase: str
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A phase stands ready, its connections open, and waits for `go`."""
+
+    phase: str
+    monotonic_ns: int
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A server gave its last answer of a phase; its connections are still open. Waits for `go`."""
+
+    phase: str
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """How a stream is going: totals since the phase began, rate and maximum of late."""
+
+    name: str
+    done: int
+    failed: int
+    rate_per_s: float
+    latency_ns_max: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a phase is going, once a second."""
+
+    phase: str
+    elapsed_s: float
+    streams: tuple[StreamProgress, ...]
+
+
+@dataclass(frozen=True)
+class End:
+    """The trial is over, and well; `counters` are the script's own."""
+
+    counters: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The first line: which driver speaks, and which version of the plan."""
+
+    version: int
+    driver: str
+
+
+Event = Settle | Ready | Answered | Progress | PhaseRecord | End
+
+_EVENTS: dict[str, type[Any]] = {
+    "hello": Hello,
+    "settle": Settle,
+    "ready": Ready,
+    "answered": Answered,
+    "progress": Progress,
+    "done": PhaseRecord,
+    "end": End,
+}
+
+
+def heard(line: bytes) -> Hello | Event:
+    """The event of a line; the driver's own error is raised as the exception it stands for."""
+    try:
+        said = json.loads(line)
+        kind = said.pop("event")
+        if kind == "error":
+            raise failure(said)
+        event: Hello | Event = plain.load(_EVENTS[kind], said)
+    except (ValueError, KeyError, AttributeError) as error:
+        raise InternalError("the driver's words make no sense", cause=error) from error
+    return event

@@ -1,0 +1,138 @@
+"""A driver that plays a plan, and our side of the handshake."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dyno.driver.events import Event, Hello, heard
+from dyno.driver.failures import ended
+from dyno.driver.program import environment, locate
+from dyno.errors import HostError, InternalError, TrialFailed
+from dyno.plan import VERSION, Plan
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start a driver: the command before it, what joins its environment, its stderr."""
+
+    log: Path
+    prefix: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How long the driver may take over what it is `doing`; no wait is without one."""
+
+    doing: str
+    limit_s: float
+    began_s: float = field(default_factory=time.monotonic)
+
+
+class Process:
+    """A driver that plays a plan. It leads a process group of its own, so that Ctrl-C reaches it
+    only through us; it dies with us (parent-death signal, and the end of its stdin).
+    """
+
+    def __init__(self, plan: Plan, launch: Launch) -> None:
+        """Starts the driver and hands it the plan; `HostError` where it cannot be started."""
+        self._log = launch.log
+        command = [*launch.prefix, str(locate()), "run"]
+        with launch.log.open("ab") as log:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    env=environment() | launch.environment,
+                    process_group=0,
+                    bufsize=0,
+                )
+            except OSError as error:
+                raise HostError(f"cannot start '{command[0]}'", cause=error.strerror) from error
+        self.pid = self._process.pid
+        self._buffer = bytearray()
+        self._say(plan.line())
+
+    def go(self) -> None:
+        """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record."""
+        self._say("go")
+
+    def next(self, limit: Limit) -> Event:
+        """The next event; the driver's own error is raised as the exception it stands for.
+
+        `TrialFailed` where the driver is gone or the limit is over.
+        """
+        while True:
+            event = heard(self._line(limit))
+            if not isinstance(event, Hello):
+                return event
+            if event.version != VERSION:
+                raise HostError(
+                    f"dyno-driver speaks version {event.version} of the plan, dyno {VERSION}",
+                    hint="make setup builds both from one source",
+                )
+
+    def interrupt(self) -> None:
+        """Asks the driver to end now and say what it measured so far."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGINT)
+
+    def close(self) -> None:
+        """Kills what is left of the driver's process group, and reaps it."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _say(self, line: str) -> None:
+        # A driver that died meanwhile is noticed where its answer is missing.
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.write(line.encode() + b"\n")
+
+    def _line(self, limit: Limit) -> bytes:
+        searched = 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
+            chunk = self._read(limit)
+            if not chunk:
+                raise ended(self._process.wait(), _tail(self._log))
+            self._buffer += chunk
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return line
+
+    def _read(self, limit: Limit) -> bytes:
+        stdout = self._process.stdout
+        if stdout is None:
+            raise InternalError("the driver has no stdout")
+        poll = select.poll()
+        poll.register(stdout, select.POLLIN)
+        left_s = limit.began_s + limit.limit_s - time.monotonic()
+        if not poll.poll(max(0.0, left_s) * 1000):
+            raise TrialFailed(f"{limit.doing} was not over after {limit.limit_s:.0f} s")
+        return os.read(stdout.fileno(), 1 << 18)
+
+
+def _tail(log: Path) -> str:
+    with suppress(OSError):
+        return log.read_text(errors="replace")[-4000:]
+    return ""

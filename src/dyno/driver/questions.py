@@ -1,0 +1,74 @@
+"""Questions to the driver, each put to a process of its own: `describe`, `ask`, `schema`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from dyno import plain
+from dyno.driver.failures import ended, failure
+from dyno.driver.program import environment, locate
+from dyno.errors import InternalError, TrialFailed
+from dyno.plan import VERSION, Description, Plan, Session
+
+#: A question (`describe`, `ask`) unanswered for so long is not answered at all. Generous, since
+#: settling an engine (checkpoint, vacuum) is such a question too.
+QUESTION_S = 300.0
+
+#: Who keeps us waiting, by the driver's command.
+_ASKED = {
+    "ask": "the engine",
+    "describe": "the driver, running the script,",
+    "schema": "the driver",
+}
+
+
+def describe(plan: Plan) -> Description:
+    """What the plan's script declares under the plan's options; an error of it is raised."""
+    return plain.load(Description, _question("describe", plan.line()))
+
+
+def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+    """The rows of each statement as text; None is NULL. This is the `engines.Ask` callable.
+
+    `TrialFailed` where the engine refuses one, or has not answered all of them in `QUESTION_S`.
+    """
+    question = {"version": VERSION, "session": session, "statements": list(statements)}
+    return [answer["rows"] for answer in _question("ask", json.dumps(question))]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schemas of everything that the driver reads and says, by type."""
+    said: dict[str, Any] = _question("schema", "")
+    return said
+
+
+def _question(command: str, line: str) -> Any:
+    """One question to a driver of its own, and its answer."""
+    try:
+        done = subprocess.run(
+            [locate(), command],
+            input=line + "\n",
+            capture_output=True,
+            text=True,
+            timeout=QUESTION_S,
+            env=environment(),
+            process_group=0,
+        )
+    except subprocess.TimeoutExpired:
+        raise TrialFailed(f"{_ASKED[command]} did not answer in {QUESTION_S:.0f} s") from None
+    return _answer(command, done)
+
+
+def _answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:
+    try:
+        said = json.loads(done.stdout)
+    except ValueError:
+        raise ended(done.returncode, done.stderr) from None
+    if isinstance(said, dict) and said.get("event") == "error":
+        raise failure(said)
+    if done.returncode != 0:
+        raise InternalError(f"the driver's '{command}' ended with exit code {done.returncode}")
+    return said
