@@ -38,7 +38,7 @@ PAGES = {
     "conduct": (
         *_room("dyno.experiment", "workload", "measuring", "comparison", "file"),
         "dyno.candidates",
-        "dyno.folder",
+        *_room("dyno.folder", "run", "runs", "file"),
         *_room("dyno.driver", "program", "questions", "process", "events"),
     ),
     "errors": ("dyno.errors",),
