@@ -264,7 +264,7 @@ def test_a_damaged_build_in_the_cache_is_told_with_the_way_to_have_it_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "libduckdb.so").write_bytes(b"half of it")
-    monkeypatch.setattr("dyno.engines.duckdb.npm.fetch", lambda *_: tmp_path)
+    monkeypatch.setattr("dyno.engines._duckdb_builds.npm.fetch", lambda *_: tmp_path)
     with pytest.raises(HostError, match="is not a DuckDB library: ") as caught:
         find("duckdb", _never).program("1.4.4", {}, _quiet)
     assert caught.value.message == f"{tmp_path.name} in the cache is damaged"

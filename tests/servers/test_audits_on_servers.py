@@ -9,7 +9,7 @@ import pytest
 
 from dyno.builds import Build, Say
 from dyno.conduct import play, resolve
-from dyno.engines import postgres, sqlite
+from dyno.engines import _sqlite_builds, postgres, sqlite
 from dyno.experiment import Measuring, compared
 from dyno.folder import create
 from dyno.judge import judge
@@ -77,6 +77,6 @@ def test_a_library_built_for_debugging_tells_so(home: Path) -> None:
     if not shutil.which("cc"):
         pytest.skip("no C compiler")
     engine = sqlite.Engine(lambda session, statements: [])
-    defines = f"{sqlite.DEFINES} SQLITE_DEBUG=1"
+    defines = f"{_sqlite_builds.DEFINES} SQLITE_DEBUG=1"
     build = engine.program("3.54.1", {"cflags": "-O0 -g", "defines": defines}, lambda _: None)
     assert build.facts["assertions"] == "on"

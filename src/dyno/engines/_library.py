@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dyno.builds import Build
+from dyno.engines import Server
 from dyno.errors import UsageError
+
+DATABASE = "dyno.db"
 
 
 def is_path(build: str) -> bool:
@@ -41,3 +46,28 @@ class Kind:
             cause = last.split(": ", 2)[-1]
             raise UsageError(f"{library} is not a {self.name} library", cause=cause, hint=hint)
         return json.loads(done.stdout)
+
+
+def every(
+    options: Mapping[str, tuple[str, str]],
+    chosen: Mapping[str, str],
+    valid: Callable[[str, str], str],
+) -> list[list[str]]:
+    """All settings with their values, those not chosen by default: a library's own defaults hang
+    on how it was built, and on the machine.
+    """
+    values = {name: default for name, (default, _) in options.items()}
+    values |= {name: valid(name, value) for name, value in chosen.items()}
+    return [list(pair) for pair in values.items()]
+
+
+def started(build: Build, home: Path, **own: Any) -> Server:
+    """A session, with the engine's `own` words, on a new database in `home`; nothing is opened."""
+    database = str(home / DATABASE)
+    session = {"kind": build.engine, "library": str(build.program), "database": database, **own}
+    return Server(session, home)
+
+
+def data_bytes(server: Server) -> int:
+    """The database's file and what lies beside it, its log for one."""
+    return sum(file.stat().st_size for file in server.home.glob(f"{DATABASE}*"))

@@ -6,67 +6,15 @@ for the newest version. The library is the one that DuckDB's makers build for No
 
 from __future__ import annotations
 
-import platform
-import re
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.builds import Build, Say, npm, sha256
-from dyno.builds import path as path_source
-from dyno.engines import UNHELD, Ask, Server, Under, _cached, _library, _versions
+from dyno.builds import Build, Say
+from dyno.engines import UNHELD, Ask, Server, Under, _library, _versions
+from dyno.engines._duckdb_builds import PACKAGES, library
+from dyno.engines._duckdb_settings import OPTIONS, agree, size_bytes, valid
 from dyno.engines._holding import SURVIVES, Holding
-from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
-
-PACKAGE = "@duckdb/node-bindings-linux-"
-#: What Python calls a machine, and what the package does.
-MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
-
-#: DuckDB's version to the newest package of it, by the packages' own numbers; `program` asks the
-#: library for its version again.
-PACKAGES = {
-    "1.1.2": "1.1.2-alpha.4",
-    "1.1.3": "1.1.3-alpha.12",
-    "1.2.0": "1.2.0-alpha.15",
-    "1.2.1": "1.2.1-alpha.17",
-    "1.2.2": "1.2.2-alpha.19",
-    "1.3.0": "1.3.0-alpha.21",
-    "1.3.1": "1.3.1-alpha.23",
-    "1.3.2": "1.3.2-alpha.26",
-    "1.4.0": "1.4.0-r.2",
-    "1.4.1": "1.4.1-r.5",
-    "1.4.2": "1.4.2-r.1",
-    "1.4.3": "1.4.3-r.3",
-    "1.4.4": "1.4.4-r.4",
-    "1.4.5": "1.4.5-r.1",
-    "1.5.0": "1.5.0-r.1",
-    "1.5.1": "1.5.1-r.2",
-    "1.5.2": "1.5.2-r.2",
-    "1.5.3": "1.5.3-r.3",
-    "1.5.4": "1.5.4-r.1",
-    "1.5.5": "1.5.5-r.5",
-    "1.5.6": "1.5.6-r.1",
-}
-
-#: Asks a library for its version.
-INSPECT = """
-import ctypes, json, sys
-version = ctypes.CDLL(sys.argv[1]).duckdb_library_version
-version.restype = ctypes.c_char_p
-print(json.dumps(version().decode()))
-"""
-LIBRARY = _library.Kind("DuckDB", "libduckdb.so", INSPECT)
-
-#: Units of a size, in bytes. DuckDB reports a size in the binary ones.
-UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-SIZE = re.compile(r"([0-9]+(?:\.[0-9])?) ?(KiB|MiB|GiB|TiB)")
-SIZES = ("memory_limit", "checkpoint_threshold")
-SWITCHES = (
-    "preserve_insertion_order",
-    "autoinstall_known_extensions",
-    "autoload_known_extensions",
-)
-#: A reported size is rounded to a tenth of its unit.
-ROUNDED = 0.06
+from dyno.errors import TrialFailed, unknown
 
 
 class Engine:
@@ -84,21 +32,7 @@ class Engine:
     """
 
     embedded: ClassVar[bool] = True
-    options: ClassVar[dict[str, tuple[str, str]]] = {
-        "threads": (
-            "1",
-            "threads that work at a statement, the connection's own included; DuckDB's default, "
-            "one per core, would let one connection's query take another's core",
-        ),
-        "memory_limit": ("1GiB", "memory of the buffer pool; DuckDB's own is 80 % of the machine"),
-        "checkpoint_threshold": (
-            "16MiB",
-            "size of the write-ahead log that starts a checkpoint; DuckDB's own is 16 MB",
-        ),
-        "preserve_insertion_order": ("true", "true or false: rows without ORDER BY come in order"),
-        "autoinstall_known_extensions": ("false", "true or false: fetch extensions when named"),
-        "autoload_known_extensions": ("false", "true or false: load extensions when named"),
-    }
+    options: ClassVar[dict[str, tuple[str, str]]] = OPTIONS
     flags: ClassVar[dict[str, tuple[str, str]]] = {}
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
 
@@ -108,7 +42,7 @@ class Engine:
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for what DuckDB would refuse, or fetch, later."""
         for name, value in settings.items():
-            _valid(name, value)
+            valid(name, value)
         if flags:
             raise unknown("duckdb build flag", next(iter(flags)), self.flags)
         if build not in ("", *PACKAGES) and not _library.is_path(build):
@@ -117,31 +51,13 @@ class Engine:
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library of a version (fetched, some 20 MB), or at a path."""
         self.check(build, flags, {})
-        if _library.is_path(build):
-            return _described(build, path_source.fetch("DuckDB library", build, say), "file")
-        version = build or self.versions[-1]
-        package = PACKAGE + _machine()
-        folder = npm.fetch(package, PACKAGES[version], say)
-        source = f"npm {package} {PACKAGES[version]}"
-        with _cached.whole(folder.name):
-            made = _described(version, folder / "libduckdb.so", source)
-        if made.version != version:
-            raise InternalError(f"{made.facts['source']} holds duckdb {made.version}")
-        return made
+        return library(build or self.versions[-1], say)
 
     def start(
         self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
     ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
-        chosen = {name: default for name, (default, _) in self.options.items()}
-        chosen |= {name: _valid(name, value) for name, value in settings.items()}
-        session = {
-            "kind": "duckdb",
-            "library": str(build.program),
-            "database": str(home / "dyno.db"),
-            "settings": [list(pair) for pair in chosen.items()],
-        }
-        return Server(session, home)
+        return _library.started(build, home, settings=_library.every(OPTIONS, settings, valid))
 
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as a database opened with ours reports it, and the library's version.
@@ -153,7 +69,7 @@ class Engine:
         rows, version = self._ask(server.session, [all_of_them, "SELECT version()"])
         found = {str(name): value or "" for name, value in rows}
         for name, value in server.session["settings"]:
-            if not _agree(value, found.get(name, "")):
+            if not agree(value, found.get(name, "")):
                 raise TrialFailed(
                     f"duckdb runs with {name}={found.get(name)}, though {value} was asked for",
                     hint=f"this build refuses {value}",
@@ -171,49 +87,9 @@ class Engine:
     def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
         """The file with its log, and the buffer pool; each commit flushes the log."""
         del asked
-        size = SIZE.fullmatch(told.get("memory_limit", ""))
+        pool_bytes = size_bytes(told.get("memory_limit", ""))
         return Holding(
-            data_bytes=sum(file.stat().st_size for file in server.home.glob("dyno.db*")),
-            cache_bytes=round(float(size[1]) * UNITS[size[2]]) if size else None,
+            data_bytes=_library.data_bytes(server),
+            cache_bytes=None if pool_bytes is None else round(pool_bytes),
             survives=SURVIVES[-1],
         )
-
-
-def _machine() -> str:
-    machine = platform.machine()
-    if machine not in MACHINES:
-        hint = "name a libduckdb.so built for this machine by its path"
-        raise HostError(f"no package of duckdb for a {machine}", hint=hint)
-    return MACHINES[machine]
-
-
-def _described(build: str, program: Path, source: str) -> Build:
-    """The build as the library itself describes it."""
-    facts = {"source": source, "sha256": sha256(program)}
-    return Build("duckdb", build, str(LIBRARY.asked(program)).removeprefix("v"), program, facts)
-
-
-def _valid(name: str, value: str) -> str:
-    """The value as it is handed to DuckDB; `UsageError` where it is none of the setting's."""
-    if name not in Engine.options:
-        raise unknown("duckdb setting", name, Engine.options)
-    if name in SIZES:
-        if not SIZE.fullmatch(value):
-            raise UsageError(f"cannot set {name} to '{value}'", hint="a size, for instance 512MiB")
-        return value
-    if name in SWITCHES:
-        if value.lower() not in ("true", "false"):
-            raise unknown(f"value of {name}", value, ("true", "false"))
-        return value.lower()
-    if not value.isdecimal() or int(value) < 1:
-        raise UsageError(f"cannot set {name} to '{value}'", hint="a whole number from 1 on")
-    return str(int(value))
-
-
-def _agree(asked: str, found: str) -> bool:
-    """Is this what was asked for, as DuckDB reports it?"""
-    wanted, told = SIZE.fullmatch(asked), SIZE.fullmatch(found)
-    if not wanted or not told:
-        return asked == found
-    wanted_bytes, told_bytes = (float(it[1]) * UNITS[it[2]] for it in (wanted, told))
-    return abs(told_bytes - wanted_bytes) <= ROUNDED * UNITS[told[2]]

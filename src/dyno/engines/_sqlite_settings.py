@@ -1,0 +1,78 @@
+"""SQLite's settings: PRAGMAs, what each may be, and how the engine reports it."""
+
+from __future__ import annotations
+
+from dyno.errors import UsageError, unknown
+
+#: Named values of a setting; the engine reports their place in the list.
+NAMES = {
+    "auto_vacuum": ("none", "full", "incremental"),
+    "synchronous": ("off", "normal", "full", "extra"),
+    "temp_store": ("default", "file", "memory"),
+    "secure_delete": ("off", "on", "fast"),
+    "foreign_keys": ("off", "on"),
+}
+#: Named values that the engine reports by name. `off` is left out: a rollback would be undefined.
+JOURNAL_MODES = ("wal", "delete", "truncate", "persist", "memory")
+#: Settings that are sizes, counts or times, and the least that each may be.
+NUMBERS = {
+    "page_size": 512,
+    "cache_size": -(2**31),
+    "mmap_size": 0,
+    "wal_autocheckpoint": 0,
+    "busy_timeout": 0,
+}
+#: Settings that shape the file.
+FILED = ("page_size", "auto_vacuum", "journal_mode")
+#: Settings that the driver keeps itself: its own handler waits for a lock, and counts that.
+DRIVEN = ("busy_timeout",)
+#: Each setting's default and meaning, in the order in which they are set.
+OPTIONS = {
+    "page_size": ("4096", "bytes of a page, a power of two; SQLite's default since 3.12"),
+    "auto_vacuum": ("none", "none, full or incremental: give free pages back to the disk"),
+    "journal_mode": ("wal", f"{', '.join(JOURNAL_MODES)}: readers beside a writer need wal"),
+    "synchronous": (
+        "normal",
+        "off, normal, full or extra: in wal, normal flushes at checkpoints only (a power cut "
+        "may lose the last commits, a crash of the program none), full at each commit",
+    ),
+    "cache_size": (
+        "-65536",
+        "pages, or KiB where negative, for each connection; SQLite's own 2 MB would measure "
+        "the kernel's page cache",
+    ),
+    "mmap_size": ("0", "bytes of the file read through a memory map"),
+    "temp_store": ("default", "default, file or memory: where sorts spill to"),
+    "secure_delete": ("off", "off, on or fast: overwrite what is deleted with zeros"),
+    "foreign_keys": ("off", "off or on: check references; off is SQLite's default"),
+    "wal_autocheckpoint": ("1000", "pages in the write-ahead log that start a checkpoint"),
+    "busy_timeout": ("5000", "ms that a statement waits for a lock before it fails"),
+}
+
+
+def valid(name: str, value: str) -> str:
+    """The value as SQLite will report it; `UsageError` where it is none of the setting's."""
+    if name not in OPTIONS:
+        raise unknown("sqlite setting", name, OPTIONS)
+    if name in NUMBERS:
+        return _number(name, value)
+    names = NAMES.get(name, JOURNAL_MODES)
+    if value.lower() not in names:
+        raise unknown(f"value of {name}", value, names)
+    return value.lower()
+
+
+def _number(name: str, value: str) -> str:
+    least = NUMBERS[name]
+    if not value.removeprefix("-").isdecimal() or int(value) < least:
+        raise UsageError(f"cannot set {name} to '{value}'", hint=f"a whole number from {least} on")
+    number = int(value)
+    if name == "page_size" and (number > 65_536 or number & (number - 1)):
+        raise UsageError(f"cannot set {name} to '{value}'", hint="a power of two, 512 to 65536")
+    return str(number)
+
+
+def named(name: str, answer: str) -> str:
+    """What a PRAGMA answers, by its name where the engine says the name's place."""
+    names = NAMES.get(name, ())
+    return names[int(answer)] if answer.isdigit() and int(answer) < len(names) else answer
