@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from fakes import make_phase, make_run, make_workload
 
+from dyno.conduct import Planner
 from dyno.conduct.estimate import OVERHEAD_S, SERVER_S, SPARE_BYTES, disk_bytes, fit, forecast
 from dyno.conduct.length import UNKNOWN_S, limit_s
 from dyno.conduct.prepared import Prepared
 from dyno.errors import UsageError
+from dyno.stats.outlook import Errors, mde80
+from dyno.stats.percent import to_log
 
 TRIAL_S = 10 + OVERHEAD_S
 
@@ -65,10 +68,17 @@ def test_a_budget_cuts_the_looks_and_never_adds_any() -> None:
     prepared = make_prepared()
     assert fit(prepared, 1e6) is prepared
     cut = fit(prepared, 15 * 2 * TRIAL_S + 1)
-    assert cut.run.design.looks == (6, 10, 14, 15)
+    assert cut.run.design.looks == (6, 10, 15)
     assert fit(make_prepared(looks=(10,)), 4 * 2 * TRIAL_S + 1).run.design.looks == (4,)
     with pytest.raises(UsageError, match=r"nothing can be told within 60 s(.|\n)*3 blocks take 62"):
         fit(prepared, 60)
+
+
+def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:
+    known = Planner(make_prepared())  # spreads of 1, 2, 5 % are assumed, the last of which decides
+    seen = {n: mde80(known.looks(n), Errors(to_log(5.0)), 1) for n in (6, 7, 8, 9)}
+    assert seen[9] < seen[7] < seen[8] < seen[6]  # the look at 6 costs sight, and saves time
+    assert known.to_detect(seen[7] + 0.01).looks == (7,)
 
 
 def test_every_phase_has_a_limit_far_above_its_length() -> None:

@@ -135,6 +135,8 @@ def test_an_experiment_may_name_its_primaries(script: Path) -> None:
         ({"blocks": 12}, (6, 10, 12)),
         ({"blocks": 14}, (6, 10, 14)),
         ({"blocks": 30}, (6, 10, 14, 18, 24, 30)),
+        ({"blocks": 7}, (7,)),
+        ({"blocks": 25}, (6, 10, 14, 18, 25)),
         ({"blocks": 4}, (4,)),
         ({"blocks": 12, "fixed": True}, (12,)),
         ({"quick": True}, (5,)),

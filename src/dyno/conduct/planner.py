@@ -8,7 +8,7 @@ assumptions and three spreads stand for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -53,7 +53,9 @@ class Planner:
         """The fewest blocks of which every primary finds `percent` four times in five."""
         if percent <= 0:
             raise UsageError(f"{percent:g} % is no slowdown", hint="name one above 0 %")
-        blocks = _fewest(lambda n: self._worst(self.looks(n))[0] <= percent)
+        # one by one: where a look is added a block more sees less, so that bisection may miss it
+        enough = (n for n in BLOCKS if self._worst(self.looks(n))[0] <= percent)
+        blocks = next(enough, None)
         if blocks is None:
             best, name = self._worst(self.looks(BLOCKS[-1]))
             hint = (
@@ -131,14 +133,3 @@ class Planner:
             if phases and measured_s(phases[0]) and (best := spread.best_seconds) is not None:
                 now, saved = measured_s(phases[0]), spread.time_saved(measured_s(phases[0]))
                 yield Length(f"{metric.workload} / {metric.phase}", now, best, saved)
-
-
-def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """The fewest blocks that are enough, by bisection: more never see less."""
-    low, high = BLOCKS[0], BLOCKS[-1]
-    if not enough(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low

@@ -28,6 +28,9 @@ from dyno.record import Candidate, Design, Run
 LOOKS = (6, 10, 14, 18, 24)
 #: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
 LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
+#: No look after this part of MAX: it would save next to no time, and cost sight. Of 7 blocks a look
+#: at 6 would leave an MDE80 of 3.05 % at sd 2 %, more than the 2.91 % of 6; without it, 2.58 %.
+LOOK_LATEST = 0.85
 #: METHOD.md 11: the one look of a quick run.
 QUICK_LOOKS = (5,)
 MARGIN_PERCENT = 2.0
@@ -251,8 +254,9 @@ def _looks(measuring: Measuring) -> tuple[int, ...]:
 
 
 def looks_up_to(most: int) -> tuple[int, ...]:
-    """The default looks below `most` blocks, and `most` itself."""
-    return (*(look for look in (*LOOKS, *LATER_LOOKS) if look < most), most)
+    """The default looks well before `most` blocks, and `most` itself."""
+    every = (*LOOKS, *LATER_LOOKS)
+    return (*(look for look in every if look <= LOOK_LATEST * most), most)
 
 
 def _held(chosen: Mapping[str, str]) -> dict[str, str]:
