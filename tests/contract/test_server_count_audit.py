@@ -19,7 +19,8 @@ SENT = 10_000
 def counting(counted: float, unit: str = "statements", **tally: Any) -> Trial:
     """A trial beside a server that counted so much; the driver claims what it sent."""
     trial = a_trial(3, "new", **{"claimed": SENT} | tally)
-    reading = Reading("server", f"server_{unit}", unit, "lower", counted, False)
+    names = "server", f"server_{unit}", unit.split("_")[-1]
+    reading = Reading(*names, "lower", counted, False)
     return recorded(trial, readings=(*make_readings(), reading))
 
 
@@ -43,6 +44,14 @@ def test_work_that_the_server_never_saw_is_invalid() -> None:
 def test_a_proxy_may_have_sent_it_elsewhere() -> None:
     finding = judged(counting(SENT - 200), THEIRS)
     assert finding.soundness == "doubtful" and "by a proxy" in finding.sentence
+
+
+def test_a_collector_may_not_have_been_told_of_it() -> None:
+    finding = judged(counting(SENT - 200, "collected_transactions"))
+    assert finding.soundness == "doubtful" and "9,800 transactions" in finding.sentence
+    assert finding.sentence.endswith("or that the server's collector was not told of")
+    assert judged(counting(SENT + 5, "collected_transactions")).soundness == "sound"
+    assert judged(counting(SENT + 500, "collected_transactions")).soundness == "doubtful"
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,12 @@ def telling(*answers: Sequence[list[list[str | None]]]) -> Ask:
     return ask
 
 
-def backends(count: int, total: int, version: str = "180004") -> list[list[list[str | None]]]:
-    return [[[version]], [[str(count)]], [[str(total)]]]
+def backends(count: int, version: str = "180004") -> list[list[list[str | None]]]:
+    return [[[version, str(count), "2026-11-21 12:00:00+00"]]]
+
+
+def total(count: int, is_old: str | None = None) -> list[list[list[str | None]]]:
+    return [[[str(count), is_old]]]
 
 
 def counted(engine: str, ask: Ask, *, parted: bool) -> dict[str, int]:
@@ -40,21 +44,28 @@ def counted(engine: str, ask: Ask, *, parted: bool) -> dict[str, int]:
 
 
 def test_before_a_phase_nobody_waits_for_open_connections() -> None:
-    assert counted("postgres", telling(backends(8, 70)), parted=False) == {"transactions": 70}
+    ask = telling(backends(8), total(70))
+    assert counted("postgres", ask, parted=False) == {"transactions": 70}
 
 
 def test_after_it_the_count_is_read_once_the_last_backend_is_gone() -> None:
-    ask = telling(backends(8, 70), backends(1, 71), backends(0, 99))
+    ask = telling(backends(8), backends(1), backends(0), total(99))
     assert counted("postgres", ask, parted=True) == {"transactions": 99}
 
 
-def test_backends_that_do_not_end_leave_the_count_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "ask", [telling(backends(8), total(70)), telling(backends(0), total(70, "t"))]
+)
+def test_what_does_not_come_to_an_end_leaves_the_count_unknown(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_postgres_counted, "PATIENCE_S", -1.0)
-    assert counted("postgres", telling(backends(8, 70)), parted=True) == {}
+    assert counted("postgres", ask, parted=True) == {}
 
 
-def test_numbers_of_a_collector_that_may_drop_are_not_asked_for() -> None:
-    assert counted("postgres", telling(backends(0, 70, "140011")), parted=True) == {}
+def test_a_collectors_count_is_read_once_it_is_young_enough_and_named_for_what_it_is() -> None:
+    ask = telling(backends(0, "120022"), total(70, "t"), total(70, "t"), total(99, "f"))
+    assert counted("postgres", ask, parted=True) == {"collected_transactions": 99}
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])

@@ -54,7 +54,7 @@ TABLE = [
 ]
 #: Beside what is audited as free: a login, our questions, a goodbye of each user.
 ODD = 20
-COUNTING = ("postgres-18", "mysql-5.6", "mysql-8.0", "mariadb-innodb")
+COUNTING = ("postgres-12", "postgres-18", "mysql-5.6", "mysql-8.0", "mariadb-innodb")
 
 
 @pytest.fixture(scope="module", params=COUNTING)

@@ -6,7 +6,8 @@ closed, is held against what the driver's sessions claim: every statement that t
 those of the warm-up, of failed events and of restarts included.
 
 - Less than claimed: the driver counted work that never reached the server. *Invalid*; *doubtful*
-  beside a server that runs already, since a proxy may have sent it elsewhere.
+  beside a server that runs already, since a proxy may have sent it elsewhere, and where the server
+  may have lost some of its own count (PostgreSQL before 15 tells its collector by UDP).
 - More than claimed by over 1 %: *doubtful*. Somebody else works on a server that runs already; one
   of our own nobody else reaches, so there a text of the script's holds several statements, or a
   procedure commits by itself.
@@ -15,7 +16,7 @@ Either way some are free, since they are nobody's fault: 50 of a phase (our own 
 in, autovacuum), 4 of a user and of a connection made anew (hanging up, a last ROLLBACK), each
 failed statement, and what `thread_init` did, since a PostgreSQL adds that up to a second late. Of a
 phase with fewer than that nothing is known, and nothing where the server's count was not to be had:
-an embedded engine, PostgreSQL before 15, a pooler that keeps connections.
+an embedded engine, a pooler that keeps connections.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dyno.audits._cases import Case, every
 from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
 
 PROBE = "server"
+LOSSY = "server_collected_transactions"
 FREE = 50
 FREE_OF_A_USER = 4
 MORE_PERCENT = 1.0
@@ -34,12 +36,16 @@ MORE_PERCENT = 1.0
 
 @dataclass(frozen=True)
 class _Account:
-    """Both counts of a phase, in the server's `unit`, and how many may be one side's alone."""
+    """Both counts of a phase, in the server's `unit`, and how many may be one side's alone.
+
+    `is_lossy`: the server may have lost some of its own count.
+    """
 
     unit: str
     counted: float
     claimed: int
     free: int
+    is_lossy: bool
 
     @property
     def odd(self) -> float:
@@ -82,7 +88,8 @@ def _account(trial: Trial, phase: str) -> _Account | None:
     claims = [tally.claimed for tally in record.streams if tally.claimed is not None]
     if len(claims) < len(record.streams):
         return None
-    return _Account(counts[0].unit, counts[0].value, sum(claims), _free(record))
+    own = counts[0]
+    return _Account(own.unit, own.value, sum(claims), _free(record), own.name == LOSSY)
 
 
 def _free(record: PhaseRecord) -> int:
@@ -105,15 +112,18 @@ def _exceeds(account: _Account) -> bool:
 def _finding(case: Case, odd: list[tuple[Trial, _Account]], less: bool) -> Finding:
     worst = max((account for _, account in odd), key=lambda account: abs(account.odd))
     attached = "address" in case.candidate.build
-    soundness: Soundness = "invalid" if less and not attached else "doubtful"
+    sure = less and not attached and not worst.is_lossy
+    soundness: Soundness = "invalid" if sure else "doubtful"
     told = (
         f"the server counted {worst.counted:,.0f} {worst.unit}, the driver sent {worst.claimed:,}"
     )
-    words = f"{told}: {_cause(less, attached)}"
+    words = f"{told}: {_cause(less, attached, worst.is_lossy)}"
     return replace(case, played=tuple(t for t, _ in odd)).finding("server_count", soundness, words)
 
 
-def _cause(less: bool, attached: bool) -> str:
+def _cause(less: bool, attached: bool, is_lossy: bool) -> str:
+    if less and is_lossy:
+        return "work that was never done, or that the server's collector was not told of"
     if less:
         return "sent elsewhere by a proxy, or never" if attached else "work that was never done"
     if attached:

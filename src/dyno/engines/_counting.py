@@ -14,7 +14,8 @@ class Counts(Protocol):
 
     def counted(self, server: Server, parted: bool) -> dict[str, int]:
         """What all clients of the database have had done until now: `statements` or `transactions`,
-        as the driver's session of this engine claims them; nothing where that cannot be told.
+        as the driver's session of this engine claims them; `collected_transactions` where the
+        server may have missed some itself; nothing where that cannot be told.
 
         `parted`: the driver has closed its connections, and what they did is to be counted in full.
         """

@@ -1,8 +1,9 @@
 """Probe `server`: what the server itself counted of its clients' work in a phase.
 
 `server_statements` or `server_transactions`, whichever the engine counts as the driver does; those
-of everybody who uses the database, our own question before the phase included. Audit `server_count`
-holds them against what the driver claims (`Tally.claimed`).
+of everybody who uses the database, our own question before the phase included; or
+`server_collected_transactions`, where a collector was told of them in ways that may lose some.
+Audit `server_count` holds them against what the driver claims (`Tally.claimed`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ class Server:
 
     summary = "statements or transactions of all clients, by the server's own count"
     measures = tuple(
-        Measure(f"server_{unit}", unit, "lower", per_operation=False)
-        for unit in ("statements", "transactions")
+        Measure(f"server_{name}", name.split("_")[-1], "lower", per_operation=False)
+        for name in ("statements", "transactions", "collected_transactions")
     )
 
     def sample(self, watched: Watched) -> dict[str, float]:
@@ -29,7 +30,7 @@ class Server:
 
 
 def _named(watched: Watched, parted: bool) -> dict[str, float]:
-    return {f"server_{unit}": float(n) for unit, n in watched.counted(parted).items()}
+    return {f"server_{name}": float(n) for name, n in watched.counted(parted).items()}
 
 
 PROBE = Server()
