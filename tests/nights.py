@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,22 +35,24 @@ def built(version: str, **changes: object) -> Candidate:
     return dataclasses.replace(made, **changes)  # type: ignore[arg-type]
 
 
-def written(runs: Path, day: int, logs: dict[str, float], **changes: object) -> Path:
-    """A run of that day: each version's log of time, three restarts of 1 % around it."""
+def written(
+    runs: Path, day: int, logs: dict[str, float], restarts: int = 3, **changes: object
+) -> Path:
+    """A run of that day: each version's log of time, so many restarts of 1 % around it."""
     stamp = f"2026-01-{day:02}T00:00:00Z"
     sides = tuple(built(version) for version in logs)
     made = dataclasses.replace(make_run(list(logs)), created_utc=stamp, candidates=sides)
     made = dataclasses.replace(made, **changes)  # type: ignore[arg-type]
     kept = folder.create(made, runs)
     dice, numbers = np.random.default_rng(day), iter(range(1, 1000))
-    for block in range(3):
+    for block in range(restarts):
         for side, log in zip(made.candidates, logs.values(), strict=True):
             per_s = 1e4 * math.exp(-log - dice.normal(0, 0.01))
             kept.write_trial(make_trial(next(numbers), side.name, block, per_s))
     return kept.path
 
 
-def nightly(runs: Path, levels: Sequence[float], first: int = 1, **changes: object) -> list[Path]:
+def nightly(runs: Path, levels: Sequence[float], first: int = 1, **changes: Any) -> list[Path]:
     """A run a night, of a new build each."""
     return [
         written(runs, day, {f"1.{day}": level}, **changes)

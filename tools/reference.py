@@ -24,7 +24,7 @@ def _room(name: str, *files: str) -> tuple[str, ...]:
 PAGES = {
     "record": _room(
         "dyno.record",
-        *("metric", "tally", "trial", "design", "host", "calibration", "run", "verdict"),
+        *("metric", "tally", "trial", "design", "host", "calibration", "run", "verdict", "history"),
     ),
     "plan": ("dyno.plan",),
     "doors": (

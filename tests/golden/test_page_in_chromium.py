@@ -1,4 +1,4 @@
-"""The page in a real browser without a network: no complaint, no request, every chart drawn.
+"""Both pages in a real browser without a network: no complaint, no request, every chart drawn.
 
 Without a Chromium this is skipped on a laptop and fails where `CI=true`.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from dyno.report import page
+from dyno.report import history, page
 from golden.book import make_book
 from golden.chromium import Tab, browser, program
+from golden.past import make_history
 
 CHARTS = "[...document.querySelectorAll('figure.chart')]"
 #: Chart by chart and choice by choice: the names of those in which no mark was drawn.
@@ -34,18 +36,32 @@ UNDRAWN = f"""(async () => {{
 }})()"""
 
 
+@pytest.fixture(scope="module", params=["report", "history"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+def written(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    if kind == "report":
+        return page.write(make_book(folder, blocks=5, phases=2))
+    file = folder / "history.html"
+    file.write_text(history.html(make_history()), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def tab(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     binary = program()
     if binary is None:
         told = "no Chromium on PATH: the page has NOT been tried in a browser"
         if os.environ.get("CI") == "true":
             pytest.fail(told)
         pytest.skip(told)
-    book = make_book(tmp_path_factory.mktemp("run"), blocks=5, phases=2)
     with browser(binary, tmp_path_factory.mktemp("profile")) as opened:
         opened.size(1200, 900)
-        opened.open(page.write(book).as_uri())
+        opened.open(written.as_uri())
         yield opened
 
 
@@ -57,8 +73,8 @@ def test_the_page_asks_nobody_for_anything(tab: Tab) -> None:
     assert tab.requests() == []
 
 
-def test_every_chart_is_drawn_in_every_choice(tab: Tab) -> None:
-    assert tab.evaluate(f"{CHARTS}.length") == 5
+def test_every_chart_is_drawn_in_every_choice(tab: Tab, kind: str) -> None:
+    assert tab.evaluate(f"{CHARTS}.length") == {"report": 5, "history": 2}[kind]
     assert tab.evaluate(UNDRAWN) == []
     assert tab.complaints() == []
 

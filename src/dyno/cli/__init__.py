@@ -33,12 +33,12 @@ from dyno.cli import (
 from dyno.cli.hidden import hide_passwords
 
 EPILOG = """\b
-Exit codes of `compare` and `run --gate`:
+Exit codes of `compare`, `run --gate` and `history --gate`:
    0  not slower (or faster)     64  wrong word, number, file or host
    1  slower                     70  a fault of Dyno's own
    2  inconclusive              130  interrupted
    3  invalid
-Without --gate, `run` ends with 0 once it is complete."""
+Without --gate, `run` ends with 0 once it is complete, and `history` whatever it nominates."""
 
 
 @click.group(

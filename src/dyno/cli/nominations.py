@@ -1,40 +1,52 @@
-"""What `dyno history` prints of a series and of a nomination in it."""
+"""What `dyno history` prints of the series and of the nominations in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import log
 from typing import TYPE_CHECKING
 
 import click
 
+from dyno.cli import screen
+
 if TYPE_CHECKING:
-    from dyno.history import Nomination, Point, Series
+    from dyno.record import History, Nominated, PastSeries
 
 BARS = "▁▂▃▄▅▆▇█"
 #: Of a long series, the newest points are drawn.
 DRAWN = 40
-#: What is told of a series beside its metric: what a user chose.
-CHOSEN = ("option", "setting", "control", "length")
+#: Of what is left out, so many are named.
+NAMED = 5
 
 
-def rows(
-    tested: Sequence[Series], found: dict[int, list[Nomination]]
-) -> Iterator[tuple[object, ...]]:
+def show(found: History) -> None:
+    """The series, what is nominated in them, what was not looked at, what it all is worth."""
+    from dyno.report.nominations import worth
+
+    screen.table(("series", "points", "time"), rows(found), right=(1,))
+    click.echo("\neach bar a build in a run, in the order of the builds; higher took longer\n")
+    for series, nomination in found.nominations:
+        tell(series, nomination, found.alpha)
+    remark(found)
+    screen.paragraph(worth(found))
+
+
+def rows(found: History) -> Iterator[tuple[object, ...]]:
     """Each series with its points drawn, and what cut it from an earlier one below."""
-    for each in tested:
-        at = [nomination.change.at for nomination in found[id(each)]]
-        yield told(each), len(each.points), drawn([p.value for p in each.points], at)
+    from dyno.report.nominations import told
+
+    for each in found.tested:
+        at = [nomination.at for nomination in each.nominations]
+        yield told(each), len(each.points), drawn(times(each), at)
         if each.cut:
             yield f"  cut from an earlier series: {'; '.join(each.cut)}", "", ""
 
 
-def told(series: Series) -> str:
-    """`insert / l.i0 / insert rate, sqlite, journal_mode=wal`."""
-    from dyno.report import words
-
-    pairs = [(*name.partition(" "), value) for name, value in series.conditions.alike]
-    chosen = [f"{name or group}={value}" for group, _, name, value in pairs if group in CHOSEN]
-    return ", ".join((words.full(series.conditions.metric), series.conditions.engine, *chosen))
+def times(series: PastSeries) -> list[float]:
+    """The logs of the points' times, whatever the metric's direction."""
+    sign = -1.0 if series.metric.better == "higher" else 1.0
+    return [sign * log(point.value) for point in series.points]
 
 
 def drawn(values: Sequence[float], changes: Sequence[int]) -> str:
@@ -46,26 +58,23 @@ def drawn(values: Sequence[float], changes: Sequence[int]) -> str:
     return ("…" if len(bars) > DRAWN else "") + "".join(marked[-DRAWN:])
 
 
-def tell(nomination: Nomination, alpha: float) -> None:
-    """What seems to have changed, between which builds, and the command that settles it."""
-    from dyno.history import conviction
-    from dyno.report import numbers
-    from dyno.stats.percent import to_percent
+def tell(series: PastSeries, nomination: Nominated, alpha: float) -> None:
+    """What seems to have changed, between which builds, and what settles it or has."""
+    from dyno.report.nominations import place, size, told, verdict
 
-    change = nomination.change
-    size = numbers.signed(to_percent(change.estimate))
-    bounds = numbers.interval(to_percent(change.low), to_percent(change.high))
-    level = f"{100 * (1 - alpha):g} % interval {bounds}"
-    what = f"slowdown {size} %, {level}, p {change.p:.3f}"
-    click.echo(f"{click.style('nominated', bold=True)}: {told(nomination.series)}: {what}")
-    click.echo(f"  before: {place(nomination.before)}\n  after:  {place(nomination.after)}")
-    click.echo(f"  to convict or acquit: {conviction(nomination)}\n")
+    before, after = series.points[nomination.at - 1 : nomination.at + 1]
+    click.echo(f"{click.style('nominated', bold=True)}: {told(series)}: {size(nomination, alpha)}")
+    click.echo(f"  before: {place(before)}\n  after:  {place(after)}")
+    click.echo(f"  verdict: {verdict(nomination)}")
+    click.echo(f"  to convict or acquit: {nomination.convict or nomination.why_none}\n")
 
 
-def place(point: Point) -> str:
-    """The candidate as written, its version, the run and its day."""
-    from dyno.report.words import plural
-
-    day, spec = point.run.created_utc[:10], point.candidate.spec
-    restarts = plural(len(point.logs), "restart")
-    return f"{spec} ({point.version or 'no version'}), {day}, {restarts} in {point.folder}"
+def remark(found: History) -> None:
+    """What was not looked at."""
+    short = len(found.series) - len(found.tested)
+    if short:
+        click.echo(f"not tested: {short} series of fewer than {found.points_least} points")
+    for each in found.left_out[:NAMED]:
+        click.echo(f"left out: {each.run}: {each.why}")
+    if len(found.left_out) > NAMED:
+        click.echo(f"left out: and {len(found.left_out) - NAMED} more")

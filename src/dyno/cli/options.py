@@ -31,7 +31,7 @@ class OutputFile(click.Path):
         except OSError as error:
             self.fail(f"cannot write {path}: {(error.strerror or '').lower()}", param, ctx)
         if not was_there:
-            path.unlink()
+            path.resolve().unlink()  # a link that leads nowhere yet is the user's: it stays
 
 
 def scripts(workloads: Sequence[str], pgbench: Path | None) -> list[str]:

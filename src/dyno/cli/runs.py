@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,3 +38,19 @@ def run_folder(word: str) -> Folder:
         raise UsageError(f"'{word}' names more than one run", cause=cause, hint="write some more")
     only = found[0] if len(found) == 1 else word
     return folder.opened(Path(only), runs_home())
+
+
+def runs_under(folders: Sequence[Path]) -> list[Folder]:
+    """Every run in or below `folders`; `UsageError` where there is none."""
+    from dyno.folder import Folder
+
+    found: dict[Path, Folder] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            hint = "name a folder with runs in it, or a run's own"
+            raise UsageError(f"there is no folder {folder}", hint=hint)
+        below = [file.parent for file in sorted(folder.rglob("run.json"))]
+        if not below:
+            raise UsageError(f"there is no run under {folder}", hint="`dyno compare` makes one")
+        found |= {path.resolve(): Folder(path) for path in below}
+    return list(found.values())

@@ -14,13 +14,13 @@ SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno do
 SAME_WORDS = "another program under the same name: compare it with a copy of the old one"
 
 
-def conviction(nomination: Nomination) -> str:
-    """The command to give to a shell; where there is none, why not."""
+def conviction(nomination: Nomination) -> tuple[str, str]:
+    """The command to give to a shell, else empty; and where there is none, why not."""
     before, after = nomination.before, nomination.after
     if before.build == after.build:
-        return SAME_PROGRAM
+        return "", SAME_PROGRAM
     if before.candidate.spec == after.candidate.spec:
-        return SAME_WORDS
+        return "", SAME_WORDS
     played, design = after.workload, after.run.design
     own = workloads.every().get(played.name.split()[0])
     words = ["dyno", "compare", before.candidate.spec, after.candidate.spec]
@@ -31,7 +31,7 @@ def conviction(nomination: Nomination) -> str:
     for name, value in design.controls.items():
         if name not in room or value != room[name].default:
             words += ["--control", f"{name}={value}"]
-    return shlex.join(words)
+    return shlex.join(words), ""
 
 
 def _file(script: str) -> str:

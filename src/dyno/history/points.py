@@ -17,7 +17,7 @@ from dyno.history.conditions import Conditions, alike, build_of
 from dyno.judge.hearing import Hearing
 from dyno.judge.lines import Pair, pairs
 from dyno.measures import measures
-from dyno.record import Candidate, Metric, Run, Trial, WorkloadPlan
+from dyno.record import Candidate, LeftOut, Metric, Run, Trial, WorkloadPlan
 from dyno.stats.interval import Floats
 
 
@@ -28,11 +28,16 @@ class Point:
     `candidate` is the first one of the run with that build (an A/A comparison has two).
     """
 
-    folder: str
+    source: Folder = field(repr=False)
     run: Run = field(repr=False)
     workload: WorkloadPlan = field(repr=False)
     candidate: Candidate = field(repr=False)
     logs: Floats
+
+    @property
+    def folder(self) -> str:
+        """The name of the run's folder."""
+        return self.source.path.name
 
     @property
     def build(self) -> tuple[tuple[str, str], ...]:
@@ -50,14 +55,6 @@ class Point:
         return float(self.logs.mean())
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """What of a run is in no series, and why."""
-
-    folder: str
-    why: str
-
-
 Gathered = tuple[dict[Conditions, list[Point]], list[LeftOut]]
 
 
@@ -71,7 +68,7 @@ def gathered(folders: Iterable[Folder]) -> Gathered:
     for folder in folders:
         hearing = Hearing(folder.run(), folder.trials())
         left_out += (LeftOut(folder.path.name, why) for why in _losses(hearing))
-        for conditions, point in _of_run(folder.path.name, hearing):
+        for conditions, point in _of_run(folder, hearing):
             points.setdefault(conditions, []).append(point)
     return points, left_out
 
@@ -84,7 +81,7 @@ def _losses(hearing: Hearing) -> Iterator[str]:
         yield f"{workload}{f' {phase}' if phase else ''} of {candidate} is invalid: {why}"
 
 
-def _of_run(name: str, hearing: Hearing) -> Iterator[tuple[Conditions, Point]]:
+def _of_run(source: Folder, hearing: Hearing) -> Iterator[tuple[Conditions, Point]]:
     run, invalid = hearing.run, hearing.case.invalid
     for workload in run.workloads:
         blocks = hearing.blocks[workload.name].valid
@@ -96,7 +93,7 @@ def _of_run(name: str, hearing: Hearing) -> Iterator[tuple[Conditions, Point]]:
                 if found:
                     metric, logs = found
                     conditions = Conditions(same[0].engine, metric, alike(run, workload, same[0]))
-                    yield conditions, Point(name, run, workload, same[0], logs)
+                    yield conditions, Point(source, run, workload, same[0], logs)
 
 
 def _by_build(run: Run, workload: WorkloadPlan) -> list[list[Candidate]]:

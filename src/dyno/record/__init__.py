@@ -7,6 +7,14 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 
 from dyno.record.calibration import Calibration, Score
 from dyno.record.design import Candidate, Crossing, Design, Factor, Kind, Variant, WorkloadPlan
+from dyno.record.history import (
+    History,
+    LeftOut,
+    Nominated,
+    PastPoint,
+    PastSeries,
+    PastTrial,
+)
 from dyno.record.host import Mark, Observation, host_score
 from dyno.record.metric import Better, Metric
 from dyno.record.run import Run
@@ -27,11 +35,17 @@ __all__ = [
     "Evidence",
     "Factor",
     "Finding",
+    "History",
     "Kind",
     "Latency",
+    "LeftOut",
     "Mark",
     "Metric",
+    "Nominated",
     "Observation",
+    "PastPoint",
+    "PastSeries",
+    "PastTrial",
     "PhaseRecord",
     "Reading",
     "Run",

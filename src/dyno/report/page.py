@@ -1,23 +1,15 @@
-"""`report.html`: the whole run on one page that opens anywhere and asks nobody for anything.
-
-Style, script, data and the charting library lie inside the file; a content security policy forbids
-the browser to fetch anything else, should a mistake here ever try.
-"""
+"""`report.html`: the whole run on one page that opens anywhere and asks nobody for anything."""
 
 from __future__ import annotations
 
-import base64
-import gzip
 import re
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
-from dyno.report import Book, facts, sections, words
+from dyno.report import Book, facts, sections
 from dyno.report.files import replace
-from dyno.report.markup import asset, render
+from dyno.report.whole import Front, Part, whole
 
 
 def write(book: Book) -> Path:
@@ -27,20 +19,20 @@ def write(book: Book) -> Path:
 
 def html(book: Book) -> str:
     """The page as text, about 2 MB, nearly all of it the charting library."""
-    return render(
-        asset("page.html"),
-        run=book.run,
-        verdict=book.verdict,
+    run = book.run
+    front = Front(
+        title=f"{run.name}: {book.verdict.overall}",
+        eyebrow="Dyno report",
+        heading=run.name,
+        question=run.question,
+        aside=run.created_utc,
         candidates=facts.candidates(book),
-        quick=words.QUICK if book.run.design.quick else "",
-        parts=_parts(book),
-        style=Markup(asset("page.css")),
-        script=Markup(asset("page.js")),
-        plotly=_packed(get_plotlyjs()),
+        quick=run.design.quick,
     )
+    return whole(front, _parts(book))
 
 
-def _parts(book: Book) -> list[dict[str, Any]]:
+def _parts(book: Book) -> list[Part]:
     """The sections that have something to say, each with its anchor."""
     found = []
     for section in sections():
@@ -48,10 +40,5 @@ def _parts(book: Book) -> list[dict[str, Any]]:
         if body is not None:
             anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
             name = type(section).__module__.rpartition(".")[2]
-            found.append({"title": section.title, "anchor": name or anchor, "body": Markup(body)})
+            found.append(Part(section.title, name or anchor, Markup(body)))
     return found
-
-
-def _packed(script: str) -> str:
-    """Compressed for the page's `DecompressionStream`: 2 MB in place of 4.8."""
-    return base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode()

@@ -1,0 +1,120 @@
+"""What is derived from many runs: series over time, and the changes nominated in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dyno.record.metric import Metric
+from dyno.record.schema import SCHEMA
+from dyno.record.verdict import VerdictName
+
+
+@dataclass(frozen=True)
+class PastPoint:
+    """A build in a run: `run` is its folder's name, `candidate` is as the user wrote it.
+
+    `value` is the geometric mean of the metric over the run's `restarts`, in the metric's unit;
+    `low` and `high` are the 95 % t interval of that mean, None where there was one restart. The
+    restarts share the run's hour, so the next run's mean may well lie outside. `build` holds what
+    tells one build from another (version, checksum, flags).
+    """
+
+    run: str
+    began_utc: str
+    candidate: str
+    version: str
+    build: dict[str, str]
+    restarts: int
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class PastTrial:
+    """The fresh paired comparison of a nomination's two builds: its run's folder and its verdict.
+
+    The newest of those without which the place would have been nominated just the same. The
+    percentages bound the slowdown, as in `Comparison`.
+    """
+
+    run: str
+    verdict: VerdictName
+    low_percent: float | None
+    high_percent: float | None
+
+
+@dataclass(frozen=True)
+class Nominated:
+    """A level that seems to change before the point `at` of its series (counted from 0).
+
+    `slowdown_percent` is the level after against the one before (positive is worse, whatever the
+    metric's direction), with Welch's interval of level 1 − `alpha`; `p_value` is that of the search
+    which chose the place. `stands` is False where the series' newest level lies nearer to the one
+    before. `convict` is the command that compares the two builds afresh; where there is none it is
+    empty, and `why_none` says why. `trial` is what a fresh comparison found; None where there was
+    none yet.
+    """
+
+    at: int
+    slowdown_percent: float
+    low_percent: float
+    high_percent: float
+    p_value: float
+    stands: bool
+    convict: str
+    why_none: str = ""
+    trial: PastTrial | None = None
+
+
+@dataclass(frozen=True)
+class PastSeries:
+    """Comparable points of one metric, in the order of their builds.
+
+    `alike` names what all points share beside engine and metric (options, settings, controls, host,
+    driver); `cut` says, a clause each, what was no longer as it was where an earlier series of the
+    metric ended. `tested` is False where there are fewer points than could show a change. `levels`
+    are the geometric means between the nominations, one more than there are of these.
+    """
+
+    metric: Metric
+    engine: str
+    alike: dict[str, str]
+    points: tuple[PastPoint, ...]
+    tested: bool
+    levels: tuple[float, ...]
+    nominations: tuple[Nominated, ...] = ()
+    cut: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What of a run (its folder's name) is in no series, and why."""
+
+    run: str
+    why: str
+
+
+@dataclass(frozen=True)
+class History:
+    """`dyno history --json`: what many runs tell of changes over time.
+
+    Of tested series in which nothing changed, at most the share `alpha` has a nomination, as long
+    as points may be exchanged. A series of fewer than `points_least` points is not tested.
+    """
+
+    alpha: float
+    points_least: int
+    series: tuple[PastSeries, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    schema: int = SCHEMA
+
+    @property
+    def tested(self) -> list[PastSeries]:
+        """The series that were long enough."""
+        return [each for each in self.series if each.tested]
+
+    @property
+    def nominations(self) -> list[tuple[PastSeries, Nominated]]:
+        """All of them, each with its series."""
+        return [(series, each) for series in self.series for each in series.nominations]

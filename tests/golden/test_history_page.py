@@ -1,0 +1,127 @@
+"""The page of a history: charts, verdicts, builds and runs, and what was left out and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from dyno.record import History
+from dyno.report import history, timeline
+from golden.past import RATE, make_history
+from golden.reading import words
+from golden.test_page import EVIL, Reader
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return history.html(make_history())
+
+
+@pytest.fixture(scope="module")
+def reader(text: str) -> Reader:
+    return Reader(text)
+
+
+def part(text: str, anchor: str) -> str:
+    return words(text.partition(f'<section id="{anchor}"')[2].partition("</section>")[0])
+
+
+def drawn() -> dict[str, Any]:
+    made = timeline.chart(make_history().series[0])
+    return {"data": list(made.traces), "layout": made.layout}
+
+
+def test_a_part_for_each_series_with_a_nomination_and_one_for_the_rest(reader: Reader) -> None:
+    assert reader.anchors == ["nominations", "series-1", "quiet", "excluded"]
+    assert len(reader.figures) == 2
+    for (chart,) in reader.figures:
+        go.Figure(data=chart["data"], layout=chart["layout"])
+
+
+def test_nothing_is_fetched(reader: Reader) -> None:
+    assert all(link.startswith(("#", "data:,")) for link in reader.fetched)
+    assert {"#series-1", "#excluded"} <= set(reader.fetched)
+
+
+def test_the_first_table_names_builds_and_verdicts(text: str) -> None:
+    said = part(text, "nominations")
+    assert "null@1.4, then null@1.5 slower, [+4.5, +6.1] %, by the fresh comparison in" in said
+    assert "null@1.8, then null@1.9 nominated, not tried" in said
+    assert "2 nominations in 2 series; where nothing changed, 1 % of the series get one" in said
+    assert "with a correlation of 0.3 from one to the next, about 8 %" in said
+
+
+def test_a_nomination_comes_with_its_runs_and_the_command_that_convicts(text: str) -> None:
+    said = part(text, "series-1")
+    assert "slowdown +5.0 %, 99 % interval [+4.0, +6.0], p 0.002" in said
+    assert "before null@1.4 (1.4), 2026-01-04, 3 restarts in 20260104-null" in said
+    assert "after null@1.5 (1.5), 2026-01-05, 3 restarts in 20260105-null" in said
+    assert "to convict or acquit dyno compare a b -w insert" in said
+
+
+def test_every_point_stands_in_a_table_too(text: str) -> None:
+    said = part(text, "series-1")
+    assert "null@1.1 1.1 10.0 k/s [9.90 k/s, 10.1 k/s] 3 20260101-null 2026-01-01T00:00:00Z" in said
+    assert "null@1.12 1.12 10.3 k/s 1 20260112-null" in said
+
+
+def test_what_was_not_looked_at_is_said_with_the_reason(text: str) -> None:
+    said = part(text, "excluded")
+    assert "Series of fewer than 10 points" in said
+    assert "threads=4 3 host's cpu: 'four of them', not 'two of them'" in said
+    assert "20260119-torn no valid block of insert" in said
+    assert "Cut from an earlier series: driver was 'a' and is 'b'." in part(text, "quiet")
+
+
+def test_the_chart_has_levels_points_intervals_and_changes() -> None:
+    levels, dots = drawn()["data"]
+    assert levels["y"] == [1e4, 1e4, None, 9.5e3, 9.5e3, None, 1.03e4, 1.03e4, None]
+    assert levels["x"] == [-0.5, 3.5, None, 3.5, 7.5, None, 7.5, 11.5, None]
+    assert dots["error_y"]["array"][0] == pytest.approx(100)
+    assert dots["error_y"]["array"][-1] == dots["error_y"]["arrayminus"][-1] == 0
+    layout = drawn()["layout"]
+    assert [(line["x0"], line["line"]["color"]) for line in layout["shapes"]] == [
+        (3.5, "var(--bad)"),
+        (7.5, "var(--good)"),
+    ]
+    assert [each["text"] for each in layout["annotations"]] == ["+5.0 %", "−8.0 %"]
+
+
+def test_a_wide_interval_does_not_squeeze_the_points() -> None:
+    series = make_history().series[0]
+    wild = replace(series.points[0], low=1.0, high=1e9)
+    layout = timeline.chart(replace(series, points=(wild, *series.points[1:]))).layout
+    low, high = layout["yaxis"]["range"]
+    assert 8e3 < low < 9.5e3
+    assert 1.03e4 < high < 1.2e4
+
+
+def test_builds_of_one_version_are_told_by_their_day() -> None:
+    series = make_history().series[0]
+    points = tuple(replace(point, version="9.0") for point in series.points)
+    axis = timeline.chart(replace(series, points=points)).layout["xaxis"]
+    assert axis["ticktext"][:2] == ["2026-01-01", "2026-01-03"]
+
+
+def test_names_from_users_are_escaped() -> None:
+    evil = history.html(make_history(EVIL))
+    assert "<script>alert" not in evil
+    assert Reader(evil).scripts == Reader(history.html(make_history())).scripts
+
+
+def test_a_history_without_anything_still_has_a_page() -> None:
+    empty = Reader(history.html(History(0.01, 10, ())))
+    assert empty.anchors == ["nominations", "excluded"]
+
+
+def test_many_quiet_series_are_folded() -> None:
+    made = make_history()
+    quiet = made.series[1]
+    many = tuple(
+        replace(quiet, metric=replace(RATE, phase=f"p{n}"), nominations=()) for n in range(9)
+    )
+    assert "open>" in history.html(made)
+    assert " open>" not in history.html(replace(made, series=many))
