@@ -298,7 +298,7 @@ def counting(looks: Sequence[int], decided: int) -> Callable[..., judge.Look]:
 @pytest.fixture
 def staged(theatre: Theatre, monkeypatch: pytest.MonkeyPatch) -> Theatre:
     monkeypatch.setattr(judge, "look", counting((2, 4), decided=2))
-    monkeypatch.setattr(run, "needs_floor", lambda _: False)
+    monkeypatch.setattr("dyno.conduct.stage.needs_floor", lambda _: False)
     return theatre
 
 
@@ -403,7 +403,7 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
 def test_the_floor_is_played_first_and_its_failure_is_borne(
     staged: Theatre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "needs_floor", lambda _: True)
+    monkeypatch.setattr("dyno.conduct.stage.needs_floor", lambda _: True)
     staged.says = [(UsageError("no row came back"),)] * 2
     prepared, kept = begin(staged, tmp_path)
     run.play(prepared, kept, staged.events.append)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dyno import conduct, experiment
-from dyno.conduct.prepared import LIMITS, LOOKS
+from dyno.conduct.design import LIMITS, LOOKS
 from dyno.errors import UsageError
 from dyno.experiment import Experiment, Measuring, Workload
 from dyno.record import Run, WorkloadPlan

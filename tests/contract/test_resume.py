@@ -163,11 +163,11 @@ def test_a_run_goes_on_only_where_nothing_changed(
         play(begun)
     script.write_text(SCRIPT)
     here = preparing.here()
-    monkeypatch.setattr(preparing, "here", lambda: here | {"kernel": "another"})
+    monkeypatch.setattr("dyno.conduct.changes.here", lambda: here | {"kernel": "another"})
     with pytest.raises(UsageError, match=f"kernel was '{here['kernel']}' and is 'another'"):
         play(begun)
-    monkeypatch.setattr(preparing, "here", lambda: here | {"load_1min": "99"})
-    monkeypatch.setattr("dyno.conduct.run.sha256", lambda _: "0")
+    monkeypatch.setattr("dyno.conduct.changes.here", lambda: here | {"load_1min": "99"})
+    monkeypatch.setattr("dyno.conduct.changes.sha256", lambda _: "0")
     with pytest.raises(UsageError, match="dyno-driver is another one"):
         play(begun)
     assert begun.trials() == []

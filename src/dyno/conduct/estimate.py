@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, replace
 
 from dyno.conduct.cases import SDS_PERCENT, assumed, family
+from dyno.conduct.design import looks_up_to
 from dyno.conduct.length import expected_s
 from dyno.conduct.loads import SMALL_BYTES
-from dyno.conduct.prepared import Prepared, looks_up_to
+from dyno.conduct.prepared import Prepared
 from dyno.engines import Outgrows
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS

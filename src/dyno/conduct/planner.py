@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dyno.conduct.cases import SDS_PERCENT, Case, assumed, cases, family
+from dyno.conduct.design import looks_up_to
 from dyno.conduct.earlier import Earlier, measured_s
 from dyno.conduct.estimate import block_s, blocks_at_most, floor_s
 from dyno.conduct.planned import Length, Planned, Sight
-from dyno.conduct.prepared import Prepared, looks_up_to
+from dyno.conduct.prepared import Prepared
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
 from dyno.record import Run

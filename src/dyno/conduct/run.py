@@ -6,33 +6,21 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from dyno import driver, engines, judge, workloads
-from dyno.builds import Say, cache, sha256
-from dyno.conduct import leftovers, loads, room
+from dyno.builds import Say, cache
+from dyno.conduct import leftovers, room
 from dyno.conduct import prepared as preparing
 from dyno.conduct import trial as trials
-from dyno.conduct.blocks import Next, floor_attempt, hopeless, upcoming
-from dyno.conduct.estimate import blocks_at_most, floors_due, needs_floor
-from dyno.conduct.host import FLEETING
-from dyno.conduct.job import Job, Turn
-from dyno.conduct.order import order
+from dyno.conduct.blocks import Next
+from dyno.conduct.changes import changes
 from dyno.conduct.prepared import Prepared
-from dyno.conduct.watch import (
-    BlockDropped,
-    Looked,
-    RunEnded,
-    RunStarted,
-    TrialEnded,
-    TrialStarted,
-    Watch,
-)
-from dyno.errors import InternalError, TrialFailed, UsageError
+from dyno.conduct.stage import Stage
+from dyno.conduct.watch import RunStarted, TrialEnded, TrialStarted, Watch
+from dyno.errors import InternalError, UsageError
 from dyno.folder import Folder
-from dyno.judge.blocks import sorted_out
-from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
+from dyno.record import Run, Trial
 
 
 def play(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
@@ -44,7 +32,7 @@ def play(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
     with folder.alone():
         room.check(folder, prepared)
         with _programs(prepared), _homes(folder):
-            _Stage(prepared, folder, watch, folder.trials()).play()
+            Stage(prepared, folder, watch, folder.trials()).play()
     return prepared.run
 
 
@@ -55,9 +43,9 @@ def resume(folder: Folder, watch: Watch, say: Say = lambda _: None) -> Run:
     """
     run = folder.run()
     prepared = preparing.again(run, say)
-    if changes := _changes(run, prepared):
+    if found := changes(run, prepared):
         hint = "start a new run; this one's verdict so far: dyno report"
-        raise UsageError("the run cannot go on", cause="; ".join(changes), hint=hint)
+        raise UsageError("the run cannot go on", cause="; ".join(found), hint=hint)
     with folder.alone():
         leftovers.drop(folder, prepared.engines, prepared.builds, say)
     return play(preparing.check_empty(prepared), folder, watch)
@@ -76,7 +64,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
         (folder.path / "logs").mkdir()
         room.check(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
-        stage = _Stage(prepared, folder, watch, [])
+        stage = Stage(prepared, folder, watch, [])
         workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
         job = stage.job(workload, candidate, Next(0, 1), 0)
         watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
@@ -101,146 +89,3 @@ def _homes(folder: Folder) -> Iterator[Folder]:
         yield folder
     finally:
         folder.clear_homes()
-
-
-def _changes(run: Run, prepared: Prepared) -> list[str]:
-    """What is no longer as it was when the run began, in words."""
-    now = preparing.here()
-    facts = {name: (was, now.get(name, "")) for name, was in run.host.items()}
-    changes = [
-        f"{name} was '{was}' and is '{found}'"
-        for name, (was, found) in facts.items()
-        if name not in FLEETING and was != found
-    ]
-    if run.driver_sha256 != sha256(driver.locate()):
-        changes.append("dyno-driver is another one")
-    for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
-        if preparing.facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
-            changes.append(f"the program of {was.name} is another one")
-    return changes + [f"{w.script} was edited" for w in run.workloads if _edited(w)]
-
-
-def _edited(workload: WorkloadPlan) -> bool:
-    script = Path(workload.script)
-    return not script.is_file() or workloads.checksum(script) != workload.script_sha256
-
-
-@dataclass
-class _Stage:
-    """A run under way; `played` is every trial there is, in memory as on disk."""
-
-    prepared: Prepared
-    folder: Folder
-    watch: Watch
-    played: list[Trial]
-
-    @property
-    def run(self) -> Run:
-        """The run that is played."""
-        return self.prepared.run
-
-    def play(self) -> None:
-        """The floor, then a block of every workload that lacks one, until the judge is done."""
-        blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
-        self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
-        look = judge.look(self.run, self.played)
-        if not look.over:
-            self._floors()
-        while not look.over:
-            for workload in self.run.workloads:
-                if look.missing.get(workload.name, 0):
-                    self._block(workload)
-            look = self._look(look)
-        self.watch(RunEnded(look.sentence))
-
-    def _look(self, before: judge.Look) -> judge.Look:
-        """The judge's word after a round; a block that it did not take is reported as dropped."""
-        look = judge.look(self.run, self.played)
-        for workload in self.run.workloads:
-            if before.missing.get(workload.name, 0):
-                self._tell_dropped(workload)
-        self.watch(Looked(look.blocks, look.valid, look.state, look.sentence))
-        return look
-
-    def _tell_dropped(self, workload: WorkloadPlan) -> None:
-        found = sorted_out(self.run, workload, self.played)
-        block = max(t.block for t in self.played if t.workload == workload.name)
-        over = upcoming(self.run, workload.name, self.played).block != block
-        if over and (reason := (found.dropped | found.failed).get(block)):
-            self.watch(BlockDropped(block, reason))
-
-    def _floors(self) -> None:
-        """The driver's own share of each workload, played on `null` without delay, under the
-        options of every cell.
-        """
-        if not needs_floor(self.run):
-            return
-        engine = engines.find("null", driver.ask)
-        build = engine.program("0us", {}, lambda _: None)
-        self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
-        for workload, options in floors_due(self.run):
-            side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {}, options=options)
-            while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
-                self._trial(self.job(workload, side, Next(-1, attempt), 0), 1)
-
-    def _block(self, workload: WorkloadPlan) -> None:
-        """One block, until a trial of it fails; what failed and has never worked ends the run."""
-        place = upcoming(self.run, workload.name, self.played)
-        if place.block >= blocks_at_most(self.run):
-            raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
-        sides = {candidate.name: candidate for candidate in self.run.candidates}
-        names = order(self.run.seed, workload.name, place.block, list(sides))
-        for position, name in enumerate(names):
-            job = self.job(workload, sides[name], place, position)
-            if self._trial(job, len(names)).status != "ok":
-                break
-        if failed := hopeless(workload.name, self.played):
-            raise TrialFailed(
-                f"{failed.candidate} fails on {workload.name} every time",
-                cause=failed.failure.partition("\nhint: ")[0],
-                hint=failed.failure.partition("\nhint: ")[2] or f"see {failed.log or 'dyno show'}",
-            )
-
-    def job(self, workload: WorkloadPlan, side: Candidate, place: Next, position: int) -> Job:
-        """The next trial's job."""
-        number = max((trial.number for trial in self.played), default=0) + 1
-        engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
-        kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
-        return Job(
-            number=number,
-            block=place.block,
-            attempt=place.attempt,
-            order=position,
-            seed=trials.seed(self.run.seed, workload.name, place.block),
-            workload=workload.under(side.options),
-            candidate=side,
-            engine=engine,
-            build=build,
-            controls=self.run.design.controls | side.controls,
-            home=self.folder.homes() / f"{number:04}",
-            log=self.folder.log(number),
-            loaded=self.folder.loaded(number),
-            load=self._turn(workload, place.block) if kept else None,
-            run_seed=self.run.seed,
-            progress_s=self.prepared.progress_s,
-        )
-
-    def _turn(self, workload: WorkloadPlan, block: int) -> Turn | None:
-        size_bytes = self.prepared.size_bytes
-        return loads.turn(self.run, workload, self.played, block, size_bytes)
-
-    def _trial(self, job: Job, of: int) -> Trial:
-        """Plays a trial and writes it down; raises what more trials would not mend.
-
-        A script that cannot be played on `null` costs the floor only, and not the run.
-        """
-        names = (job.workload.name, job.candidate.name)
-        self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
-        trial, error = trials.play(job, self.watch)
-        self.folder.write_trial(trial)
-        self.played.append(trial)
-        self.watch(TrialEnded(trial))
-        borne = (TrialFailed, UsageError) if job.block < 0 else TrialFailed
-        if error is not None and not isinstance(error, borne):
-            raise error
-        return trial
