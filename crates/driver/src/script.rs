@@ -9,6 +9,7 @@ mod literal;
 mod nearest;
 mod pgbench;
 mod play;
+mod prelude;
 mod program;
 mod row;
 mod sending;
@@ -254,7 +255,7 @@ impl User {
         }
     }
 
-    /// Reads the number that `play` in lua/dyno.lua hands out.
+    /// Reads the number that `play` in lua/playing.lua hands out.
     fn ended(&mut self, ended: i64) -> Result<Step, Error> {
         let Ok(transaction) = usize::try_from(ended) else {
             return match ended {

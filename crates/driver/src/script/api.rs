@@ -268,7 +268,7 @@ fn execute(lua: &Lua, it: &mut Shared, statement: usize, values: &[&Value]) -> m
     answer(lua, it, sent)
 }
 
-/// A request's standing as lua/sql.lua reads it.
+/// A request's standing as lua/requests.lua reads it.
 pub fn answer(lua: &Lua, it: &Shared, sent: Sent) -> mlua::Result<Value> {
     match sent {
         Sent::Changed(changed) => Ok(Value::Integer(changed as i64)),
@@ -279,7 +279,7 @@ pub fn answer(lua: &Lua, it: &Shared, sent: Sent) -> mlua::Result<Value> {
     }
 }
 
-/// As lua/sql.lua takes it apart.
+/// As lua/results.lua takes it apart.
 fn counted(columns: u32, rows: u32) -> f64 {
     -(f64::from(columns) * 4_294_967_296.0 + f64::from(rows)) - 1.0
 }

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use mlua::Table;
-
+use super::prelude::Text;
 use super::state::{State, ours};
 use crate::error::Error;
 
-const PGBENCH: &str = include_str!("../lua/pgbench/pgbench.lua");
+const PGBENCH: Text = ("pgbench", include_str!("../lua/pgbench/pgbench.lua"));
 
 /// The parts that lua/pgbench/pgbench.lua puts together.
-const PARTS: [(&str, &str); 17] = [
+const PARTS: &[Text] = &[
     ("atoms", include_str!("../lua/pgbench/atoms.lua")),
     ("commands", include_str!("../lua/pgbench/commands.lua")),
     ("expression", include_str!("../lua/pgbench/expression.lua")),
@@ -37,11 +36,6 @@ pub fn is_pgbench(path: &Path, text: &[u8]) -> bool {
 
 /// Makes the file's functions: `event`, `thread_init`, `prepare`, `cleanup`.
 pub fn run(state: &State, text: &[u8], name: &str) -> Result<(), Error> {
-    let seat: Table = state.raw.raw_get("seat").map_err(ours)?;
-    let parts = state.lua.create_table().map_err(ours)?;
-    for (part, text) in PARTS {
-        parts.raw_set(part, text).map_err(ours)?;
-    }
-    state.prelude::<()>("pgbench", PGBENCH, (&state.raw, seat, parts))?;
+    state.assemble(PGBENCH, PARTS)?;
     state.call("run_pgbench", (state.lua.create_string(text).map_err(ours)?, name))
 }

@@ -21,7 +21,7 @@ pub struct Shared {
     pub rand: Rand,
     /// Transaction types by index; 0 is the unnamed one.
     pub transactions: Vec<String>,
-    /// Rows of the last answer, packed as lua/sql.lua reads them.
+    /// Rows of the last answer, packed as lua/results.lua reads them.
     pub packed: Vec<u8>,
     /// The script may read rows; else they are only counted.
     pub keeps_rows: bool,
@@ -378,7 +378,7 @@ impl Shared {
     }
 }
 
-/// Columns, rows, the end of each field, the fields' bytes (lua/sql.lua reads them).
+/// Columns, rows, the end of each field, the fields' bytes (lua/results.lua reads them).
 fn pack(answer: &Rows, rows: u32, packed: &mut Vec<u8>) {
     packed.clear();
     packed.extend_from_slice(&answer.width.to_ne_bytes());

@@ -10,18 +10,11 @@ use mlua::{Function, Lua, Table, Thread, Value};
 
 use super::api::{self, Handle};
 use super::shared::{Shared, Wait};
-use super::{Seat, nearest, pgbench};
+use super::{Seat, nearest, pgbench, prelude};
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::rand::{Distribution, Origin, Rand, Shape};
 use crate::sessions;
-
-const SYSBENCH: &str = include_str!("../lua/sysbench.lua");
-const DYNO: &str = include_str!("../lua/dyno.lua");
-const SQL: &str = include_str!("../lua/sql.lua");
-const DRAW: &str = include_str!("../lua/draw.lua");
-const ROW: &str = include_str!("../lua/row.lua");
-const EVENT: &str = include_str!("../lua/event.lua");
 
 /// A declared event's program and transaction type.
 pub type Declared = Option<(usize, i64)>;
@@ -33,7 +26,7 @@ pub struct State {
     pub raw: Table,
     pub number: u32,
     path: PathBuf,
-    /// The general and the script's own options, as lua/sysbench.lua lists them.
+    /// The general and the script's own options, as lua/options.lua lists them.
     pub options: Table,
 }
 
@@ -63,7 +56,7 @@ impl State {
         self.raw.raw_get("coroutine").map_err(ours)
     }
 
-    /// The number under which lua/dyno.lua keeps a function; `None`: the script has none.
+    /// The number under which lua/playing.lua keeps a function; `None`: the script has none.
     pub fn slot(&self, name: &str, is_command: bool) -> Result<Option<i64>, Error> {
         self.call("slot", (name, is_command))
     }
@@ -108,7 +101,7 @@ impl State {
         self.shared.borrow_mut().still_waiting()
     }
 
-    /// What the coroutine waited for, as `wait` in lua/dyno.lua hands it on; nil: nothing.
+    /// What the coroutine waited for, as `wait` in lua/waiting.lua hands it on; nil: nothing.
     pub fn arrived(&self) -> Result<Value, Error> {
         let mut shared = self.shared.borrow_mut();
         let Some(sent) = shared.arrived.take() else { return Ok(Value::Nil) };
@@ -126,7 +119,7 @@ impl State {
         }
     }
 
-    /// The error of a function that lua/dyno.lua reported as failed.
+    /// The error of a function that lua/playing.lua reported as failed.
     pub fn reported(&self) -> Error {
         let mut shared = self.shared.borrow_mut();
         let place = shared.place.take().map(|place| self.full(&place));
@@ -162,16 +155,10 @@ impl State {
     }
 
     fn furnish(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
-        let seat_table = self.seat(plan, seat).map_err(ours)?;
-        self.raw.raw_set("seat", &seat_table).map_err(ours)?;
-        self.prelude::<()>("sysbench", SYSBENCH, (&self.raw, &seat_table))?;
-        self.seed(plan, seat)?;
-        let wait: Function = self.prelude("dyno", DYNO, (&self.raw, &seat_table))?;
-        let (raise, finish, connection): (Function, Function, Table) =
-            self.prelude("sql", SQL, (&self.raw, &seat_table, &wait))?;
-        let (is_random, is_choice): (Function, Function) = self.prelude("draw", DRAW, ())?;
-        self.prelude::<()>("row", ROW, (&self.raw, finish, connection, &is_random))?;
-        self.prelude("event", EVENT, (&self.raw, wait, raise, is_random, is_choice))
+        let table = self.seat(plan, seat).map_err(ours)?;
+        self.raw.raw_set("seat", table).map_err(ours)?;
+        self.assemble(prelude::PRELUDE, prelude::PARTS)?;
+        self.seed(plan, seat)
     }
 
     fn seed(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
@@ -180,17 +167,6 @@ impl State {
         let seed = if seed == 0.0 { plan.seed } else { seed as u64 };
         self.shared.borrow_mut().rand = Rand::new(&origin(seed, seat), shape);
         Ok(())
-    }
-
-    /// Runs a text of the driver's own.
-    pub fn prelude<R: mlua::FromLuaMulti>(
-        &self,
-        name: &str,
-        text: &str,
-        arguments: impl mlua::IntoLuaMulti,
-    ) -> Result<R, Error> {
-        let chunk = self.lua.load(text).set_name(format!("=[{name}]"));
-        chunk.call(arguments).map_err(|error| self.broken(&error))
     }
 
     fn seat(&self, plan: &Plan, seat: &Seat) -> mlua::Result<Table> {

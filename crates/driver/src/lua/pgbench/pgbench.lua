@@ -1,10 +1,6 @@
 -- A pgbench script file as a workload: options, a phase, and what its users play.
--- Arguments: the driver's functions, who loads the file and for what, and the other texts here.
-local raw, seat, parts = ...
-
-local function part(name, ...)
-   return assert(loadstring(parts[name], "=[pgbench/" .. name .. "]"))(...)
-end
+-- Its arguments are those of lua/prelude.lua.
+local raw, seat, part = ...
 
 -- One user: its connection, variables, and the line it is at.
 local user = { variables = {}, statements = {}, line = 1 }

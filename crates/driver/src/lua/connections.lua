@@ -1,0 +1,83 @@
+-- sysbench.sql: the driver of the engine under test, and connections to it.
+local raw, seat, requests = ...
+local opt = sysbench.opt
+local setmetatable, type, unpack = setmetatable, type, unpack
+local finish, slow = requests.finish, requests.slow
+
+local connection = {}
+connection.__index = connection
+connection.__tostring = function() return "<sql_connection>" end
+
+-- Sends SQL as text. Returns a result set; throws what the engine said.
+function connection:query(query)
+   return finish(self, raw.query(self.number, query), query)
+end
+
+-- The fields of the first row, or nil.
+function connection:query_row(query)
+   raw.keep_next()
+   local rs = self:query(query)
+   local row = rs:fetch_row()
+   if row == nil then
+      return nil
+   end
+   return unpack(row, 1, rs.nfields)
+end
+
+function connection:disconnect()
+   raw.disconnect(self.number)
+   return true
+end
+
+function connection:reconnect()
+   raw.reconnect(self.number)
+   return true
+end
+
+-- Queues what is sent from here on; its answers come all together, to `pipeline_sync`.
+function connection:pipeline_begin()
+   raw.begin_batch(self.number)
+   return true
+end
+
+-- Sends what was queued and waits for it: rows that came back, rows that were changed. Throws the
+-- first error of all.
+function connection:pipeline_sync()
+   local reply = raw.sync(self.number)
+   if type(reply) == "boolean" then
+      reply = slow(self, reply, "")
+   end
+   return raw.batch_rows(), reply
+end
+
+-- Streams generated rows (`dyno.rows`) into a table by the engine's bulk command. Returns a result
+-- set: its `nrows` is the number of rows loaded.
+function connection:load(query, rows)
+   return finish(self, raw.load(self.number, query, rows), query)
+end
+
+-- The sessions skip all results but one.
+function connection:more_results() return false end
+function connection:next_result() return nil end
+
+local driver = {}
+driver.__index = driver
+driver.__tostring = function() return "<sql_driver>" end
+
+-- A new connection to the engine under test.
+function driver:connect()
+   return setmetatable({ number = raw.connect(), driver = self }, connection)
+end
+
+-- What a script for sysbench takes the engine for.
+function driver:name()
+   return self.sname
+end
+
+-- The driver of the engine under test, whatever name is asked for.
+function sysbench.sql.driver()
+   local name = seat.dialect or opt.db_driver
+   return setmetatable({ sname = name, lname = name }, driver)
+end
+
+return connection
