@@ -11,6 +11,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+use super::statements::Statements;
 use super::{Counts, Reply, Rows, Session, Value};
 use crate::error::Error;
 use crate::plan;
@@ -21,13 +22,11 @@ use statement::Prepared;
 /// One connection to one database file.
 struct Duckdb {
     // Before the connection, so that they are dropped first.
-    statements: Vec<Option<Prepared>>,
+    statements: Statements<Prepared>,
     connection: Connection,
-    /// Places of closed statements, used again.
-    free: Vec<u32>,
     text_rows: Rows,
     /// The statement whose rows were read last; `None`: those of a text query.
-    last: Option<usize>,
+    last: Option<u32>,
 }
 
 /// Opens the library and connects to the database that the plan names.
@@ -38,22 +37,10 @@ pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
     let connection = Connection::open(Api::load(library)?, database, settings)?;
     Ok(Box::new(Duckdb {
         connection,
-        statements: Vec::new(),
-        free: Vec::new(),
+        statements: Statements::default(),
         text_rows: Rows::default(),
         last: None,
     }))
-}
-
-impl Duckdb {
-    fn keep(&mut self, prepared: Prepared) -> u32 {
-        if let Some(at) = self.free.pop() {
-            self.statements[at as usize] = Some(prepared);
-            return at;
-        }
-        self.statements.push(Some(prepared));
-        self.statements.len() as u32 - 1
-    }
 }
 
 impl Session for Duckdb {
@@ -70,25 +57,17 @@ impl Session for Duckdb {
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
         let prepared = Prepared::new(self.connection.api, self.connection.handle, sql)?;
-        Ok(self.keep(prepared))
+        Ok(self.statements.keep(prepared))
     }
 
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
-        let at = statement as usize;
-        let Some(mut prepared) = self.statements.get_mut(at).and_then(Option::take) else {
-            return Err(Error::user("a closed statement was executed"));
-        };
-        let reply = prepared.played(values);
-        self.statements[at] = Some(prepared);
-        self.last = Some(at);
-        reply
+        let prepared = self.statements.open(statement)?;
+        self.last = Some(statement);
+        prepared.played(values)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
-        let slot = self.statements.get_mut(statement as usize);
-        if slot.and_then(|slot| slot.take()).is_some() {
-            self.free.push(statement);
-        }
+        self.statements.take(statement);
         Ok(())
     }
 
@@ -102,7 +81,7 @@ impl Session for Duckdb {
     }
 
     fn rows(&self) -> &Rows {
-        let prepared = self.last.and_then(|at| self.statements.get(at)?.as_ref());
+        let prepared = self.last.and_then(|at| self.statements.get(at));
         prepared.map_or(&self.text_rows, |prepared| &prepared.rows)
     }
 

@@ -9,6 +9,7 @@ mod reply;
 mod rows;
 mod serial;
 mod sqlite;
+mod statements;
 
 use crate::error::Error;
 use crate::generate::Source;

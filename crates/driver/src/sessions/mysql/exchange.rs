@@ -77,16 +77,6 @@ impl Mysql {
         Dialogue::new(&mut self.line).prepare(sql, self.deprecates_eof)
     }
 
-    /// Gives a statement its handle.
-    pub(super) fn keep(&mut self, statement: Statement) -> u32 {
-        if let Some(at) = self.free.pop() {
-            self.statements[at as usize] = Some(statement);
-            return at;
-        }
-        self.statements.push(Some(statement));
-        self.statements.len() as u32 - 1
-    }
-
     /// A new connection in the place of a lost one, with all its statements.
     pub(super) fn reconnect(&mut self) -> Result<(), Error> {
         let login::Opened { line, deprecates_eof } = login::open(&self.login)?;
@@ -96,7 +86,7 @@ impl Mysql {
         self.load = None;
         self.is_lost = false;
         self.reconnected += 1;
-        for statement in self.statements.iter_mut().flatten() {
+        for statement in self.statements.iter_mut() {
             let mut dialogue = Dialogue::new(&mut self.line);
             *statement = dialogue.prepare(&statement.sql, deprecates_eof)?;
         }

@@ -27,6 +27,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+use super::statements::Statements;
 use super::{Reply, Session};
 use crate::error::Error;
 use crate::login::Login;
@@ -48,9 +49,7 @@ struct Mysql {
     line: Line,
     deprecates_eof: bool,
     answer: Answer,
-    statements: Vec<Option<Statement>>,
-    /// Places of closed statements, used again.
-    free: Vec<u32>,
+    statements: Statements<Statement>,
     batch: Option<Batch>,
     load: Option<Load>,
     keeps: bool,
@@ -75,8 +74,7 @@ pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
         line,
         deprecates_eof,
         answer: Answer::new(deprecates_eof),
-        statements: Vec::new(),
-        free: Vec::new(),
+        statements: Statements::default(),
         batch: None,
         load: None,
         keeps: true,

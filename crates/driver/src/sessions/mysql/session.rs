@@ -17,28 +17,22 @@ impl Session for Mysql {
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
         self.check()?;
         let statement = self.prepared(sql).map_err(|error| self.fail(error))?;
-        Ok(self.keep(statement))
+        Ok(self.statements.keep(statement))
     }
 
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
         self.check()?;
         let Self { statements, batch, line, .. } = self;
-        let Some(Some(statement)) = statements.get_mut(statement as usize) else {
-            return Err(Error::user("a closed statement was executed"));
-        };
+        let statement = statements.open(statement)?;
         let out = batch.as_mut().map_or_else(|| line.out(), |batch| &mut batch.packets);
         let is_binary = statement.encode(values, out)?;
         self.ask(is_binary)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
-        let place = self.statements.get_mut(statement as usize);
-        let Some(closed) = place.and_then(Option::take) else {
-            return Ok(());
-        };
-        self.free.push(statement);
-        if let Some(id) = closed.id().filter(|_| !self.is_lost) {
+        let closed = self.statements.take(statement);
+        if let Some(id) = closed.and_then(|it| it.id()).filter(|_| !self.is_lost) {
             // Not answered; it leaves with the next request.
             packet::command(self.out(), COM_STMT_CLOSE, &id.to_le_bytes());
         }

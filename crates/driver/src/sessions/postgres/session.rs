@@ -1,10 +1,11 @@
 //! One connection to one server, as a script's user holds it.
 
+use super::super::statements::Statements;
 use super::super::{Counts, Reply, Rows, Session, Value};
 use super::answer::Want;
 use super::channel::Channel;
 use super::copy::Load;
-use super::statement::{self, Prepared, SYNC, Statements};
+use super::statement::{self, Prepared, SYNC};
 use super::{login, placeholders};
 
 const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
@@ -16,7 +17,7 @@ use crate::login::Login;
 pub struct Postgres {
     login: Login,
     channel: Channel,
-    statements: Statements,
+    statements: Statements<Prepared>,
     /// Statements made so far on this connection: their names.
     made: u64,
     text_rows: Rows,
@@ -76,9 +77,7 @@ impl Session for Postgres {
 
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
-        let Some(prepared) = self.statements.get_mut(statement) else {
-            return Err(Error::user("a closed statement was executed"));
-        };
+        let prepared = self.statements.open(statement)?;
         if self.is_batching {
             return prepared.execute(values, &mut self.batch).map(|()| QUEUED);
         }

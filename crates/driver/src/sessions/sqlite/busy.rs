@@ -1,9 +1,6 @@
 //! Waiting for a lock: counted, with SQLite's own back-off, and limited like `busy_timeout`.
-#![allow(unsafe_code)]
 
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Milliseconds between two looks at a lock, as SQLite's own handler waits (main.c); then 100.
@@ -20,14 +17,14 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Boxed by a counter, because SQLite keeps its address.
-    pub fn new(timeout_ms: u64) -> Rc<Self> {
-        Rc::new(Self {
+    /// Gives up after so long.
+    pub fn new(timeout_ms: u64) -> Self {
+        Self {
             timeout: Duration::from_millis(timeout_ms),
             since: Cell::new(Instant::now()),
             count: Cell::new(0),
             asked: Cell::new(false),
-        })
+        }
     }
 
     /// Sleeps before the next look; false: the time is up.
@@ -45,12 +42,4 @@ impl Busy {
         std::thread::sleep(delay.min(rest));
         true
     }
-}
-
-/// The handler itself; its argument is the connection's [`Busy`].
-pub extern "C" fn handler(busy: *mut c_void, times: c_int) -> c_int {
-    // SAFETY: the session gave SQLite the address inside its `Rc`, which outlives the connection;
-    // all access is shared, on the connection's own thread.
-    let busy = unsafe { &*busy.cast::<Busy>() };
-    c_int::from(busy.wait(usize::try_from(times).unwrap_or(0)))
 }

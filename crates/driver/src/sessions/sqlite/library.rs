@@ -9,9 +9,9 @@ use libloading::Library;
 use crate::error::Error;
 
 /// A `sqlite3 *`.
-pub type Connection = *mut c_void;
+pub type Sqlite3 = *mut c_void;
 /// A `sqlite3_stmt *`.
-pub type Statement = *mut c_void;
+pub type Stmt = *mut c_void;
 /// What SQLite calls when a lock is held: argument, times called for this lock; 0 gives up.
 pub type BusyHandler = extern "C" fn(*mut c_void, c_int) -> c_int;
 
@@ -42,31 +42,31 @@ macro_rules! functions {
 
 functions! {
     threadsafe: fn() -> c_int = "threadsafe";
-    open: fn(*const c_char, *mut Connection, c_int, *const c_char) -> c_int = "open_v2";
-    close: fn(Connection) -> c_int = "close";
-    extended_result_codes: fn(Connection, c_int) -> c_int = "extended_result_codes";
-    busy_handler: fn(Connection, BusyHandler, *mut c_void) -> c_int = "busy_handler";
-    get_autocommit: fn(Connection) -> c_int = "get_autocommit";
-    total_changes: fn(Connection) -> c_int = "total_changes";
-    changes: fn(Connection) -> c_int = "changes";
-    extended_errcode: fn(Connection) -> c_int = "extended_errcode";
-    errmsg: fn(Connection) -> *const c_char = "errmsg";
-    prepare: fn(Connection, *const c_char, c_int, *mut Statement, *mut *const c_char) -> c_int
+    open: fn(*const c_char, *mut Sqlite3, c_int, *const c_char) -> c_int = "open_v2";
+    close: fn(Sqlite3) -> c_int = "close";
+    extended_result_codes: fn(Sqlite3, c_int) -> c_int = "extended_result_codes";
+    busy_handler: fn(Sqlite3, BusyHandler, *mut c_void) -> c_int = "busy_handler";
+    get_autocommit: fn(Sqlite3) -> c_int = "get_autocommit";
+    total_changes: fn(Sqlite3) -> c_int = "total_changes";
+    changes: fn(Sqlite3) -> c_int = "changes";
+    extended_errcode: fn(Sqlite3) -> c_int = "extended_errcode";
+    errmsg: fn(Sqlite3) -> *const c_char = "errmsg";
+    prepare: fn(Sqlite3, *const c_char, c_int, *mut Stmt, *mut *const c_char) -> c_int
         = "prepare_v2";
-    step: fn(Statement) -> c_int = "step";
-    reset: fn(Statement) -> c_int = "reset";
-    finalize: fn(Statement) -> c_int = "finalize";
-    bind_parameter_count: fn(Statement) -> c_int = "bind_parameter_count";
-    bind_null: fn(Statement, c_int) -> c_int = "bind_null";
-    bind_int64: fn(Statement, c_int, i64) -> c_int = "bind_int64";
-    bind_double: fn(Statement, c_int, f64) -> c_int = "bind_double";
-    bind_text: fn(Statement, c_int, *const c_char, c_int, *const c_void) -> c_int = "bind_text";
-    column_count: fn(Statement) -> c_int = "column_count";
-    column_name: fn(Statement, c_int) -> *const c_char = "column_name";
-    column_type: fn(Statement, c_int) -> c_int = "column_type";
-    column_int64: fn(Statement, c_int) -> i64 = "column_int64";
-    column_text: fn(Statement, c_int) -> *const u8 = "column_text";
-    column_bytes: fn(Statement, c_int) -> c_int = "column_bytes";
+    step: fn(Stmt) -> c_int = "step";
+    reset: fn(Stmt) -> c_int = "reset";
+    finalize: fn(Stmt) -> c_int = "finalize";
+    bind_parameter_count: fn(Stmt) -> c_int = "bind_parameter_count";
+    bind_null: fn(Stmt, c_int) -> c_int = "bind_null";
+    bind_int64: fn(Stmt, c_int, i64) -> c_int = "bind_int64";
+    bind_double: fn(Stmt, c_int, f64) -> c_int = "bind_double";
+    bind_text: fn(Stmt, c_int, *const c_char, c_int, *const c_void) -> c_int = "bind_text";
+    column_count: fn(Stmt) -> c_int = "column_count";
+    column_name: fn(Stmt, c_int) -> *const c_char = "column_name";
+    column_type: fn(Stmt, c_int) -> c_int = "column_type";
+    column_int64: fn(Stmt, c_int) -> i64 = "column_int64";
+    column_text: fn(Stmt, c_int) -> *const u8 = "column_text";
+    column_bytes: fn(Stmt, c_int) -> c_int = "column_bytes";
 }
 
 impl Api {

@@ -1,0 +1,138 @@
+//! One connection to a database file, behind safe calls.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+use std::rc::Rc;
+
+use super::busy::Busy;
+use super::failure;
+use super::library::{Api, Sqlite3};
+use super::statement::Statement;
+use crate::error::Error;
+
+/// Read and write, make, and no mutex: a connection never leaves its thread.
+const OPEN_FLAGS: c_int = 0x2 | 0x4 | 0x8000;
+
+/// A `sqlite3 *`; its statements keep it open.
+pub struct Connection {
+    /// The library's functions.
+    pub api: Api,
+    /// Waits for locks.
+    pub busy: Busy,
+    handle: Sqlite3,
+}
+
+/// A result code, extended where SQLite told it, and the message.
+pub type Failure = (c_int, String);
+
+impl Connection {
+    /// Opens the database, and makes it where there is none.
+    pub fn open(api: Api, path: &CStr, timeout_ms: u64) -> Result<Rc<Self>, Failure> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the path ends in NUL; the handle is written even when opening fails.
+        let code = unsafe { (api.open)(path.as_ptr(), &mut handle, OPEN_FLAGS, ptr::null()) };
+        // From here on drop closes it, opened or not.
+        let it = Rc::new(Self { api, busy: Busy::new(timeout_ms), handle });
+        if code != 0 {
+            return Err(it.failure(code));
+        }
+        let busy = ptr::from_ref(&it.busy).cast_mut().cast();
+        // SAFETY: the connection is open; `busy` stays where it is until the connection is closed.
+        unsafe {
+            (it.api.extended_result_codes)(it.handle, 1);
+            (it.api.busy_handler)(it.handle, handle_busy, busy);
+        }
+        Ok(it)
+    }
+
+    /// SQLite's last failure.
+    fn failure(&self, code: c_int) -> Failure {
+        // SAFETY: SQLite answers both also for a connection that failed to open, even for none; the
+        // message is copied before the next call.
+        unsafe {
+            let extended = (self.api.extended_errcode)(self.handle);
+            let message = CStr::from_ptr((self.api.errmsg)(self.handle)).to_string_lossy();
+            let is_same = extended & 0xff == code & 0xff;
+            (if is_same { extended } else { code }, message.into_owned())
+        }
+    }
+
+    /// The error of a statement that has just failed.
+    pub fn failed(&self, code: c_int, sql: &str) -> Error {
+        let (code, message) = self.failure(code);
+        let error = failure::error(code, &message, sql);
+        match self.is_deadlock(code) {
+            true => error.restartable(),
+            false => error,
+        }
+    }
+
+    /// A stale snapshot, or a lock for which SQLite would not even ask us to wait, because the
+    /// holder waits for us (sqlite3_busy_handler's documentation).
+    fn is_deadlock(&self, code: c_int) -> bool {
+        code == failure::BUSY_SNAPSHOT || code == failure::BUSY && !self.busy.asked.get()
+    }
+
+    /// Compiles the first statement of a text, where it has any; the rest of the text is returned.
+    pub fn compile<'a>(
+        self: &Rc<Self>,
+        sql: &'a str,
+    ) -> Result<(Option<Statement>, &'a str), Error> {
+        let length = c_int::try_from(sql.len())
+            .map_err(|_| Error::user("a statement of more than 2 GiB"))?;
+        self.busy.asked.set(false);
+        let (mut statement, mut tail) = (ptr::null_mut(), ptr::null());
+        let start = sql.as_ptr().cast();
+        // SAFETY: pointer and length are those of the text; the tail points into it or to its end.
+        let (code, rest) = unsafe {
+            let prepare = self.api.prepare;
+            let code = prepare(self.handle, start, length, &mut statement, &mut tail);
+            (code, if tail.is_null() { 0 } else { tail.offset_from(start) })
+        };
+        if code != 0 {
+            return Err(self.failed(code, sql));
+        }
+        let it = (!statement.is_null()).then(|| Statement::new(Rc::clone(self), statement));
+        Ok((it, sql.get(rest as usize..).unwrap_or_default()))
+    }
+
+    /// Rows that were changed since the connection was opened.
+    pub fn total_changes(&self) -> c_int {
+        // SAFETY: only reads the open connection.
+        unsafe { (self.api.total_changes)(self.handle) }
+    }
+
+    /// Rows that the last statement changed itself, where the total is no longer what it was;
+    /// `changes` alone tells of an older one.
+    pub fn changed_since(&self, before: c_int) -> u64 {
+        if self.total_changes() == before {
+            return 0;
+        }
+        // SAFETY: only reads the open connection.
+        u64::try_from(unsafe { (self.api.changes)(self.handle) }).unwrap_or(0)
+    }
+
+    /// Has somebody said BEGIN?
+    pub fn in_transaction(&self) -> bool {
+        // SAFETY: only reads the open connection.
+        unsafe { (self.api.get_autocommit)(self.handle) == 0 }
+    }
+}
+
+impl Drop for Connection {
+    /// Closing the last connection of a database in WAL mode also checkpoints it.
+    fn drop(&mut self) {
+        // SAFETY: each statement keeps its connection, so none is left; closing none at all does
+        // nothing.
+        unsafe { (self.api.close)(self.handle) };
+    }
+}
+
+/// The busy handler; its argument is the connection's [`Busy`].
+extern "C" fn handle_busy(busy: *mut c_void, times: c_int) -> c_int {
+    // SAFETY: `open` gave SQLite the address inside its `Rc`, which outlives the connection; all
+    // access is shared, on the connection's own thread.
+    let busy = unsafe { &*busy.cast::<Busy>() };
+    c_int::from(busy.wait(usize::try_from(times).unwrap_or(0)))
+}

@@ -1,0 +1,144 @@
+//! One compiled statement, behind safe calls: values in, rows out.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_int};
+use std::io::Write;
+use std::ptr;
+use std::rc::Rc;
+
+use super::super::{Reply, Rows, Value};
+use super::connection::Connection;
+use super::library::Stmt;
+use crate::error::Error;
+
+const ROW: c_int = 100;
+const DONE: c_int = 101;
+const INTEGER: c_int = 1;
+const NULL: c_int = 5;
+
+/// A `sqlite3_stmt *` and the connection that it lives on.
+pub struct Statement {
+    /// How many values it takes.
+    pub parameters: usize,
+    connection: Rc<Connection>,
+    // Of that connection, not null, and finalized by drop alone: all calls below rest on this.
+    handle: Stmt,
+}
+
+impl Statement {
+    /// Takes over what `sqlite3_prepare` has just compiled for this connection.
+    pub(super) fn new(connection: Rc<Connection>, handle: Stmt) -> Self {
+        // SAFETY: just compiled.
+        let parameters = unsafe { (connection.api.bind_parameter_count)(handle) } as usize;
+        Self { parameters, connection, handle }
+    }
+
+    /// Steps it to its end with these values and reads its rows; the last values, if they are too
+    /// few, are NULL. `sql` is what an error shows.
+    pub fn play(&mut self, values: &[Value], rows: &mut Rows, sql: &str) -> Result<Reply, Error> {
+        let before = self.connection.total_changes();
+        self.connection.busy.asked.set(false);
+        rows.bytes.clear();
+        rows.ends.clear();
+        self.bind(values);
+        let outcome = self.stepped(rows, sql);
+        // SAFETY: a statement of ours; reset repeats the failure that step told.
+        unsafe { (self.connection.api.reset)(self.handle) };
+        let rows = outcome?;
+        Ok(Reply::Ready { rows, changed: self.connection.changed_since(before) })
+    }
+
+    /// Binds all parameters, so that no value of an earlier call is left.
+    fn bind(&self, values: &[Value]) {
+        let (api, statement) = (&self.connection.api, self.handle);
+        for at in 0..self.parameters {
+            let index = at as c_int + 1;
+            // SAFETY: the index is within the statement's parameters. A text is not copied: it is
+            // borrowed until the last step, and all is bound anew before the next one.
+            unsafe {
+                match values.get(at).unwrap_or(&Value::Null) {
+                    Value::Null => (api.bind_null)(statement, index),
+                    Value::Integer(n) => (api.bind_int64)(statement, index, *n),
+                    Value::Real(x) => (api.bind_double)(statement, index, *x),
+                    Value::Text(text) => {
+                        let (start, length) = (text.as_ptr().cast(), text.len() as c_int);
+                        (api.bind_text)(statement, index, start, length, ptr::null())
+                    }
+                }
+            };
+        }
+    }
+
+    /// Counts the columns after the first step only, which compiles anew if the schema changed.
+    fn stepped(&self, rows: &mut Rows, sql: &str) -> Result<u64, Error> {
+        let mut code = self.step();
+        // SAFETY: a statement of ours.
+        let columns = unsafe { (self.connection.api.column_count)(self.handle) };
+        self.name_columns(columns, rows);
+        let mut count = 0;
+        while code == ROW {
+            for column in 0..columns {
+                self.read(column, rows)?;
+            }
+            count += 1;
+            code = self.step();
+        }
+        match code {
+            DONE => Ok(count),
+            code => Err(self.connection.failed(code, sql)),
+        }
+    }
+
+    fn step(&self) -> c_int {
+        // SAFETY: a statement of ours, whose texts are borrowed by `play`.
+        unsafe { (self.connection.api.step)(self.handle) }
+    }
+
+    fn read(&self, column: c_int, rows: &mut Rows) -> Result<(), Error> {
+        let (api, statement) = (&self.connection.api, self.handle);
+        // SAFETY: the statement stands on a row and has this column. The text is valid until the
+        // next call on the statement and is copied at once.
+        unsafe {
+            match (api.column_type)(statement, column) {
+                NULL => rows.push(None),
+                INTEGER => {
+                    let number = (api.column_int64)(statement, column);
+                    let _ = write!(rows.bytes, "{number}");
+                    rows.push(Some(b""))
+                }
+                _ => {
+                    let text = (api.column_text)(statement, column);
+                    let length = (api.column_bytes)(statement, column) as usize;
+                    match text.is_null() || length == 0 {
+                        true => rows.push(Some(b"")),
+                        false => rows.push(Some(std::slice::from_raw_parts(text, length))),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Names the columns anew where their number changed; a prepared statement keeps its names.
+    fn name_columns(&self, columns: c_int, rows: &mut Rows) {
+        rows.width = columns as u32;
+        if rows.columns.len() == columns as usize {
+            return;
+        }
+        // SAFETY: the statement has these columns; a name lives until the next call for it.
+        let name = |column| unsafe {
+            let name = (self.connection.api.column_name)(self.handle, column);
+            if name.is_null() {
+                return String::new();
+            }
+            CStr::from_ptr(name).to_string_lossy().into_owned()
+        };
+        rows.columns = (0..columns).map(name).collect();
+    }
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        // SAFETY: a statement of ours, and used no more.
+        unsafe { (self.connection.api.finalize)(self.handle) };
+    }
+}
