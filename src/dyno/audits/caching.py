@@ -6,12 +6,15 @@ not, and that reads therefore reach the storage. An engine without profiles clai
 - Data larger than the cache under `cached`, or smaller under `io-bound`: doubtful.
 - `cached`, and a phase fetched from storage more than a twentieth of the data and 8 MB (system
   files, the first touch of a page after a load was copied): doubtful, since a cold start or a small
-  cache was measured.
+  cache was measured. Where no later phase does so, it was a cold start, and the finding says so:
+  an engine may have dropped from its cache, or from the kernel's, what it had just written (an
+  index). The control `preload` reads all back before each phase.
 - `io-bound` with data larger than the cache, and a phase that reads rows fetched less than a
   thousandth of them: doubtful, since the kernel's page cache held all. What was compared stands, a
   cache that is too small, but no storage was.
 
-Bytes are what the kernel fetched for the engine's processes (probe `process`). Only phases with a
+Bytes are what the kernel fetched for the engine's processes (probe `process`): data, and also log
+or temporary files; what comes out of the kernel's page cache is not among them. Only phases with a
 primary metric are judged.
 """
 
@@ -20,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from dyno.audits._cases import Case, cases
-from dyno.record import Finding, Run, Trial
+from dyno.audits._cases import Case, cases, records
+from dyno.record import Finding, PhaseRecord, Run, Trial
 
 CACHED_SHARE = 1 / 20
 SYSTEM_BYTES = 8 << 20
@@ -61,21 +64,34 @@ def _faults(case: Case, claims: list[dict[str, str]]) -> Iterator[str]:
     if cache and claim == "io-bound" and held < cache:
         yield f"claims to be io-bound, with {sizes}"
         return
-    fetched = _fetched(case)
+    fetched = _fetched(case.records)
     if fetched is None:
         return
     words = f"fetched {fetched / 1e6:.1f} MB from storage of {held / 1e6:.0f} MB of data"
-    if claim == "cached" and fetched > max(SYSTEM_BYTES, CACHED_SHARE * held):
-        yield f"claims to be cached, and {words}"
+    allowed = max(SYSTEM_BYTES, CACHED_SHARE * held)
+    if claim == "cached" and fetched > allowed:
+        yield f"claims to be cached, and {words}{_cold_start(case, allowed)}"
     if claim == "io-bound" and _reads(case) and fetched < IO_BOUND_SHARE * held:
         yield f"claims to be io-bound, and {words}: the kernel's page cache held them"
 
 
-def _fetched(case: Case) -> float | None:
+def _cold_start(case: Case, allowed: float) -> str:
+    """What a finding adds where later phases found in the cache what this one had to fetch."""
+    last = case.played[-1]
+    names = [record.phase for record in last.phases]
+    later = [_fetched(records(case.played, name)) for name in names[names.index(case.phase) + 1 :]]
+    most = max((fetched for fetched in later if fetched is not None), default=None)
+    if most is None or most > allowed:
+        return ""
+    remedy = "" if "set" in last.conditions.get("preload", {}) else "; preload=on begins warm"
+    return f": a cold start, for no later phase fetched more than {most / 1e6:.1f} MB{remedy}"
+
+
+def _fetched(played: Sequence[PhaseRecord]) -> float | None:
     """The median over the restarts of the bytes read from storage; None where nobody knows."""
     found = [
         reading.value
-        for record in case.records
+        for record in played
         for reading in record.readings
         if reading.name == "read_bytes"
     ]

@@ -1,0 +1,62 @@
+"""Audit `caching` over several phases: a cold start is told from a cache that is too small."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from audited import a_run, a_trial, findings
+from fakes import make_phase, make_readings, make_workload
+
+from dyno.record import Finding, Trial
+
+MB = 1_000_000
+DATA = {"bytes": str(101 * MB), "cache_bytes": str(1000 * MB), "claim": "cached"}
+#: The second is not judged: its bytes only tell what the first one's were.
+PHASES = (make_phase("l.i1"), make_phase("qr100", primary=()))
+
+
+def _trial(number: int, *fetched_mb: float, **controls: dict[str, str]) -> Trial:
+    """`new`, which fetched so much in each of `PHASES`."""
+    trial = a_trial(number, "new")
+    phases = tuple(
+        dataclasses.replace(
+            trial.phases[0], phase=plan["name"], readings=make_readings(read_bytes=each * MB)
+        )
+        for plan, each in zip(PHASES, fetched_mb, strict=False)
+    )
+    return dataclasses.replace(trial, phases=phases, conditions={"data": DATA, **controls})
+
+
+def _found(*trials: Trial) -> list[Finding]:
+    run = dataclasses.replace(a_run(), workloads=(make_workload("select", PHASES),))
+    return findings("caching", run, *trials)
+
+
+def test_data_that_one_phase_alone_fetches_were_a_cold_start() -> None:
+    (finding,) = _found(_trial(3, 28, 0.1), _trial(5, 28, 0.2), _trial(7, 29, 9))
+    assert (finding.soundness, finding.phase, finding.trials) == ("doubtful", "l.i1", (3, 5, 7))
+    assert finding.sentence == (
+        "select/l.i1 on new: claims to be cached, and fetched 28.0 MB from storage of 101 MB of"
+        " data: a cold start, for no later phase fetched more than 0.2 MB; preload=on begins warm"
+    )
+
+
+def test_data_that_were_preloaded_need_no_advice_to_preload_them() -> None:
+    (finding,) = _found(_trial(3, 28, 0, preload={"set": "on"}))
+    assert finding.soundness == "doubtful" and finding.sentence.endswith("more than 0.0 MB")
+    (finding,) = _found(_trial(3, 28, 0, preload={"state": "not controllable here: no cache"}))
+    assert finding.sentence.endswith("preload=on begins warm")
+
+
+@pytest.mark.parametrize("fetched", [(28, 27), (28,)])
+def test_data_that_later_phases_fetch_again_or_that_none_follows_were_not(
+    fetched: tuple[float, ...],
+) -> None:
+    (finding,) = _found(_trial(3, *fetched))
+    assert finding.soundness == "doubtful" and finding.sentence.endswith("101 MB of data")
+
+
+def test_what_an_unjudged_phase_fetches_accuses_nobody() -> None:
+    (finding,) = _found(_trial(3, 0.3, 50))
+    assert finding.soundness == "sound"
