@@ -7,9 +7,10 @@ from functools import cached_property
 
 from dyno.audits import HearsAll, audits
 from dyno.judge.blocks import Blocks, latest, sorted_out
+from dyno.judge.case import Case
 from dyno.judge.effects import effects
 from dyno.judge.lines import Line, lines, pairs
-from dyno.judge.rows import Case, comparisons
+from dyno.judge.rows import comparisons
 from dyno.judge.spreads import spreads
 from dyno.measures import Numbers, as_played, floors, measures
 from dyno.record import FLOOR, Comparison, Finding, Run, Spread, Trial

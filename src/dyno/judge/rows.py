@@ -10,56 +10,19 @@ and an intersection-union test of level α asks for no correction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
 
 import numpy as np
 
+from dyno.judge.case import Case, Seen
 from dyno.judge.lines import Line
-from dyno.record import Comparison, Run, VerdictName
-from dyno.stats.interval import Floats, Interval, data, t_interval
-from dyno.stats.looks import Looks
+from dyno.judge.words import word
+from dyno.record import Comparison
+from dyno.stats.interval import Floats, data, t_interval
 from dyno.stats.multiplicity import benjamini_hochberg, holm
-from dyno.stats.percent import to_log, to_percent
+from dyno.stats.percent import to_percent
 from dyno.stats.power import detectable
 from dyno.stats.robust import BLOCKS_LEAST, hodges_lehmann, sign_flip_p
-from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, verdicts
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is the same for all comparisons of a run.
-
-    `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate, phase)
-    to the finding that condemns it, with "" for all phases; `dropped` the blocks lost to noise, by
-    workload.
-    """
-
-    run: Run
-    primaries: int
-    invalid: dict[tuple[str, str, str], str]
-    dropped: dict[str, int]
-
-    @property
-    def looks(self) -> Looks:
-        """When the data are looked at."""
-        return Looks(self.run.design.looks, self.run.design.alpha)
-
-    def condemned(self, line: Line) -> str:
-        """The finding that makes `line` invalid, by one of its sides; else empty."""
-        sides, phases = line.effect.cells, ("", line.metric.phase)
-        places = [(line.metric.workload, side, phase) for side in sides for phase in phases]
-        found = (self.invalid.get(place, "") for place in places)
-        return next((sentence for sentence in found if sentence), "")
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A line with its interval; `p` counts all looks and all comparisons of its family."""
-
-    line: Line
-    interval: Interval
-    p: float
 
 
 def comparisons(case: Case, found: Sequence[Line]) -> list[Comparison]:
@@ -84,7 +47,7 @@ def _seen(case: Case, found: Sequence[Line], adjust: Callable[[Floats], Floats])
 
 def _row(case: Case, seen: Seen) -> Comparison:
     line, interval = seen.line, seen.interval
-    word, notes = _word(case, seen)
+    verdict, notes = word(case, seen)
     estimate, n = float(interval.estimate), line.logs.size
     second = line.data.size >= BLOCKS_LEAST
     return Comparison(
@@ -104,7 +67,7 @@ def _row(case: Case, seen: Seen) -> Comparison:
         sd_percent=to_percent(float(line.logs.std(ddof=1))),
         mde80_percent=_mde80_percent(case, seen),
         p_value=seen.p,
-        verdict=word,
+        verdict=verdict,
         notes=notes,
         sign_flip_p=sign_flip_p(line.data) if second else None,
         hodges_lehmann_percent=to_percent(hodges_lehmann(line.data)) if second else None,
@@ -122,51 +85,3 @@ def _mde80_percent(case: Case, seen: Seen) -> float:
     alpha = case.looks.alpha / (max(case.primaries, 1) if seen.line.primary else 1)
     level = replace(case.looks, alpha=alpha).level(seen.line.logs.size)
     return to_percent(detectable(seen.line.data.size, float(seen.interval.sd), level))
-
-
-def _word(case: Case, seen: Seen) -> tuple[VerdictName, tuple[str, ...]]:
-    """The verdict and the notes; what condemns a line or greys it comes before any figure."""
-    line, n = seen.line, seen.line.logs.size
-    if sentence := case.condemned(line):
-        return "invalid", (sentence,)
-    if line.grey:
-        return "inconclusive", (line.grey,)
-    first = case.looks.blocks[0]
-    if n < first:
-        return "inconclusive", (f"so far: {n} of the {first} blocks of the first look",)
-    word = verdicts(
-        seen.interval,
-        to_log(line.margin_percent),
-        last=n >= case.looks.maximum,
-        significant=seen.p <= case.looks.alpha,
-    )
-    return cast("VerdictName", str(word)), tuple(_notes(case, seen, str(word)))
-
-
-def _notes(case: Case, seen: Seen, word: str) -> Iterator[str]:
-    interval, margin = seen.interval, f"{seen.line.margin_percent:g} %"
-    if word == FASTER:
-        yield "so not slower either"
-    if word == NOT_SLOWER and interval.low > 0.0:
-        yield f"slower, but by less than {margin}"
-    if word == OPEN and interval.low > 0.0 and seen.p > case.looks.alpha:
-        yield f"alone it would be above 0, but not among {_family(case, seen)} (p = {seen.p:.2g})"
-    yield from _second_opinion(seen, case.looks.level(seen.line.logs.size))
-
-
-def _family(case: Case, seen: Seen) -> str:
-    """Among what a p value was adjusted."""
-    return f"{case.primaries} primaries" if seen.line.primary else "all that was explored"
-
-
-def _second_opinion(seen: Seen, level: float) -> Iterator[str]:
-    """Where the tests without a normal distribution say something else: a flag, not a vote."""
-    logs, interval = seen.line.data, seen.interval
-    if logs.size < BLOCKS_LEAST:
-        return
-    p_value = sign_flip_p(logs)
-    if (p_value <= level) != bool(interval.p <= level):
-        yield f"the sign-flip test disagrees: p = {p_value:.2g}, t test p = {float(interval.p):.2g}"
-    middle = hodges_lehmann(logs)
-    if not interval.low <= middle <= interval.high:
-        yield f"the Hodges-Lehmann estimate, {to_percent(middle):+.2f} %, lies outside the interval"

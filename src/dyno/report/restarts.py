@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +19,15 @@ _CAPTION = (
 
 #: A trial and its number in one metric.
 _Point = tuple[Trial, float]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What all dots of a chart share: the place of each trial, and those that do not count."""
+
+    metric: Metric
+    at: dict[int, int]
+    out: set[int]
 
 
 class _Restarts:
@@ -39,40 +49,43 @@ class _Restarts:
 
 
 def _chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
+    at = {trial.number: position for position, (trial, _) in enumerate(points)}
+    frame = _Frame(metric, at, _out(book, points))
+    groups = [list(group) for _, group in groupby(points, key=lambda p: (p[0].block, p[0].attempt))]
+    dots = [
+        _dots(name, position, [p for p in points if p[0].candidate == name], frame)
+        for position, name in enumerate(facts.candidates(book))
+    ]
+    title, trials = words.full(metric), words.plural(len(points), "trial")
+    described = f"{title} of {trials} in {len(groups)} blocks"
+    return Chart(title, described, [_joined(groups, at), *dots], _layout(groups, frame))
+
+
+def _out(book: Book, points: Sequence[_Point]) -> set[int]:
+    """The numbers of the trials that do not count."""
     lost, broken = facts.dropped(book), facts.torn(book)
-    out = {
+    return {
         t.number
         for t, _ in points
         if t.number in broken or (t.workload, t.block) in lost or t.status != "ok"
     }
-    at = {trial.number: position for position, (trial, _) in enumerate(points)}
-    groups = [list(group) for _, group in groupby(points, key=lambda p: (p[0].block, p[0].attempt))]
-    names = facts.candidates(book)
-    dots = [
-        _dots(
-            name,
-            names.index(name),
-            [p for p in points if p[0].candidate == name],
-            (at, out, metric),
-        )
-        for name in names
-    ]
-    layout = {
+
+
+def _layout(groups: Sequence[Sequence[_Point]], frame: _Frame) -> dict[str, Any]:
+    """The axes, and the ground of the blocks that do not count."""
+    at, metric = frame.at, frame.metric
+    return {
         "xaxis": {
             "title": {"text": "block, in the order played"},
             "tickvals": [sum(at[t.number] for t, _ in g) / len(g) for g in groups],
             "ticktext": [str(g[0][0].block) for g in groups],
             "showgrid": False,
-            "range": [-0.7, len(points) - 0.3],
+            "range": [-0.7, len(at) - 0.3],
         },
         "yaxis": {"title": {"text": escaped(f"{words.metric(metric)}, {metric.unit}")}},
-        "shapes": [_shade(g, at) for g in groups if g[0][0].number in out],
+        "shapes": [_shade(g, at) for g in groups if g[0][0].number in frame.out],
         "hovermode": "closest",
     }
-    described = (
-        f"{words.full(metric)} of {words.plural(len(points), 'trial')} in {len(groups)} blocks"
-    )
-    return Chart(words.full(metric), described, [_joined(groups, at), *dots], layout)
 
 
 def _joined(groups: Sequence[Sequence[_Point]], at: dict[int, int]) -> dict[str, Any]:
@@ -91,18 +104,17 @@ def _dots(
     name: str,
     position: int,
     points: Sequence[_Point],
-    frame: tuple[dict[int, int], set[int], Metric],
+    frame: _Frame,
 ) -> dict[str, Any]:
-    at, out, metric = frame
-    symbols = ["circle-open" if trial.number in out else "circle" for trial, _ in points]
+    symbols = ["circle-open" if trial.number in frame.out else "circle" for trial, _ in points]
     return {
         "type": "scatter",
         "mode": "markers",
         "name": escaped(name),
-        "x": [at[trial.number] for trial, _ in points],
+        "x": [frame.at[trial.number] for trial, _ in points],
         "y": [value for _, value in points],
         "marker": {"color": colour(position), "size": 9, "symbol": symbols},
-        "hovertext": [_hover(trial, value, metric) for trial, value in points],
+        "hovertext": [_hover(trial, value, frame.metric) for trial, value in points],
         "hoverinfo": "text",
     }
 
