@@ -111,6 +111,12 @@ def test_a_script_that_names_nothing_is_judged_by_its_throughput_or_latency(scri
     assert [metric for _, metric, _ in paced["run"]] == ["latency_ns_p99"]
 
 
+def test_a_primary_that_is_declared_twice_is_one(script: Path) -> None:
+    again = 'margin_percent = 5}, {stream = "one", metric = "rate_per_s"}'
+    script.write_text(PHASES.replace("margin_percent = 5}", again))
+    assert primaries(only(resolve(script)))["first"] == [("one", "rate_per_s", 5.0)]
+
+
 def test_an_experiment_may_name_its_primaries(script: Path) -> None:
     script.write_text(PHASES)
     sides = experiment.compared(["null@1us"], str(script), {}).candidates

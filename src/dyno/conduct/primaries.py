@@ -29,16 +29,19 @@ def _throughput(stream: str) -> Primary:
 
 def _measurable(phase: Phase) -> Phase:
     """The phase with a latency in place of a paced stream's throughput: that was set, and not
-    measured (METHOD.md 6).
+    measured (METHOD.md 6). One that is declared twice counts once: Holm would wait for the other.
     """
     paced = {stream.name for stream in phase.streams if stream.pace["kind"] != "closed"}
-    primary = tuple(
+    measured = [
         replace(each, metric="latency_ns_p99")
         if each.metric == "rate_per_s" and each.stream in paced
         else each
         for each in phase.primary
-    )
-    return replace(phase, primary=primary)
+    ]
+    once: dict[tuple[str, str], Primary] = {}
+    for each in measured:
+        once.setdefault((each.stream, each.metric), each)
+    return replace(phase, primary=tuple(once.values()))
 
 
 def _named(chosen: Workload, said: Description) -> list[Phase]:

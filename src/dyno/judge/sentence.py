@@ -109,4 +109,5 @@ def _figures(run: Run, c: Comparison) -> str:
 
 
 def _more(meant: Sequence[Comparison]) -> str:
-    return f", and {len(meant) - 1} more primary comparisons" if len(meant) > 1 else ""
+    more = len(meant) - 1
+    return f", and {more} more primary comparison{'s' * (more > 1)}" if more else ""
