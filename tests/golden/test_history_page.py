@@ -72,7 +72,7 @@ def test_what_was_not_looked_at_is_said_with_the_reason(text: str) -> None:
     said = part(text, "excluded")
     assert "Series of fewer than 10 points" in said
     assert "threads=4 3 host's cpu: 'four of them', not 'two of them'" in said
-    assert "20260119-torn no valid block of insert" in said
+    assert "20260119-torn: no valid block of insert" in said
     assert "Cut from an earlier series: driver was 'a' and is 'b'." in part(text, "quiet")
 
 

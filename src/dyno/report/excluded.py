@@ -23,11 +23,9 @@ _TEMPLATE = """
 {% endif %}
 {% if left_out %}
 <h3>Of runs</h3>
-<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">run</th><th scope="col">why</th></tr></thead>
-<tbody>{% for each in left_out %}
-<tr><th scope="row">{{ each.run }}</th><td class="wrap">{{ each.why }}</td></tr>
-{% endfor %}</tbody></table></div>
+<ul class="findings">{% for each in left_out %}
+<li class="wrap"><b>{{ each.run }}</b>: {{ each.why }}</li>
+{% endfor %}</ul>
 {% endif %}
 {% if not short and not left_out %}
 <p>Every run that was found has its points above.</p>
@@ -36,7 +34,7 @@ _TEMPLATE = """
 
 
 def body(history: History) -> Markup:
-    """Two tables, or a sentence where there was nothing to leave out."""
+    """A table and a list, or a sentence where there was nothing to leave out."""
     short = [
         (nominations.told(series), len(series.points), list(_apart(series, history)))
         for series in history.series

@@ -65,7 +65,11 @@ def _dots(series: PastSeries) -> dict[str, Any]:
 
 
 def _hover(point: PastPoint, unit: str) -> str:
-    return f"{escaped(said(point, unit))}<br>{escaped(nominations.place(point))}"
+    """A line each, so that a narrow page has room."""
+    restarts = words.plural(point.restarts, "restart")
+    build = f"{point.candidate} ({point.version or 'no version'})"
+    told = (build, said(point, unit), f"{point.began_utc[:10]}, {restarts} in", point.run)
+    return "<br>".join(map(escaped, told))
 
 
 def _levels(series: PastSeries) -> dict[str, Any]:
