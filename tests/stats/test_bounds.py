@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from dyno.stats.bounds import adjusted_p, critical_values, nominal_levels
+from dyno.stats.interval import t_interval
 from dyno.stats.looks import Looks
+from dyno.stats.percent import to_log, to_percent
+from dyno.stats.scenarios import Scenario
+from dyno.stats.simulate import Rule, play
 from dyno.stats.spending import pocock
 
 FIVE_EQUAL = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -35,6 +39,26 @@ def test_the_bounds_let_out_what_the_spending_function_says() -> None:
     spent = np.maximum.accumulate(crossed, axis=1).mean(axis=0)
     expected = [pocock(end / 24, 0.05) for end in DEFAULT.blocks]
     assert spent == pytest.approx(expected, abs=0.002)
+
+
+def test_of_few_blocks_the_looks_let_out_a_little_more_than_alpha() -> None:
+    """Student's quantile at the level of a normal bound is not the bound of t itself."""
+    logs = np.random.default_rng(2).normal(size=(100_000, 24))
+    outside, above = np.zeros((2, len(logs)), dtype=bool)
+    for n in DEFAULT.blocks:
+        seen = t_interval(logs[:, :n], DEFAULT.level(n))
+        above |= seen.low > 0.0
+        outside |= (seen.low > 0.0) | (seen.high < 0.0)
+    assert 0.050 < outside.mean() < 0.056
+    assert 0.025 < above.mean() < 0.028  # no more than these can be called slower
+
+
+def test_the_estimate_leans_towards_what_a_run_stopped_for() -> None:
+    rule = Rule(DEFAULT, to_log(2.0))
+    for truth, mean in ((0.0, -0.16), (2.0, 2.22)):
+        logs = Scenario("normal", 2.0, truth).logs(20_000, 24)
+        ended = play(logs[:, None, :], rule)
+        assert to_percent(float(ended.estimate.mean())) == pytest.approx(mean, abs=0.03)
 
 
 def test_sixty_looks_cost_more_than_five_and_less_than_bonferroni() -> None:

@@ -39,8 +39,8 @@ _TEMPLATE = """
 </tbody></table></div>
 {% endfor %}
 <p class="aside">{{ slowdown | capitalize }}.
-{% if tables %}Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would
-have found in four runs of five. {% endif %}
+{% if tables %}Each interval counts the looks, and holds by itself. Blocks: valid of played; MDE80:
+the smallest slowdown that this many blocks would have found in four runs of five. {% endif %}
 {% if exploratory %}
 {{ exploratory | plural("exploratory comparison") }} beside
 {{ "these" if tables else "the main effects" }}
