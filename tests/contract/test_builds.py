@@ -27,6 +27,7 @@ SAID: list[str] = []
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     SAID.clear()
+    monkeypatch.setattr("dyno.builds.attempts.PAUSE_S", 0.0)
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CC", raising=False)
     return tmp_path / "cache"
@@ -118,15 +119,20 @@ def test_a_cache_that_cannot_be_written_says_so(
 
 
 def test_of_two_processes_one_makes_and_the_other_waits() -> None:
+    """The first one makes until the second has said that it waits."""
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom dyno.builds import cache\n"
-        "def make(folder):\n    print('made', flush=True)\n    time.sleep(0.3)\n"
-        "cache.get('program', 'one', make, lambda clause: print(clause))"
+        "import sys\nfrom dyno.builds import cache\n"
+        "def make(folder):\n    print('making', flush=True)\n    sys.stdin.read()\n"
+        "cache.get('program', 'one', make, lambda clause: print(clause, flush=True))"
     )
-    command = [sys.executable, "-c", code]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = sorted(process.communicate()[0].strip() for process in both)
-    assert said[0] == "made" and said[1].startswith("waiting for one")
+    words, pipe = [sys.executable, "-c", code], subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as first:
+        assert first.stdout and first.stdout.readline() == "making\n"
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as second:
+            assert second.stdout and second.stdout.readline().startswith("waiting for one")
+            assert first.communicate()[0] == ""
+            assert second.communicate()[0] == ""
+    assert (first.returncode, second.returncode) == (0, 0)
 
 
 def test_two_entries_are_made_side_by_side() -> None:

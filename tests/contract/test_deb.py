@@ -19,6 +19,7 @@ Stub = Callable[[str, str], None]
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     SAID.clear()
+    monkeypatch.setattr("dyno.builds.attempts.PAUSE_S", 0.0)
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, cache
+from dyno.builds import Say, attempts, cache
 from dyno.errors import HostError
 
 #: How long cargo may take: 10 MB, and the registry's index, over a slow line.
 FETCH_S = 900.0
+#: cargo's words for a crate or a version that is not there.
+ABSENT = ("no matching package", "failed to select a version")
 
 #: A package that depends on nothing but the crate; its own workspace, whatever lies around it.
 MANIFEST = """[package]
@@ -39,19 +42,19 @@ def fetch(name: str, version: str, say: Say) -> Path:
             package = Path(scratch)
             (package / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
             (package / "lib.rs").touch()
-            _vendor(package, f"{name} {version}")
+            _vendor(package, f"{name} {version}", say)
             shutil.copytree(package / "vendor" / name, folder, dirs_exist_ok=True)
 
     return cache.get("crate", f"{name}-{version}", make, say)
 
 
-def _vendor(package: Path, crate: str) -> None:
+def _vendor(package: Path, crate: str, say: Say) -> None:
     """Puts the package's dependencies into `vendor/`: unpacked, each checksum verified."""
     command = ["cargo", "vendor", "--quiet", "vendor"]
+    how = {"capture_output": True, "text": True, "check": False}
+    run = partial(subprocess.run, command, cwd=package, timeout=FETCH_S, **how)
     try:
-        done = subprocess.run(
-            command, cwd=package, capture_output=True, text=True, check=False, timeout=FETCH_S
-        )
+        done = attempts.tried(run, say, ABSENT)
     except subprocess.TimeoutExpired:
         hint = "is the registry, or its mirror in cargo's configuration, reachable?"
         raise HostError(f"cargo fetched crate {crate} for {FETCH_S:.0f} s", hint=hint) from None

@@ -12,13 +12,16 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, cache
+from dyno.builds import Say, attempts, cache
 from dyno.errors import HostError
 
 #: How long apt-get may take over a handful of packages.
 FETCH_S = 900.0
+#: apt's words for a package or a version that is not there.
+ABSENT = ("Unable to locate", "No packages found", "was not found")
 
 
 def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path:
@@ -32,7 +35,7 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
     def make(folder: Path) -> None:
         say(f"fetching {' '.join(packages)} (apt)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
-            _run(["apt-get", "--quiet", "download", *packages], Path(scratch))
+            _run(["apt-get", "--quiet", "download", *packages], Path(scratch), say)
             for archive in sorted(Path(scratch).glob("*.deb")):
                 _run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
 
@@ -53,18 +56,23 @@ def candidate(name: str) -> str:
     return found[0]
 
 
-def _run(command: list[str], folder: Path) -> str:
-    """What the command writes, in the C locale; `HostError` with its last lines where it fails."""
+def _run(command: list[str], folder: Path, say: Say | None = None) -> str:
+    """What the command writes, in the C locale; `HostError` with its last lines where it fails.
+
+    It may fail once where it fetches, which `say` is told.
+    """
+    run = partial(
+        subprocess.run,
+        command,
+        cwd=folder,
+        env=os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FETCH_S,
+    )
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=FETCH_S,
-        )
+        done = attempts.tried(run, say, ABSENT) if say else run()
     except FileNotFoundError:
         hint = "Debian packages need a Debian or an Ubuntu; or name your own build by its path"
         raise HostError(f"cannot fetch: no {command[0]} on PATH", hint=hint) from None
@@ -80,8 +88,7 @@ def _refused(command: list[str], said: str) -> HostError:
     """Why apt has nothing for us, by its lines of errors; its warnings are left out."""
     lines = [line.strip() for line in said.splitlines() if line[:2] != "W:"]
     cause = "\n".join(lines[-6:]) or "nothing"
-    absent = ("Unable to locate", "No packages found", "was not found")
-    if any(words in said for words in absent):
+    if any(words in said for words in ABSENT):
         hint = "apt-get update refreshes apt's lists (as root); do its sources have the package?"
     else:
         hint = "apt must reach its mirrors (/etc/apt/sources.list.d), and the disk have room"

@@ -15,15 +15,18 @@ import tempfile
 import zipfile
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, cache, sha256
+from dyno.builds import Say, attempts, cache, sha256
 from dyno.errors import HostError
 
 #: The plugin that copies an artifact out of the local repository, once it is there.
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 #: How long mvn may take: 550 MB over a slow line.
 FETCH_S = 3600.0
+#: mvn's words for an artifact that is not there.
+ABSENT = "Could not find artifact"
 #: What mvn puts around a cause: colours, its level, and the goal that we know.
 ADORNED = re.compile(r"\x1b\[[0-9;]*m|\[ERROR\]|Failed to execute goal .* standalone-pom: ")
 #: Where a zip entry keeps its Unix mode, and the kinds in it.
@@ -47,7 +50,7 @@ def fetch(
     def make(folder: Path) -> None:
         say(f"fetching {coordinate} (maven)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
-            archive = _copied(Path(scratch), coordinate)
+            archive = _copied(Path(scratch), coordinate, say)
             _verify(archive, coordinate, checksum)
             _unpack(archive, folder, members)
 
@@ -57,14 +60,14 @@ def fetch(
     return cache.get("maven", entry, make, say)
 
 
-def _copied(scratch: Path, coordinate: str) -> Path:
+def _copied(scratch: Path, coordinate: str, say: Say) -> Path:
     """The archive as mvn fetched it; `-U` because mvn remembers what it did not find once."""
     options = ["--batch-mode", "--quiet", "--strict-checksums", "-U", "-Dstyle.color=never"]
     command = ["mvn", *options, COPY, f"-Dartifact={coordinate}", f"-DoutputDirectory={scratch}"]
+    how = {"capture_output": True, "text": True, "check": False}
+    run = partial(subprocess.run, command, cwd=scratch, timeout=FETCH_S, **how)
     try:
-        done = subprocess.run(
-            command, cwd=scratch, capture_output=True, text=True, check=False, timeout=FETCH_S
-        )
+        done = attempts.tried(run, say, (ABSENT,))
     except FileNotFoundError:
         hint = "install Maven (mvn, with Java), or name your own build by its path"
         raise HostError(f"cannot fetch {coordinate}: no mvn on PATH", hint=hint) from None
@@ -81,7 +84,7 @@ def _refused(coordinate: str, said: str) -> HostError:
     """Why mvn has nothing for us: it writes its errors to stdout, the cause in the first."""
     words = (ADORNED.sub("", line).strip() for line in said.splitlines())
     cause = next(filter(None, words), "nothing").partition(" -> [Help")[0]
-    if "Could not find artifact" in said:
+    if ABSENT in said:
         hint = "the registry, or its mirror in Maven's settings.xml, does not have it"
         return HostError(f"there is no {coordinate}", cause=f"mvn says\n{cause}", hint=hint)
     if "ChecksumFailureException" in said or "Checksum validation failed" in said:

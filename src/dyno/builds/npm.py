@@ -10,15 +10,18 @@ import os
 import subprocess
 import tarfile
 import tempfile
+from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, cache
+from dyno.builds import Say, attempts, cache
 from dyno.errors import HostError
 
 #: The folder that every package is packed into.
 PACKED = "package/"
 #: How long npm may take: 200 MB over a slow line.
 FETCH_S = 1800.0
+#: npm's words for a package or a version that is not there.
+ABSENT = ("E404", "ETARGET", "ENOVERSIONS")
 
 
 def fetch(name: str, version: str, say: Say) -> Path:
@@ -27,25 +30,27 @@ def fetch(name: str, version: str, say: Say) -> Path:
     def make(folder: Path) -> None:
         say(f"fetching npm package {name} {version}")
         with tempfile.TemporaryDirectory(prefix="dyno-npm-") as scratch:
-            _unpack(_packed(Path(scratch), f"{name}@{version}"), folder)
+            _unpack(_packed(Path(scratch), f"{name}@{version}", say), folder)
 
     return cache.get("npm", f"{name.lstrip('@').replace('/', '-')}-{version}", make, say)
 
 
-def _packed(scratch: Path, package: str) -> Path:
+def _packed(scratch: Path, package: str, say: Say) -> Path:
     """The package as npm's own archive, its checksum verified."""
     command = ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", "."]
     environment = os.environ | {"npm_config_update_notifier": "false"}
+    run = partial(
+        subprocess.run,
+        [*command, package],
+        cwd=scratch,
+        env=environment | {"npm_config_loglevel": "error"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FETCH_S,
+    )
     try:
-        done = subprocess.run(
-            [*command, package],
-            cwd=scratch,
-            env=environment | {"npm_config_loglevel": "error"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=FETCH_S,
-        )
+        done = attempts.tried(run, say, ABSENT)
     except subprocess.TimeoutExpired:
         hint = "is the registry, or its mirror in npm's configuration, reachable?"
         raise HostError(f"npm fetched {package} for {FETCH_S:.0f} s", hint=hint) from None
