@@ -169,6 +169,11 @@ impl Said {
         self.events.iter().map(|event| event["event"].as_str().unwrap_or("")).collect()
     }
 
+    /// The same without the lines of progress, which come as time passes.
+    pub fn turns(&self) -> Vec<&str> {
+        self.kinds().into_iter().filter(|kind| *kind != "progress").collect()
+    }
+
     /// The `done` event of a phase.
     pub fn done(&self, phase: &str) -> &Value {
         let is_it = |event: &&Value| event["event"] == "done" && event["phase"] == phase;

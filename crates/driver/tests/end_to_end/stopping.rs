@@ -1,5 +1,10 @@
 //! When a phase is over.
 
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+use std::{fs, process};
+
 use serde_json::json;
 
 use crate::driver::{Driver, EVENT, count, phase, plan, play};
@@ -56,18 +61,28 @@ fn time_ends_a_closed_loop() {
     assert!(count(said.tally("t", 0), "done") > 0);
 }
 
-/// A script whose every event asks to begin anew, in a phase with this stop.
-fn restarting(stop: &str) -> String {
+/// A script whose every event asks to begin anew, in a phase with this stop. A user notes in a file
+/// that it has begun.
+fn restarting(stop: &str, notes: &Path) -> String {
     format!(
-        r#"function event() error({{ errcode = sysbench.error.RESTART_EVENT }}) end
+        r#"function event()
+          if not begun then
+            begun = io.open("{}", "a")
+            begun:write("begun ")
+            begun:close()
+          end
+          error({{ errcode = sysbench.error.RESTART_EVENT }})
+        end
         dyno.phases = function() return {{ {{ name = "again", stop = {stop},
-          streams = {{ {{ name = "s", run = "event", connections = 2 }} }} }} }} end"#
+          streams = {{ {{ name = "s", run = "event", connections = 2 }} }} }} }} end"#,
+        notes.display()
     )
 }
 
 #[test]
 fn an_event_that_begins_anew_for_ever_is_given_up_when_its_phase_is_over() {
-    let said = play(&plan(&restarting(r#"{ kind = "time", duration_s = 0.1 }"#), 0));
+    let stop = r#"{ kind = "time", duration_s = 0.5 }"#;
+    let said = play(&plan(&restarting(stop, Path::new("/dev/null")), 0));
     assert_eq!(said.code, 0, "{:?}", said.events);
     let tally = said.tally("again", 0);
     assert_eq!((count(tally, "done"), count(tally, "failed")), (0, 2));
@@ -76,11 +91,16 @@ fn an_event_that_begins_anew_for_ever_is_given_up_when_its_phase_is_over() {
 
 #[test]
 fn sigint_ends_an_event_that_begins_anew_for_ever() {
-    let mut driver = Driver::start(&plan(&restarting(r#"{ kind = "count", events = 2 }"#), 0));
+    let notes = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("again-{}", process::id()));
+    let script = restarting(r#"{ kind = "count", events = 2 }"#, &notes);
+    let mut driver = Driver::start(&plan(&script, 0));
     driver.expect("hello");
     driver.expect("ready");
     driver.go();
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    while fs::read_to_string(&notes).unwrap_or_default() != "begun begun " {
+        sleep(Duration::from_millis(5));
+    }
+    fs::remove_file(&notes).unwrap();
     driver.interrupt();
     let said = driver.rest();
     assert_eq!((said.code, said.kinds()), (130, vec!["done", "end"]));
