@@ -102,9 +102,13 @@ def test_homes_lie_with_the_run_or_where_the_user_says(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert kept.homes().is_relative_to(kept.path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert kept.homes() == Path("/var/tmp") / f"dyno-{kept.path.name}"
+    assert kept.homes().parent == Path("/var/tmp")
+    assert kept.homes().name.startswith(f"dyno-{kept.path.name}-")
     monkeypatch.setenv("DYNO_TMP", str(tmp_path / "fast"))
-    assert kept.homes() == tmp_path / "fast" / f"dyno-{kept.path.name}"
+    assert kept.homes().parent == tmp_path / "fast"
+    monkeypatch.chdir(kept.path.parent)
+    assert Folder(Path(kept.path.name)).homes() == kept.homes()
+    assert Folder(tmp_path / "elsewhere" / kept.path.name).homes() != kept.homes()
 
 
 def test_a_run_is_played_by_one_dyno_at_a_time(kept: Folder) -> None:

@@ -72,9 +72,9 @@ class Listener:
                     process.go()
                 case driver.Ready(phase=phase):
                     self.before(phase, watched.server_pid)
-                    limit = self._begin(phase)
                     before, after = readings.ready(watched), None
                     process.go()
+                    limit = self._begun(phase)
                 case driver.Answered(phase=phase):
                     after = readings.answered(watched)
                     limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
@@ -105,7 +105,7 @@ class Listener:
                 return self.engine.counted(self.server, parted)
         return {}
 
-    def _begin(self, phase: str) -> driver.Limit:
+    def _begun(self, phase: str) -> driver.Limit:
         declared = self.declared.get(phase, {})
         self.watch(PhaseStarted(phase, float(declared.get("expected_s", 0.0))))
         return driver.Limit(f"phase {phase}", limit_s(declared))

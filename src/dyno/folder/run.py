@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -77,11 +78,13 @@ class Folder:
     def homes(self) -> Path:
         """The folder for the engines' data: on the run's file system, or in `$DYNO_TMP`.
 
-        Root's lie in /var/tmp: a server runs as another user, whom root's folders keep out.
+        Root's lie in /var/tmp: a server runs as another user, whom root's folders keep out. Runs
+        that began elsewhere in the same second have the same name, and not the same path.
         """
         chosen = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
         if chosen:
-            return Path(chosen).absolute() / f"dyno-{self.path.name}"
+            own = hashlib.sha256(bytes(self.path.resolve())).hexdigest()[:8]
+            return Path(chosen).absolute() / f"dyno-{self.path.name}-{own}"
         return self.path.absolute() / "home"
 
     def make_homes(self) -> None:
