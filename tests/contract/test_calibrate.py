@@ -24,7 +24,7 @@ TINY = Shape(
     blocks=4,
     limits={"foreign_percent": 100.0, "steal_percent": 100.0},
 )
-ENGINE = "null@200us"
+ENGINE = "null@1ms"
 
 
 def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> Session:

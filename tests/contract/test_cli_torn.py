@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -89,19 +90,27 @@ def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
         dyno.kill()
 
 
-def drivers(of: int) -> list[int]:
-    """The drivers that the process `of` has started and not yet buried."""
-    children = Path(f"/proc/{of}/task/{of}/children").read_text().split()
-    names = {int(pid): Path(f"/proc/{pid}/comm") for pid in children}
-    return [pid for pid, comm in names.items() if comm.exists() and "dyno-dr" in comm.read_text()]
+def playing_drivers(of: int) -> list[int]:
+    """The drivers that play for the process `of`."""
+    found = []
+    for pid in Path(f"/proc/{of}/task/{of}/children").read_text().split():
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if b"dyno-dr" in words[0] and b"run" in words:
+                found.append(int(pid))
+    return found
 
 
 def a_driver(of: int) -> int:
-    """The first driver that `of` starts from now on."""
-    deadline = time.monotonic() + 10
-    while not (found := drivers(of)) and time.monotonic() < deadline:
+    """The driver that plays for `of`, which is left standing still: no phase ends without it."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        os.kill(of, signal.SIGSTOP)
+        if found := playing_drivers(of):
+            return found[0]
+        os.kill(of, signal.SIGCONT)
         time.sleep(0.005)
-    return found[0]
+    raise TimeoutError("no driver in 20 s")
 
 
 def ended_well(folder: Folder) -> list[tuple[int, str]]:
@@ -148,6 +157,7 @@ def test_a_killed_driver_costs_its_trial_and_not_the_run(
     playing: subprocess.Popen[str], runs: Path
 ) -> None:
     os.kill(a_driver(playing.pid), signal.SIGKILL)
+    playing.send_signal(signal.SIGCONT)
     playing.communicate(timeout=30)
     (folder,) = every(runs)
     (failed,) = [trial for trial in folder.trials() if trial.status == "failed"]

@@ -89,7 +89,7 @@ def test_a_step_planted_in_the_null_engine_is_nominated(
     runs: Path, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(runs))
-    delays = [*range(100, 105), *range(1000, 1005)]
+    delays = [*range(1000, 1005), *range(10000, 10005)]
     toml = tmp_path / "x.toml"
     toml.write_text(
         f"candidates = {[f'null@{delay}us' for delay in delays]}\n"
@@ -99,5 +99,5 @@ def test_a_step_planted_in_the_null_engine_is_nominated(
     )
     assert ended(["run", str(toml)]) == 0
     said = shown("--alpha", "0.05")
-    assert "before: null@104us" in said
-    assert "dyno compare null@104us null@1000us -w oltp_point_select" in said
+    assert "before: null@1004us" in said
+    assert "dyno compare null@1004us null@10000us -w oltp_point_select" in said

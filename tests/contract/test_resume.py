@@ -62,6 +62,20 @@ def counted(trials: list[Trial]) -> list[tuple[int, str]]:
     return sorted((t.block, t.candidate) for t in trials if t.attempt == last[t.block])
 
 
+#: Goes on with a run, and kills itself while the driver of the fourth trial is at work.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dyno import conduct, folder
+from dyno.conduct.watch import PhaseStarted, TrialStarted
+numbers = []
+def kill(event):
+    if isinstance(event, TrialStarted):
+        numbers.append(event.number)
+    if isinstance(event, PhaseStarted) and numbers[-1] == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+conduct.resume(folder.Folder(Path(sys.argv[1])), kill)
+"""
 EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@1ms", "null@2ms")]
 
 
@@ -86,18 +100,9 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: Folder) -> None:
-    program = (
-        "from pathlib import Path; from dyno import conduct, folder; "
-        f"conduct.resume(folder.Folder(Path({str(begun.path)!r})), lambda event: None)"
-    )
-    dyno = subprocess.Popen([sys.executable, "-c", program], process_group=0)
-    try:
-        third = begun.homes() / "0004"
-        wait_for(lambda: third.exists() or dyno.poll() is not None)
-        assert dyno.poll() is None
-    finally:
-        dyno.kill()
-        dyno.wait()
+    done = subprocess.run([sys.executable, "-c", KILLED, begun.path], check=False)
+    assert done.returncode == -9
+    assert (begun.homes() / "0004").exists()
     wait_for(lambda: not users_of(begun.path))
     torn = states(begun)
     assert len(torn) == 3

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,11 @@ def test_a_server_that_stands_still_is_woken_to_stop(home: Path) -> None:
 
 def test_a_server_that_does_not_stop_is_killed_with_its_children(home: Path) -> None:
     server = started(home, STUBBORN)
+    assert server.pid is not None and server.log is not None
+    os.kill(server.pid, signal.SIGTERM)
+    ends_s = time.monotonic() + 20
+    while "stopping" not in server.log.read_text() and time.monotonic() < ends_s:
+        time.sleep(0.02)
     with pytest.raises(TrialFailed, match=r"did not stop in 0 s and was killed(.|\n)*stopping"):
         _server.stop(server, limit_s=0.2)
     assert not left_in(home, 10)
@@ -93,6 +99,7 @@ def test_a_server_that_never_answers_is_killed_at_the_deadline(home: Path) -> No
         raise KeyboardInterrupt
 
     running = _server.start(launch(home, OBEDIENT))
+    _server.ready(running, lambda: None)
     with pytest.raises(TrialFailed, match=r"did not answer in 0 s \(it starts up\)"):
         _server.ready(running, refuse, limit_s=0.4)
     assert running.poll() is not None and not left_in(home, 10)
@@ -134,4 +141,5 @@ def test_nothing_outlives_a_starter_that_is_killed(home: Path) -> None:
         time.sleep(0.05)
     assert pid not in inhabitants(home)
     for left in inhabitants(home):
-        os.kill(left, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a `sleep 0.05` of its child's
+            os.kill(left, signal.SIGKILL)

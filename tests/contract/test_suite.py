@@ -83,11 +83,14 @@ def test_one_slower_part_makes_the_suite_slower_by_holm_over_all() -> None:
 def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_blocks(
     tmp_path: Path,
 ) -> None:
-    """End to end on null: b answers as fast as the base, c five times slower."""
-    specs = ["a=null@200us", "b=null@200us", "c=null@1ms"]
+    """End to end on null: b answers as fast as the base, c five times slower.
+
+    The delays are long beside what a crowded machine adds to each.
+    """
+    specs = ["a=null@2ms", "b=null@2ms", "c=null@10ms"]
     busy = {"steal_percent": 100.0, "foreign_percent": 100.0}  # tests run beside one another
     measuring = Measuring(50.0, blocks=3, fixed=True, seed=1, limits=busy, aa=True)
-    options = {"time": "0", "events": "20", "warmup_time": "0"}
+    options = {"time": "0", "events": "5", "warmup_time": "0"}
     made: Experiment = compared(specs, "oltp_point_select", options, measuring)
     more = Workload("oltp_read_only", options)
     made = dataclasses.replace(made, workloads=(*made.workloads, more))
