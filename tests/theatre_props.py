@@ -1,0 +1,85 @@
+"""The conductor's partners as fakes, all of whom write into one journal: engine, control, probe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from dyno.builds import Build
+from dyno.controls import Held, Subject
+from dyno.engines import UNHELD, Server, Under
+from dyno.probes import Measure, Watched
+
+Journal = list[str]
+
+
+class FakeEngine:
+    embedded: ClassVar[bool] = True
+    options: ClassVar[dict[str, tuple[str, str]]] = {}
+    flags: ClassVar[dict[str, tuple[str, str]]] = {}
+    versions: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    def program(self, build: str, flags: dict[str, str], say: Callable[[str], None]) -> Build:
+        return Build("fake", build, "1", Path("/bin/true"))
+
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
+        del under
+        assert home.is_dir()
+        assert not list(home.iterdir())
+        self.journal.append(f"start {build.name}")
+        (home / "data").write_bytes(b"x" * 1000)
+        return Server({"kind": "fake", "build": build.name}, home)
+
+    def settings(self, server: Server) -> dict[str, str]:
+        self.journal.append("settings")
+        return {"journal_mode": "wal"}
+
+    def settle(self, server: Server) -> None:
+        self.journal.append("settle")
+
+    def stop(self, server: Server) -> None:
+        self.journal.append(f"stop {server.session['build']}")
+
+
+class FakeControl:
+    summary = "holds nothing"
+    default = "on"
+    values: ClassVar[dict[str, str]] = {"on": "", "off": ""}
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    @contextmanager
+    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+        assert subject.embedded
+        self.journal.append(f"hold {value}")
+        try:
+            yield Held({"was": "off"}, ("nice",), {"MARK": "1"}, (1,))
+        finally:
+            self.journal.append("release")
+
+
+class FakeProbe:
+    summary = "counts its samples"
+    measures = (
+        Measure("counter", "ns", "lower"),
+        Measure("gauge", "B", "lower", counter=False, per_operation=False),
+        Measure("missing", "B", "lower"),
+    )
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.samples = 0
+
+    def sample(self, watched: Watched) -> dict[str, float]:
+        assert watched.server_pid == watched.client_pid == 42
+        self.journal.append("sample")
+        self.samples += 10
+        return {"counter": self.samples, "gauge": 7.0}
