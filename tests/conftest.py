@@ -56,6 +56,12 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge hears no audit: made-up trials need not be sound in every way."""
+    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+
+
+@pytest.fixture
 def home() -> Iterator[Path]:
     """A folder that root's unprivileged user can get to, which pytest's own is not."""
     folder = Path(tempfile.mkdtemp(prefix="dyno-test-", dir="/var/tmp"))

@@ -11,11 +11,7 @@ from crossed import SIZES, crossed, played
 from dyno.judge import judge, look
 from dyno.record import Comparison, Finding, Run, Verdict
 
-
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No audit: made-up trials need not be sound in every way."""
-    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def rows(verdict: Verdict) -> dict[str, Comparison]:

@@ -17,9 +17,7 @@ NAMES = ("b", "c", "d")
 RUN = make_run(["old", *NAMES])
 
 
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def played(logs: np.ndarray) -> list[Trial]:

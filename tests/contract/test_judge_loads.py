@@ -35,9 +35,7 @@ def row(trials: Sequence[Trial]) -> Comparison:
     return next(c for c in verdict.comparisons if c.primary)
 
 
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def test_the_interval_is_that_of_the_loads_and_not_of_the_blocks() -> None:

@@ -39,11 +39,6 @@ def played(slowdowns: dict[tuple[str, str], float]) -> list[Trial]:
     return trials
 
 
-@pytest.fixture
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
-
-
 def verdict(**slowdowns: float) -> Verdict:
     return judge(SUITE, played({("update", name): log for name, log in slowdowns.items()}))
 

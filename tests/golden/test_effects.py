@@ -20,10 +20,7 @@ from dyno.report import Book, numbers, page, sections, spread, text
 SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in sections()}
 
 
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No audit: made-up trials need not be sound in every way."""
-    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def make_book(crossing: Crossing = "factorial") -> Book:

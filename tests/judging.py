@@ -1,0 +1,48 @@
+"""What tests of the judge share: blocks of a known mean and spread, and a noisy host."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from fakes import make_readings, make_run, make_trials
+
+from dyno.judge import judge
+from dyno.record import Comparison, Trial, Verdict
+
+NOISY = {"steal_ns": 1.0, "busy_ns": 1.0, "idle_ns": 1.0, "own_ns": 1.0}
+CROWDED = {"steal_ns": 0.0, "busy_ns": 2.0, "idle_ns": 1.0, "own_ns": 1.0}
+
+
+def logs(mean: float, sd: float, blocks: int, seed: int = 1) -> list[float]:
+    """Blocks whose mean and spread are exactly these, to leave nothing to chance."""
+    dice = random.Random(seed)
+    raw = [dice.gauss(0.0, 1.0) for _ in range(blocks)]
+    middle = sum(raw) / blocks
+    spread = (sum((x - middle) ** 2 for x in raw) / (blocks - 1)) ** 0.5
+    return [mean + sd * (x - middle) / spread for x in raw]
+
+
+def primary(verdict: Verdict, candidate: str = "new") -> Comparison:
+    return next(c for c in verdict.comparisons if c.primary and c.candidate == candidate)
+
+
+def judged(mean: float, sd: float = 0.005, blocks: int = 6, **design: Any) -> Verdict:
+    return judge(make_run(**design), make_trials({"new": logs(mean, sd, blocks)}))
+
+
+def noisy(trials: Sequence[Trial], blocks: set[int], host: dict[str, float]) -> list[Trial]:
+    """The same trials; in `blocks` one candidate's saw this `host`."""
+    return [
+        dataclasses.replace(
+            trial,
+            phases=tuple(
+                dataclasses.replace(record, readings=make_readings(host)) for record in trial.phases
+            ),
+        )
+        if trial.block in blocks and trial.candidate == "new"
+        else trial
+        for trial in trials
+    ]
