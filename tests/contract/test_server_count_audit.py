@@ -56,13 +56,25 @@ def test_a_collector_may_not_have_been_told_of_it() -> None:
 
 @pytest.mark.parametrize(
     ("side", "cause"),
-    [(THEIRS, "somebody else is using the server"), (NEW, "a text of several statements")],
+    [(THEIRS, "somebody else is using the server"), (NEW, "a text or a procedure that commits")],
 )
 def test_work_that_nobody_here_sent_is_doubtful(side: Candidate, cause: str) -> None:
     finding = judged(counting(SENT + 500, "transactions"), side)
     assert (finding.soundness, finding.trials) == ("doubtful", (3,))
     told = "the server counted 10,500 transactions, the driver sent 10,000"
     assert told in finding.sentence and cause in finding.sentence
+
+
+@pytest.mark.parametrize("side", [THEIRS, NEW])
+def test_results_beyond_the_first_of_a_request_may_be_statements_or_a_procedures(
+    side: Candidate,
+) -> None:
+    for counted in (SENT, SENT + 15_000, SENT + 30_000):
+        finding = judged(counting(counted, claimed_further=30_000), side)
+        assert finding.soundness == "sound"
+    finding = judged(counting(SENT + 31_000, claimed_further=30_000), side)
+    assert finding.soundness == "doubtful"
+    assert judged(counting(SENT - 200, claimed_further=30_000), side).soundness != "sound"
 
 
 def test_a_hundredth_more_is_free() -> None:

@@ -149,6 +149,8 @@ pub struct Tally {
     /// What the server must have counted, too, from the start to the close, warm-up included:
     /// statements (MySQL), ended transactions (PostgreSQL). Absent where the engine is embedded.
     pub claimed: Option<u64>,
+    /// What it may have counted beyond that: results that followed the first of a request.
+    pub claimed_further: u64,
     /// The same of `thread_init`, before the start.
     pub claimed_before: u64,
     /// Rows that came back.

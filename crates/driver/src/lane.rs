@@ -157,7 +157,7 @@ impl UserCounts {
     /// Adds what another user counted.
     pub fn add(&mut self, counts: UserCounts) {
         self.queries += counts.queries;
-        self.claim(counts.claimed);
+        self.claim(counts.claimed, counts.further);
         self.reads += counts.reads;
         self.writes += counts.writes;
         self.rows_read += counts.rows_read;
@@ -172,9 +172,10 @@ impl UserCounts {
     }
 
     /// Adds what the engine must have counted, too: in the warm-up as well.
-    pub fn claim(&mut self, more: Option<u64>) {
+    pub fn claim(&mut self, more: Option<u64>, further: u64) {
         if let Some(more) = more {
             *self.claimed.get_or_insert(0) += more;
         }
+        self.further += further;
     }
 }

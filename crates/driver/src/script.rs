@@ -105,6 +105,8 @@ pub struct UserCounts {
     pub queries: u64,
     /// What the engine must have counted, too.
     pub claimed: Option<u64>,
+    /// What the engine may have counted beyond that.
+    pub further: u64,
     /// Those that answered with columns, as sysbench counts reads.
     pub reads: u64,
     /// Those that changed rows, as sysbench counts writes.

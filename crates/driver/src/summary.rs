@@ -127,8 +127,7 @@ impl<'a> Sum<'a> {
     }
 
     fn tally(mut self, clock: Clock, seconds: usize) -> Result<Tally, Error> {
-        let stream = self.queue.stream;
-        let (intended, skipped) = self.settled(clock, seconds)?;
+        let (stream, (intended, skipped)) = (self.queue.stream, self.settled(clock, seconds)?);
         Ok(Tally {
             name: stream.name.clone(),
             unit: stream.unit.clone(),
@@ -143,6 +142,7 @@ impl<'a> Sum<'a> {
             restarted: self.counts.restarted,
             queries: self.counts.queries,
             claimed: self.counts.claimed,
+            claimed_further: self.counts.further,
             claimed_before: self.claimed_before,
             rows_read: self.counts.rows_read,
             rows_changed: self.counts.rows_changed,

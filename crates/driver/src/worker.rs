@@ -166,7 +166,8 @@ impl<'a> Worker<'a> {
         let lane = &mut self.lanes[slot.lane];
         if lane.begin(intended_ns) && !slot.measured {
             // What was counted in the warm-up is not measured, but a server counted it, too.
-            lane.counts.claim(slot.user.take_counts().claimed);
+            let counts = slot.user.take_counts();
+            lane.counts.claim(counts.claimed, counts.further);
             slot.measured = true;
         }
         let event = Played { intended_ns, begun_ns: *now, answered_ns: NEVER };
@@ -247,12 +248,13 @@ impl<'a> Worker<'a> {
             let lane = &mut self.lanes[slot.lane];
             match (slot.measured, slot.user.take_counts()) {
                 (true, counts) => lane.counts.add(counts),
-                (false, counts) => lane.counts.claim(counts.claimed),
+                (false, counts) => lane.counts.claim(counts.claimed, counts.further),
             }
             if self.error.is_none() && !slot.lost && self.stage.scene.is_load() {
                 let ended = call(self.stage, &mut slot.user, "thread_done");
                 self.error = ended.err().map(|error| error.on(slot.number));
-                lane.counts.claim(slot.user.take_counts().claimed);
+                let counts = slot.user.take_counts();
+                lane.counts.claim(counts.claimed, counts.further);
             }
             add(&mut counters, slot.user.counters());
         }

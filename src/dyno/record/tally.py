@@ -32,6 +32,8 @@ class Tally:
     `claimed` is what a server must have counted of it, too, in its own way (statements, or ended
     transactions), from the start to the close of the connections, warm-up, failures and restarts
     included; None where nobody counts along. `claimed_before` is the same of `thread_init`.
+    `claimed_further` is what the server may have counted beyond that: results that followed the
+    first of a request, which are a text's next statements or a procedure's own.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Tally:
     reconnected: int = 0
     claimed: int | None = None
     claimed_before: int = 0
+    claimed_further: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:

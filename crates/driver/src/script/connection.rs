@@ -83,7 +83,7 @@ impl Connection {
         let more = self.session.take_counts();
         counts.busy += more.busy;
         counts.reconnected += more.reconnected;
-        counts.claim(more.claimed);
+        counts.claim(more.claimed, more.further);
         if let Some(ns) = more.service_ns {
             *counts.service_ns.get_or_insert(0) += ns;
         }

@@ -28,6 +28,9 @@ pub struct Counts {
     pub reconnected: u64,
     /// What the engine must have counted, too, as it counts; absent where it counts nothing.
     pub claimed: Option<u64>,
+    /// What it may have counted beyond that: results that followed the first of a request are a
+    /// text's next statements, or a procedure's own, and the answers do not say which.
+    pub further: u64,
 }
 
 /// A value bound to a parameter, or found in a column.

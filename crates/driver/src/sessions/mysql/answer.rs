@@ -28,6 +28,8 @@ pub struct Answer {
     pub(super) total: u64,
     pub(super) changed: u64,
     pub(super) error: Option<Error>,
+    /// Results that followed the first of a request, since somebody last took their number.
+    pub(super) further: u64,
 }
 
 /// How the answer will look.

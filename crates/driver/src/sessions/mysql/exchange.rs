@@ -82,7 +82,8 @@ impl Mysql {
         let login::Opened { line, deprecates_eof } = login::open(&self.login)?;
         self.line = line;
         self.deprecates_eof = deprecates_eof;
-        self.answer = Answer::new(deprecates_eof);
+        let further = self.answer.further;
+        self.answer = Answer { further, ..Answer::new(deprecates_eof) };
         self.load = None;
         self.is_lost = false;
         self.reconnected += 1;

@@ -97,6 +97,8 @@ impl Answer {
         self.awaits = Awaits::Head;
         if status & MORE_RESULTS == 0 {
             self.command_end();
+        } else {
+            self.further += 1;
         }
     }
 

@@ -96,7 +96,11 @@ impl Session for Mysql {
     }
 
     fn take_counts(&mut self) -> Counts {
-        let reconnected = std::mem::take(&mut self.reconnected);
-        Counts { reconnected, claimed: Some(std::mem::take(&mut self.asked)), ..Counts::default() }
+        Counts {
+            reconnected: std::mem::take(&mut self.reconnected),
+            claimed: Some(std::mem::take(&mut self.asked)),
+            further: std::mem::take(&mut self.answer.further),
+            ..Counts::default()
+        }
     }
 }

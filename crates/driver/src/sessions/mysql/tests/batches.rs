@@ -2,6 +2,8 @@
 
 use super::super::answer::{Answer, Asked};
 use super::super::framing::Fed;
+use super::server::{Server, Step, admitted};
+use super::sessions::query;
 use super::transcripts::{ROW_8, SYNTAX_ERROR, TWO_RESULTS_8, bytes};
 use super::{answer, ok};
 use crate::sessions::Reply;
@@ -60,4 +62,21 @@ fn an_answer_abandoned_amid_its_rows_is_passed_over() {
         assert_eq!(it.rows.fields().count(), 2);
         it.expect(1, Asked { binary: true, keeps: true, is_batch: false });
     }
+}
+
+#[test]
+fn results_that_follow_the_first_of_a_request_may_have_been_counted_as_statements() {
+    let texts = answer(&[&ok(1, 10), &ok(1, 10), &ok(1, 2)]);
+    let torn = answer(&[&ok(1, 10)]);
+    let first = admitted(&[Step::Hear, Step::Say(texts), Step::Hear, Step::Say(torn)]);
+    let server = Server::start(vec![first, admitted(&[Step::Hear])]);
+    let mut session = server.open().unwrap();
+    assert_eq!(query(session.as_mut(), "A; B; C").unwrap(), Reply::Ready { rows: 0, changed: 3 });
+    let counts = session.take_counts();
+    assert_eq!((counts.claimed, counts.further), (Some(1), 2));
+    query(session.as_mut(), "A; B").unwrap_err();
+    session.reset().unwrap();
+    let counts = session.take_counts();
+    assert_eq!((counts.claimed, counts.further), (Some(1), 1), "on the lost connection");
+    assert_eq!(session.take_counts().further, 0);
 }
