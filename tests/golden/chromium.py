@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 #: Chromium rings home when it starts, unless told not to.
 FLAGS = (
@@ -45,6 +47,16 @@ os.execv(sys.argv[3], sys.argv[3:])
 def program() -> str | None:
     """The first Chromium on PATH."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+def needed() -> str:
+    """The same; without one a test is skipped on a laptop, and fails where `CI=true`."""
+    if binary := program():
+        return binary
+    told = "no Chromium on PATH: the page has NOT been tried in a browser"
+    if os.environ.get("CI") == "true":
+        pytest.fail(told)
+    pytest.skip(told)
 
 
 class Tab:

@@ -5,7 +5,6 @@ Without a Chromium this is skipped on a laptop and fails where `CI=true`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from dyno.report import history, page
 from golden.book import make_book
-from golden.chromium import Tab, browser, program
+from golden.chromium import Tab, browser, needed
 from golden.past import make_history
 
 CHARTS = "[...document.querySelectorAll('figure.chart')]"
@@ -53,13 +52,7 @@ def written(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tab(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    binary = program()
-    if binary is None:
-        told = "no Chromium on PATH: the page has NOT been tried in a browser"
-        if os.environ.get("CI") == "true":
-            pytest.fail(told)
-        pytest.skip(told)
-    with browser(binary, tmp_path_factory.mktemp("profile")) as opened:
+    with browser(needed(), tmp_path_factory.mktemp("profile")) as opened:
         opened.size(1200, 900)
         opened.open(written.as_uri())
         yield opened

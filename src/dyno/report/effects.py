@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from dyno.record import Comparison, Metric
-from dyno.report import Book, words
-from dyno.report.charts import Chart, colour, escaped, figure
+from dyno.report import Book, effects_chart, words
+from dyno.report.charts import figure
 from dyno.report.markup import render
 
 _CAPTION = (
@@ -47,7 +45,6 @@ adjusts together; interactions are exploratory (Benjamini-Hochberg). {% if inter
 interaction of 0 says that the factors' effects multiply.{% else %}One factor at a time says nothing
 of how factors act on each other.{% endif %}</p>
 """
-_ROW_PX = 44
 
 
 class _Effects:
@@ -61,7 +58,9 @@ class _Effects:
             return None
         return render(
             _TEMPLATE,
-            charts=figure([_chart(metric, rows) for metric, rows in by_metric(found)], _CAPTION),
+            charts=figure(
+                [effects_chart.drawn(metric, rows) for metric, rows in by_metric(found)], _CAPTION
+            ),
             tables=by_metric(found),
             full=words.full,
             factors=words.factors(book.run),
@@ -80,61 +79,6 @@ def of_primaries(comparisons: Sequence[Comparison]) -> list[Comparison]:
 def by_metric(found: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
     """The effects in each metric."""
     return [(metric, list(rows)) for metric, rows in groupby(found, key=lambda c: c.metric)]
-
-
-def _chart(metric: Metric, found: Sequence[Comparison]) -> Chart:
-    rows = [c for c in found if math.isfinite(c.slowdown_percent)]
-    mains = sum(len(c.levels) == 1 for c in rows)
-    margin = rows[0].margin_percent if rows else 0.0
-    band = {"type": "rect", "layer": "below", "x0": -margin, "x1": margin, "y0": len(rows) - 0.5}
-    band |= {"y1": len(rows) - mains - 0.5, "fillcolor": "var(--band)", "line": {"width": 0}}
-    layout = {
-        "yaxis": {
-            "showticklabels": False,
-            "range": [-0.5, len(rows) - 0.2],
-            "showgrid": False,
-        },
-        "xaxis": {"title": {"text": "slowdown, %"}, "zeroline": True, "zerolinewidth": 2},
-        "shapes": [band],
-        "margin": {"l": 4, "r": 12, "t": 12, "b": 12},
-        "annotations": [_label(c, len(rows) - 1 - at) for at, c in enumerate(rows)],
-        "showlegend": False,
-        "hovermode": "closest",
-    }
-    described = "Effects. " + ". ".join(words.outcome(c) for c in rows[:30])
-    return Chart(words.full(metric), described, [_dots(rows)], layout, 110 + _ROW_PX * len(rows))
-
-
-def _label(c: Comparison, row: int) -> dict[str, Any]:
-    """The effect's name above its line: long ones would leave a narrow page no room beside it."""
-    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row + 0.4, "yanchor": "middle"}
-    return place | {"text": escaped(c.candidate), "showarrow": False}
-
-
-def _dots(rows: Sequence[Comparison]) -> dict[str, Any]:
-    ends = [(c.low_percent, c.slowdown_percent, c.high_percent) for c in rows]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [middle for _, middle, _ in ends],
-        "y": [len(rows) - 1 - at for at in range(len(rows))],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [high - middle for _, middle, high in ends],
-            "arrayminus": [middle - low for low, middle, _ in ends],
-            "thickness": 2,
-            "width": 0,
-            "color": colour(1),
-        },
-        "marker": {
-            "color": colour(1),
-            "size": 9,
-            "symbol": ["circle" if len(c.levels) == 1 else "circle-open" for c in rows],
-        },
-        "hovertext": [escaped(words.outcome(c)) for c in rows],
-        "hoverinfo": "text",
-    }
 
 
 SECTION = _Effects()
