@@ -1,5 +1,7 @@
 -- The insert benchmark's tables, indexes and statements as SQL text, in the engine's dialect.
 
+local dialect_of = require("_dialect")
+
 local sql = {}
 
 sql.INDEXES = {
@@ -27,9 +29,8 @@ local DATE = {sqlite = "datetime", duckdb = "timestamp", mysql = "datetime",
   pgsql = "timestamp without time zone"}
 local USE_INDEX = {sqlite = " indexed by %s_%s", mysql = " force index (%s_%s)"}
 
--- An engine without SQL of its own here takes what sysbench's scripts would send it.
 local function dialect()
-  return KEY[dyno.engine] and dyno.engine or KEY[dyno.dialect] and dyno.dialect or "pgsql"
+  return dialect_of(KEY)
 end
 
 function sql.create_table(name)
