@@ -9,7 +9,7 @@ use std::io::Write;
 
 #[path = "../src/clock.rs"]
 mod clock;
-#[path = "../src/error.rs"]
+#[path = "../src/error/mod.rs"]
 mod error;
 #[path = "../src/event.rs"]
 mod event;

@@ -4,19 +4,19 @@
 //! worker  loads users ── Ready ──▶ · ◀── start_ns ── plays ── Finished ──▶ · ◀── hang up ── closes
 //! ```
 
+mod groups;
+mod thread;
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, sched_setaffinity};
-
-use crate::clock::sharpen_sleep;
 use crate::error::Error;
 use crate::lane::Window;
-use crate::sessions;
 use crate::slot::Place;
 use crate::stage::Stage;
 use crate::worker::{Report, Worker};
+pub use groups::groups;
 
 /// All threads of a phase. Dropping it sends the workers home.
 pub struct Crew<'s, 'a> {
@@ -114,25 +114,6 @@ fn lost() -> Error {
     Error::driver("a worker thread panicked").hint("its last words are in the driver's log")
 }
 
-/// Who works together: each user alone where the engine works inside the call, else round-robin
-/// over one thread per core of the plan.
-pub fn groups(stage: &Stage) -> Vec<Vec<Place>> {
-    let streams = stage.queues.iter().enumerate();
-    let places: Vec<Place> = streams
-        .flat_map(|(queue, side)| {
-            (0..side.stream.connections).map(move |number| Place { queue, number })
-        })
-        .collect();
-    let plan = stage.scene.plan;
-    let threads = if sessions::embedded(&plan.session) { places.len() } else { plan.cpus.len() };
-    let mut groups = vec![Vec::new(); threads.clamp(1, places.len())];
-    let count = groups.len();
-    for (number, place) in places.into_iter().enumerate() {
-        groups[number % count].push(place);
-    }
-    groups
-}
-
 fn work<'a>(
     stage: &'a Stage<'a>,
     places: &[Place],
@@ -141,7 +122,7 @@ fn work<'a>(
 ) -> Option<Report<'a>> {
     let is_alone = stage.queues.iter().map(|side| side.stream.connections).sum::<u32>() == 1;
     let loaded =
-        settle_down(post.cpu, is_alone).and_then(|()| Worker::load(stage, places, windows));
+        thread::settle_down(post.cpu, is_alone).and_then(|()| Worker::load(stage, places, windows));
     let mut worker = match loaded {
         Ok(worker) => worker,
         Err(error) => {
@@ -156,24 +137,4 @@ fn work<'a>(
     // Hanging up means: usage has been read, closing is no longer measured.
     let _ = post.orders.recv();
     Some(worker.close())
-}
-
-/// A lone worker takes its table of open files for itself: a table that threads share costs every
-/// call on a file a reference count, which a program of one thread, where embedded engines live,
-/// does not pay (3 % of a point select). Not for two: POSIX locks belong to the table.
-fn settle_down(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
-    sharpen_sleep();
-    if is_alone {
-        // Where it is refused, files stay shared, as they were.
-        let _ = nix::sched::unshare(nix::sched::CloneFlags::CLONE_FILES);
-    }
-    let Some(cpu) = cpu else { return Ok(()) };
-    let refused =
-        |cause: String| Error::host(format!("cannot pin a worker to cpu {cpu}")).because(cause);
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(refused(format!("the kernel knows {} at most", CpuSet::MAX_CPU)));
-    }
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|cause| refused(cause.to_string()))
 }

@@ -33,6 +33,7 @@ mod scene;
 mod schedule;
 mod schema;
 mod script;
+mod seed;
 mod sessions;
 mod signals;
 mod slot;

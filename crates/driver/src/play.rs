@@ -1,22 +1,21 @@
 //! Plays one phase: everybody ready, go, watch, done.
 
-use std::time::Duration;
+mod watch;
 
 use crate::caller::{Caller, Wish, say};
-use crate::clock::{SECOND_NS, now_ns, ns, wait_until};
 use crate::counters::{Counters, add};
 use crate::crew::{Crew, groups};
 use crate::error::Error;
-use crate::event::{Done, Event, Usage};
+use crate::event::{Done, Event};
 use crate::lane::{Lane, Window};
 use crate::phase::Phase;
-use crate::progress::Ticker;
 use crate::scene::Scene;
 use crate::script::Hooks;
-use crate::stage::{NEVER, Stage};
-use crate::stat::{Reporter, Stat};
+use crate::stage::Stage;
+use crate::stat::Stat;
+use crate::summary;
 use crate::worker::Report;
-use crate::{sessions, summary, usage};
+use watch::{Times, Watch};
 
 /// Who hears how it goes.
 #[derive(Clone, Copy)]
@@ -25,13 +24,6 @@ pub struct Audience<'a> {
     pub caller: &'a Caller,
     /// The script's report hooks, where it set any.
     pub hooks: Option<&'a Hooks>,
-}
-
-impl<'a> Audience<'a> {
-    /// Both of them.
-    pub fn new(caller: &'a Caller, hooks: Option<&'a Hooks>) -> Self {
-        Self { caller, hooks }
-    }
 }
 
 /// How a phase ended.
@@ -44,9 +36,6 @@ pub enum Ending {
     /// The caller is gone; nothing was said.
     Gone,
 }
-
-/// How often the watch looks for a SIGINT.
-const GLANCE_NS: u64 = SECOND_NS / 20;
 
 /// Plays one phase, adds the script's counters, says `settle` where the phase asks for it, `ready`,
 /// `progress` and `done`; the last two to the script's report hooks as well.
@@ -87,102 +76,6 @@ fn settled(phase: &Phase, caller: &Caller) -> Result<Option<Ending>, Error> {
 
 fn ended(wish: Wish) -> Ending {
     if wish == Wish::Stop { Ending::Interrupted } else { Ending::Gone }
-}
-
-/// When a phase ran, and what that cost.
-struct Times {
-    start_ns: u64,
-    finished_ns: u64,
-    watched: Watched,
-    usage: Usage,
-}
-
-/// What the watch saw.
-#[derive(Default)]
-struct Watched {
-    /// A SIGINT ended the phase.
-    interrupted: bool,
-    /// A report hook's, which ended it.
-    error: Option<Error>,
-}
-
-struct Watch<'a> {
-    scene: Scene<'a>,
-    stage: &'a Stage<'a>,
-    windows: &'a [Vec<Window>],
-    audience: Audience<'a>,
-}
-
-impl Watch<'_> {
-    /// Waits until all users are loaded, then for the caller.
-    fn assemble(&self, crew: &Crew) -> Result<Wish, Error> {
-        let mut missing = crew.size();
-        while missing > 0 {
-            if self.audience.caller.interrupted() {
-                self.stage.stop(now_ns());
-                return Ok(Wish::Stop);
-            }
-            missing -= usize::from(crew.hear(Duration::from_nanos(GLANCE_NS))?);
-        }
-        say(&Event::Ready { phase: self.scene.phase.name.clone(), monotonic_ns: now_ns() })?;
-        self.audience.caller.wish()
-    }
-
-    /// From the common start to the last answer.
-    fn play(&self, crew: &Crew) -> Result<Times, Error> {
-        // Far enough away that every thread is awake and spins by then.
-        let start_ns = now_ns() + 2_000_000 + 20_000 * crew.size() as u64;
-        self.stage.start(start_ns);
-        crew.start(start_ns);
-        wait_until(start_ns);
-        let before = usage::now()?;
-        let followed = self.follow(crew, start_ns);
-        if followed.is_err() {
-            self.stage.stop(now_ns());
-        }
-        let watched = followed?;
-        let usage = usage::now()?.since(&before);
-        Ok(Times { start_ns, finished_ns: now_ns(), watched, usage })
-    }
-
-    /// Has the caller look at a server while its connections are open: some end a process or a
-    /// thread with each of them, and the kernel forgets half of what it knew. Whatever the caller
-    /// wishes, what was measured is said next.
-    fn answered(&self) -> Result<(), Error> {
-        if sessions::served(&self.scene.plan.session) {
-            say(&Event::Answered { phase: self.scene.phase.name.clone() })?;
-            self.audience.caller.wish()?;
-        }
-        Ok(())
-    }
-
-    /// Says how it goes until all workers have finished.
-    fn follow(&self, crew: &Crew, start_ns: u64) -> Result<Watched, Error> {
-        let every_ns = ns(self.scene.plan.progress_s);
-        let mut ticker = Ticker::new(self.stage, self.windows, start_ns);
-        let mut next_ns = if every_ns > 0 { start_ns + every_ns } else { NEVER };
-        let mut reporter = self.audience.hooks.map(|it| Reporter::new(it, self.stage));
-        let mut watched = Watched::default();
-        let mut missing = crew.size();
-        while missing > 0 {
-            let now = now_ns();
-            watched.interrupted |= self.audience.caller.interrupted();
-            if watched.interrupted || watched.error.is_some() {
-                self.stage.stop(now);
-            }
-            if now >= next_ns {
-                let progress = ticker.tick(now);
-                if let Some(Err(error)) = reporter.as_mut().map(|it| it.report(&progress)) {
-                    (watched.error, reporter) = (Some(error), None);
-                }
-                say(&Event::Progress(progress))?;
-                next_ns += every_ns * ((now - next_ns) / every_ns + 1);
-            }
-            let patience_ns = next_ns.saturating_sub(now).min(GLANCE_NS);
-            missing -= usize::from(crew.hear(Duration::from_nanos(patience_ns))?);
-        }
-        Ok(watched)
-    }
 }
 
 /// What the workers counted, and the first error that one of them met.

@@ -18,6 +18,8 @@ pub use shape::{Distribution, Shape};
 use unique::Unique;
 use zipfian::Zipfian;
 
+use crate::seed::fnv1a;
+
 /// Where a stream of random numbers begins.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
@@ -43,7 +45,7 @@ pub struct Rand {
 impl Rand {
     /// The stream of one user: the same origin gives the same numbers.
     pub fn new(origin: &Origin, shape: Shape) -> Self {
-        let stream = origin.names.iter().fold(origin.seed, |h, name| hash(h, name));
+        let stream = origin.names.iter().fold(origin.seed, |seed, name| named(seed, name));
         let first_unique = (stream as u32).wrapping_add(origin.number);
         Self {
             rng: Xoshiro256PlusPlus::seed_from_u64(stream ^ (u64::from(origin.number) << 32 | 1)),
@@ -77,10 +79,7 @@ impl Rand {
     }
 }
 
-/// FNV-1a, continued; stable across versions of Rust, unlike the standard hasher.
-fn hash(seed: u64, text: &str) -> u64 {
-    let start = seed ^ 0xcbf2_9ce4_8422_2325;
-    text.bytes()
-        .chain([0xff])
-        .fold(start, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+/// One more name in a stream's seed.
+fn named(seed: u64, name: &str) -> u64 {
+    fnv1a(seed ^ 0xcbf2_9ce4_8422_2325, name.bytes().chain([0xff]))
 }

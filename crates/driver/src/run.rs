@@ -18,7 +18,7 @@ pub fn run(caller: &Caller) -> Result<ExitCode, Error> {
     let mut counters = Counters::new();
     for command in &plan.commands {
         let (phases, hooks) = script::phases(&plan, command)?;
-        let audience = Audience::new(caller, hooks.as_ref());
+        let audience = Audience { caller, hooks: hooks.as_ref() };
         for phase in phases {
             let scene = Scene { plan: &plan, command, phase: &phase };
             let ending = match play(scene, audience, &mut counters) {

@@ -91,15 +91,6 @@ impl Pace {
     }
 }
 
-/// A seed that differs by every name: FNV-1a over the names, begun with the trial's seed.
-pub fn seed_of(trial: u64, names: &[&str]) -> u64 {
-    let bytes = names.iter().flat_map(|name| name.bytes().chain([0]));
-    let trial = trial.to_le_bytes();
-    trial.into_iter().chain(bytes).fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -142,19 +133,6 @@ mod tests {
         for ticket in (0..100).step_by(7) {
             assert_eq!(some.arrival_ns(ticket), at[ticket as usize]);
         }
-    }
-
-    #[test]
-    fn seeds_differ_by_trial_phase_and_stream() {
-        let seeds = [
-            seed_of(1, &["qr100", "writers"]),
-            seed_of(2, &["qr100", "writers"]),
-            seed_of(1, &["qr500", "writers"]),
-            seed_of(1, &["qr100", "readers"]),
-            seed_of(1, &["qr100writers", ""]),
-        ];
-        let distinct: std::collections::BTreeSet<u64> = seeds.into_iter().collect();
-        assert_eq!(distinct.len(), seeds.len());
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::clock::{now_ns, ns};
 use crate::error::Error;
 use crate::phase::{Phase, Stop, Stream};
 use crate::scene::Scene;
-use crate::schedule::{Schedule, seed_of};
+use crate::schedule::Schedule;
+use crate::seed::seed_of;
 
 /// A phase under way. Times are CLOCK_MONOTONIC.
 pub struct Stage<'a> {

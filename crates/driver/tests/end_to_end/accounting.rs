@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::driver::{EVENT, count, phase, plan, play};
+use crate::driver::play;
+use crate::plans::{EVENT, phase, plan};
+use crate::said::count;
 
 #[test]
 fn overload_skips_in_the_open_and_loses_nothing() {

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::driver::{EVENT, count, once, phase, plan, play};
+use crate::driver::{once, play};
+use crate::plans::{EVENT, phase, plan};
+use crate::said::count;
 
 #[test]
 fn a_plan_of_another_version_is_refused_by_name() {

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::driver::{count, phase, plan, play};
+use crate::driver::play;
+use crate::plans::{phase, plan};
+use crate::said::count;
 
 /// Intended events of half a second at a pace, by a seed.
 fn intended(pace: &str, rate_per_s: u32, seed: u64) -> u64 {

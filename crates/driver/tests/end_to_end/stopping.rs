@@ -7,7 +7,9 @@ use std::{fs, process};
 
 use serde_json::json;
 
-use crate::driver::{Driver, EVENT, count, phase, plan, play};
+use crate::driver::{Driver, play};
+use crate::plans::{EVENT, phase, plan};
+use crate::said::count;
 
 #[test]
 fn a_count_is_exact_over_many_users_and_workers() {
