@@ -37,12 +37,13 @@ def test_a_merged_histogram_is_that_of_all_values_together() -> None:
     whole = decoded(encoded(values))
     for percent in (1, 50, 95, 99, 99.9, 100):
         assert merged(parts).percentile(percent) == whole.percentile(percent)
-        exact = sorted(values)[math.ceil(percent / 100 * len(values)) - 1]
+        exact = sorted(values)[math.ceil(round(percent * 10) * len(values) / 1000) - 1]
         assert near(whole.percentile(percent), exact)
 
 
 def test_small_values_are_exact_and_nothing_has_no_percentile() -> None:
     assert decoded(encoded(range(1, 1001))).percentile(50) == 500
+    assert decoded(encoded(range(1, 1001))).percentile(99.9) == 999
     assert decoded(encoded([7])).percentile(0) == 7
     assert decoded(encoded([])).percentile(99) == 0
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::clock::SECOND_NS;
 use crate::error::Error;
 use crate::event::{Done, Progress};
-use crate::histogram::{add, histogram};
+use crate::histogram::{add, histogram, percentile};
 use crate::lane::Lane;
 use crate::script::{Hooks, UserCounts};
 use crate::stage::Stage;
@@ -38,7 +38,7 @@ pub struct Stat {
 
 impl Stat {
     /// A whole phase without its warm-up.
-    pub fn of_phase(lanes: &[Lane], percentile: f64) -> Result<Self, Error> {
+    pub fn of_phase(lanes: &[Lane], asked: f64) -> Result<Self, Error> {
         let mut stat = Self::default();
         let mut latency = histogram()?;
         for lane in lanes {
@@ -51,7 +51,7 @@ impl Stat {
             stat.reconnects += reconnected;
             lane.tally.latency.iter().try_for_each(|it| add(&mut latency, it))?;
         }
-        stat.latency_pct = seconds(latency.value_at_percentile(percentile));
+        stat.latency_pct = seconds(percentile(&latency, asked));
         stat.latency_max = seconds(latency.max());
         stat.latency_min = Some(seconds(latency.min()));
         let mean_s = latency.mean() / SECOND_NS as f64;

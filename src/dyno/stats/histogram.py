@@ -42,10 +42,12 @@ class Histogram:
         """The largest value of the bucket below which `percent` of the values end; 0 of none.
 
         As the driver reads its own: at least one value, and rounded up to a whole number of them.
+        99.9 ÷ 100 is a little over 0.999, which of 1000 values would make the last of the 999th.
         """
         if self.count == 0:
             return 0
-        wanted = max(1, math.ceil(min(percent, 100.0) / 100.0 * self.count))
+        quantile = round(min(percent, 100.0) * 1000.0) / 100_000.0
+        wanted = max(1, math.ceil(quantile * self.count))
         index = int(np.searchsorted(np.cumsum(self.counts), wanted))
         return self._largest(index)
 
