@@ -14,6 +14,7 @@ from pathlib import Path
 
 import knob_tree
 import pytest
+from outsiders import SAID
 from private_mysql import VERSIONS, private
 
 from dyno.engines import Server
@@ -53,6 +54,15 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("DYNO_STATE", str(folder))
     return folder
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of builds of the test's own, the compiler of this system, and no patience."""
+    SAID.clear()
+    monkeypatch.setattr("dyno.builds.attempts.PAUSE_S", 0.0)
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CC", raising=False)
 
 
 @pytest.fixture

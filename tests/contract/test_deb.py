@@ -7,20 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from outsiders import SAID
 
 from dyno.builds import cache, deb
 from dyno.errors import HostError
 
-SAID: list[str] = []
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 Stub = Callable[[str, str], None]
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    SAID.clear()
-    monkeypatch.setattr("dyno.builds.attempts.PAUSE_S", 0.0)
-    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture

@@ -8,21 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from outsiders import SAID
 
 from dyno.builds import cache, maven, sha256
 from dyno.errors import HostError
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 NAME = "org.some:thing:zip:linux"
-SAID: list[str] = []
-
 Mvn = Callable[[str], None]
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    SAID.clear()
-    monkeypatch.setattr("dyno.builds.attempts.PAUSE_S", 0.0)
-    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture

@@ -1,0 +1,131 @@
+"""The builds' cache: an entry is made once, by one, and is never there half."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from outsiders import SAID
+
+from dyno.builds import cache
+from dyno.errors import HostError, UsageError
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+def _write(text: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        (folder / "content").write_text(text)
+
+    return make
+
+
+def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert cache.root() == tmp_path / "cache"
+    monkeypatch.delenv("DYNO_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.root() == tmp_path / "xdg" / "dyno"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert cache.root() == Path("/var/cache/dyno")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert cache.root() == Path.home() / ".cache" / "dyno"
+
+
+def test_an_entry_is_made_once_listed_and_removed() -> None:
+    first = cache.get("program", "one", _write("first"), SAID.append)
+    again = cache.get("program", "one", _write("second"), SAID.append)
+    assert (again / "content").read_text() == "first" and again == first
+    (entry,) = cache.entries()
+    assert (entry.kind, entry.name, entry.size_bytes) == ("program", "one", 5)
+    assert stat.S_IMODE(first.stat().st_mode) == 0o755
+    cache.remove(entry)
+    cache.remove(entry)
+    assert cache.entries() == [] and list((cache.root() / "program").iterdir()) == []
+
+
+def test_the_longest_unused_entry_stands_first() -> None:
+    for name in ("old", "new"):
+        cache.get("program", name, _write(name), SAID.append)
+    os.utime(cache.root() / "program" / "new", (1, 1))
+    assert [entry.name for entry in cache.entries()] == ["new", "old"]
+    cache.get("program", "new", _write(""), SAID.append)
+    assert [entry.name for entry in cache.entries()] == ["old", "new"]
+
+
+def test_a_failed_entry_leaves_nothing_behind() -> None:
+    def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise UsageError("no")
+
+    with pytest.raises(UsageError):
+        cache.get("program", "one", fail, SAID.append)
+    assert list((cache.root() / "program").iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept() -> None:
+    left = cache.root() / "program" / ".making-one-abc"
+    left.mkdir(parents=True)
+    assert cache.entries() == []
+    cache.get("program", "one", _write("whole"), SAID.append)
+    assert not left.exists()
+
+
+def test_a_cache_that_cannot_be_written_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "file"))
+    with pytest.raises(HostError, match="cannot fill the cache") as caught:
+        cache.get("program", "one", _write(""), SAID.append)
+    assert "DYNO_CACHE" in caught.value.hint
+
+
+def test_of_two_processes_one_makes_and_the_other_waits() -> None:
+    """The first one makes until the second has said that it waits."""
+    code = (
+        "import sys\nfrom dyno.builds import cache\n"
+        "def make(folder):\n    print('making', flush=True)\n    sys.stdin.read()\n"
+        "cache.get('program', 'one', make, lambda clause: print(clause, flush=True))"
+    )
+    words, pipe = [sys.executable, "-c", code], subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as first:
+        assert first.stdout and first.stdout.readline() == "making\n"
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as second:
+            assert second.stdout and second.stdout.readline().startswith("waiting for one")
+            assert first.communicate()[0] == ""
+            assert second.communicate()[0] == ""
+    assert (first.returncode, second.returncode) == (0, 0)
+
+
+def test_two_entries_are_made_side_by_side() -> None:
+    meeting = threading.Barrier(2, timeout=20)
+    errors: list[BaseException] = []
+
+    def meet(folder: Path) -> None:
+        meeting.wait()
+
+    def make(name: str) -> None:
+        try:
+            cache.get("program", name, meet, SAID.append)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=make, args=(name,)) for name in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == [] and len(cache.entries()) == 2
+
+
+def test_an_entry_in_use_is_young() -> None:
+    cache.get("program", "one", _write(""), SAID.append)
+    assert abs(cache.entries()[0].used_s - time.time()) < 60
