@@ -45,7 +45,7 @@ impl<'a> Stage<'a> {
     pub fn new(scene: Scene<'a>) -> Result<Self, Error> {
         let streams = &scene.phase.streams;
         let queues = streams.iter().map(|stream| Queue::new(scene, stream));
-        let queues: Vec<Queue> = queues.collect::<Result<_, Error>>()?;
+        let queues = queues.collect::<Result<Vec<_>, Error>>()?;
         if queues.is_empty() {
             return Err(Error::user(format!("phase {} has no streams", scene.phase.name)));
         }
@@ -77,8 +77,7 @@ impl<'a> Stage<'a> {
 
     /// Users who have more to do.
     pub fn users(&self) -> u32 {
-        let users = self.queues.iter().map(|it| it.users.load(Ordering::Relaxed));
-        users.sum()
+        self.queues.iter().map(|it| it.users.load(Ordering::Relaxed)).sum()
     }
 
     /// A user of a stream has nothing more to do; the last one of a deciding stream ends the phase.
