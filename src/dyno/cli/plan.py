@@ -65,7 +65,7 @@ def command(
         plan = planner.planned(planner.run.design.looks[-1])
     if json_file:
         json_file.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
-    tell(experiment, plan)
+    tell(experiment, plan, planner.run.design.looks)
 
 
 def planner_of(experiment: Experiment, source: str | None) -> Planner:
@@ -79,15 +79,16 @@ def planner_of(experiment: Experiment, source: str | None) -> Planner:
     return conduct.Planner(prepared, earlier.newest(folder.every(runs_home()), prepared.run))
 
 
-def tell(experiment: str, plan: Planned) -> None:
-    """The plan as a paragraph and a table, and how to play it."""
+def tell(experiment: str, plan: Planned, own: tuple[int, ...]) -> None:
+    """The plan as a paragraph and a table, and how to play it; `own` are the experiment's looks."""
     screen.paragraph(summary(plan))
     click.echo()
     screen.table(HEADS, [row(each) for each in plan.sights], range(1, len(HEADS)))
     click.echo(f"\n{MEANINGS}")
     for each in plan.lengths:
         click.echo(f"\n{length(each)}")
-    click.echo(f"\nto play it: dyno run {experiment} --blocks {plan.looks[-1]}")
+    blocks = "" if plan.looks == own else f" --blocks {plan.looks[-1]}"
+    click.echo(f"\nto play it: dyno run {experiment}{blocks}")
 
 
 HEADS = ("primary", "block sd", "MDE80", "with twice", "margin", "found", "cleared")
