@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 
 import processes
 
-from dyno.conduct.watch import Event, PhaseStarted, Progressed, TrialStarted
+from dyno.conduct.watch import Event, PhaseEnded, PhaseStarted, Progressed, TrialStarted
 
 
 class Killer:
-    """Kills `whom` in the first trial: in the load, in the run, or in the pause between both."""
+    """Kills `whom` in the first trial: in the load, in the run, or in the pause between both.
+
+    The trial's own thread does it: a phase that is over by then still waits for us.
+    """
 
     def __init__(self, whom: Callable[[int], int], when: str) -> None:
         self.whom, self.when = whom, when
@@ -22,12 +26,20 @@ class Killer:
     def __call__(self, event: Event) -> None:
         if isinstance(event, TrialStarted):
             self.trial = event.number
-        if self.trial != 1 or not isinstance(event, PhaseStarted):
+        if self.trial != 1 or self.when != self._moment(event):
             return
-        if (self.when, event.phase) == ("between", "run"):
-            self._kill()
-        elif (self.when, event.phase) in (("load", "prepare"), ("run", "run")):
-            threading.Timer(0.05, self._kill).start()
+        time.sleep(0.05)
+        self._kill()
+
+    def _moment(self, event: Event) -> str:
+        match event:
+            case PhaseStarted(phase="prepare"):
+                return "load"
+            case PhaseEnded(phase="prepare"):
+                return "between"
+            case PhaseStarted(phase="run"):
+                return "run"
+        return ""
 
     def _kill(self) -> None:
         os.kill(self.whom(os.getpid()), signal.SIGKILL)

@@ -30,6 +30,7 @@ def test_a_trial_does_one_thing_after_the_other(theatre: Theatre, tmp_path: Path
     assert theatre.events == [
         watch.PhaseStarted("run", 10.0),
         watch.Progressed("run", 1.0, ()),
+        watch.PhaseEnded("run"),
     ]
     assert played.status == "ok"
 

@@ -21,16 +21,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 OPTIONS = {"time": "0.2", "warmup_time": "0", "table_size": "60000"}
-#: Goes on with a run, and is killed a while after the beginning of a phase.
+#: Goes on with a run, and is killed in a phase, once a table is there.
 KILLED = """
-import os, signal, sys, threading
+import os, signal, sys, time
 from pathlib import Path
+sys.path[:0] = [sys.argv[3], str(Path(sys.argv[3]).parent)]
 from dyno import conduct, folder
 from dyno.conduct.watch import PhaseStarted
+from test_torn_attached import tables
+kept = folder.Folder(Path(sys.argv[1]))
 def kill(event):
     if isinstance(event, PhaseStarted) and event.phase == sys.argv[2]:
-        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGKILL)).start()
-conduct.resume(folder.Folder(Path(sys.argv[1])), kill)
+        while not tables(kept):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGKILL)
+conduct.resume(kept, kill)
 """
 
 
@@ -68,7 +73,8 @@ def bench(server: Server) -> Server:
 
 
 def killed(kept: Folder, phase: str) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, kept.path, phase], check=False)
+    here = Path(__file__).parent
+    done = subprocess.run([sys.executable, "-c", KILLED, kept.path, phase, here], check=False)
     assert done.returncode == -9
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from dyno import driver
 from dyno.conduct import readings
 from dyno.conduct.length import limit_s
-from dyno.conduct.watch import PhaseStarted, Progressed, Watch
+from dyno.conduct.watch import PhaseEnded, PhaseStarted, Progressed, Watch
 from dyno.engines import Counts, Engine, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.probes import Watched
@@ -93,6 +93,7 @@ class Listener:
     def _over(self, phase: PhaseRecord) -> None:
         self.phases.append(phase)
         self.after(phase.phase)
+        self.watch(PhaseEnded(phase.phase))
 
     def _watched(self, process: driver.Process) -> Watched:
         pid = process.pid if self.engine.embedded else self.server.pid

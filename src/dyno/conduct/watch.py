@@ -53,6 +53,13 @@ class Progressed:
 
 
 @dataclass(frozen=True)
+class PhaseEnded:
+    """A phase is over; the driver waits to be told to go on."""
+
+    phase: str
+
+
+@dataclass(frozen=True)
 class TrialEnded:
     """A trial is over and written down, whatever its status."""
 
@@ -93,6 +100,7 @@ Event = (
     | TrialStarted
     | PhaseStarted
     | Progressed
+    | PhaseEnded
     | TrialEnded
     | BlockDropped
     | Looked
@@ -103,6 +111,7 @@ __all__ = [
     "BlockDropped",
     "Event",
     "Looked",
+    "PhaseEnded",
     "PhaseStarted",
     "Progressed",
     "RunEnded",
