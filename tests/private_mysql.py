@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import socket
+import itertools
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from dyno import driver
 from dyno.engines import Server, find
 from dyno.plan import Session
 
+#: All of 127/8 is ours: an address of this process, and ports that none is given by the kernel.
+HOST = f"127.78.{os.getpid() // 250 % 250}.{os.getpid() % 250 + 1}"
+PORTS = itertools.count(21306)
 VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 PASSWORD = "tr0ub4dor"
 #: How each server makes a user who proves himself by a method, the method named by the user.
@@ -39,7 +43,7 @@ def private(version: str) -> Iterator[Server]:
     name, _, build = version.partition("@")
     engine = find(name, driver.ask)
     program = engine.program(build, {}, lambda _: None)
-    open_port = {"skip_networking": "OFF", "port": str(_free_port()), "bind_address": "127.0.0.1"}
+    open_port = {"skip_networking": "OFF", "port": str(next(PORTS)), "bind_address": HOST}
     with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
         # the server's user is not ours, and has to pass through
         Path(folder).chmod(0o755)
@@ -56,7 +60,7 @@ def private(version: str) -> Iterator[Server]:
 def tcp(server: Server) -> Session:
     """The same server by its port."""
     (((port,),),) = driver.ask(server.session, ["SELECT @@port"])
-    return server.session | {"host": "127.0.0.1", "port": int(port or 0)}
+    return server.session | {"host": HOST, "port": int(port or 0)}
 
 
 def _users(version: str) -> Iterator[str]:
@@ -75,9 +79,3 @@ def _users(version: str) -> Iterator[str]:
             else:
                 yield f"CREATE USER {name} IDENTIFIED {made} {method}"
             yield f"GRANT ALL ON dyno.* TO {name}"
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -52,7 +52,7 @@ def test_a_planted_slowdown_is_found_wherever_the_host_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
-    words = ["compare", "null@100us", "null@200us", "-w", "oltp_point_select", "--quick"]
+    words = ["compare", "null@1ms", "null@2ms", "-w", "oltp_point_select", "--quick"]
     code = ended([*words, "--set", "time=0.5"])
     said = capsys.readouterr().out
     assert code == 1 or (code == 2 and "too noisy" in said), said

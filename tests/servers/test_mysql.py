@@ -61,14 +61,15 @@ def test_settling_writes_the_pages_back_and_leaves_the_settings(
     engine, started = server
     before = engine.settings(started)
     doubled = "INSERT INTO t (v) SELECT v FROM t"
-    asked(
+    dirty = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'"
+    found = asked(
         started,
         "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v CHAR(250))",
         "INSERT INTO t (v) VALUES (REPEAT('x', 250))",
         *[doubled] * 14,
+        dirty,
     )
-    dirty = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'"
-    assert int(answers(asked(started, dirty))["Innodb_buffer_pool_pages_dirty"]) > 0
+    assert int(answers(found)["Innodb_buffer_pool_pages_dirty"]) > 0
     engine.settle(started)
     pages = answers(asked(started, dirty))
     total = int(pages["Innodb_buffer_pool_pages_total"])

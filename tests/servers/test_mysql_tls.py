@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from private_mysql import PASSWORD, USERS, private, tcp
+from private_mysql import HOST, PASSWORD, USERS, private, tcp
 
 from dyno import driver
 from dyno.engines import Server
@@ -56,5 +57,5 @@ def test_a_certificate_of_a_stranger_or_for_another_host_is_refused(server: Serv
     with pytest.raises(UsageError, match="no authority that is trusted"):
         driver.ask(stranger, ["SELECT 1"])
     elsewhere = encrypted(tcp(server), "verify-full", ca) | {"user": "native"}
-    with pytest.raises(UsageError, match=r"not for 127\.0\.0\.1"):
+    with pytest.raises(UsageError, match=f"not for {re.escape(HOST)}"):
         driver.ask(elsewhere, ["SELECT 1"])
