@@ -95,13 +95,10 @@ def make_latency(typical_ns: float, count: int = 1000) -> Latency:
 
 
 def make_tally(per_s: float, seconds: float = 10.0, **changes: Any) -> Tally:
-    """A closed-loop stream `reader` that did `per_s` events a second, without a failure.
-
-    It fills its one connection's time with service, as `null` with a delay does.
-    """
+    """A closed-loop stream `reader` that did `per_s` events a second, without a failure or rest."""
     done = round(per_s * seconds)
-    each, last = round(per_s), done - round(per_s) * (int(seconds) - 1)
-    per_second = (*(each,) * (int(seconds) - 1), last)
+    before = (round(per_s),) * (int(seconds) - 1)
+    per_second = (*before, done - sum(before))
     tally = Tally(
         name="reader",
         unit="query",

@@ -69,6 +69,50 @@ def awaited(look: Callable[[], int]) -> int:
     raise TimeoutError("nothing was found in a minute")
 
 
+def users_of(path: Path) -> list[int]:
+    """Processes with `path` in their environment or command: drivers at work on it."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(path).encode() in words and int(process.name) != os.getpid():
+            found.append(int(process.name))
+    return found
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Waits until `condition` holds, for half a minute at the most."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "30 s are over"
+        time.sleep(0.01)
+
+
+def playing_drivers(of: int) -> list[int]:
+    """The drivers that play for the process `of`."""
+    found = []
+    for pid in Path(f"/proc/{of}/task/{of}/children").read_text().split():
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if b"dyno-dr" in words[0] and b"run" in words:
+                found.append(int(pid))
+    return found
+
+
+def a_driver(of: int) -> int:
+    """The driver that plays for `of`, which is left standing still: no phase ends without it."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        os.kill(of, signal.SIGSTOP)
+        if found := playing_drivers(of):
+            return found[0]
+        os.kill(of, signal.SIGCONT)
+        time.sleep(0.005)
+    raise TimeoutError("no driver in 20 s")
+
+
 def _about(folder: Path) -> list[str]:
     text = str(folder)
     lines = {

@@ -6,6 +6,7 @@ Against the real driver; `null` stands for any engine.
 from __future__ import annotations
 
 import _ctypes
+import json
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,30 @@ def test_a_folder_that_cannot_be_made_is_the_hosts(
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", "/proc/here")
     assert "cannot make /proc/here" in refused(["compare", *PAIR, *WORKLOAD], capsys)
+
+
+def test_a_mistake_in_a_script_names_file_line_and_connection_and_is_kept(
+    tmp_path: Path, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "wrong.lua"
+    script.write_text("function event()\n  local t = nil\n  return t.x\nend\n")
+    assert ended(["compare", *PAIR, "-w", str(script)]) == 64
+    said = capsys.readouterr().err
+    assert "wrong.lua:3" in said
+    assert "connection 0" in said
+    (folder,) = every(runs)
+    assert {trial.status for trial in folder.trials()} == {"failed"}
+    assert str(folder.path) in said
+    assert ended(["play", "null", "-w", str(script)]) == 64
+    assert "wrong.lua:3" in capsys.readouterr().err
+
+
+def test_a_run_of_a_newer_dyno_is_left_alone(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (runs / "r").mkdir(parents=True)
+    (runs / "r" / "run.json").write_text(json.dumps({"schema": 99}))
+    for command in ("report", "resume", "show"):
+        assert ended([command, "r"]) == 64
+        assert "newer dyno" in capsys.readouterr().err
+    assert [p.name for p in (runs / "r").iterdir()] == ["run.json"]

@@ -5,7 +5,6 @@ Against the real driver; `null` stands for any engine.
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
@@ -13,10 +12,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from processes import a_driver
 
 from dyno.cli import ended
 from dyno.folder import Folder, every
@@ -42,33 +41,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runs"
 
 
-def test_a_mistake_in_a_script_names_file_line_and_connection_and_is_kept(
-    tmp_path: Path, runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = tmp_path / "wrong.lua"
-    script.write_text("function event()\n  local t = nil\n  return t.x\nend\n")
-    assert ended(["compare", *PAIR, "-w", str(script)]) == 64
-    said = capsys.readouterr().err
-    assert "wrong.lua:3" in said
-    assert "connection 0" in said
-    (folder,) = every(runs)
-    assert {trial.status for trial in folder.trials()} == {"failed"}
-    assert str(folder.path) in said
-    assert ended(["play", "null", "-w", str(script)]) == 64
-    assert "wrong.lua:3" in capsys.readouterr().err
-
-
-def test_a_run_of_a_newer_dyno_is_left_alone(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (runs / "r").mkdir(parents=True)
-    (runs / "r" / "run.json").write_text(json.dumps({"schema": 99}))
-    for command in ("report", "resume", "show"):
-        assert ended([command, "r"]) == 64
-        assert "newer dyno" in capsys.readouterr().err
-    assert [p.name for p in (runs / "r").iterdir()] == ["run.json"]
-
-
 @pytest.fixture
 def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
     """A `dyno run` of its own, past its first trial."""
@@ -88,29 +60,6 @@ def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
     with dyno:
         yield dyno
         dyno.kill()
-
-
-def playing_drivers(of: int) -> list[int]:
-    """The drivers that play for the process `of`."""
-    found = []
-    for pid in Path(f"/proc/{of}/task/{of}/children").read_text().split():
-        with suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if b"dyno-dr" in words[0] and b"run" in words:
-                found.append(int(pid))
-    return found
-
-
-def a_driver(of: int) -> int:
-    """The driver that plays for `of`, which is left standing still: no phase ends without it."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        os.kill(of, signal.SIGSTOP)
-        if found := playing_drivers(of):
-            return found[0]
-        os.kill(of, signal.SIGCONT)
-        time.sleep(0.005)
-    raise TimeoutError("no driver in 20 s")
 
 
 def ended_well(folder: Folder) -> list[tuple[int, str]]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from dyno import candidates, experiment, workloads
+from dyno import experiment, workloads
 from dyno.cli import compare
-from dyno.conduct.order import order
 from dyno.errors import UsageError
 from dyno.experiment import Measuring
 
@@ -39,37 +36,6 @@ def written(folder: Path, text: str) -> Path:
     path = folder / "mine.toml"
     path.write_text(text)
     return path
-
-
-def test_a_spec_comes_apart_into_name_engine_build_and_keys() -> None:
-    spec = candidates.parse("old=sqlite@3.54.1?cflags=-O3 -g&journal_mode=wal")
-    assert (spec.name, spec.engine, spec.build) == ("old", "sqlite", "3.54.1")
-    assert spec.keys == {"cflags": "-O3 -g", "journal_mode": "wal"}
-    path = candidates.parse("sqlite@/opt/lib=x/libsqlite3.so.0")
-    assert (path.name, path.build) == (path.text, "/opt/lib=x/libsqlite3.so.0")
-    assert candidates.parse("null").build == ""
-
-
-@pytest.mark.parametrize("text", ["", "@3", "null@1us?delay", "null@1us?=3", "null@1us?a=1&a=2"])
-def test_what_is_no_spec_is_refused(text: str) -> None:
-    with pytest.raises(UsageError):
-        candidates.parse(text)
-
-
-def test_the_same_spec_twice_is_two_candidates() -> None:
-    twice = candidates.named_apart([candidates.parse("null@200us")] * 2)
-    assert [spec.name for spec in twice] == ["null@200us", "null@200us#2"]
-
-
-def test_every_key_has_one_owner_and_a_stranger_gets_the_nearest_names() -> None:
-    rooms = {"flags": ["cflags"], "options": ["journal_mode"], "controls": ["aslr"]}
-    keys = {"aslr": "off", "cflags": "-O3", "journal_mode": "wal"}
-    owned = candidates.owned(keys, **rooms)
-    assert owned == candidates.Owned({"cflags": "-O3"}, {"journal_mode": "wal"}, {"aslr": "off"})
-    with pytest.raises(UsageError, match="did you mean journal_mode"):
-        candidates.owned({"journalmode": "wal"}, **rooms)
-    with pytest.raises(UsageError, match="both a setting and a control"):
-        candidates.owned({"aslr": "off"}, flags=[], options=["aslr"], controls=["aslr"])
 
 
 def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
@@ -111,6 +77,8 @@ def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
         ("[workload.options]", "[workload.optoins]", 14, "did you mean options"),
         ("null@210us?aslr=off", "null@210us?aslr", 4, "not key=value"),
         ("[[workload]]", "[[workloads]]", 12, "did you mean workload"),
+        ("[[workload]]", '[[factor]]\nname = ""\n[[workload]]', 12, "a factor without a name"),
+        ("blocks = 6", "published = [3]", 6, "'published' is not a list of tables"),
         (
             '"oltp_point_select"',
             '"x"\nprimary = [{ metric = "latency_p99" }]',
@@ -168,21 +136,6 @@ def test_a_comparison_is_an_experiment_too() -> None:
     made = experiment.compared(["null@1us", "null@2us"], "x.lua", {"table-size": "5"})
     assert made.workloads[0].options == {"table_size": "5"}
     assert made.name == "x-null@1us-null@2us"
-
-
-@pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c"), ("a", "b", "c", "d")])
-def test_the_order_is_balanced_in_every_cycle_and_the_seed_s_own(names: tuple[str, ...]) -> None:
-    cycle = len(names) * (2 if len(names) == 3 else 1)
-    blocks = [order(1, "w", block, names) for block in range(cycle)]
-    assert all(sorted(block) == sorted(names) for block in blocks)
-    for place in range(len(names)):
-        assert len(set(Counter(block[place] for block in blocks).values())) == 1
-    followers = Counter(pair for block in blocks for pair in pairwise(block))
-    assert len(followers) == len(names) * (len(names) - 1)
-    assert len(set(followers.values())) <= 1
-    assert blocks == [order(1, "w", block, names) for block in range(cycle)]
-    longer = {seed: [order(seed, "w", block, names) for block in range(24)] for seed in range(9)}
-    assert len(names) == 1 or len({str(blocks) for blocks in longer.values()}) > 1
 
 
 def test_a_workload_is_found_by_name_or_path(tmp_path: Path) -> None:

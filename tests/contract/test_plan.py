@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import types
 from collections.abc import Mapping
 from functools import cache
@@ -11,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from dyno import driver, plain, plan, record
+from dyno import driver, plan, record
 
 #: Ours, and the driver's type that it must mirror (`Type` or `Type/definition`).
 PAIRS: dict[type, str] = {
@@ -119,36 +118,3 @@ def test_the_question_has_the_fields_of_ask() -> None:
 def test_every_kind_of_event_is_read() -> None:
     arms = {arm["properties"]["event"]["const"] for arm in schemas()["Event"]["oneOf"]}
     assert arms == {PAIRS[kind].partition("=")[2] for kind in PAIRS} - {""} | {"error"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Inner:
-    number: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Outer:
-    name: str
-    many: tuple[Inner, ...]
-    by_name: dict[str, int]
-    maybe: str | None = None
-
-
-def test_plain_data_becomes_what_it_was() -> None:
-    outer = Outer("a", (Inner(1.0), Inner(2.5)), {"x": 1}, None)
-    assert plain.load(Outer, json.loads(json.dumps(dataclasses.asdict(outer)))) == outer
-
-
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        ({"name": "a", "many": []}, "Outer: no field by_name"),
-        ({"name": "a", "many": [], "by_name": {}, "more": 1}, "Outer: unknown field more"),
-        ({"name": "a", "many": [{"number": "1"}], "by_name": {}}, r"Outer.many\[0\].number: float"),
-        ({"name": "a", "many": [], "by_name": {"x": True}}, "Outer.by_name.x: int expected"),
-        ([], "Outer: dict expected, found list"),
-    ],
-)
-def test_data_of_another_shape_is_refused_with_its_place(data: Any, says: str) -> None:
-    with pytest.raises(plain.ShapeError, match=says):
-        plain.load(Outer, data)

@@ -6,35 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from resolving import PHASES, PLAIN, resolve
 
 from dyno import conduct, experiment
 from dyno.conduct.design import LIMITS, LOOKS
 from dyno.errors import UsageError
-from dyno.experiment import Experiment, Measuring, Workload
+from dyno.experiment import Experiment, Workload
 from dyno.record import Run, WorkloadPlan
-
-PLAIN = """
--- One query per event.
-sysbench.cmdline.options = { table_size = {"Number of rows", 100} }
-function prepare() end
-function thread_init() con = sysbench.sql.driver():connect() end
-function event() con:query("SELECT 1") end
-"""
-
-PHASES = """
--- Two phases of its own.
-function thread_init() con = sysbench.sql.driver():connect() end
-function one() con:query("SELECT 1") end
-dyno.phases = function()
-  local stream = {name = "one", run = "one", connections = 1}
-  local counted = {kind = "count", events = 5}
-  local primary = {{stream = "one", metric = "rate_per_s", margin_percent = 5}}
-  return {
-    {name = "first", streams = {stream}, stop = counted, primary = primary, expected_s = 0.1},
-    {name = "then", streams = {stream}, stop = counted, expected_s = 0.1},
-  }
-end
-"""
 
 
 @pytest.fixture
@@ -42,14 +20,6 @@ def script(tmp_path: Path) -> Path:
     path = tmp_path / "mine.lua"
     path.write_text(PLAIN)
     return path
-
-
-def resolve(
-    script: Path, *specs: str, options: dict[str, str] | None = None, **measuring: Any
-) -> Run:
-    sides = specs or ("null@1us", "null@2us")
-    made = experiment.compared(sides, str(script), options or {}, Measuring(**measuring))
-    return conduct.resolve(made, lambda _: None).run
 
 
 def only(run: Run) -> WorkloadPlan:
@@ -132,28 +102,6 @@ def test_an_experiment_may_name_its_primaries(script: Path) -> None:
         judged_by(phase="thn")
     with pytest.raises(UsageError, match="unknown stream 'two'"):
         judged_by(stream="two")
-
-
-@pytest.mark.parametrize(
-    ("measuring", "looks"),
-    [
-        ({}, (6, 10, 14, 18, 24)),
-        ({"blocks": 12}, (6, 10, 12)),
-        ({"blocks": 14}, (6, 10, 14)),
-        ({"blocks": 30}, (6, 10, 14, 18, 24, 30)),
-        ({"blocks": 7}, (7,)),
-        ({"blocks": 25}, (6, 10, 14, 18, 25)),
-        ({"blocks": 4}, (4,)),
-        ({"blocks": 12, "fixed": True}, (12,)),
-        ({"quick": True}, (5,)),
-    ],
-)
-def test_the_looks_follow_from_the_blocks(
-    script: Path, measuring: dict[str, Any], looks: tuple[int, ...]
-) -> None:
-    run = resolve(script, **measuring)
-    assert run.design.looks == looks
-    assert run.design.quick == measuring.get("quick", False)
 
 
 @pytest.mark.parametrize(

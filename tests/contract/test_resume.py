@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import users_of, wait_for
 
 from dyno import conduct, experiment, folder
 from dyno.conduct import prepared as preparing
@@ -77,26 +77,6 @@ def kill(event):
 conduct.resume(folder.Folder(Path(sys.argv[1])), kill)
 """
 EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@1ms", "null@2ms")]
-
-
-def users_of(path: Path) -> list[int]:
-    """Processes with `path` in their environment or command: drivers at work on it."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if str(path).encode() in words and int(process.name) != os.getpid():
-            found.append(int(process.name))
-    return found
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: Folder) -> None:

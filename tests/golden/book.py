@@ -233,7 +233,6 @@ def _tally(dice: random.Random, stream: str, rate: float, effect: float) -> Tall
 def _comparison(
     run: Run, trials: Sequence[Trial], metric: Metric, sides: tuple[str, str]
 ) -> Comparison:
-    base, candidate = sides
     pairs = _pairs(trials, metric, sides)
     logs = [math.log(b / c) * (1 if metric.better == "higher" else -1) for b, c in pairs]
     middle = sum(logs) / len(logs)
@@ -241,15 +240,15 @@ def _comparison(
     reach = 2.45 * spread / math.sqrt(len(logs))
     low, mid, high = (100 * math.expm1(x) for x in (middle - reach, middle, middle + reach))
     primary = (metric.phase, metric.transaction) in PRIMARY and metric.name == "rate_per_s"
-    values = [sum(side) / len(side) for side in zip(*pairs, strict=True)]
+    old, new = (sum(side) / len(side) for side in zip(*pairs, strict=True))
     return Comparison(
         metric=metric,
         primary=primary,
-        base=base,
-        candidate=candidate,
-        base_value=values[0],
-        candidate_value=values[1],
-        change_percent=100 * (values[1] / values[0] - 1) if values[0] else math.nan,
+        base=sides[0],
+        candidate=sides[1],
+        base_value=old,
+        candidate_value=new,
+        change_percent=100 * (new / old - 1),
         slowdown_percent=mid,
         low_percent=low,
         high_percent=high,

@@ -12,8 +12,9 @@ import pytest
 
 from dyno.report import history, page
 from golden.book import make_book
-from golden.chromium import Tab, browser, needed
+from golden.chromium import browser, needed
 from golden.past import make_history
+from golden.tab import Tab
 
 CHARTS = "[...document.querySelectorAll('figure.chart')]"
 #: Chart by chart and choice by choice: the names of those in which no mark was drawn.
