@@ -20,6 +20,14 @@ from dyno.errors import HostError
 PACKED = "package/"
 #: How long npm may take: 200 MB over a slow line.
 FETCH_S = 1800.0
+#: Errors and nothing else. npm asks three times, by itself with 10 and 60 s between: offline that
+#: would be minutes without a word.
+OWN = {
+    "npm_config_loglevel": "error",
+    "npm_config_update_notifier": "false",
+    "npm_config_fetch_retry_mintimeout": "1000",
+    "npm_config_fetch_retry_maxtimeout": "5000",
+}
 #: npm's words for a package or a version that is not there.
 ABSENT = ("E404", "ETARGET", "ENOVERSIONS")
 
@@ -37,13 +45,12 @@ def fetch(name: str, version: str, say: Say) -> Path:
 
 def _packed(scratch: Path, package: str, say: Say) -> Path:
     """The package as npm's own archive, its checksum verified."""
-    command = ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", "."]
-    environment = os.environ | {"npm_config_update_notifier": "false"}
+    command = ["npm", "pack", "--ignore-scripts", "--pack-destination", "."]
     run = partial(
         subprocess.run,
         [*command, package],
         cwd=scratch,
-        env=environment | {"npm_config_loglevel": "error"},
+        env=os.environ | OWN,
         capture_output=True,
         text=True,
         check=False,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 from dyno.builds import cache
 from dyno.conduct.estimate import disk_bytes
 from dyno.conduct.prepared import Prepared
-from dyno.errors import HostError
+from dyno.errors import HostError, UsageError
 from dyno.folder import Folder
 
 
@@ -20,9 +21,10 @@ def check_room(prepared: Prepared) -> None:
 
 def check(folder: Folder, prepared: Prepared) -> None:
     """`HostError` where the data of `folder`'s run would not fit; `UsageError` for a limit of the
-    cache that is none, which loads would come upon late.
+    cache that is none, which loads would come upon late, and a `$DYNO_TMP` that takes no data.
     """
     cache.limit_bytes()
+    chosen()
     there = next(path for path in folder.homes().parents if path.exists())
     needed_bytes, free_bytes = disk_bytes(prepared), shutil.disk_usage(there).free
     if free_bytes < needed_bytes:
@@ -30,3 +32,17 @@ def check(folder: Folder, prepared: Prepared) -> None:
             f"{there} has {free_bytes >> 20} MB free, and the run needs {needed_bytes >> 20} MB",
             hint="free some (dyno clean), or set $DYNO_TMP to another file system",
         )
+
+
+def chosen() -> str | None:
+    """The folder `$DYNO_TMP`, made where it is missing; None where the user chose none."""
+    name = os.environ.get("DYNO_TMP")
+    if not name:
+        return None
+    try:
+        Path(name).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=name).close()
+    except OSError as refused:
+        cause, hint = (refused.strerror or str(refused)).lower(), "name a folder to write data to"
+        raise UsageError(f"$DYNO_TMP cannot be {name}", cause=cause, hint=hint) from None
+    return name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -57,7 +56,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
     A failed or interrupted one is answered too, with what it measured before.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="dyno-", dir=os.environ.get("DYNO_TMP")) as place,
+        tempfile.TemporaryDirectory(prefix="dyno-", dir=room.chosen()) as place,
         _programs(prepared),
         _homes(Folder(Path(place))) as folder,
     ):

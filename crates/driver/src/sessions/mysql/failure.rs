@@ -33,9 +33,10 @@ pub fn of_login(packet: &[u8], login: &Login) -> Error {
 /// An error of the log-in that does not say where, with the place.
 pub fn named(error: Error, login: &Login) -> Error {
     match error.engine_code() {
-        Some("lost") => {
-            Error::engine(format!("cannot log in to {}", login.host)).because(error).code("connect")
-        }
+        Some("lost") => Error::engine(format!("cannot log in to {}", login.host))
+            .because(error)
+            .hint("is it a MySQL server that listens there, and does its log say why?")
+            .code("connect"),
         Some("protocol") => Error::user(format!("{} is no MySQL server", login.host))
             .because(error)
             .hint("is it the right port or socket?")
