@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno import experiment, workloads
+from dyno import experiment
 from dyno.cli import compare
 from dyno.errors import UsageError
 from dyno.experiment import Measuring
@@ -136,16 +136,3 @@ def test_a_comparison_is_an_experiment_too() -> None:
     made = experiment.compared(["null@1us", "null@2us"], "x.lua", {"table-size": "5"})
     assert made.workloads[0].options == {"table_size": "5"}
     assert made.name == "x-null@1us-null@2us"
-
-
-def test_a_workload_is_found_by_name_or_path(tmp_path: Path) -> None:
-    script = tmp_path / "mine.lua"
-    script.write_text('local c = require("shared")\n')
-    assert workloads.find(str(script)) == script.resolve()
-    before = workloads.checksum(script)
-    (tmp_path / "shared.lua").write_text("return {}\n")
-    assert workloads.checksum(script) != before
-    with pytest.raises(UsageError, match="no script at"):
-        workloads.find(str(tmp_path / "other.lua"))
-    with pytest.raises(UsageError, match="unknown workload"):
-        workloads.find("oltp_pont_select")

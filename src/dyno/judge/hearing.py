@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from dyno.audits import HearsAll, audits
-from dyno.judge.blocks import Blocks, latest, sorted_out
+from dyno.judge.blocks import latest, sorted_out
 from dyno.judge.case import Case
 from dyno.judge.effects import effects
 from dyno.judge.lines import Line, lines, pairs
@@ -24,9 +24,7 @@ class Hearing:
 
     def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
         self.run, self.trials = run, trials
-        self.blocks: dict[str, Blocks] = {
-            workload.name: sorted_out(run, workload, trials) for workload in run.workloads
-        }
+        self.blocks = {each.name: sorted_out(run, each, trials) for each in run.workloads}
         self.valid = {name: len(blocks.valid) for name, blocks in self.blocks.items()}
 
     @cached_property

@@ -1,0 +1,72 @@
+"""Our own workloads, played by the real driver, and what a trial of one left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dyno import driver, workloads
+from dyno.plan import Description, Plan, Script, Session
+from dyno.record import PhaseRecord
+
+NULL: Session = {"kind": "null", "delay_ns": 0}
+
+
+SMALL_INSERT = {"load_rows": 2000, "write_rows": 1000, "query_seconds": 0.1, "query_rates": "500"}
+OLTP = sorted(name for name in workloads.every() if name.startswith("oltp_"))
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a trial left: its records by phase, the script's counters, where the data is."""
+
+    phases: dict[str, PhaseRecord]
+    counters: dict[str, int]
+    session: Session
+    description: Description
+
+    def number(self, sql: str) -> int:
+        return int(self.text(sql))
+
+    def text(self, sql: str) -> str:
+        return str(driver.ask(self.session, [sql])[0][0][0])
+
+    def claimed(self, counters: dict[str, int]) -> int:
+        return sum(factor * self.counters.get(name, 0) for name, factor in counters.items())
+
+
+def make_plan(session: Session, workload: str, seed: int = 7, **options: Any) -> Plan:
+    texts = {name: str(value) for name, value in options.items()}
+    return Plan(session, Script(str(workloads.find(workload)), texts), seed, progress_s=0)
+
+
+def described(workload: str, **options: Any) -> Description:
+    return driver.describe(make_plan(NULL, workload, **options))
+
+
+def play(session: Session, workload: str, home: Path, **options: Any) -> Played:
+    plan = make_plan(session, workload, **options)
+    phases: dict[str, PhaseRecord] = {}
+    with driver.Process(plan, driver.Launch(home / "driver.log")) as process:
+        while not isinstance(event := process.next(driver.Limit("a phase", 30)), driver.End):
+            if isinstance(event, PhaseRecord):
+                phases[event.phase] = event
+            process.go()
+    return Played(phases, event.counters, session, driver.describe(plan))
+
+
+def failures(played: Played) -> dict[str, dict[str, int]]:
+    return {
+        f"{phase}/{tally.name}": tally.errors
+        for phase, record in played.phases.items()
+        for tally in record.streams
+        if tally.failed
+    }
+
+
+def assert_ledger_balances(played: Played) -> None:
+    assert played.description.ledger
+    for entry in played.description.ledger:
+        if entry.counters:
+            assert played.number(entry.sql) == played.claimed(entry.counters), entry.name
