@@ -1,6 +1,7 @@
 //! The script's side of a user: one Lua state, one long-lived coroutine in it, its sessions.
 
 mod api;
+mod bulk;
 mod connection;
 mod describe;
 mod draw;

@@ -1,23 +1,24 @@
--- connection:bulk_insert_*: rows joined to statements.
-local connection = ...
+-- Bulk inserts: rows joined to statements of at most so many bytes, as sysbench does.
+local raw, finish, connection = ...
 local buffer = require("string.buffer")
 
--- The most bytes of a statement, as in sysbench. A row is copied into a buffer at once: ten
--- thousands of strings kept alive until the statement is made cost more than all else of an event.
-local BULK_BYTES = 512 * 1024
+local STATEMENT_BYTES = 512 * 1024
+
+-- Rows wait here for so many bytes, so that few of them cross over to the driver (script/bulk.rs).
+local PIECE_BYTES = 8 * 1024
 
 function connection:bulk_insert_init(query)
-   self.bulk = { head = query, text = buffer.new():put(query), comma = "" }
+   raw.bulk_begin(self.number, query)
+   self.bulk = { head = query, bytes = #query, piece = buffer.new(), comma = "" }
    return true
 end
 
 local function flush(con)
    local bulk = con.bulk
    if bulk.comma ~= "" then
-      local query = bulk.text:tostring()
-      bulk.text:reset():put(bulk.head)
-      bulk.comma = ""
-      con:query(query)
+      raw.bulk_rows(con.number, bulk.piece:get())
+      bulk.bytes, bulk.comma = #bulk.head, ""
+      finish(con, raw.bulk_send(con.number), bulk.head)
    end
 end
 
@@ -26,11 +27,14 @@ function connection:bulk_insert_next(row)
    if bulk == nil then
       error("bulk_insert_next without bulk_insert_init", 2)
    end
-   if #bulk.text + #row + 1 > BULK_BYTES then
+   if bulk.bytes + #row + 1 > STATEMENT_BYTES then
       flush(self)
    end
-   bulk.text:put(bulk.comma, row)
-   bulk.comma = ","
+   local piece = bulk.piece:put(bulk.comma, row)
+   bulk.bytes, bulk.comma = bulk.bytes + #bulk.comma + #row, ","
+   if #piece > PIECE_BYTES then
+      raw.bulk_rows(self.number, piece:get())
+   end
    return true
 end
 

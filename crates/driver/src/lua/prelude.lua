@@ -18,7 +18,7 @@ part("reports", raw, thrown)
 
 local requests = part("requests", raw, wait, part("results"))
 local connection = part("connections", raw, seat, requests)
-part("bulk", connection)
+part("bulk", raw, requests.finish, connection)
 part("statements", raw, requests, connection, part("cells", raw))
 
 local is_random, is_choice = part("draw")

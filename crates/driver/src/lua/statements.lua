@@ -36,7 +36,7 @@ end
 
 function statement:bind_param(...)
    self.count = select("#", ...)
-   self.params = { ... }
+   self.params, self.values = { ... }, {}
    local kinds = {}
    for i, cell in ipairs(self.params) do
       kinds[i] = cell.kind
@@ -60,7 +60,7 @@ function statement:execute()
    elseif count == 4 then
       reply = execute4(number, p[1].value, p[2].value, p[3].value, p[4].value)
    else
-      local values = {}
+      local values = self.values
       for i = 1, count do
          values[i] = p[i].value
       end

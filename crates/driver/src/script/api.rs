@@ -1,16 +1,16 @@
 //! The functions that Lua calls: thin, so that a query on the null session costs one crossing.
 
+mod declared;
+mod errors;
+mod random;
+mod statements;
+
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 
-use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, MultiValue, Table, Value};
+use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, Table, Value};
 
-use super::nearest;
-use super::program::Program;
-use super::row::{Insert, Row};
 use super::shared::{Sent, Shared};
-use super::statement::{Form, Kind};
 use crate::error::Error;
 
 /// One user's shared part, as its Lua functions hold it.
@@ -22,6 +22,7 @@ pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
     raw.connections()?;
     raw.answers()?;
     raw.batches()?;
+    raw.bulks()?;
     raw.statements()?;
     raw.programs()?;
     raw.rows()?;
@@ -116,156 +117,12 @@ impl Raw<'_> {
             answer(lua, it, sent)
         })
     }
-
-    fn statements(&self) -> mlua::Result<()> {
-        self.add("prepare", |_, it, (connection, sql): (usize, LuaString)| {
-            Ok(match it.prepare(connection, &sql.to_str()?) {
-                Some(number) => Value::Integer(number as i64),
-                None => Value::Boolean(true),
-            })
-        })?;
-        self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
-            Ok(it.keep(connection, Form::text(&sql.to_str()?)))
-        })?;
-        self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
-            let kinds = kinds.into_iter().map(kind).collect();
-            it.bind(statement, kinds);
-            Ok(())
-        })?;
-        self.add("close", |_, it, statement| it.close(statement).map_err(|error| stop(it, error)))?;
-        self.executions()
-    }
-
-    /// One entry per usual number of parameters: arguments on the stack cost 9 ns each, a list of
-    /// unknown length costs 80 ns.
-    fn executions(&self) -> mlua::Result<()> {
-        self.add("execute0", |lua, it, statement| execute(lua, it, statement, &[]))?;
-        self.add("execute1", |lua, it, (statement, a): (usize, Value)| {
-            execute(lua, it, statement, &[&a])
-        })?;
-        self.add("execute2", |lua, it, (statement, a, b): (usize, Value, Value)| {
-            execute(lua, it, statement, &[&a, &b])
-        })?;
-        self.add(
-            "execute4",
-            |lua, it, (statement, a, b, c, d): (usize, Value, Value, Value, Value)| {
-                execute(lua, it, statement, &[&a, &b, &c, &d])
-            },
-        )?;
-        self.add("execute_many", |lua, it, (statement, values): (usize, MultiValue)| {
-            for (at, value) in values.iter().enumerate() {
-                it.set(statement, at, value);
-            }
-            execute(lua, it, statement, &[])
-        })
-    }
-
-    fn programs(&self) -> mlua::Result<()> {
-        self.add("declare", |lua, it, program: Value| {
-            let program: Program = lua
-                .from_value(program)
-                .map_err(|error| stop(it, unreadable("dyno.event cannot be played", &error)))?;
-            it.programs.push(program.furnished());
-            Ok(it.programs.len() - 1)
-        })?;
-        self.add("play", |lua, it, program| {
-            let sent = it.play(program);
-            answer(lua, it, sent)
-        })?;
-        self.add("broken_off", |_, it, ()| Ok(it.broken_off.take()))
-    }
-
-    fn rows(&self) -> mlua::Result<()> {
-        self.add("row", |lua, it, row: Value| {
-            let row: Row = lua
-                .from_value(row)
-                .map_err(|error| stop(it, unreadable("dyno.row cannot be drawn", &error)))?;
-            it.rows.push(row);
-            Ok(it.rows.len() - 1)
-        })?;
-        type Arguments = (usize, LuaString, usize, usize, LuaString);
-        self.add("insert", |lua, it, (connection, head, count, row, given): Arguments| {
-            let (head, given) = (head.as_bytes(), given.as_bytes());
-            let insert = Insert { head: &head, count, row, given: &given };
-            let sent = it.insert(connection, &insert);
-            answer(lua, it, sent)
-        })
-    }
-
-    fn errors(&self) -> mlua::Result<()> {
-        self.add("failure", |lua, it, ()| failure(lua, it))?;
-        self.add("thrown", |_, it, text: LuaString| {
-            it.thrown = text.to_string_lossy();
-            Ok(text)
-        })?;
-        self.add("report", |_, it, (text, restart): (LuaString, bool)| {
-            it.report = Some((text.to_string_lossy(), restart));
-            Ok(())
-        })?;
-        self.add("locate", |lua, it, ()| {
-            it.place = place(lua);
-            Ok(())
-        })?;
-        self.add("restarted", |_, it, ()| {
-            it.restarted();
-            Ok(())
-        })?;
-        self.add("fail", |_, it, (message, hint): (String, String)| {
-            Err::<(), _>(stop(it, Error::user(message).hint(hint)))
-        })?;
-        self.add("unknown", |_, it, (what, name, names): (String, String, Vec<String>)| {
-            let error = Error::user(format!("unknown {what} '{name}'"));
-            Err::<(), _>(stop(it, error.hint(nearest::offer(&name, names))))
-        })
-    }
-
-    fn numbers(&self) -> mlua::Result<()> {
-        self.add("rand_default", |_, it, (a, b)| Ok(it.rand.by_default(a, b)))?;
-        self.add("rand_uniform", |_, it, (a, b)| Ok(it.rand.uniform(a, b)))?;
-        self.add("rand_gaussian", |_, it, (a, b)| Ok(it.rand.gaussian(a, b)))?;
-        self.add("rand_special", |_, it, (a, b)| Ok(it.rand.special(a, b)))?;
-        self.add("rand_pareto", |_, it, (a, b)| Ok(it.rand.pareto(a, b)))?;
-        self.add("rand_zipfian", |_, it, (a, b)| Ok(it.rand.zipfian(a, b)))?;
-        self.add("rand_unique", |_, it, ()| Ok(it.rand.unique()))?;
-        self.add("rand_uniform_double", |_, it, ()| Ok(it.rand.double()))?;
-        self.add("rand_uint32", |_, it, ()| Ok(it.rand.word()))
-    }
-
-    fn texts(&self) -> mlua::Result<()> {
-        self.add("rand_string", |lua, it, template: LuaString| {
-            it.packed.clear();
-            it.rand.string(&template.as_bytes(), &mut it.packed);
-            lua.create_string(&it.packed)
-        })?;
-        self.add("rand_varstring", |lua, it, (least, most)| {
-            it.packed.clear();
-            it.rand.varstring(least, most, &mut it.packed);
-            lua.create_string(&it.packed)
-        })?;
-        self.add("turn", |_, it, ()| Ok(it.turns.fetch_add(1, Ordering::Relaxed)))?;
-        self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;
-        self.add("transaction", |_, it, name: String| {
-            it.transactions.push(name);
-            Ok(it.transactions.len() - 1)
-        })?;
-        self.add("traceback", |lua, _, text: Option<LuaString>| {
-            lua.traceback(text.map(|it| it.to_string_lossy()).as_deref(), 1)
-        })
-    }
 }
 
 fn unreadable(what: &str, error: &mlua::Error) -> Error {
     let cause = error.to_string();
     let cause = cause.strip_prefix("deserialize error: ").unwrap_or(&cause).to_owned();
     Error::user(what).because(cause)
-}
-
-fn execute(lua: &Lua, it: &mut Shared, statement: usize, values: &[&Value]) -> mlua::Result<Value> {
-    for (at, value) in values.iter().enumerate() {
-        it.set(statement, at, value);
-    }
-    let sent = it.execute(statement);
-    answer(lua, it, sent)
 }
 
 /// A request's standing as lua/requests.lua reads it.
@@ -284,38 +141,9 @@ fn counted(columns: u32, rows: u32) -> f64 {
     -(f64::from(columns) * 4_294_967_296.0 + f64::from(rows)) - 1.0
 }
 
-fn kind(number: u8) -> Kind {
-    match number {
-        1 => Kind::Integer,
-        2 => Kind::Real,
-        _ => Kind::Text,
-    }
-}
-
 /// Ends the trial with an error, also if the script catches what is thrown.
 fn stop(it: &mut Shared, error: Error) -> mlua::Error {
     let text = error.to_string();
     it.stop.get_or_insert(error);
     mlua::Error::runtime(text)
-}
-
-fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
-    let error = it.failure.clone().unwrap_or_else(|| Error::driver("an error without a cause"));
-    let table = lua.create_table()?;
-    table.raw_set("number", error.number())?;
-    table.raw_set("state", error.state())?;
-    table.raw_set("message", error.to_string())?;
-    table.raw_set("restartable", error.is_restartable())?;
-    table.raw_set("stops", !error.is_engine())?;
-    Ok(table)
-}
-
-/// File and line of the innermost function of the script's.
-fn place(lua: &Lua) -> Option<String> {
-    (0..64).find_map(|level| {
-        lua.inspect_stack(level, |frame| {
-            let source = frame.source().source?.strip_prefix('@')?.to_owned();
-            Some(format!("{source}:{}", frame.current_line()?))
-        })?
-    })
 }

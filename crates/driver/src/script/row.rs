@@ -106,13 +106,7 @@ impl Shared {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         self.put_rows(insert, &mut text);
-        let sent = match literal::sql(&text) {
-            Ok(sql) => self.query(connection, sql),
-            Err(error) => {
-                self.fail(error);
-                Sent::Failed
-            }
-        };
+        let sent = self.query_bytes(connection, &text);
         self.text = text;
         sent
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::UserCounts;
+use super::bulk::Bulk;
 use super::connection::{Batch, Connection, open};
 use super::program::Program;
 use super::row::Row;
@@ -49,6 +50,8 @@ pub struct Shared {
     /// Declared rows, and the text of the insert made of them last.
     pub rows: Vec<Row>,
     pub text: Vec<u8>,
+    /// Bulk inserts, by the number of their connection.
+    pub bulks: Vec<Bulk>,
     /// The statement that it failed with, until the script is told.
     pub broken_off: Option<usize>,
     session: plan::Session,
@@ -108,6 +111,7 @@ impl Shared {
             playing: None,
             rows: Vec::new(),
             text: Vec::new(),
+            bulks: Vec::new(),
             broken_off: None,
             session,
             connections: Vec::new(),
@@ -121,6 +125,7 @@ impl Shared {
     pub fn connect(&mut self) -> Result<usize, Error> {
         let connection = Connection::new(sessions::open(&self.session)?, self.keeps_rows);
         self.connections.push(Some(connection));
+        self.bulks.push(Bulk::default());
         Ok(self.connections.len() - 1)
     }
 

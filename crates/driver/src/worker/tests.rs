@@ -1,4 +1,4 @@
-//! What ends a phase whose answers do not come.
+//! How users share a thread, and what ends a phase whose answers do not come.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -43,4 +43,20 @@ fn nor_does_one_that_a_call_waits_for() {
     stage.stop(now_ns());
     let loaded = Worker::load(&stage, &[Place { queue: 0, number: 0 }], &windows);
     assert_eq!(loaded.map(drop).unwrap_err().engine_code(), Some("lost"));
+}
+
+#[test]
+fn users_who_need_not_wait_all_have_their_share() {
+    let folder = Folder::new();
+    let mut plan = folder.plan("function event() dyno.count('of_' .. sysbench.tid) end");
+    let options = [("threads", "2"), ("events", "10000"), ("time", "0")];
+    plan.script.options.extend(options.map(|(name, text)| (name.into(), text.into())));
+    let (phases, _) = script::phases(&plan, "run").unwrap();
+    let stage = Stage::new(Scene { plan: &plan, command: "run", phase: &phases[0] }).unwrap();
+    let windows = [Window::default()];
+    let places = [0, 1].map(|number| Place { queue: 0, number });
+    let mut worker = Worker::load(&stage, &places, &windows).unwrap();
+    worker.play(now_ns());
+    let counters = worker.close().counters;
+    assert_eq!(counters["of_0"] + counters["of_1"], 10_000);
 }

@@ -89,6 +89,28 @@ fn a_bulk_insert_sends_every_row_once_in_statements_of_half_a_megabyte() {
 }
 
 #[test]
+fn bulk_inserts_of_two_connections_do_not_mix() {
+    let counters = counted_on_sqlite(&with_connection(
+        "function event()
+           local other = sysbench.sql.driver():connect()
+           for table, each in pairs({ a = con, b = other }) do
+              con:query('CREATE TABLE ' .. table .. ' (x)')
+              each:bulk_insert_init('INSERT INTO ' .. table .. ' VALUES')
+           end
+           for i = 1, 3 do
+              con:bulk_insert_next('(1)')
+              other:bulk_insert_next('(10)')
+           end
+           con:bulk_insert_done()
+           other:bulk_insert_done()
+           dyno.count('a', tonumber((con:query_row('SELECT SUM(x) FROM a'))))
+           dyno.count('b', tonumber((con:query_row('SELECT SUM(x) FROM b'))))
+        end",
+    ));
+    assert_eq!((counters["a"], counters["b"]), (3, 30));
+}
+
+#[test]
 fn a_closed_statement_or_connection_is_refused() {
     for body in ["stmt:close() stmt:execute()", "con:disconnect() con:query('x')"] {
         let script = with_connection(&format!(
