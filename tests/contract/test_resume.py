@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from processes import users_of, wait_for
+from resolving import PLAIN
 
 from dyno import conduct, experiment, folder
 from dyno.conduct import prepared as preparing
@@ -21,11 +22,6 @@ from dyno.experiment import Measuring
 from dyno.folder import Folder
 from dyno.record import Trial
 
-SCRIPT = """
--- One query per event.
-function thread_init() con = sysbench.sql.driver():connect() end
-function event() con:query("SELECT 1") end
-"""
 OPTIONS = {"time": "0.2", "warmup_time": "0"}
 BLOCKS = 3
 
@@ -35,13 +31,12 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """A run of two candidates on `null`, three blocks of two trials of 0.2 s, not yet played."""
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "select.lua"
-    script.write_text(SCRIPT)
+    script.write_text(PLAIN)
     # a busy machine is no reason to drop blocks here
     calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
     measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm)
     made = experiment.compared(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
-    prepared = conduct.resolve(made, lambda _: None)
-    return folder.create(prepared.run, tmp_path / "runs")
+    return folder.create(conduct.resolve(made, lambda _: None).run, tmp_path / "runs")
 
 
 def play(kept: Folder, told: Callable[[watch.Event], None] = lambda _: None) -> None:
@@ -50,10 +45,6 @@ def play(kept: Folder, told: Callable[[watch.Event], None] = lambda _: None) -> 
 
 def states(kept: Folder) -> list[tuple[int, int, str]]:
     return [(t.block, t.attempt, t.status) for t in kept.trials()]
-
-
-def is_complete(kept: Folder) -> bool:
-    return upcoming(kept.run(), "select", kept.trials()).block == BLOCKS
 
 
 def counted(trials: list[Trial]) -> list[tuple[int, str]]:
@@ -87,41 +78,43 @@ def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: Folder) -> N
     torn = states(begun)
     assert len(torn) == 3
     play(begun)
-    assert states(begun)[:3] == torn
-    assert states(begun)[3:5] == [(1, 2, "ok"), (1, 2, "ok")]
-    assert is_complete(begun)
+    assert states(begun)[:5] == [*torn, (1, 2, "ok"), (1, 2, "ok")]
+    assert upcoming(begun.run(), "select", begun.trials()).block == BLOCKS
     assert counted(begun.trials()) == EACH_ONCE
     assert [t.number for t in begun.trials()] == list(range(1, len(begun.trials()) + 1))
     assert not begun.homes().exists()
 
 
-def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: Folder) -> None:
+def in_the_second(act: Callable[[], None]) -> Callable[[watch.Event], None]:
+    """A watcher that acts while the second trial plays."""
     ended: list[Trial] = []
 
-    def kill_the_second(event: watch.Event) -> None:
+    def told(event: watch.Event) -> None:
         if isinstance(event, watch.TrialEnded):
             ended.append(event.trial)
         if isinstance(event, watch.PhaseStarted) and len(ended) == 1:
-            for pid in users_of(begun.homes()):
-                os.kill(pid, signal.SIGKILL)
+            act()
 
-    play(begun, kill_the_second)
+    return told
+
+
+def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: Folder) -> None:
+    def kill() -> None:
+        for pid in users_of(begun.homes()):
+            os.kill(pid, signal.SIGKILL)
+
+    play(begun, in_the_second(kill))
     assert states(begun)[:4] == [(0, 1, "ok"), (0, 1, "failed"), (0, 2, "ok"), (0, 2, "ok")]
     assert begun.trials()[1].failure == "the driver was killed (signal 9)"
     assert counted(begun.trials()) == EACH_ONCE
 
 
 def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: Folder) -> None:
-    ended: list[Trial] = []
-
-    def stop_in_the_second(event: watch.Event) -> None:
-        if isinstance(event, watch.TrialEnded):
-            ended.append(event.trial)
-        if isinstance(event, watch.PhaseStarted) and len(ended) == 1:
-            raise KeyboardInterrupt
+    def stop() -> None:
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        play(begun, stop_in_the_second)
+        play(begun, in_the_second(stop))
     assert states(begun) == [(0, 1, "ok"), (0, 1, "interrupted")]
     assert not users_of(begun.path)
     play(begun)
@@ -133,9 +126,8 @@ def test_a_complete_run_stays_as_it_is(begun: Folder) -> None:
     before = {file: file.stat().st_mtime_ns for file in begun.path.rglob("*")}
     told: list[watch.Event] = []
     play(begun, told.append)
-    assert {file: file.stat().st_mtime_ns for file in begun.path.rglob("*.json")}.items() <= (
-        before.items()
-    )
+    after = {file: file.stat().st_mtime_ns for file in begun.path.rglob("*.json")}
+    assert after.items() <= before.items()
     assert [type(event) for event in told] == [watch.RunStarted, watch.RunEnded]
 
 
@@ -143,10 +135,10 @@ def test_a_run_goes_on_only_where_nothing_changed(
     begun: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = Path(begun.run().workloads[0].script)
-    script.write_text(SCRIPT + "-- edited\n")
+    script.write_text(PLAIN + "-- edited\n")
     with pytest.raises(UsageError, match=r"select\.lua was edited"):
         play(begun)
-    script.write_text(SCRIPT)
+    script.write_text(PLAIN)
     here = preparing.here()
     monkeypatch.setattr("dyno.conduct.changes.here", lambda: here | {"kernel": "another"})
     with pytest.raises(UsageError, match=f"kernel was '{here['kernel']}' and is 'another'"):
