@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,18 @@ def test_settings_are_read_back_with_their_source(tmp_path: Path) -> None:
         "work_mem": "4MB",
         "built with CFLAGS": "-O2",
     }
+
+
+def test_a_folder_made_for_the_socket_is_no_setting(tmp_path: Path) -> None:
+    ask, server = reporting(tmp_path / "home", {}, "configuration file")
+    short = tmp_path / "short"
+    server.handle.launch = replace(server.handle.launch, socket=Socket(short / "s", True))
+
+    def asked(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        settings, built = ask(session, statements)
+        return [[*settings, ["unix_socket_directories", str(short), "configuration file"]], built]
+
+    assert find("postgres", asked).settings(server) == find("postgres", ask).settings(server)
 
 
 @pytest.mark.parametrize("asked", [{"jit": "off"}, {"no_such": "1"}])

@@ -73,7 +73,8 @@ def read_back(ask: Ask, server: Server) -> dict[str, str]:
     """Every setting as the server reports it, with its source unless that is the default, and how
     the program was built.
 
-    Paths below the home are left out: they differ from trial to trial. `TrialFailed` where a
+    Paths below the home and the socket's folder are left out: they differ from trial to trial.
+    `TrialFailed` where a
     setting asked for does not come from our file: the server has checked the file's values itself;
     what remains is that something else (ALTER SYSTEM in restored data, the connection, the
     server's own judgement) has the last word.
@@ -81,12 +82,14 @@ def read_back(ask: Ask, server: Server) -> dict[str, str]:
     started = server.handle is not None
     rows, *built = ask(server.session, [SETTINGS, *([BUILT] if started else [])])
     found = {str(name): (value or "", source or "") for name, value, source in rows}
+    places = [str(server.home)]
     if started:
         _check(server.handle.launch.asked, found)
+        places.append(str(server.handle.launch.socket.path.parent))
     told = {
         name: value if source == "default" else f"{value} ({source})"
         for name, (value, source) in found.items()
-        if str(server.home) not in value
+        if not any(place in value for place in places)
     }
     if "debug_assertions" in found:
         told["assertions"] = found["debug_assertions"][0]  # in the word of the builds' facts
