@@ -4,6 +4,7 @@ Where code and stack lie moves speed by a few percent (Mytkowicz et al., ASPLOS 
 wrong data without doing anything obviously wrong"; Curtsinger and Berger, ASPLOS 2013). Left on,
 and with an environment whose size varies, each restart draws another layout, and the spread shows
 in the interval. Frozen, the spread is gone, but both candidates sit in one layout each for good.
+The lengths of paths move the same stack as the environment's size, so they are not drawn as well.
 """
 
 from __future__ import annotations
