@@ -65,12 +65,6 @@ def test_work_that_nobody_here_sent_is_doubtful(side: Candidate, cause: str) -> 
     assert told in finding.sentence and cause in finding.sentence
 
 
-def test_rounds_of_autovacuum_in_a_phase_of_few_transactions_are_nobodys() -> None:
-    assert judged(counting(123, "transactions", claimed=3)).soundness == "sound"
-    assert judged(counting(123, "statements", claimed=3)).soundness == "doubtful"
-    assert judged(counting(323, "transactions", claimed=3)).soundness == "doubtful"
-
-
 @pytest.mark.parametrize("side", [THEIRS, NEW])
 def test_results_beyond_the_first_of_a_request_may_be_statements_or_a_procedures(
     side: Candidate,

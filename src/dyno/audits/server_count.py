@@ -16,10 +16,10 @@ whether they are a text's statements, which MySQL counts, or a procedure's, whic
 cannot be seen in an answer. Either number of the server's is sound.
 
 Either way some are free, since they are nobody's fault: 50 of a phase (our own questions, logging
-in), 150 more that a PostgreSQL may count beyond the claim (autovacuum), 4 of a user and of a
-connection made anew (hanging up, a last ROLLBACK), each failed statement, and what `thread_init`
-did, since a PostgreSQL adds that up to a second late. Of a phase with fewer nothing is known, nor
-where the server's count was not to be had: an embedded engine, a pooler that keeps connections.
+in, autovacuum), 4 of a user and of a connection made anew (hanging up, a last ROLLBACK), each
+failed statement, and what `thread_init` did, since a PostgreSQL adds that up to a second late. Of a
+phase with fewer than that nothing is known, and nothing where the server's count was not to be had:
+an embedded engine, a pooler that keeps connections.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
 PROBE = "server"
 LOSSY = "server_collected_transactions"
 FREE = 50
-#: Each round of it takes a transaction for every table, the 60 of a new catalogue among them.
-AUTOVACUUM_FREE = 150
 FREE_OF_A_USER = 4
 MORE_PERCENT = 1.0
 
@@ -43,7 +41,8 @@ MORE_PERCENT = 1.0
 class _Account:
     """Both counts of a phase, in the server's `unit`, and how many may be one side's alone.
 
-    `further` may be counted beyond the claim; `is_lossy`: the server may have missed some itself.
+    `further` may have been counted beyond what is claimed. `is_lossy`: the server may have lost
+    some of its own count.
     """
 
     unit: str
@@ -57,8 +56,7 @@ class _Account:
     def odd(self) -> float:
         """How many more the server counted, beyond the free ones; negative: how many less."""
         more = self.counted - self.claimed
-        own = AUTOVACUUM_FREE if self.unit == "transactions" else 0
-        return max(0.0, more - self.further - self.free - own) + min(0.0, more + self.free)
+        return max(0.0, more - self.further - self.free) + min(0.0, more + self.free)
 
     @property
     def odd_percent(self) -> float:

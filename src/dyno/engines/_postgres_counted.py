@@ -29,6 +29,8 @@ COUNT = (
 )
 #: Backends end within milliseconds, and a collector's file is old after 500; a pooler keeps them.
 PATIENCE_S = 5.0
+#: Every question is a transaction, and a process of the driver's: five to a file, not fifty.
+PAUSE_S = 0.1
 
 
 class Counted:
@@ -48,7 +50,7 @@ class Counted:
             version, backends, now = self._row(server, GONE)
         count, is_old = self._row(server, COUNT.format(now))
         while is_old == "t" and time.monotonic() < until_s:
-            time.sleep(0.01)
+            time.sleep(PAUSE_S)
             count, is_old = self._row(server, COUNT.format(now))
         if (parted and backends != "0") or is_old == "t":
             return {}
