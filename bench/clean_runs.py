@@ -18,7 +18,7 @@ from pathlib import Path
 
 from paired import report
 
-from dyno.plain import load
+from dyno.decode import load
 from dyno.record import Finding
 
 #: Engine to its two builds, and how many runs of each workload it has.

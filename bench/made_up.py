@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from rules import Log
 
+from dyno.stats.interval import to_log
 from dyno.stats.looks import Looks
-from dyno.stats.percent import to_log
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT
 from dyno.stats.simulate import Rule, play
 

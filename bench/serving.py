@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dyno import candidates, driver, engines
+from dyno import driver, engines
 from dyno.engines import Server, Under
+from dyno.experiment import candidates
 
 SERVER_CORE, CLIENT_CORE = 0, 1
 

@@ -20,7 +20,7 @@ from rules import RULES, Floats, Log
 
 from dyno import calibration
 from dyno.calibration import Entry
-from dyno.conduct.prepared import here
+from dyno.resolve.experiment import here
 from dyno.stats.simulate import clopper_pearson
 
 RUNS = 2000

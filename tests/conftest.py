@@ -60,7 +60,7 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of builds of the test's own, the compiler of this system, and no patience."""
     SAID.clear()
-    monkeypatch.setattr("dyno.builds.attempts.PAUSE_S", 0.0)
+    monkeypatch.setattr("dyno.builds.PAUSE_S", 0.0)
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CC", raising=False)
 
@@ -68,7 +68,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The judge hears no audit: made-up trials need not be sound in every way."""
-    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+    monkeypatch.setattr("dyno.analysis.hearing.audits", dict)
 
 
 @pytest.fixture

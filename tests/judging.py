@@ -9,7 +9,7 @@ from typing import Any
 
 from fakes import make_readings, make_run, make_trials
 
-from dyno.judge import judge
+from dyno.analysis.judge import judge
 from dyno.record import Comparison, Trial, Verdict
 
 NOISY = {"steal_ns": 1.0, "busy_ns": 1.0, "idle_ns": 1.0, "own_ns": 1.0}

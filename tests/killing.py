@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import processes
 
-from dyno.conduct.watch import Event, PhaseEnded, PhaseStarted, Progressed, TrialStarted
+from dyno.play.watch import Event, PhaseEnded, PhaseStarted, Progressed, TrialStarted
 
 
 class Killer:

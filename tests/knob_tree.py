@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dyno.controls import _disks, _knob, _place
+from dyno.controls import _journal_entry, _knob, io_scheduler
 from dyno.controls.governor import POLICIES
 from dyno.controls.numa import NODES
 from dyno.controls.swap import SWAPPINESS, SWAPS
@@ -46,7 +46,7 @@ def lay(folder: Path) -> Path:
     link.parent.mkdir(parents=True)
     link.symlink_to(disk / "sda1")
     if not os.major(number):  # a file system without a device of its own
-        write(folder, _disks.MOUNTS, "")
+        write(folder, io_scheduler.MOUNTS, "")
     return folder
 
 
@@ -65,4 +65,4 @@ def values(folder: Path) -> dict[str, str]:
 
 def environment(tree: Path, journal: Path) -> dict[str, str]:
     """What has a process use the tree, and keep its journal beside it."""
-    return {_knob.ROOT: str(tree), _place.CHOSEN: str(journal)}
+    return {_knob.ROOT: str(tree), _journal_entry.CHOSEN: str(journal)}

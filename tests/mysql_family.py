@@ -11,8 +11,8 @@ from inhabitants import left_in as left_in
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.candidates import parse
 from dyno.engines import Engine, Server, find
+from dyno.experiment.candidates import parse
 
 #: Whatever these tests need of the machine.
 CLIENTS = ("mvn", "npm", "apt-get", "setpriv")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from fakes import make_run, make_trial
 
-from dyno import folder
 from dyno.cli import ended
 from dyno.record import Candidate
+from dyno.run_folder import create_run
 
 Shown = Callable[..., str]
 
@@ -43,7 +43,7 @@ def written(
     sides = tuple(built(version) for version in logs)
     made = dataclasses.replace(make_run(list(logs)), created_utc=stamp, candidates=sides)
     made = dataclasses.replace(made, **changes)  # type: ignore[arg-type]
-    kept = folder.create(made, runs)
+    kept = create_run(made, runs)
     dice, numbers = np.random.default_rng(day), iter(range(1, 1000))
     for block in range(restarts):
         for side, log in zip(made.candidates, logs.values(), strict=True):

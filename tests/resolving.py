@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dyno import conduct, experiment
+from dyno import experiment
 from dyno.experiment import Measuring
 from dyno.record import Run
+from dyno.resolve.experiment import resolve_experiment
 
 PLAIN = """
 -- One query per event.
@@ -39,4 +40,4 @@ def resolve(
 ) -> Run:
     sides = specs or ("null@1us", "null@2us")
     made = experiment.compared(sides, str(script), options or {}, Measuring(**measuring))
-    return conduct.resolve(made, lambda _: None).run
+    return resolve_experiment(made, lambda _: None).run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -14,47 +13,45 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "dyno"
-RATCHET = json.loads((ROOT / "tests" / "ratchet.json").read_text())
 
 LINE_LENGTH_MAX = 100
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
-FILE_LINES_AIM = 150
-FUNCTION_LINES_AIM = 30
 DOOR_VERBS_MAX = 5
 BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpers", "misc"}
 
 #: Who may import whom inside the package (ARCHITECTURE.md, the rooms). A room that is not named
-#: here may import all but the report and the command line: that is `conduct`.
+#: here may import all but the report and the command line: those that resolve, forecast, play and
+#: calibrate.
 DOORS = {"errors", "plugins"}
 ALLOWED: dict[str, set[str]] = {
     "stats": set(),
     "errors": set(),
+    "decode": set(),
     "plugins": {"errors"},
     "record": {"errors"},
     "plan": {"errors"},
-    "percentiles": {"record", "stats"},
-    "surroundings": {"record"},
-    "measures": {"record", "percentiles", "surroundings", "errors"},
-    "spread": {"record", "measures", "stats"},
     "builds": DOORS,
     "engines": DOORS | {"record", "plan", "builds"},
     "workloads": DOORS,
-    "survey": DOORS | {"record"},
+    "host": DOORS | {"record"},
     "probes": DOORS | {"record"},
     "controls": DOORS | {"record", "builds"},
-    "audits": DOORS | {"record", "measures", "percentiles", "surroundings", "stats"},
-    "report": DOORS | {"record", "measures", "spread", "stats"},
-    "judge": DOORS | {"record", "measures", "surroundings", "stats", "audits"},
-    "plain": set(),
-    "candidates": {"errors"},
-    "factors": {"errors", "candidates"},
-    "experiment": {"errors", "candidates", "factors"},
-    "folder": {"record", "errors", "plain"},
-    "calibration": {"record", "errors", "plain", "stats"},
-    "history": {"record", "measures", "judge", "folder", "calibration", "stats"}
-    | {"controls", "workloads"},
-    "driver": {"plan", "record", "errors", "plain"},
+    "analysis": DOORS | {"record", "stats", "audits"},
+    "audits": DOORS | {"record", "stats", "analysis"},
+    "report": DOORS | {"record", "stats", "analysis"},
+    "experiment": {"errors"},
+    "run_folder": {"record", "errors", "decode"},
+    "history": {
+        "record",
+        "analysis",
+        "run_folder",
+        "calibration",
+        "stats",
+        "controls",
+        "workloads",
+    },
+    "driver": {"plan", "record", "errors", "decode"},
 }
 CLI_ONLY = {"report", "cli"}
 
@@ -149,13 +146,6 @@ def is_prose(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def check_ratchet(name: str, found: int) -> None:
-    """The number in tests/ratchet.json may only go down; who lowers it writes it there."""
-    held = RATCHET[name]
-    assert found <= held, f"{name}: {found}, but the ratchet holds {held}; split what you touched"
-    assert found == held, f"{name}: {found} now; turn the ratchet down from {held}"
-
-
 def test_no_line_is_longer_than_the_page() -> None:
     long = [
         f"{shown(path)}:{number}"
@@ -175,16 +165,6 @@ def test_no_file_outgrows_a_sitting() -> None:
 def test_no_function_outgrows_the_screen() -> None:
     large = [f"{shown(p)}: {name} ({n})" for p, name, n in functions() if n > FUNCTION_LINES_MAX]
     assert not large, f"over {FUNCTION_LINES_MAX} lines: {large}"
-
-
-def test_long_files_do_not_become_more() -> None:
-    lengths = (len(p.read_text().splitlines()) for p in tracked("*.py", "*.rs", "*.lua"))
-    check_ratchet("files_over_150_lines", sum(length > FILE_LINES_AIM for length in lengths))
-
-
-def test_long_functions_do_not_become_more() -> None:
-    over = sum(length > FUNCTION_LINES_AIM for _, _, length in functions())
-    check_ratchet("functions_over_30_lines", over)
 
 
 @pytest.mark.parametrize("room", sorted(ALLOWED))
@@ -237,11 +217,11 @@ def test_a_door_has_at_most_five_verbs() -> None:
 
 
 def test_an_engine_is_named_only_at_home() -> None:
-    found = {p.stem for p in (PACKAGE / "engines").glob("*.py") if p.stem[0] != "_"}
+    found = {p.stem for p in (PACKAGE / "engines").iterdir() if p.stem[0] not in "_."}
     engines = found - {"null"}
     word = re.compile("|".join(sorted(engines)) or "$^", re.IGNORECASE)
     for path in package_files():
-        if path.parent.name != "engines":
+        if room_of(path) != "engines":
             named = word.findall(without_docstrings(path))
             assert not named, f"{shown(path)} names the engine {named[0]}; ask for a capability"
 

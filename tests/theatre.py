@@ -13,15 +13,17 @@ import pytest
 from fakes import make_candidate, make_phase, make_record, make_run, make_tally
 from theatre_props import FakeControl, FakeEngine, FakeProbe, Journal
 
-from dyno import driver, folder, judge
+from dyno import driver
+from dyno.analysis import judge
 from dyno.builds import Build
-from dyno.conduct import held, readings, watch
-from dyno.conduct.job import Job
-from dyno.conduct.prepared import Prepared
 from dyno.driver import End, Event, Progress, Ready, Settle
 from dyno.errors import TrialFailed
 from dyno.plan import Description, LedgerEntry, Plan
+from dyno.play import controls, phases, watch
+from dyno.play.job import Job
 from dyno.record import Run, Trial, WorkloadPlan
+from dyno.resolve.experiment import Prepared
+from dyno.run_folder import Folder, create_run
 
 PHASE = make_record([make_tally(100.0)])
 
@@ -90,9 +92,9 @@ def counting(looks: Sequence[int], decided: int) -> Callable[..., judge.Look]:
     return look
 
 
-def begin(theatre: Theatre, tmp_path: Path, **changes: Any) -> tuple[Prepared, folder.Folder]:
+def begin(theatre: Theatre, tmp_path: Path, **changes: Any) -> tuple[Prepared, Folder]:
     planned = make_run(("a", "b"), looks=(2, 4), controls={"fake": "on"}, **changes)
-    return theatre.prepared(planned), folder.create(planned, tmp_path)
+    return theatre.prepared(planned), create_run(planned, tmp_path)
 
 
 class FakeProcess:
@@ -144,6 +146,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Theatre:
     monkeypatch.setattr(driver, "describe", describe)
     monkeypatch.setattr(driver, "ask", ask)
     probe = FakeProbe(stage.journal)
-    monkeypatch.setattr(readings, "probes", lambda: {"fake": probe})
-    monkeypatch.setattr(held, "controls", lambda: {"fake": FakeControl(stage.journal)})
+    monkeypatch.setattr(phases, "probes", lambda: {"fake": probe})
+    monkeypatch.setattr(controls, "controls", lambda: {"fake": FakeControl(stage.journal)})
     return stage

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,10 +23,7 @@ def _room(name: str, *files: str) -> tuple[str, ...]:
 
 #: Modules whose public names are documented, by page.
 PAGES = {
-    "record": _room(
-        "dyno.record",
-        *("metric", "tally", "trial", "design", "host", "calibration", "run", "verdict", "history"),
-    ),
+    "record": _room("dyno.record", "run", "trial", "calibration", "verdict", "history"),
     "plan": ("dyno.plan",),
     "doors": (
         "dyno.builds",
@@ -33,17 +31,21 @@ PAGES = {
         "dyno.controls",
         "dyno.probes",
         "dyno.audits",
-        "dyno.survey",
+        "dyno.host",
     ),
-    "conduct": (
-        *_room("dyno.experiment", "workload", "measuring", "comparison", "file"),
-        "dyno.candidates",
-        *_room("dyno.folder", "run", "runs", "file"),
-        *_room("dyno.driver", "program", "questions", "process", "events"),
+    "play": (
+        *_room("dyno.experiment", "comparison", "toml_file", "candidates", "factors"),
+        "dyno.resolve.experiment",
+        *_room("dyno.forecast", "estimate", "planner"),
+        *_room("dyno.play", "run", "watch"),
+        "dyno.run_folder",
+        *_room("dyno.driver", "questions", "process", "events"),
     ),
     "errors": ("dyno.errors",),
 }
 ROOMS = ("dyno.stats",)
+#: A function as a default is shown with its place in memory.
+FUNCTION_DEFAULT = re.compile(r"<function .*? at 0x[0-9a-f]+>")
 
 
 def pages() -> dict[str, str]:
@@ -120,7 +122,7 @@ def signature(thing: type) -> str:
     """The parameters as written; nothing for classes that are not called by hand."""
     if inspect.isclass(thing):
         return ""
-    return f"`{inspect.signature(thing)}`"
+    return f"`{FUNCTION_DEFAULT.sub('...', str(inspect.signature(thing)))}`"
 
 
 def prose(thing: object) -> str:

@@ -9,13 +9,7 @@ from typing import Any
 
 from fakes import make_run, make_workload
 
-from dyno.record import (
-    Calibration,
-    Candidate,
-    Observation,
-    Run,
-    Score,
-)
+from dyno.record import Calibration, Candidate, Observation, Run, Score
 from dyno.report import Book
 from golden.book_trials import EFFECTS, PHASES, made_trials
 from golden.book_verdict import make_verdict

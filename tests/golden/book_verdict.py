@@ -8,18 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dyno.measures import measures
-from dyno.record import (
-    Comparison,
-    Finding,
-    Metric,
-    Run,
-    Spread,
-    Trial,
-    Verdict,
-    VerdictName,
-)
-from dyno.stats.spread import cov_interval, cov_percent, range_percent
+from dyno.analysis.measures import measures
+from dyno.record import Comparison, Finding, Metric, Run, Spread, Trial, Verdict, VerdictName
+from dyno.stats.components import cov_interval, cov_percent, range_percent
 
 PRIMARY = {("l.i0", "insert"), ("l.i1", "insert"), ("qr100", "query")}
 DROPPED_BLOCK = 3

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.record import (
-    History,
-    LeftOut,
-    Metric,
-    Nominated,
-    PastPoint,
-    PastSeries,
-    PastTrial,
-)
+from dyno.record import History, LeftOut, Metric, Nominated, PastPoint, PastSeries, PastTrial
 
 RATE = Metric("insert", "l.i0", "insert", "rate_per_s", "row/s", "higher")
 P99 = Metric("insert", "l.i0", "insert", "latency_ns_p99", "ns", "lower")

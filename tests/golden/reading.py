@@ -9,8 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
-from dyno.report import Book, brief
-from dyno.report.trust import SECTION
+from dyno.report import Book
+from dyno.report.sections.trust import SECTION
+from dyno.report.text import brief
 
 
 def words(markup: str) -> str:

@@ -13,11 +13,14 @@ import plotly.graph_objects as go
 import pytest
 from crossed import SIZES, crossed, played
 
-from dyno.judge import judge
+from dyno.analysis.judge import judge
 from dyno.record import Crossing
-from dyno.report import Book, numbers, page, sections, spread, text
+from dyno.report import Book, every_section, numbers
+from dyno.report.html import page
+from dyno.report.sections import spread
+from dyno.report.text import verdict as text
 
-SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in sections()}
+SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in every_section()}
 
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from crossed import crossed, played
 
-from dyno.judge import judge
-from dyno.report import Book, page
+from dyno.analysis.judge import judge
+from dyno.report import Book
+from dyno.report.html import page
 from golden.chromium import browser, needed
 
 LONG = {
@@ -24,7 +25,7 @@ LABELS = "[...document.querySelectorAll('#effects .annotation text')]"
 def test_names_of_effects_are_broken_where_the_page_ends(
     width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dyno.judge.hearing.audits", dict)
+    monkeypatch.setattr("dyno.analysis.hearing.audits", dict)
     run = crossed(LONG)
     trials = played(run, lambda at: 0.05 * (at["innodb_adaptive_hash_index"] == "OFF"))
     book = Book(tmp_path, run, trials, judge(run, trials))

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dyno.record import History
-from dyno.report import history, timeline
+from dyno.report.html import history, timeline
 from golden.past import RATE, make_history
 from golden.reading import words
 from golden.test_page import EVIL, Reader

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dyno.report import numbers
-from dyno.report.markup import coded
+from dyno.report.html.markup import coded
 
 
 @pytest.mark.parametrize(

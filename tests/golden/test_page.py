@@ -12,7 +12,8 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from dyno.report import Book, page, sections, trials
+from dyno.report import Book, every_section, export
+from dyno.report.html import page
 from golden.book import make_book
 
 EVIL = "<script>alert('x')</script>&\"%{y}"
@@ -55,7 +56,7 @@ def reader(book: Book) -> Reader:
 
 
 def test_every_section_is_on_the_page_in_its_place(book: Book, reader: Reader) -> None:
-    own = [type(section).__module__.rpartition(".")[2] for section in sections()]
+    own = [type(section).__module__.rpartition(".")[2] for section in every_section()]
     assert reader.anchors == [name for name in own if name not in ("sweep", "effects")]
     assert reader.anchors[0] == "verdict"
     assert {"forest", "restarts", "throughput", "latency", "phases", "audits"} < set(own)
@@ -132,7 +133,7 @@ def test_a_run_without_trials_still_has_a_page(tmp_path: Path) -> None:
 
 
 def test_trials_csv_has_a_row_for_each_number_of_each_trial(book: Book) -> None:
-    with trials.write(book).open(newline="", encoding="utf-8") as file:
+    with export.write(book).open(newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
     assert list(found[0])[:6] == ["workload", "block", "attempt", "order", "trial", "candidate"]
     rates = [r for r in found if (r["phase"], r["metric"]) == ("l.i0", "rate_per_s")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.report import history, page
+from dyno.report.html import history, page
 from golden.book import make_book
 from golden.chromium import browser, needed
 from golden.past import make_history

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from fakes import make_record, make_run, make_tally, make_trial, make_workload
 
-from dyno import judge
+from dyno.analysis import judge
 from dyno.record import Verdict
-from dyno.report import Book, sections, text
+from dyno.report import Book, every_section
+from dyno.report.text import verdict as text
 
-(SECTION,) = (each for each in sections() if type(each).__module__.endswith("sweep"))
+(SECTION,) = (each for each in every_section() if type(each).__module__.endswith("sweep"))
 #: Threads to the base's rate; the new one has a quarter less.
 RATES = {"1": 1_000.0, "4": 3_000.0, "16": 4_000.0}
 

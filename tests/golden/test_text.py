@@ -13,7 +13,8 @@ from pathlib import Path
 from fakes import make_run
 
 from dyno.record import Verdict
-from dyno.report import rows, text
+from dyno.report import export
+from dyno.report.text import verdict as text
 from golden.book import make_book
 
 HERE = Path(__file__).parent
@@ -75,14 +76,14 @@ def test_the_rows_are_as_they_were(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=3)
     rounded = [
         {k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()}
-        for row in rows.rows(book.verdict)
+        for row in export.rows(book.verdict)
         if row["primary"]
     ]
     check("rows.json", json.dumps(rounded, indent=1) + "\n")
 
 
 def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(tmp_path: Path) -> None:
-    for row in rows.rows(make_book(tmp_path).verdict):
+    for row in export.rows(make_book(tmp_path).verdict):
         assert " ".join(row) == KEYS
         assert row["low_percent"] <= row["change_percent"] <= row["high_percent"]
 
@@ -90,6 +91,6 @@ def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(tmp_path:
 def test_a_number_that_json_does_not_know_is_null(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
     first = dataclasses.replace(book.verdict.comparisons[0], low_percent=float("-inf"))
-    found = rows.rows(dataclasses.replace(book.verdict, comparisons=(first,)))
+    found = export.rows(dataclasses.replace(book.verdict, comparisons=(first,)))
     assert found[0]["low_percent"] is None
     json.dumps(found, allow_nan=False)

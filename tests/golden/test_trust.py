@@ -10,9 +10,10 @@ import pytest
 
 from dyno import controls
 from dyno.record import Finding, Observation
-from dyno.report import Book, held, links, page
-from dyno.report.audits import SECTION as AUDITS
-from dyno.report.trust import SECTION
+from dyno.report import Book, basis
+from dyno.report.html import markup, page
+from dyno.report.sections.audits import SECTION as AUDITS
+from dyno.report.sections.trust import SECTION
 from golden.book import make_book
 from golden.reading import changed, said, terminal, words
 
@@ -86,7 +87,7 @@ def test_a_control_s_row_has_what_was_found_and_done(book: Book) -> None:
 
 
 def test_the_word_of_a_control_that_could_do_nothing_is_the_controls_own() -> None:
-    assert (held.REFUSED, held.KEEP) == (controls.NOT_HERE, controls.KEEP)
+    assert (basis.REFUSED, basis.KEEP) == (controls.NOT_HERE, controls.KEEP)
 
 
 def test_the_host_is_told_worst_first_and_what_could_not_be_seen(book: Book) -> None:
@@ -115,7 +116,7 @@ def test_every_link_on_the_page_leads_somewhere(book: Book) -> None:
 
 
 def test_a_long_row_of_trials_is_cut(book: Book) -> None:
-    told = words(links.trials(range(1, 31))).strip()
+    told = words(markup.trials(range(1, 31))).strip()
     assert told == "1, 2, 3, 4, 5, 6, 7, 8 and 22 more"
 
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from dyno.analysis.judge import judge
 from dyno.builds import Build, Say
-from dyno.conduct import play, resolve
-from dyno.engines import _sqlite_builds, postgres, sqlite
+from dyno.engines import postgres, sqlite
+from dyno.engines.sqlite import builds
 from dyno.experiment import Measuring, compared
-from dyno.folder import create
-from dyno.judge import judge
+from dyno.play.run import play_run
 from dyno.record import Finding
+from dyno.resolve.experiment import resolve_experiment
+from dyno.run_folder import create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -24,9 +26,9 @@ OPTIONS = {"time": "0.3", "warmup_time": "0", "table_size": "20000"}
 def _found(home: Path, *sides: str, workload: str = "oltp_point_select") -> dict[str, Finding]:
     """The first finding of each audit after three blocks."""
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
-    prepared = resolve(compared(sides, workload, OPTIONS, measuring), lambda _: None)
-    kept = create(prepared.run, home)
-    play(prepared, kept, lambda _: None)
+    prepared = resolve_experiment(compared(sides, workload, OPTIONS, measuring), lambda _: None)
+    kept = create_run(prepared.run, home)
+    play_run(prepared, kept, lambda _: None)
     findings = judge(prepared.run, kept.trials()).findings
     return {finding.audit: finding for finding in reversed(findings)}
 
@@ -77,6 +79,6 @@ def test_a_library_built_for_debugging_tells_so(home: Path) -> None:
     if not shutil.which("cc"):
         pytest.skip("no C compiler")
     engine = sqlite.Engine(lambda session, statements: [])
-    defines = f"{_sqlite_builds.DEFINES} SQLITE_DEBUG=1"
+    defines = f"{builds.DEFINES} SQLITE_DEBUG=1"
     build = engine.program("3.54.1", {"cflags": "-O0 -g", "defines": defines}, lambda _: None)
     assert build.facts["assertions"] == "on"

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from mysql_family import answers, asked, running
 
-from dyno.conduct import play_once, resolve
 from dyno.controls import NOT_HERE
 from dyno.engines import Preloads
 from dyno.experiment import Measuring, compared
+from dyno.play.run import play_once
+from dyno.resolve.experiment import resolve_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -26,7 +27,9 @@ def test_a_trial_records_what_its_controls_did_to_the_server(
 ) -> None:
     monkeypatch.setenv("DYNO_TMP", str(home))
     measuring = Measuring(controls=CONTROLS)
-    prepared = resolve(compared([engine], "oltp_point_select", SHORT, measuring), lambda _: None)
+    prepared = resolve_experiment(
+        compared([engine], "oltp_point_select", SHORT, measuring), lambda _: None
+    )
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     found = trial.conditions

@@ -10,11 +10,12 @@ import processes
 import pytest
 from killing import Killer, Pauser, Stopper
 
-from dyno.conduct import play, play_once, resolve
-from dyno.conduct.watch import Watch
 from dyno.experiment import Measuring, compared
-from dyno.folder import create, every
+from dyno.play.run import play_once, play_run
+from dyno.play.watch import Watch
 from dyno.record import Trial
+from dyno.resolve.experiment import resolve_experiment
+from dyno.run_folder import all_runs, create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -42,7 +43,7 @@ def runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def once(engine: str, killer: Watch, **options: str) -> Trial:
     """One trial, while somebody is killed."""
     experiment = compared([engine], "oltp_point_select", OPTIONS | options)
-    return play_once(resolve(experiment, lambda _: None), killer)
+    return play_once(resolve_experiment(experiment, lambda _: None), killer)
 
 
 @pytest.mark.parametrize("when", ["load", "between", "run"])
@@ -73,9 +74,9 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(
 ) -> None:
     measuring = Measuring(blocks=3, fixed=True, limits=CALM)
     experiment = compared([engine, engine], "oltp_point_select", OPTIONS, measuring)
-    prepared = resolve(experiment, lambda _: None)
-    folder = create(prepared.run, runs)
-    play(prepared, folder, Killer(processes.server, "run"))
+    prepared = resolve_experiment(experiment, lambda _: None)
+    folder = create_run(prepared.run, runs)
+    play_run(prepared, folder, Killer(processes.server, "run"))
     first, *others = folder.trials()
     assert (first.status, {trial.status for trial in others}) == ("failed", {"ok"})
     assert [(t.block, t.attempt) for t in others] == [
@@ -100,7 +101,7 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
         processes.awaited(lambda: processes.server(run.pid) and processes.driver(run.pid))
         run.kill()
     assert not processes.left(runs)
-    (folder,) = every(runs)
+    (folder,) = all_runs(runs)
     done = subprocess.run([*dyno, "resume", str(folder.path)], capture_output=True, text=True)
     assert done.returncode in (0, 1, 2), done.stderr
     assert len([trial for trial in folder.trials() if trial.status == "ok"]) >= 6

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import cache
-from dyno.conduct import play, resolve
 from dyno.errors import HostError
 from dyno.experiment import Measuring, compared
-from dyno.folder import create
+from dyno.play.run import play_run
+from dyno.resolve.experiment import resolve_experiment
+from dyno.run_folder import create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -33,10 +34,12 @@ def test_a_load_is_made_once_and_every_trial_starts_on_a_copy(
     drop = {"page_cache": "drop"}
     measuring = Measuring(blocks=3, fixed=True, limits=CALM, loads=1, controls=drop)
     sides = [engine, f"{engine}?{MEMORY[engine.partition('@')[0]]}"]
-    prepared = resolve(compared(sides, "oltp_write_only", OPTIONS, measuring), lambda _: None)
-    folder = create(prepared.run, home)
+    prepared = resolve_experiment(
+        compared(sides, "oltp_write_only", OPTIONS, measuring), lambda _: None
+    )
+    folder = create_run(prepared.run, home)
     before = {entry.name for entry in cache.entries()}
-    play(prepared, folder, lambda _: None)
+    play_run(prepared, folder, lambda _: None)
     trials = folder.trials()
     assert [trial.failure for trial in trials if trial.status != "ok"] == []
     assert len({trial.conditions["load"]["name"] for trial in trials}) == 1
@@ -53,6 +56,8 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_started(
     home: Path, engine: str
 ) -> None:
     options = OPTIONS | {"table_size": str(10**10)}
-    prepared = resolve(compared([engine, engine], "oltp_write_only", options), lambda _: None)
+    prepared = resolve_experiment(
+        compared([engine, engine], "oltp_write_only", options), lambda _: None
+    )
     with pytest.raises(HostError, match="MB free, and the run needs"):
-        play(prepared, create(prepared.run, home), lambda _: None)
+        play_run(prepared, create_run(prepared.run, home), lambda _: None)

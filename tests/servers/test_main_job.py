@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import ended
-from dyno.folder import every
+from dyno.run_folder import all_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -34,7 +34,7 @@ def test_two_builds_from_source_end_in_a_verdict_and_a_report(
     (tmp_path / "job.toml").write_text(EXPERIMENT)
     rows = tmp_path / "rows.json"
     assert ended(["run", str(tmp_path / "job.toml"), "--json", str(rows)]) == 0
-    (folder,) = every(tmp_path / "runs")
+    (folder,) = all_runs(tmp_path / "runs")
     trials = folder.trials()
     assert {trial.status for trial in trials} == {"ok"}
     assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)

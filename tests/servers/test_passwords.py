@@ -17,7 +17,7 @@ from private_postgres import private
 
 from dyno import driver
 from dyno.engines import Server
-from dyno.folder import Folder, every
+from dyno.run_folder import Folder, all_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -92,7 +92,7 @@ def test_no_file_no_line_and_no_process_tells_the_password(run_file: Path, home:
             time.sleep(0.05)
         assert run.stdout
         said = run.stdout.read()
-    (folder,) = every(home)
+    (folder,) = all_runs(home)
     assert run.returncode in (0, 1, 2), said.decode()
     assert _good(folder) == 6 and (folder.path / "report.html").is_file()
     assert any(b"dyno-driver" in line for line in heard.values())
@@ -114,9 +114,9 @@ def test_a_run_that_was_torn_goes_on_with_the_password_from_elsewhere(
     run_file: Path, home: Path
 ) -> None:
     with subprocess.Popen([*DYNO, "run", str(run_file)], stdout=subprocess.DEVNULL) as run:
-        processes.awaited(lambda: next(_good(folder) for folder in every(home) if _good(folder)))
+        processes.awaited(lambda: next(_good(folder) for folder in all_runs(home) if _good(folder)))
         run.send_signal(signal.SIGINT)
-    (folder,) = every(home)
+    (folder,) = all_runs(home)
     command = [*DYNO, "resume", str(folder.path)]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert refused.returncode == 64

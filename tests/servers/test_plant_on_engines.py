@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dyno import conduct
-from dyno.calibrate.lots import lots
-from dyno.calibrate.pilot import flown, reading, with_keys
-from dyno.calibrate.shape import Shape
-from dyno.measures import operations
+from dyno.analysis.measures import operations
+from dyno.calibration.cases import lots
+from dyno.calibration.pilot import Shape, flown, reading, with_keys
+from dyno.play.run import play_once
+from dyno.resolve.experiment import resolve_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -31,8 +31,8 @@ def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
 def test_what_is_planted_is_what_the_client_waits_for(engine: str) -> None:
     """200 µs in each answer: counted by the plant, and seen by the driver in every latency."""
     planted = with_keys(engine, {"plant": f"{SPIN_NS}ns"})
-    prepared = conduct.resolve(TINY.experiment([planted], "rate_per_s"), lambda _: None)
-    trial = conduct.play_once(prepared, lambda _: None)
+    prepared = resolve_experiment(TINY.experiment([planted], "rate_per_s"), lambda _: None)
+    trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     record = trial.phases[-1]
     assert reading(record, "planted_ns") / operations(record) >= 0.95 * SPIN_NS

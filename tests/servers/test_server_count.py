@@ -15,14 +15,15 @@ from private_servers import SERVERS, serving
 
 from dyno import driver
 from dyno.audits import audits
-from dyno.conduct import play_once, resolve
-from dyno.conduct.listener import Listener
-from dyno.conduct.watch import Progressed
 from dyno.driver import Launch, Process
 from dyno.engines import Server, find
 from dyno.experiment import compared
 from dyno.plan import Plan, Script, Session
+from dyno.play.phases import Listener
+from dyno.play.run import play_once
+from dyno.play.watch import Progressed
 from dyno.record import PhaseRecord
+from dyno.resolve.experiment import resolve_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -120,7 +121,7 @@ def test_another_client_of_a_server_that_runs_already_is_noticed(
     monkeypatch.setenv("DYNO_TMP", str(tmp_path))
     options = {"time": "1.5", "warmup_time": "0", "table_size": "200", "rate": "200"}
     with theirs(kind) as (session, url):
-        prepared = resolve(compared([url], "oltp_point_select", options), lambda _: None)
+        prepared = resolve_experiment(compared([url], "oltp_point_select", options), lambda _: None)
 
         def hammer(told: object) -> None:
             if isinstance(told, Progressed):

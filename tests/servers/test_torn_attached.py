@@ -11,11 +11,13 @@ import private_mysql
 import private_postgres
 import pytest
 
-from dyno import conduct, driver, folder
+from dyno import driver
 from dyno.engines import Attaches, Server, find
 from dyno.errors import UsageError
 from dyno.experiment import Measuring, compared
-from dyno.folder import Folder
+from dyno.play.run import resume_run
+from dyno.resolve.experiment import resolve_experiment
+from dyno.run_folder import LOADED, Folder, create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -26,16 +28,17 @@ KILLED = """
 import os, signal, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[3], str(Path(sys.argv[3]).parent)]
-from dyno import conduct, folder
-from dyno.conduct.watch import PhaseStarted
+from dyno.play.run import resume_run
+from dyno.run_folder import Folder
+from dyno.play.watch import PhaseStarted
 from test_torn_attached import tables
-kept = folder.Folder(Path(sys.argv[1]))
+kept = Folder(Path(sys.argv[1]))
 def kill(event):
     if isinstance(event, PhaseStarted) and event.phase == sys.argv[2]:
         while not tables(kept):
             time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGKILL)
-conduct.resume(kept, kill)
+resume_run(kept, kill)
 """
 
 
@@ -62,8 +65,8 @@ def begun(
     url = f"{engine}://{server.session['user']}@{place}/bench"
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, aa=True)
     made = compared([f"a={url}", f"b={url}"], "oltp_point_select", OPTIONS, measuring)
-    prepared = conduct.resolve(made, lambda _: None)
-    yield folder.create(prepared.run, home), bench(server)
+    prepared = resolve_experiment(made, lambda _: None)
+    yield create_run(prepared.run, home), bench(server)
     driver.ask(server.session, ["DROP DATABASE bench"])
 
 
@@ -91,12 +94,12 @@ def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[Folder, Server])
     kept, _ = begun
     killed(kept, "run")
     assert tables(kept) == ["sbtest1"]
-    assert [*(kept.path / folder.LOADED).iterdir()]
+    assert [*(kept.path / LOADED).iterdir()]
     said: list[str] = []
-    conduct.resume(kept, lambda _: None, said.append)
+    resume_run(kept, lambda _: None, said.append)
     assert "dropping sbtest1, which the torn run loaded at //" in said[-1]
     assert tables(kept) == []
-    assert not [*(kept.path / folder.LOADED).iterdir()]
+    assert not [*(kept.path / LOADED).iterdir()]
     assert {trial.status for trial in kept.trials()} == {"ok"}
 
 
@@ -105,14 +108,14 @@ def test_what_somebody_made_since_stays_and_stops_the_run(begun: tuple[Folder, S
     killed(kept, "run")
     driver.ask(server.session, ["CREATE TABLE theirs (id int)"])
     with pytest.raises(UsageError, match=r"is not empty: .*, and theirs is there"):
-        conduct.resume(kept, lambda _: None)
+        resume_run(kept, lambda _: None)
     assert tables(kept) == ["theirs"]
 
 
 def test_a_kill_within_the_load_leaves_no_list_and_all_stays(begun: tuple[Folder, Server]) -> None:
     kept, _ = begun
     killed(kept, "prepare")
-    assert not (kept.path / folder.LOADED).exists()
+    assert not (kept.path / LOADED).exists()
     with pytest.raises(UsageError, match=r"is not empty: .*, and sbtest1 is there"):
-        conduct.resume(kept, lambda _: None)
+        resume_run(kept, lambda _: None)
     assert tables(kept) == ["sbtest1"]

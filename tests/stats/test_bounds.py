@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyno.stats.bounds import adjusted_p, critical_values, nominal_levels
-from dyno.stats.interval import t_interval
-from dyno.stats.looks import Looks
-from dyno.stats.percent import to_log, to_percent
+from dyno.stats.interval import t_interval, to_log, to_percent
+from dyno.stats.looks import Looks, adjusted_p, critical_values, nominal_levels, pocock
 from dyno.stats.scenarios import Scenario
 from dyno.stats.simulate import Rule, play
-from dyno.stats.spending import pocock
 
 FIVE_EQUAL = (0.2, 0.4, 0.6, 0.8, 1.0)
 DEFAULT = Looks((6, 10, 14, 18, 24), 0.05)

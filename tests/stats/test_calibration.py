@@ -7,13 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dyno.stats import noise
-from dyno.stats.interval import t_interval
+from dyno.stats import scenarios
+from dyno.stats.interval import t_interval, to_log
 from dyno.stats.looks import Looks
-from dyno.stats.multiplicity import benjamini_hochberg
-from dyno.stats.percent import to_log
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures, fixed_coverage
 from dyno.stats.simulate import Rule, clopper_pearson, play
+from dyno.stats.verdict import benjamini_hochberg
 
 RUNS = 20_000
 SDS = (1.0, 2.0, 3.0)
@@ -25,7 +24,7 @@ def played(model: str, sd_percent: float = 2.0, truth_percent: float = 0.0) -> F
 
 
 @pytest.mark.parametrize("sd", SDS)
-@pytest.mark.parametrize("model", noise.SOUND)
+@pytest.mark.parametrize("model", scenarios.SOUND)
 def test_the_same_build_is_called_slower_in_less_than_one_run_of_twenty(
     model: str, sd: float
 ) -> None:
@@ -33,7 +32,7 @@ def test_the_same_build_is_called_slower_in_less_than_one_run_of_twenty(
 
 
 @pytest.mark.parametrize("sd", SDS)
-@pytest.mark.parametrize("model", noise.SOUND)
+@pytest.mark.parametrize("model", scenarios.SOUND)
 def test_the_interval_where_a_run_stopped_holds_the_truth(model: str, sd: float) -> None:
     for truth in (0.0, 2.0, 5.0):
         # three loads leave two degrees of freedom, and the looks are hardest there: 95.0 %
@@ -47,7 +46,7 @@ def test_a_build_slower_by_the_margin_is_cleared_in_less_than_one_run_of_twenty(
 
 
 @pytest.mark.parametrize("blocks", [6, 12, 24])
-@pytest.mark.parametrize("model", noise.SOUND)
+@pytest.mark.parametrize("model", scenarios.SOUND)
 def test_a_fixed_number_of_blocks_covers_what_it_says(model: str, blocks: int) -> None:
     covered = fixed_coverage(Scenario(model), RUNS, blocks).value
     # t3 tails make the t interval wider than it need be: 96.3 % at 6 blocks, on the safe side
@@ -69,7 +68,7 @@ def test_the_quick_look_keeps_its_level_too() -> None:
 
 def test_many_primaries_together_call_slower_in_less_than_one_run_of_twenty() -> None:
     dice = np.random.default_rng(5)
-    logs = np.stack([noise.normal(dice, (10_000, 24), 0.03) for _ in range(4)], axis=1)
+    logs = np.stack([scenarios.normal(dice, (10_000, 24), 0.03) for _ in range(4)], axis=1)
     wrong = (play(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower").any(axis=1).sum()
     assert clopper_pearson(int(wrong), 10_000)[1] <= 0.05
 

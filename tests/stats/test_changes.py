@@ -9,8 +9,7 @@ import pytest
 from numpy.random import Generator
 
 from dyno.stats import changes as module
-from dyno.stats.changes import Change, changes, points_least
-from dyno.stats.energy import drawn_in
+from dyno.stats.changes import Change, changes, drawn_in, points_least
 from dyno.stats.interval import Floats
 
 RUNS = 200

@@ -8,11 +8,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from dyno.stats.interval import t_interval
-from dyno.stats.multiplicity import benjamini_hochberg, holm
-from dyno.stats.percent import to_log, to_percent
+from dyno.stats.interval import hodges_lehmann, sign_flip_p, t_interval, to_log, to_percent
 from dyno.stats.power import blocks_needed, detectable, detectable_percent, noncentrality
-from dyno.stats.robust import hodges_lehmann, sign_flip_p
+from dyno.stats.verdict import benjamini_hochberg, holm
 
 LOGS = np.random.default_rng(7).normal(0.01, 0.02, 12)
 P_VALUES = np.array([0.012, 0.4, 0.001, 0.03, 0.049, 1.0])

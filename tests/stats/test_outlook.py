@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dyno.stats.interval import to_log
 from dyno.stats.looks import Looks
-from dyno.stats.outlook import Errors, blocks_expected, chances, mde80
-from dyno.stats.percent import to_log
-from dyno.stats.power import detectable_percent
+from dyno.stats.power import Errors, blocks_expected, chances, detectable_percent, mde80
 from dyno.stats.simulate import Rule, play
 
 LOOKS = Looks((6, 10, 14, 18, 24), 0.05)

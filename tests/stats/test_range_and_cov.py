@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyno.stats.spread import cov_interval, cov_percent, range_percent
+from dyno.stats.components import cov_interval, cov_percent, range_percent
 
 
 def test_the_range_is_the_same_for_a_rate_and_for_its_time() -> None:

@@ -5,8 +5,9 @@ slower by `(1 − s)·x`. At half, a margin of 2 % lets an engine pass that is s
 doubtful. At nine tenths it hides 20 %, and no verdict says anything about the engine: invalid.
 
 - An engine inside the driver's process: the floor's CPU per operation (the same script on `null`)
-  over the candidate's. An operation is what `dyno.measures` divides costs by. The floor plays more
-  of them beside the same paced writers, so with several streams in a phase it is an estimate.
+  over the candidate's. An operation is what `analysis/measures.py` divides costs by. The floor
+  plays more of them beside the same paced writers, so with several streams in a phase it is an
+  estimate.
 - `null` itself: the part of its users' time that was not the delay that the driver measured.
 
 Judged are the phases with a primary metric: elsewhere no verdict is at stake. `null` in a phase
@@ -19,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from dyno.analysis.measures import operations
 from dyno.audits._cases import Case, cases, records
-from dyno.measures import operations
 from dyno.record import FLOOR, Finding, PhaseRecord, Run, Trial
 
 DOUBTFUL_PERCENT = 50.0

@@ -25,10 +25,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
+from dyno.analysis.host_noise import counted, shares
 from dyno.record import Finding, Run, Trial, WorkloadPlan
-from dyno.stats.drift import beyond, common
-from dyno.stats.signs import sign_p
-from dyno.surroundings import counted, shares
+from dyno.stats.interval import sign_p
+from dyno.stats.windows import beyond, common
 
 DROPPED_MOST = 1 / 3
 #: Fewer drops are no habit.

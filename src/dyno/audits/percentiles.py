@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dyno.analysis.measures import PERCENTILES
 from dyno.audits._cases import Case, cases
-from dyno.percentiles import PERCENTILES
 from dyno.record import Finding, Run, Trial
 
 BEYOND_LEAST = 10

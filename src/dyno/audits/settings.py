@@ -1,4 +1,6 @@
-"""Audit `settings`: does every engine run with what was asked of it, and with nothing else?
+"""Settings as numbers: sizes, times and switches, however they are spelled.
+
+Audit `settings`: does every engine run with what was asked of it, and with nothing else?
 
 - Asked one number and reported another: invalid, since something else was measured. (Engines fail
   such a trial themselves; this holds for the record, whoever made it.) Other words: doubtful, since
@@ -17,8 +19,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dyno.audits._quantity import quantity
 from dyno.record import Candidate, Finding, Run, Soundness, Trial
+
+QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
+BYTES = {"b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3}
+SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
+
+
+def quantity(text: str) -> tuple[str, float] | None:
+    """A number and its kind (`bytes`, `seconds`, or none); None for words."""
+    word = text.strip().casefold()
+    if word in SWITCHES:
+        return "", SWITCHES[word]
+    match = QUANTITY.fullmatch(word)
+    if match is None:
+        return None
+    number, unit = float(match[1]), match[2]
+    if unit in BYTES:
+        return "bytes", number * 1024 ** BYTES[unit]
+    if unit in SECONDS:
+        return "seconds", number * SECONDS[unit]
+    return None if unit else ("", number)
+
 
 #: Where a value came from, as one engine adds it.
 SOURCE = re.compile(r" \([a-z, ]+\)$")

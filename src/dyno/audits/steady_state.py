@@ -24,9 +24,8 @@ from collections.abc import Iterator, Sequence
 
 from dyno.audits._cases import Case, cases, full_seconds
 from dyno.record import Finding, Run, Soundness, Trial
-from dyno.stats.drift import beyond, common, halves
-from dyno.stats.interval import Interval
-from dyno.stats.percent import to_log, to_percent
+from dyno.stats.interval import Interval, to_log, to_percent
+from dyno.stats.windows import beyond, common, halves
 
 LIMIT_PERCENT = 5.0
 INVALID = math.log(2.0)

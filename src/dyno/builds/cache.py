@@ -1,4 +1,9 @@
-"""The cache: everything fetched or compiled, each entry a folder put in place by one rename.
+"""Locks of the cache: one at a time makes an entry, and one that is used is not removed.
+
+All are `flock`s: the kernel lets go of them however their holder ends. A file system without locks
+keeps nobody out.
+
+The cache: everything fetched or compiled, each entry a folder put in place by one rename.
 
 It lies in `$DYNO_CACHE`, else `$XDG_CACHE_HOME/dyno`, else `~/.cache/dyno` (root's in
 /var/cache/dyno: a server does not run as root, and must reach its program), as `KIND/NAME/`
@@ -10,17 +15,83 @@ and stays until that ends.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.builds import Say, locks
+from dyno.builds import Say
 from dyno.errors import HostError, UsageError
+
+
+@contextmanager
+def alone(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
+    """Holds the lock `file`, which it makes; calls `waiting` first where somebody else does."""
+    with file.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def used(entry: Path) -> Iterator[None]:
+    """Shares the lock of the folder `entry`; `HostError` where there is none any more."""
+    try:
+        handle = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        raise _gone(entry) from None
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        if not entry.exists():  # removed between the two calls
+            raise _gone(entry)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def unused(entry: Path) -> Iterator[bool]:
+    """Says whether nobody uses the folder `entry`, and lets nobody begin to meanwhile."""
+    try:
+        handle = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        yield True
+        return
+    try:
+        yield _locked(handle)
+    finally:
+        os.close(handle)
+
+
+def is_used(entry: Path) -> bool:
+    """Does somebody use the folder `entry` just now?"""
+    with unused(entry) as free:
+        return not free
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _gone(entry: Path) -> HostError:
+    hint = "start again: what is missing is fetched or made anew"
+    return HostError(f"{entry.name} was removed from the cache meanwhile", hint=hint)
+
 
 #: A folder beside the entries, and the beginning of the name of an entry in the making.
 LOCKS, UNDER_WAY = "locks", ".making-"
@@ -86,13 +157,13 @@ def held(files: Iterable[Path]) -> Iterator[None]:
     within = [place.relative_to(home).parts[:2] for place in places if place.is_relative_to(home)]
     with ExitStack() as stack:
         for parts in set(within):
-            stack.enter_context(locks.used(home.joinpath(*parts)))
+            stack.enter_context(used(home.joinpath(*parts)))
         yield
 
 
 def remove(entry: Entry) -> bool:
     """Frees an entry, in one step for whoever looks for it meanwhile; False where a run uses it."""
-    with _alone(entry.kind, entry.name, lambda _: None), locks.unused(entry.path) as free:
+    with _alone(entry.kind, entry.name, lambda _: None), unused(entry.path) as free:
         if free and entry.path.exists():
             doomed = Path(tempfile.mkdtemp(prefix=UNDER_WAY, dir=entry.path.parent))
             entry.path.rename(doomed / entry.name)
@@ -146,4 +217,4 @@ def _alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
     (root() / kind).mkdir(parents=True, exist_ok=True)
     (root() / LOCKS).mkdir(exist_ok=True)
     lock = root() / LOCKS / f"{kind}-{name}"
-    return locks.alone(lock, lambda: say(f"waiting for {name}, which somebody else is making"))
+    return alone(lock, lambda: say(f"waiting for {name}, which somebody else is making"))

@@ -12,7 +12,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, attempts, cache
+from dyno import builds
+from dyno.builds import Say, cache
 from dyno.errors import HostError
 
 #: How long cargo may take: 10 MB, and the registry's index, over a slow line.
@@ -54,7 +55,7 @@ def _vendor(package: Path, crate: str, say: Say) -> None:
     how = {"capture_output": True, "text": True, "check": False}
     run = partial(subprocess.run, command, cwd=package, timeout=FETCH_S, **how)
     try:
-        done = attempts.tried(run, say, ABSENT)
+        done = builds.tried(run, say, ABSENT)
     except subprocess.TimeoutExpired:
         hint = "is the registry, or its mirror in cargo's configuration, reachable?"
         raise HostError(f"cargo fetched crate {crate} for {FETCH_S:.0f} s", hint=hint) from None

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, attempts, cache
+from dyno import builds
+from dyno.builds import Say, cache
 from dyno.errors import HostError
 
 #: How long apt-get may take over a handful of packages.
@@ -72,7 +73,7 @@ def _run(command: list[str], folder: Path, say: Say | None = None) -> str:
         timeout=FETCH_S,
     )
     try:
-        done = attempts.tried(run, say, ABSENT) if say else run()
+        done = builds.tried(run, say, ABSENT) if say else run()
     except FileNotFoundError:
         hint = "Debian packages need a Debian or an Ubuntu; or name your own build by its path"
         raise HostError(f"cannot fetch: no {command[0]} on PATH", hint=hint) from None

@@ -18,7 +18,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, attempts, cache, sha256
+from dyno import builds
+from dyno.builds import Say, cache, sha256
 from dyno.errors import HostError
 
 #: The plugin that copies an artifact out of the local repository, once it is there.
@@ -67,7 +68,7 @@ def _copied(scratch: Path, coordinate: str, say: Say) -> Path:
     how = {"capture_output": True, "text": True, "check": False}
     run = partial(subprocess.run, command, cwd=scratch, timeout=FETCH_S, **how)
     try:
-        done = attempts.tried(run, say, (ABSENT,))
+        done = builds.tried(run, say, (ABSENT,))
     except FileNotFoundError:
         hint = "install Maven (mvn, with Java), or name your own build by its path"
         raise HostError(f"cannot fetch {coordinate}: no mvn on PATH", hint=hint) from None

@@ -13,7 +13,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from dyno.builds import Say, attempts, cache
+from dyno import builds
+from dyno.builds import Say, cache
 from dyno.errors import HostError
 
 #: The folder that every package is packed into.
@@ -57,7 +58,7 @@ def _packed(scratch: Path, package: str, say: Say) -> Path:
         timeout=FETCH_S,
     )
     try:
-        done = attempts.tried(run, say, ABSENT)
+        done = builds.tried(run, say, ABSENT)
     except subprocess.TimeoutExpired:
         hint = "is the registry, or its mirror in npm's configuration, reachable?"
         raise HostError(f"npm fetched {package} for {FETCH_S:.0f} s", hint=hint) from None

@@ -1,10 +1,10 @@
-"""What calibration found on this host: one comparison a line, summed up, and stale or not.
+"""Calibration: comparisons of known truth, and the error rates that came of them on this host.
 
-`dyno.calibrate` plays the comparisons; here is what became of them, and what a run quotes.
+`session` plays them and `store` keeps a line of each; `error_rates` is what a run quotes, stale or
+not. What plays is not imported here, since a run that is resolved asks for the rates.
 """
 
-from dyno.calibration.entry import METHOD, Entry, Restart, instrument
-from dyno.calibration.known import known
-from dyno.calibration.store import append, entries, path
+from dyno.calibration.error_rates import known
+from dyno.calibration.store import METHOD, Entry, Restart, append, entries, instrument, path
 
 __all__ = ["METHOD", "Entry", "Restart", "append", "entries", "instrument", "known", "path"]

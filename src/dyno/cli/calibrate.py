@@ -1,20 +1,70 @@
-"""`dyno calibrate`: how often the verdict errs here, found by comparisons of known truth."""
+"""What calibration knows of this host, as a table and a sentence.
+
+`dyno calibrate`: how often the verdict errs here, found by comparisons of known truth.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli import options
-from dyno.cli.arguments import DURATION, ENGINE, WORKLOAD
-from dyno.cli.playing import said
-from dyno.cli.scores import tell_known
+from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.calibrate import Wanted
+    from dyno.record import Calibration, Score
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dyno.cli import options
+from dyno.cli.judged_run import said
+from dyno.cli.options import DURATION, ENGINE, WORKLOAD
+
+if TYPE_CHECKING:
     from dyno.calibration import Entry
+    from dyno.calibration.session import Wanted
+
+
+HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "planted", "held")
+
+
+def tell_known() -> None:
+    """Everything that a run would quote now."""
+    from dyno import calibration
+    from dyno.resolve.experiment import instrument
+
+    known = calibration.known(instrument())
+    if known is None:
+        click.echo("this host was never calibrated; `dyno calibrate` begins")
+        return
+    screen.table(HEADS, map(row, known.scores), right=range(2, 9))
+    click.echo()
+    screen.paragraph(spelled(known))
+
+
+def row(score: Score) -> Sequence[object]:
+    """A score as a line of the table; `held` is the share of intervals that held the truth."""
+    between = f"{score.low_percent:.1f} to {score.high_percent:.1f} %"
+    dose = "" if score.dose_percent is None else f"{score.dose_percent:.2f} %"
+    held = f"{100 * score.covered / score.coverable:.1f} %" if score.coverable else ""
+    words = (score.words.get(word, 0) or "" for word in ("inconclusive", "invalid"))
+    return (
+        *(score.what, score.engine, f"{score.comparisons:,}", f"{score.slower:,}", between),
+        *(*words, dose, held),
+    )
+
+
+def spelled(known: Calibration) -> str:
+    """When it was found, how to read it, and why it is stale if it is."""
+    dates = f"{known.first_utc[:10]} to {known.last_utc[:10]}"
+    reading = (
+        "'slower' are false alarms where both are the same build, slowdowns found where one is "
+        "planted; 'open' is inconclusive; 'held' are the intervals that held the truth"
+    )
+    stale = f" STALE: {'; '.join(known.stale)}." if known.stale else ""
+    return f"Found {dates} by dyno {known.dyno}, method {known.method}; {reading}.{stale}"
+
 
 #: So short a delay is spun to its end: no sleep that ends late blurs what is planted.
 ENGINES = ("null@70us",)
@@ -79,8 +129,9 @@ def command(**words: Any) -> None:
 
 def asked(**words: Any) -> Wanted:
     """The words as the room understands them."""
-    from dyno.calibrate import Shape, Wanted
-    from dyno.calibrate.lots import GOALS, QUICK
+    from dyno.calibration.cases import GOALS, QUICK
+    from dyno.calibration.pilot import Shape
+    from dyno.calibration.session import Wanted
 
     kinds = words["kinds"] or KINDS
     goals = QUICK if words["quick"] else GOALS
@@ -98,7 +149,7 @@ def asked(**words: Any) -> Wanted:
 
 def play(wanted: Wanted) -> None:
     """Plays what is missing; whatever stops it, what was found stays."""
-    from dyno.calibrate import Session
+    from dyno.calibration.session import Session
 
     session = Session(wanted, said, told)
     click.echo(f"{len(session.current())} lines of this host are there ({session.file})")
@@ -126,7 +177,7 @@ def told(entry: Entry, done: int, of: int) -> None:
 
 def dosed(entry: Entry) -> str:
     """What was really planted, and that it is not what was asked for, if it is not."""
-    from dyno.calibrate.dose import is_off
+    from dyno.calibration.comparison import is_off
 
     dose = entry.dose_percent
     if dose is None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli import screen
-from dyno.cli.arguments import DURATION, SIZE, Word
+from dyno.cli.options import DURATION, SIZE, Word
 from dyno.cli.runs import runs_home
+from dyno.cli.terminal import screen
 from dyno.errors import unknown
 
 if TYPE_CHECKING:
     from dyno.builds.cache import Entry
-    from dyno.folder import Folder
+    from dyno.run_folder import Folder
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,19 @@ def chosen(names: tuple[str, ...], kind: str | None) -> list[Item]:
 
 def everything() -> list[Item]:
     """Each run, and each entry of the cache."""
-    from dyno import folder
     from dyno.builds import cache
+    from dyno.run_folder import all_runs
 
-    runs = [run_item(run) for run in folder.every(runs_home())]
+    runs = [run_item(run) for run in all_runs(runs_home())]
     return runs + [cache_item(entry) for entry in cache.entries()]
 
 
 def cache_item(entry: Entry) -> Item:
     """An entry of the cache."""
-    from dyno.builds import cache, locks
+    from dyno.builds import cache
 
     age_s = time.time() - entry.used_s
-    stays = "is used by a run" if locks.is_used(entry.path) else ""
+    stays = "is used by a run" if cache.is_used(entry.path) else ""
     free = partial(cache.remove, entry)
     return Item("cache", entry.name, entry.size_bytes, age_s, free, stays)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli import options, playing
-from dyno.cli.arguments import ENGINE, PERCENT, WORKLOAD
+from dyno.cli import judged_run, options
+from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,15 +56,15 @@ def command(**words: Any) -> int:
     dyno compare null@200us slow=null@210us?aslr=off -w insert --budget 10m
     dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
-    wanted = playing.Wanted(words["budget"], words["json_file"])
-    verdict = playing.play(experiment(**words), wanted)
-    return playing.EXITS[verdict.overall]
+    wanted = judged_run.Wanted(words["budget"], words["json_file"])
+    verdict = judged_run.play(experiment(**words), wanted)
+    return judged_run.EXITS[verdict.overall]
 
 
 def experiment(**words: Any) -> Experiment:
     """The command line's words as an experiment."""
     from dyno import experiment as experiments
-    from dyno import factors
+    from dyno.experiment import factors
 
     moved = words["one_at_a_time"]
     crossed = factors.crossed(words["factors"], "one at a time" if moved else "factorial")
@@ -87,7 +87,7 @@ def experiment(**words: Any) -> Experiment:
     first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])
     made = experiments.compared(
-        words["candidates"], first, chosen, measuring, playing.spelled_command()
+        words["candidates"], first, chosen, measuring, judged_run.spelled_command()
     )
     more = tuple(experiments.Workload(name, chosen) for name in others)
     return replace(made, workloads=made.workloads + more, crossed=crossed)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli import screen
-from dyno.cli.arguments import DURATION
+from dyno.cli.options import DURATION
 from dyno.cli.runs import runs_home
+from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     Looks only: nothing is changed or written, and no root is needed. FOLDER is where the data
     will lie; without it, where runs put them.
     """
-    from dyno.folder import Folder
-    from dyno.survey import Machine, survey
+    from dyno.host import survey
+    from dyno.host._machine import Machine
+    from dyno.run_folder import Folder
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
@@ -61,8 +62,8 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
 
 def tell(found: tuple[Observation, ...], everything: bool) -> None:
     """The score, then what is not good with its remedy, then the rest in a line."""
+    from dyno.host import grade
     from dyno.record import host_score
-    from dyno.survey import grade
 
     click.echo(f"{host_score(found)} of 100, {grade(found)}\n")
     shown = [o for o in found if everything or o.mark in ("poor", "fair")]
@@ -92,8 +93,8 @@ def table(observations: Sequence[Observation]) -> Table:
 
 def spelled(found: tuple[Observation, ...]) -> str:
     """The survey as JSON."""
+    from dyno.host import grade
     from dyno.record import host_score
-    from dyno.survey import grade
 
     told = {"score": host_score(found), "grade": grade(found)}
     return json.dumps(told | {"observations": [asdict(o) for o in found]}, indent=1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from dyno.cli import screen
-from dyno.cli.arguments import ENGINE, Word
-from dyno.cli.playing import said
+from dyno.cli.judged_run import said
+from dyno.cli.options import ENGINE, Word
+from dyno.cli.terminal import screen
 from dyno.errors import UsageError, unknown
 
 
@@ -19,9 +19,10 @@ def command() -> None:
 @click.argument("engines", nargs=-1, required=True, type=ENGINE, metavar="ENGINE@BUILD...")
 def install(engines: tuple[str, ...]) -> None:
     """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
-    from dyno import candidates, driver
+    from dyno import driver
     from dyno.controls import controls
     from dyno.engines import find, settings_of
+    from dyno.experiment import candidates
 
     for text in engines:
         spec = candidates.parse(text)

@@ -1,22 +1,125 @@
-"""`dyno history`: where, over many runs, a metric seems to have changed its level."""
+"""The exit code of `dyno history --gate`.
+
+What `dyno history` prints of the series and of the nominations in them.
+
+`dyno history`: where, over many runs, a metric seems to have changed its level.
+"""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dyno.cli.judged_run import EXITS
+
+if TYPE_CHECKING:
+    from dyno.record import History, Nominated
+from collections.abc import Iterator, Sequence
+from math import log
 
 import click
 
-from dyno.cli import gate, nominations
+from dyno.cli.terminal import screen
+
+if TYPE_CHECKING:
+    from dyno.record import History, Nominated, PastSeries
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
 from dyno.cli.options import OutputFile
 from dyno.cli.runs import runs_home, runs_under
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.record import History
+
+
+#: The worst first, as HOUSE.md orders them.
+WORST = ("invalid", "slower", "inconclusive")
+
+
+def code(found: History, since: datetime | None) -> int:
+    """That of the worst slowdown which stands and was nominated on a run since then; 0 without."""
+    day = since.strftime("%Y-%m-%d") if since else ""
+    words = {
+        word(each)
+        for series, each in found.nominations
+        if each.slowdown_percent > 0 and each.stands and series.points[each.at].began_utc >= day
+    }
+    return EXITS[next((each for each in WORST if each in words), "not slower")]
+
+
+def word(nomination: Nominated) -> str:
+    """What its fresh comparison said; a suspicion that nobody has tried is inconclusive."""
+    return nomination.trial.verdict if nomination.trial else "inconclusive"
+
+
+BARS = "▁▂▃▄▅▆▇█"
+#: Of a long series, the newest points are drawn.
+DRAWN = 40
+#: Of what is left out, so many are named.
+NAMED = 5
+
+
+def show(found: History) -> None:
+    """The series, what is nominated in them, what was not looked at, what it all is worth."""
+    from dyno.report.words import worth
+
+    screen.table(("series", "points", "time"), rows(found), right=(1,))
+    click.echo("\neach bar a build in a run, in the order of the builds; higher took longer\n")
+    for series, nomination in found.nominations:
+        tell(series, nomination, found.alpha)
+    remark(found)
+    screen.paragraph(worth(found))
+
+
+def rows(found: History) -> Iterator[tuple[object, ...]]:
+    """Each series with its points drawn, and what cut it from an earlier one below."""
+    from dyno.report.words import told
+
+    for each in found.tested:
+        at = [nomination.at for nomination in each.nominations]
+        yield told(each), len(each.points), drawn(times(each), at)
+        if each.cut:
+            yield f"  cut from an earlier series: {'; '.join(each.cut)}", "", ""
+
+
+def times(series: PastSeries) -> list[float]:
+    """The logs of the points' times, whatever the metric's direction."""
+    sign = -1.0 if series.metric.better == "higher" else 1.0
+    return [sign * log(point.value) for point in series.points]
+
+
+def drawn(values: Sequence[float], changes: Sequence[int]) -> str:
+    """A bar for each value, the newest `DRAWN` of them; `|` where a change is nominated."""
+    low, high = min(values), max(values)
+    size = (high - low) or 1.0
+    bars = [BARS[min(int((v - low) / size * len(BARS)), len(BARS) - 1)] for v in values]
+    marked = [f"|{bar}" if at in changes else bar for at, bar in enumerate(bars)]
+    return ("…" if len(bars) > DRAWN else "") + "".join(marked[-DRAWN:])
+
+
+def tell(series: PastSeries, nomination: Nominated, alpha: float) -> None:
+    """What seems to have changed, between which builds, and what settles it or has."""
+    from dyno.report.words import past_verdict, place, size, told
+
+    before, after = series.points[nomination.at - 1 : nomination.at + 1]
+    click.echo(f"{click.style('nominated', bold=True)}: {told(series)}: {size(nomination, alpha)}")
+    click.echo(f"  before: {place(before)}\n  after:  {place(after)}")
+    click.echo(f"  verdict: {past_verdict(nomination)}")
+    click.echo(f"  to convict or acquit: {nomination.convict or nomination.why_none}\n")
+
+
+def remark(found: History) -> None:
+    """What was not looked at."""
+    short = len(found.series) - len(found.tested)
+    if short:
+        click.echo(f"not tested: {short} series of fewer than {found.points_least} points")
+    for each in found.left_out[:NAMED]:
+        click.echo(f"left out: {each.run}: {each.why}")
+    if len(found.left_out) > NAMED:
+        click.echo(f"left out: and {len(found.left_out) - NAMED} more")
 
 
 @dataclass(frozen=True)
@@ -80,9 +183,9 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     found = history(runs_under(folders or (runs_home(),)), alpha)
     if not found.tested:
         raise too_short(found)
-    nominations.show(found)
+    show(found)
     write(found, asked)
-    return gate.code(found, asked.since) if asked.gate else 0
+    return code(found, asked.since) if asked.gate else 0
 
 
 def checked(asked: Asked) -> Asked:
@@ -111,13 +214,13 @@ def too_short(found: History) -> UsageError:
 
 def write(found: History, asked: Asked) -> None:
     """The files that were asked for, each whole or not at all."""
-    from dyno.report import files
+    from dyno.report.html import page
 
     if asked.json_file:
         text = json.dumps(asdict(found), indent=1, allow_nan=False)
-        files.put(asked.json_file, text + "\n")
+        page.put(asked.json_file, text + "\n")
     if asked.html_file:
-        from dyno.report import history
+        from dyno.report.html import history as history_page
 
-        files.put(asked.html_file, history.html(found))
+        page.put(asked.html_file, history_page.html(found))
         click.echo(f"\npage: {asked.html_file}")

@@ -1,15 +1,155 @@
-"""The options that two commands or more share."""
+"""The words of the command line: durations, percentages, settings, engines, runs.
+
+Each is a click type, so a wrong word is refused before anything starts, and a shell completes it.
+
+The options that two commands or more share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from dyno.cli.arguments import DURATION, LEVELS, SETTING
-from dyno.errors import UsageError
+from dyno.cli.runs import run_names
+from dyno.errors import DynoError, UsageError
+
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+Param = click.Parameter | None
+Context = click.Context | None
+
+
+class Duration(click.ParamType[float]):
+    """`90`, `90s`, `10m`, `1h30m`: seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> float:
+        """Seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?", value.strip())
+        spelled = "".join(number + unit for number, unit in parts)
+        if not parts or spelled != re.sub(r"\s+", "", value):
+            self.fail(f"'{value}' is not a duration such as 90s, 10m or 1h30m", param, ctx)
+        seconds = sum(float(number) * SECONDS[unit or "s"] for number, unit in parts)
+        if seconds <= 0:
+            self.fail(f"'{value}' is not longer than nothing", param, ctx)
+        return seconds
+
+
+class Percent(click.ParamType[float]):
+    """`2%` or `2`: a number of percent; its range is the experiment's affair."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> float:
+        """The number."""
+        try:
+            return float(str(value).strip().removesuffix("%"))
+        except ValueError:
+            self.fail(f"'{value}' is not a percentage such as 2%", param, ctx)
+
+
+class Size(click.ParamType[int]):
+    """`500M`, `2G`: bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> int:
+        """Bytes."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", value.strip().lower())
+        if not match:
+            self.fail(f"'{value}' is not a size such as 500M or 2G", param, ctx)
+        return int(float(match[1]) * BYTES[match[2]])
+
+
+class Setting(click.ParamType[tuple[str, str]]):
+    """`key=value`; dashes in the key are underscores, as everywhere."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> tuple[str, str]:
+        """Key and value."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = value.partition("=")
+        if not equals or not key.strip():
+            self.fail(f"'{value}' is not of the form key=value", param, ctx)
+        return key.strip().replace("-", "_"), text.strip()
+
+
+class Levels(click.ParamType[tuple[str, tuple[str, ...]]]):
+    """`key=on,off`: a factor with its levels."""
+
+    name = "key=a,b"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> tuple[str, tuple[str, ...]]:
+        """Key and levels; how many they must be is the experiment's affair."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = value.partition("=")
+        if not equals or not key.strip():
+            self.fail(f"'{value}' is not of the form key=a,b", param, ctx)
+        return key.strip().replace("-", "_"), tuple(each.strip() for each in text.split(","))
+
+
+class Word(click.ParamType[str]):
+    """A word that is checked later, by whoever knows it; `known` serves the shell's completion."""
+
+    def __init__(self, name: str, known: Callable[[], Iterable[str]]) -> None:
+        self.name, self.known = name, known
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """What begins so; a file where nothing does."""
+        try:
+            names = sorted(self.known())
+        except (DynoError, OSError, ImportError):
+            return []
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
+def engine_names() -> list[str]:
+    """Every engine, and every build of it that has a number."""
+    from dyno.engines import Engine
+    from dyno.plugins import things
+
+    rooms: dict[str, type[Engine]] = things("dyno.engines", "Engine")
+    numbered = [f"{name}@{version}" for name, kind in rooms.items() for version in kind.versions]
+    return [*rooms, *numbered]
+
+
+def workload_names() -> list[str]:
+    """Every workload that ships with Dyno."""
+    from dyno import workloads
+
+    return list(workloads.every())
+
+
+def experiment_names() -> list[str]:
+    """Every experiment that ships with Dyno or lies in ./experiments."""
+    from dyno import experiment
+
+    return list(experiment.every())
+
+
+DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()
+LEVELS = Levels()
+ENGINE = Word("engine@build", engine_names)
+WORKLOAD = Word("workload", workload_names)
+EXPERIMENT = Word("experiment.toml", experiment_names)
+RUN = Word("run", lambda: [*run_names(), "last"])
 
 
 class OutputFile(click.Path):

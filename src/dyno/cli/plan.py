@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli import screen
-from dyno.cli.arguments import DURATION, EXPERIMENT, PERCENT, RUN
-from dyno.cli.options import OutputFile
+from dyno.cli.options import DURATION, EXPERIMENT, PERCENT, RUN, OutputFile
 from dyno.cli.runs import run_folder, runs_home
+from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.conduct.planned import Length, Planned, Sight
-    from dyno.conduct.planner import Planner
     from dyno.experiment import Experiment
+    from dyno.forecast.planner import Length, Planned, Planner, Sight
 
 
 @click.command("plan")
@@ -70,13 +68,15 @@ def command(
 
 def planner_of(experiment: Experiment, source: str | None) -> Planner:
     """A planner that knows the run meant by `source`, or else the last one of the experiment."""
-    from dyno import conduct, folder
-    from dyno.conduct import earlier
+    from dyno.forecast import earlier_run
+    from dyno.forecast.planner import Planner
+    from dyno.resolve.experiment import outline_experiment
+    from dyno.run_folder import all_runs
 
-    prepared = conduct.sketched(experiment)
+    prepared = outline_experiment(experiment)
     if source:
-        return conduct.Planner(prepared, earlier.learnt(run_folder(source)))
-    return conduct.Planner(prepared, earlier.newest(folder.every(runs_home()), prepared.run))
+        return Planner(prepared, earlier_run.learnt(run_folder(source)))
+    return Planner(prepared, earlier_run.newest(all_runs(runs_home()), prepared.run))
 
 
 def tell(experiment: str, plan: Planned, own: tuple[int, ...]) -> None:

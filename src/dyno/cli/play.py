@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli import options, screen
-from dyno.cli.arguments import DURATION, ENGINE, WORKLOAD
-from dyno.cli.panel import stream_said
-from dyno.cli.playing import said, spelled_command
+from dyno.cli import options
+from dyno.cli.judged_run import said, spelled_command
+from dyno.cli.options import DURATION, ENGINE, WORKLOAD
+from dyno.cli.terminal import screen
+from dyno.cli.terminal.live import stream_said
 from dyno.errors import UsageError
 from dyno.record import Latency, Trial
 
 if TYPE_CHECKING:
-    from dyno.conduct.watch import Event
+    from dyno.play.watch import Event
 
 PERCENTILES = ("50", "95", "99", "99.9")
 
@@ -41,8 +42,9 @@ def command(engine: str, **words: Any) -> None:
     \b
     dyno play null@200us --workload oltp_point_select --time 5s
     """
-    from dyno import conduct
     from dyno.experiment import Measuring, compared
+    from dyno.play.run import play_once
+    from dyno.resolve.experiment import resolve_experiment
 
     chosen = dict(words["settings"])
     if words["time"] is not None:
@@ -51,12 +53,12 @@ def command(engine: str, **words: Any) -> None:
     (script,) = options.scripts([workload] if workload else [], words["pgbench"])
     measuring = Measuring(controls=dict(words["controls"]))
     experiment = compared([engine], script, chosen, measuring, command=spelled_command())
-    summarise(conduct.play_once(conduct.resolve(experiment, said), each_second))
+    summarise(play_once(resolve_experiment(experiment, said), each_second))
 
 
 def each_second(event: Event) -> None:
     """A line per second and phase, as it happens."""
-    from dyno.conduct.watch import PhaseStarted, Progressed
+    from dyno.play.watch import PhaseStarted, Progressed
 
     if isinstance(event, PhaseStarted):
         click.echo(f"phase {event.phase}")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dyno.cli import options, playing
-from dyno.cli.arguments import RUN
+from dyno.cli import judged_run, options
+from dyno.cli.options import RUN
 from dyno.cli.runs import run_folder
 
 
@@ -20,4 +20,4 @@ def command(run: str, json_file: Path | None) -> None:
     RUN is its folder, its name, a unique beginning of the name, or `last`. Nothing that was
     measured is touched, and no engine is needed.
     """
-    playing.tell(run_folder(run), json_file)
+    judged_run.tell(run_folder(run), json_file)

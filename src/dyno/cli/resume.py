@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dyno.cli import options, playing
-from dyno.cli.arguments import RUN
+from dyno.cli import judged_run, options
+from dyno.cli.options import RUN
 from dyno.cli.runs import run_folder
 
 
@@ -20,9 +20,9 @@ def command(run: str, json_file: Path | None) -> int:
     RUN is its folder, its name, a unique beginning of the name, or `last`. The torn block is
     played again whole; a changed host, program or script refuses. Exits as `compare` does.
     """
-    from dyno import conduct
+    from dyno.play.run import resume_run
 
     made = run_folder(run)
     made.run()
-    playing.watched(lambda watch: conduct.resume(made, watch, playing.said), made, None)
-    return playing.EXITS[playing.tell(made, json_file).overall]
+    judged_run.watched(lambda watch: resume_run(made, watch, judged_run.said), made, None)
+    return judged_run.EXITS[judged_run.tell(made, json_file).overall]

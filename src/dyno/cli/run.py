@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli import options, playing
-from dyno.cli.arguments import EXPERIMENT
+from dyno.cli import judged_run, options
+from dyno.cli.options import EXPERIMENT
 
 if TYPE_CHECKING:
     from dyno.experiment import Measuring
@@ -37,10 +37,10 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     made = replace(
         read,
         measuring=replace(measuring, controls=held),
-        command=playing.spelled_command(),
+        command=judged_run.spelled_command(),
     )
-    verdict = playing.play(made, playing.Wanted(words["budget"], words["json_file"]))
-    return playing.EXITS[verdict.overall] if gate else 0
+    verdict = judged_run.play(made, judged_run.Wanted(words["budget"], words["json_file"]))
+    return judged_run.EXITS[verdict.overall] if gate else 0
 
 
 def changed(measuring: Measuring, blocks: int | None, quick: bool) -> Measuring:

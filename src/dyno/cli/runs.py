@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.folder import Folder
+    from dyno.run_folder import Folder
 
 
 def runs_home() -> Path:
@@ -20,14 +20,14 @@ def runs_home() -> Path:
 
 def run_names() -> list[str]:
     """The runs at home, oldest first (a run's name begins with its time)."""
-    from dyno import folder
+    from dyno.run_folder import all_runs
 
-    return [run.path.name for run in folder.every(runs_home())]
+    return [run.path.name for run in all_runs(runs_home())]
 
 
 def run_folder(word: str) -> Folder:
     """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
-    from dyno import folder
+    from dyno.run_folder import open_run
 
     names = run_names()
     if word == "last" and not names:
@@ -37,12 +37,12 @@ def run_folder(word: str) -> Folder:
         cause = f"{len(found)} runs begin so, {found[0]} to {found[-1]}"
         raise UsageError(f"'{word}' names more than one run", cause=cause, hint="write some more")
     only = found[0] if len(found) == 1 else word
-    return folder.opened(Path(only), runs_home())
+    return open_run(Path(only), runs_home())
 
 
 def runs_under(folders: Sequence[Path]) -> list[Folder]:
     """Every run in or below `folders`; `UsageError` where there is none."""
-    from dyno.folder import Folder
+    from dyno.run_folder import Folder
 
     found: dict[Path, Folder] = {}
     for folder in folders:

@@ -1,4 +1,7 @@
-"""`dyno show`: what there is, what it can be told, and what each of its words means."""
+"""`dyno show RUN`: what was asked, how much was played, the verdict, the sources of spread.
+
+`dyno show`: what there is, what it can be told, and what each of its words means.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from dyno.cli import controls, details, screen
-from dyno.cli.arguments import Word
+from dyno.cli import show_details
+from dyno.cli.options import Word
 from dyno.cli.runs import run_names
+from dyno.cli.terminal import screen
 from dyno.errors import DynoError, unknown
 from dyno.plugins import modules, things
 
@@ -76,7 +80,7 @@ def overview(room: str) -> None:
 
 def detail(room: str, name: str) -> None:
     """All there is to know of one thing."""
-    details.DETAILS[room](name)
+    show_details.DETAILS[room](name)
 
 
 def first_sentence(text: str) -> str:
@@ -99,9 +103,9 @@ def engines() -> Rows:
 
 def workloads() -> Rows:
     """Each workload with the first sentence of its script."""
-    from dyno.workloads import every
+    from dyno import workloads as known
 
-    return [(name, first_sentence(opening(script))) for name, script in every().items()]
+    return [(name, first_sentence(opening(script))) for name, script in known.every().items()]
 
 
 def opening(script: Path) -> str:
@@ -131,7 +135,7 @@ def experiments() -> Rows:
 OVERVIEWS: dict[str, Callable[[], Rows]] = {
     "engines": engines,
     "workloads": workloads,
-    "controls": controls.overview,
+    "controls": show_details.overview,
     "probes": of_room("dyno.probes", "PROBE"),
     "audits": of_room("dyno.audits", "AUDIT"),
     "experiments": experiments,

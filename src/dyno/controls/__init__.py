@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from dyno.controls._entry import Outcome
 from dyno.controls._journal import put_back
-from dyno.controls._place import elsewhere
+from dyno.controls._journal_entry import Outcome, elsewhere
 from dyno.plugins import things
 
 __all__ = ["NOT_HERE", "Outcome", "controls", "elsewhere", "put_back"]

@@ -1,4 +1,9 @@
-"""The journal of host-wide knobs: what each held is on the disk before it is set.
+"""Where the journal of host-wide knobs lies, and its lock.
+
+Root's is `/run/dyno`: one for all runs of the host. Another user, who may be allowed a knob or
+two, has one in `$XDG_RUNTIME_DIR`, else in /var/tmp: what root puts back must come from root alone.
+
+The journal of host-wide knobs: what each held is on the disk before it is set.
 
 One entry per knob, in one folder per host, written and fsynced before the knob is touched, gone
 when the knob was put back. Whoever holds a knob keeps a shared lock on its entry, so the kernel
@@ -14,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from dyno.controls import _entry, _knob, _place
-from dyno.controls._entry import Entry, Outcome
+from dyno.controls import _journal_entry, _knob
+from dyno.controls._journal_entry import Entry, Outcome, alone, own
 from dyno.errors import HostError
 
 
@@ -35,18 +40,18 @@ def held(knob: Path, value: str) -> Iterator[Holding]:
     under way holds it at another value; one at the same value is joined, and the last one out
     puts back.
     """
-    journal = _place.own()
-    file = journal / _entry.name(_knob.shown(knob))
-    with _place.alone(journal):
-        lock = _joined(file, value) or _entry.begun(journal, knob, value)
-        entry = _entry.read(file)
+    journal = own()
+    file = journal / _journal_entry.name(_knob.shown(knob))
+    with alone(journal):
+        lock = _joined(file, value) or _journal_entry.begun(journal, knob, value)
+        entry = _journal_entry.read(file)
     holding = Holding(entry.found)
     try:
         if _knob.value(knob) != value:
             _knob.write(knob, value)
         yield holding
     finally:
-        with _place.alone(journal):
+        with alone(journal):
             lock.close()
             holding.outcome = _let_go(file, entry)
 
@@ -57,35 +62,35 @@ def put_back(*, dry: bool = False) -> list[Outcome]:
     `dry` changes nothing and says what would become of it. A knob that holds another value than
     the one set was changed by somebody else since, and is left alone.
     """
-    journal = _place.own()
+    journal = own()
     if not _entries(journal):
         return []
     try:
-        with _place.alone(journal):
+        with alone(journal):
             return [_left(file, dry) for file in _entries(journal)]
     except _knob.Refused as why:
         raise HostError(f"cannot look into {journal}", cause=why) from why
 
 
 def _entries(journal: Path) -> list[Path]:
-    return sorted(file for file in journal.glob(f"*{_entry.KIND}") if file.name[0] != ".")
+    return sorted(file for file in journal.glob(f"*{_journal_entry.KIND}") if file.name[0] != ".")
 
 
 def _left(file: Path, dry: bool) -> Outcome:
-    entry = _entry.read(file)
-    judged = _entry.judged(entry)
-    if _entry.in_use(file):
+    entry = _journal_entry.read(file)
+    judged = _journal_entry.judged(entry)
+    if _journal_entry.in_use(file):
         return Outcome(entry, "in use", judged.now)
-    return judged if dry else _entry.settled(file, entry)
+    return judged if dry else _journal_entry.settled(file, entry)
 
 
 def _joined(file: Path, value: str) -> IO[str] | None:
     """The entry of a run under way, joined; None where there is none: a dead one is settled."""
     if not file.exists():
         return None
-    entry = _entry.read(file)
-    if not _entry.in_use(file):
-        outcome = _entry.settled(file, entry)
+    entry = _journal_entry.read(file)
+    if not _journal_entry.in_use(file):
+        outcome = _journal_entry.settled(file, entry)
         if outcome.state == "refused":
             raise _knob.Refused(str(outcome))
         return None
@@ -93,12 +98,12 @@ def _joined(file: Path, value: str) -> IO[str] | None:
         cause = f"a run under way holds it at {entry.set}"
         hint = "wait for its end, or ask for the same value"
         raise HostError(f"{entry.path} cannot be set to {value}", cause=cause, hint=hint)
-    return _entry.shared(file)
+    return _journal_entry.shared(file)
 
 
 def _let_go(file: Path, entry: Entry) -> Outcome:
     """What became of a knob that we no longer hold; others who do put it back when they go."""
-    if not _entry.in_use(file):
-        return _entry.settled(file, entry)
-    judged = _entry.judged(entry)
+    if not _journal_entry.in_use(file):
+        return _journal_entry.settled(file, entry)
+    judged = _journal_entry.judged(entry)
     return judged if judged.state == "changed since" else Outcome(entry, "in use", judged.now)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.controls import KEEP, NOT_HERE, Held
-from dyno.controls._process import OneProcess, tried
+from dyno.controls._engine_process import OneProcess, tried
 
 #: The libraries that carry each, the preferred first, and Debian's package of it.
 LIBRARIES = {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dyno.controls import KEEP, Subject, _knob
-from dyno.controls._host import HostWide, Setting
+from dyno.controls._host_wide import HostWide, Setting
 
 POLICIES = "/sys/devices/system/cpu/cpufreq"
 

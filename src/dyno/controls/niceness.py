@@ -11,7 +11,7 @@ import re
 from typing import ClassVar
 
 from dyno.controls import KEEP, Held
-from dyno.controls._process import OneProcess, tried
+from dyno.controls._engine_process import OneProcess, tried
 from dyno.errors import unknown
 
 LEAST, MOST = -20, 19

@@ -12,7 +12,7 @@ import shutil
 from typing import ClassVar
 
 from dyno.controls import KEEP, Held, _knob
-from dyno.controls._process import OneProcess, tried
+from dyno.controls._engine_process import OneProcess, tried
 from dyno.errors import unknown
 
 NODES = "/sys/devices/system/node/online"

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from dyno.builds.compiler import Recipe, compiled
 from dyno.controls import KEEP, Held
-from dyno.controls._process import OneProcess
+from dyno.controls._engine_process import OneProcess
 from dyno.errors import DynoError, unknown
 
 SOURCE = Path(__file__).with_name("_plant.c")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from dyno.controls import KEEP, Held, Subject, _knob
-from dyno.controls._host import HostWide, Setting
+from dyno.controls._host_wide import HostWide, Setting
 from dyno.errors import unknown
 
 SWAPPINESS = "/proc/sys/vm/swappiness"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from dyno.controls import KEEP, NOT_HERE, RUNS_ALREADY, Held, Subject, _knob, refused
-from dyno.controls._host import HostWide, Setting
+from dyno.controls._host_wide import HostWide, Setting
 
 ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"
 STATUS = "/proc/{pid}/status"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dyno.controls import KEEP, Subject, _knob
-from dyno.controls._host import HostWide, Setting
+from dyno.controls._host_wide import HostWide, Setting
 
 DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 

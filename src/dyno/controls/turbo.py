@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dyno.controls import KEEP, Subject, _knob
-from dyno.controls._host import HostWide, Setting
+from dyno.controls._host_wide import HostWide, Setting
 
 #: intel_pstate's switch says no, the others' say yes.
 NO_TURBO = "/sys/devices/system/cpu/intel_pstate/no_turbo"

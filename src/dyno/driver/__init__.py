@@ -2,8 +2,7 @@
 
 from dyno.driver.events import Answered, End, Event, Hello, Progress, Ready, Settle, StreamProgress
 from dyno.driver.process import Launch, Limit, Process
-from dyno.driver.program import environment, locate
-from dyno.driver.questions import ask, describe, schema
+from dyno.driver.questions import ask, describe, environment, locate, schema
 
 __all__ = [
     "Answered",

@@ -1,15 +1,49 @@
-"""The events of a trial as the driver tells them, a line each."""
+"""What the driver's error, or its silent end, means for us: the exception to raise.
+
+The events of a trial as the driver tells them, a line each.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dyno import plain
-from dyno.driver.failures import failure
-from dyno.errors import InternalError
+from dyno import decode
+from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
 from dyno.record import PhaseRecord
+
+_BLAME: dict[str, type[DynoError]] = {
+    "user": UsageError,
+    "host": HostError,
+    "engine": TrialFailed,
+    "driver": InternalError,
+}
+
+
+def failure(event: Mapping[str, Any]) -> DynoError:
+    """The driver's error event as the exception of whoever can put it right, with its place."""
+    place, connection, phase = event.get("place"), event.get("connection"), event.get("phase")
+    places = [
+        place,
+        f"connection {connection}" if connection is not None and (place or phase) else None,
+        f"phase {phase}" if phase else None,
+    ]
+    where = ", ".join(filter(None, places))
+    message = f"{event['message']} ({where})" if where else str(event["message"])
+    hint = event.get("hint", "")
+    if event["blame"] == "user" and place and not hint:
+        hint = "dyno play null --workload SCRIPT tries a script without an engine"
+    return _BLAME.get(event["blame"], InternalError)(message, hint=hint)
+
+
+def ended(code: int, said: str) -> DynoError:
+    """Why a driver that gave no reason is gone."""
+    if code < 0:
+        return TrialFailed(f"the driver was killed (signal {-code})")
+    lines = said.strip().splitlines()
+    return TrialFailed(f"the driver ended early (exit code {code})", cause="".join(lines[-1:]))
 
 
 @dataclass(frozen=True)
@@ -89,7 +123,7 @@ def heard(line: bytes) -> Hello | Event:
         kind = said.pop("event")
         if kind == "error":
             raise failure(said)
-        event: Hello | Event = plain.load(_EVENTS[kind], said)
+        event: Hello | Event = decode.load(_EVENTS[kind], said)
     except (ValueError, KeyError, AttributeError) as error:
         raise InternalError("the driver's words make no sense", cause=error) from error
     return event

@@ -11,9 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dyno.driver.events import Event, Hello, heard
-from dyno.driver.failures import ended
-from dyno.driver.program import environment, locate
+from dyno.driver.events import Event, Hello, ended, heard
+from dyno.driver.questions import environment, locate
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Plan
 

@@ -1,17 +1,46 @@
-"""Questions to the driver, each put to a process of its own: `describe`, `ask`, `schema`."""
+"""Which program `dyno-driver` is, and the environment that it runs in.
+
+Questions to the driver, each put to a process of its own: `describe`, `ask`, `schema`.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from dyno import plain
-from dyno.driver.failures import ended, failure
-from dyno.driver.program import environment, locate
-from dyno.errors import InternalError, TrialFailed
+from dyno import decode
+from dyno.driver.events import ended, failure
+from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Description, Plan, Session
+
+#: What a user may say to the driver: which way of waiting for sockets it takes.
+OURS = ("DYNO_WIRE",)
+
+
+def locate() -> Path:
+    """The driver: ``$DYNO_DRIVER``, else beside the interpreter, else on the path."""
+    if chosen := os.environ.get("DYNO_DRIVER"):
+        if not os.access(chosen, os.X_OK):
+            raise HostError(f"$DYNO_DRIVER names no program: {chosen}")
+        return Path(chosen).absolute()
+    beside = Path(sys.executable).with_name("dyno-driver")
+    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("dyno-driver")
+    if not found:
+        raise HostError("dyno-driver is not installed", hint="make setup builds it")
+    return Path(found).absolute()
+
+
+def environment() -> dict[str, str]:
+    """The environment of every driver process, as small as it can be, so that runs agree."""
+    chosen = {name: os.environ[name] for name in OURS if name in os.environ}
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"} | chosen
+
 
 #: A question (`describe`, `ask`) unanswered for so long is not answered at all. Generous, since
 #: settling an engine (checkpoint, vacuum) is such a question too.
@@ -27,7 +56,7 @@ _ASKED = {
 
 def describe(plan: Plan) -> Description:
     """What the plan's script declares under the plan's options; an error of it is raised."""
-    return plain.load(Description, _question("describe", plan.line()))
+    return decode.load(Description, _question("describe", plan.line()))
 
 
 def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:

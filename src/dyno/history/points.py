@@ -1,4 +1,6 @@
-"""Points of a history: what a run's restarts of one build say of one primary metric.
+"""What two points of a history must have alike; and the build, which is what it is about.
+
+Points of a history: what a run's restarts of one build say of one primary metric.
 
 A point is a build in a run, not a restart: the restarts of a run share its hour, and would pass
 for many witnesses where there is one. What must be alike for two points to be comparable stands
@@ -12,13 +14,51 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dyno.folder import Folder
-from dyno.history.conditions import Conditions, alike, build_of
-from dyno.judge.hearing import Hearing
-from dyno.judge.lines import Pair, pairs
-from dyno.measures import measures
+from dyno.analysis.comparisons import Pair, pairs
+from dyno.analysis.hearing import Hearing
+from dyno.analysis.measures import measures
+from dyno.calibration.store import telling
+from dyno.controls import controls
 from dyno.record import Candidate, LeftOut, Metric, Run, Trial, WorkloadPlan
+from dyno.run_folder import Folder
 from dyno.stats.interval import Floats
+
+#: Facts of a host, beside those that a calibration depends on, that two points must share.
+HOST = ("file_system", "memory_mb")
+
+Named = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """A metric of an engine, and all else that points of one series have alike, by name."""
+
+    engine: str
+    metric: Metric
+    alike: Named
+
+
+def build_of(candidate: Candidate) -> Named:
+    """A build's facts but the place where its program lies, which may move."""
+    return tuple(sorted((k, v) for k, v in candidate.build.items() if k != "program"))
+
+
+def alike(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
+    """Workload, settings, controls that are not left at their default, host and driver."""
+    room = controls()
+    held = run.design.controls | candidate.controls
+    held = {n: v for n, v in held.items() if n not in room or v != room[n].default}
+    host = telling(run.host) | {name: run.host[name] for name in HOST if name in run.host}
+    groups = {
+        "option": workload.options | candidate.options,
+        "setting": candidate.settings,
+        "control": held,
+        "host's": host,
+    }
+    found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
+    found |= {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
+    found |= {"length": "quick"} if run.design.quick else {}
+    return tuple(sorted(found.items()))
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.history.conditions import Conditions
-from dyno.history.points import Point
+from dyno.history.points import Conditions, Point
 from dyno.stats.changes import Change, changes
 
 

@@ -6,21 +6,35 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 """
 
 from dyno.record.calibration import Calibration, Score
-from dyno.record.design import Candidate, Crossing, Design, Factor, Kind, Variant, WorkloadPlan
-from dyno.record.history import (
-    History,
-    LeftOut,
-    Nominated,
-    PastPoint,
-    PastSeries,
-    PastTrial,
+from dyno.record.history import History, LeftOut, Nominated, PastPoint, PastSeries, PastTrial
+from dyno.record.run import (
+    Candidate,
+    Crossing,
+    Design,
+    Factor,
+    Kind,
+    Mark,
+    Observation,
+    Run,
+    Variant,
+    WorkloadPlan,
+    host_score,
 )
-from dyno.record.host import Mark, Observation, host_score
-from dyno.record.metric import Better, Metric
-from dyno.record.run import Run
 from dyno.record.schema import SCHEMA
-from dyno.record.tally import Latency, Series, Tally, Usage
-from dyno.record.trial import FLOOR, Evidence, PhaseRecord, Reading, Status, Trial
+from dyno.record.trial import (
+    FLOOR,
+    Better,
+    Evidence,
+    Latency,
+    Metric,
+    PhaseRecord,
+    Reading,
+    Series,
+    Status,
+    Tally,
+    Trial,
+    Usage,
+)
 from dyno.record.verdict import Comparison, Finding, Soundness, Spread, Verdict, VerdictName
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dyno.record.metric import Metric
 from dyno.record.schema import SCHEMA
+from dyno.record.trial import Metric
 from dyno.record.verdict import VerdictName
 
 

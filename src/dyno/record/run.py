@@ -1,13 +1,146 @@
-"""A run: the design, and the host and the versions it was played with."""
+"""What a survey saw of the host.
+
+What is compared, and how: all that is fixed before the first trial.
+
+A run: the design, and the host and the versions it was played with.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from dyno.record.calibration import Calibration
-from dyno.record.design import Candidate, Design, Factor, WorkloadPlan
-from dyno.record.host import Observation
 from dyno.record.schema import SCHEMA
+
+Mark = Literal["good", "fair", "poor", "unknown"]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a survey saw of one thing of the host, and what that means for a measurement.
+
+    `why` is one clause, `hint` what to do where the mark is not good (a command, or the control
+    that holds it), `points` what the mark costs the host's score of 100.
+    """
+
+    name: str
+    found: str
+    mark: Mark
+    why: str
+    hint: str = ""
+    points: int = 0
+
+
+def host_score(survey: Sequence[Observation]) -> int:
+    """A hundred, less what each observation costs; never below 0."""
+    return max(0, 100 - sum(observation.points for observation in survey))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One side of a comparison: a name, the spec that the user wrote, and what it resolved to.
+
+    `build` holds the build's facts (version, source, flags, checksum of the program, compiler);
+    `settings` the engine settings asked for; `controls` the controls that differ from the run's.
+    Of a cell, `levels` are those of the factors; `options` of the workload, where not the base's.
+    """
+
+    name: str
+    spec: str
+    engine: str
+    embedded: bool
+    build: dict[str, str]
+    settings: dict[str, str]
+    controls: dict[str, str]
+    levels: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A workload as a cell plays it: the options that are the cell's own, and what they make of
+    its phases and of its ledger.
+    """
+
+    options: dict[str, str]
+    phases: tuple[dict[str, Any], ...]
+    ledger: tuple[dict[str, Any], ...]
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class WorkloadPlan:
+    """A workload as resolved: its options, and its phases and primaries under them.
+
+    `phases` are `plan.Phase` as plain data; `script` is the Lua file and `script_sha256` its
+    checksum, which a resume compares; `commands` are those of the script that a trial plays;
+    `sweep` is the option, with its value, that tells it from its like in a sweep; `size_bytes` is
+    the data set's size as the script guesses it, 0 where it does not. `variants` are there where a
+    factor is an option of the workload.
+    """
+
+    name: str
+    script: str
+    script_sha256: str
+    options: dict[str, str]
+    phases: tuple[dict[str, Any], ...]
+    ledger: tuple[dict[str, Any], ...]
+    commands: tuple[str, ...] = ("prepare", "run")
+    sweep: dict[str, str] = field(default_factory=dict)
+    size_bytes: int = 0
+    variants: tuple[Variant, ...] = ()
+
+    def under(self, options: dict[str, str]) -> WorkloadPlan:
+        """The workload with a cell's own options, as it is played; itself without any."""
+        if not options:
+            return self
+        own = next(each for each in self.variants if each.options == options)
+        plain = replace(self, options=self.options | options, variants=())
+        return replace(plain, phases=own.phases, ledger=own.ledger, size_bytes=own.size_bytes)
+
+
+Kind = Literal["candidate", "build flag", "engine setting", "control", "workload option"]
+Crossing = Literal["factorial", "one at a time"]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Something varied on purpose; its first level is the base's. Of the factor `candidate` the
+    levels are the candidates' names.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Design:
+    """How an experiment is played and judged, all of it fixed before the first trial.
+
+    `looks` are the numbers of valid blocks at which the data are looked at (the last is MAX);
+    `margin_percent` and `alpha` are METHOD.md's δ and α; `quick` marks a shortened run; `limits`
+    are the noise limits, name to largest value (`steal_percent`, `foreign_percent`).
+    `loads` is how many loads of the data each candidate has (0: every trial loads anew; None: the
+    first trial of a workload decides by how long that takes). `crossing` says how the factors,
+    if there are any, make cells.
+    `extended_from` is the former MAX where that was raised after a look, which makes the result
+    exploratory (METHOD 4); else 0. `aa` declares that the candidates are meant to be the same.
+    """
+
+    base: str
+    looks: tuple[int, ...]
+    margin_percent: float
+    alpha: float
+    quick: bool
+    limits: dict[str, float]
+    controls: dict[str, str]
+    extended_from: int = 0
+    loads: int | None = None
+    crossing: Crossing | None = None
+    aa: bool = False
 
 
 @dataclass(frozen=True)

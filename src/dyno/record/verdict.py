@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dyno.record.metric import Metric
 from dyno.record.schema import SCHEMA
+from dyno.record.trial import Metric
 
 VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
 

@@ -1,4 +1,4 @@
-"""The report: one file per section, which offers `SECTION`; text and one self-contained page.
+"""The report: `sections/` for one self-contained page, `text/` for a terminal, `export.py`.
 
 A report reads records and verdicts only, so it can be made again on a machine without engines.
 """
@@ -34,7 +34,7 @@ class Section(Protocol):
         """The section's HTML, or None where it has nothing to say of this run."""
 
 
-def sections() -> list[Section]:
+def every_section() -> list[Section]:
     """Every section, in the order of the page."""
-    found: list[Section] = list(things("dyno.report", "SECTION").values())
+    found: list[Section] = list(things("dyno.report.sections", "SECTION").values())
     return sorted(found, key=lambda section: section.place)

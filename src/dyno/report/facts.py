@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.measures import as_played, floors, measures
+from dyno.analysis.measures import as_played, floors, measures
 from dyno.record import FLOOR, Finding, Metric, PhaseRecord, Tally, Trial
 from dyno.report import Book
 

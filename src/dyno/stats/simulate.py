@@ -11,8 +11,7 @@ from scipy.special import betaincinv
 
 from dyno.stats.interval import Floats, Interval, data, t_interval
 from dyno.stats.looks import Looks
-from dyno.stats.multiplicity import holm
-from dyno.stats.verdict import OPEN, Words, verdicts
+from dyno.stats.verdict import OPEN, Words, holm, verdicts
 
 
 @dataclass(frozen=True)

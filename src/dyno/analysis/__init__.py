@@ -1,0 +1,1 @@
+"""From records to a verdict: which trials count, what they measured, what that says."""

@@ -1,0 +1,110 @@
+"""Which blocks count: valid, dropped for noise, or failed. Nobody looks at a result here.
+
+A block of a workload is valid if every candidate has a good trial in its latest attempt and the
+host was calm. Noise is the largest share over the block's trials, each share taken over all the
+phases that are compared, so a short phase weighs little (METHOD 7).
+
+Which loads of the data the blocks were played on: blocks that share them are one datum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dyno.analysis.host_noise import shares
+from dyno.record import Run, Trial, WorkloadPlan
+
+#: A limit's name to what it limits: a share, in percent, of all CPU time there was.
+SHARES = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
+
+
+@dataclass
+class Blocks:
+    """The blocks of one workload, in order of play.
+
+    `valid` holds each block's trials by candidate; `dropped` and `failed` map a block's number to
+    the reason. A torn block is in none of them: it will be played anew.
+    """
+
+    valid: list[dict[str, Trial]] = field(default_factory=list)
+    dropped: dict[int, str] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def played(self) -> int:
+        """Blocks that are over, whatever came of them."""
+        return len(self.valid) + len(self.dropped) + len(self.failed)
+
+    @property
+    def behind(self) -> set[int]:
+        """The numbers of the trials in valid blocks."""
+        return {trial.number for block in self.valid for trial in block.values()}
+
+    @property
+    def loudest(self) -> str:
+        """The limit that was broken most often, with its last block's figures."""
+        kinds = Counter(reason.rstrip(" %.>0123456789") for reason in self.dropped.values())
+        often = kinds.most_common(1)[0][0]
+        return next(r for r in reversed(self.dropped.values()) if r.startswith(often))
+
+
+def sorted_out(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:
+    """The blocks of `workload`, each judged by its latest attempt."""
+    names = {candidate.name for candidate in run.candidates}
+    phases = {phase["name"] for phase in workload.phases}
+    found = Blocks()
+    for number, block in sorted(latest(workload.name, trials).items()):
+        lost = [trial for trial in block if trial.status == "failed"]
+        good = {trial.candidate: trial for trial in block if trial.status == "ok"}
+        if lost:
+            why = lost[-1].failure.partition("\n")[0]  # a server's last words stay in its trial
+            found.failed[number] = f"{lost[-1].candidate} failed: {why}"
+        elif names <= set(good):
+            if reason := _noise(block, phases, run.design.limits):
+                found.dropped[number] = reason
+            else:
+                found.valid.append(good)
+    return found
+
+
+def latest(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
+    """The trials of each block's latest attempt, by block; the floor (block -1) is none."""
+    blocks: dict[int, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if trial.workload == workload and trial.block >= 0:
+            blocks[trial.block].append(trial)
+    last = {number: max(t.attempt for t in block) for number, block in blocks.items()}
+    return {n: [t for t in block if t.attempt == last[n]] for n, block in blocks.items()}
+
+
+def _noise(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -> str:
+    """Why the block breaks a limit; empty where it does not."""
+    seen = [shares(trial, phases) for trial in block]
+    for limit, most in sorted(limits.items()):
+        worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
+        if worst > most:
+            return f"{SHARES.get(limit, limit)} {worst:.1f} % > {most:g} %"
+    return ""
+
+
+#: The condition under which a trial names the load that it began with.
+LOAD = "load"
+
+
+def load_turns(blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> tuple[int, ...] | None:
+    """A number for each block, the same for those that share their loads.
+
+    None where every trial loaded anew, or where all sides began with the very same load, whose
+    luck then cancels.
+    """
+    found = [tuple(_load(block[side]) for side in sides) for block in blocks]
+    if all(len(set(loads)) == 1 for loads in found):
+        return None
+    numbers = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
+    return tuple(numbers[loads] for loads in found)
+
+
+def _load(trial: Trial) -> str:
+    return trial.conditions.get(LOAD, {}).get("name", "")

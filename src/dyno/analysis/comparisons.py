@@ -1,0 +1,190 @@
+"""What is compared: each metric of each candidate with the base's, block by block.
+
+What the judge knows beside the lines: run, looks, what condemns; a line with its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dyno.analysis.blocks import load_turns
+from dyno.analysis.effects import Effect, effects
+from dyno.analysis.measures import Numbers
+from dyno.record import Metric, Run, Trial, WorkloadPlan
+from dyno.stats.interval import Floats, Interval, data
+from dyno.stats.looks import Looks
+
+#: Paced writers that did less of their target leave a grey cell (Callaghan's rule).
+TARGET_LEAST = 0.95
+
+
+@dataclass(frozen=True)
+class Line:
+    """One comparison before it is judged: a number per block of either side, all above 0.
+
+    `grey` says why the phase gets no verdict; it is empty where it gets one. `turns` numbers the
+    loads that the blocks were played on where loads come again, and is None where they do not.
+    """
+
+    metric: Metric
+    effect: Effect
+    primary: bool
+    margin_percent: float
+    base_values: Floats
+    values: Floats
+    grey: str = ""
+    turns: tuple[int, ...] | None = None
+
+    @cached_property
+    def logs(self) -> Floats:
+        """Log time ratios, positive where the candidate is worse, whatever the direction."""
+        ratios = np.log(self.values / self.base_values)
+        return np.asarray(-ratios if self.metric.better == "higher" else ratios)
+
+    @cached_property
+    def data(self) -> Floats:
+        """The independent ones among `logs`: means over the blocks that share their loads."""
+        return data(self.logs, self.turns)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A primary as declared: a phase, a stream's metric, its margin (None: the run's)."""
+
+    workload: str
+    phase: str
+    stream: str
+    metric: str
+    margin_percent: float | None
+
+    def names(self, metric: Metric) -> bool:
+        """`metric` is the one that is meant."""
+        ours = (self.workload, self.phase, self.stream, self.metric)
+        return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
+
+
+def pairs(workload: WorkloadPlan) -> list[Pair]:
+    """The primaries of a workload. The throughput of a paced stream was set and not measured, so
+    it is none.
+    """
+    found = []
+    for phase in workload.phases:
+        paced = {stream["name"] for stream in phase["streams"] if _paced(stream)}
+        for each in phase["primary"]:
+            if each["metric"] != "rate_per_s" or each["stream"] not in paced:
+                named = (phase["name"], each["stream"], each["metric"])
+                found.append(Pair(workload.name, *named, each.get("margin_percent")))
+    return found
+
+
+def lines(
+    run: Run,
+    workload: WorkloadPlan,
+    blocks: Sequence[dict[str, Trial]],
+    numbers: dict[int, Numbers],
+) -> Iterator[Line]:
+    """Every comparison of `workload` in `blocks`; `numbers` are the measures by trial number.
+
+    A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line. Of
+    interactions only those in primary metrics are looked at.
+    """
+    declared, phases = pairs(workload), {phase["name"]: phase for phase in workload.phases}
+    own = [{name: numbers[trial.number] for name, trial in block.items()} for block in blocks]
+    for effect in effects(run):
+        grey = {name: _behind(phase, blocks, effect.cells) for name, phase in phases.items()}
+        turns = load_turns(blocks, effect.cells)
+        for metric in _shared(own, effect.cells):
+            pair = next((pair for pair in declared if pair.names(metric)), None)
+            if metric.phase in phases and (pair or not effect.interaction):
+                base_values, values = effect.values(_columns(own, effect.cells, metric))
+                yield Line(
+                    metric=metric,
+                    effect=effect,
+                    primary=pair is not None and not effect.interaction,
+                    margin_percent=_margin(run, pair),
+                    base_values=base_values,
+                    values=values,
+                    grey=grey[metric.phase],
+                    turns=turns,
+                )
+
+
+def _margin(run: Run, pair: Pair | None) -> float:
+    own = pair.margin_percent if pair else None
+    return run.design.margin_percent if own is None else own
+
+
+def _columns(
+    own: Sequence[dict[str, Numbers]], cells: Sequence[str], metric: Metric
+) -> dict[str, Floats]:
+    return {cell: np.array([block[cell][metric] for block in own]) for cell in cells}
+
+
+def _shared(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> list[Metric]:
+    """The metrics that are above 0 on all sides of every block."""
+    columns = [block[side] for block in own for side in sides]
+    first = columns[0] if columns else {}
+    return [m for m in sorted(first) if all(column.get(m, 0.0) > 0.0 for column in columns)]
+
+
+def _behind(phase: dict[str, Any], blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> str:
+    """Whose paced writers did less than 95 % of what was due over all blocks, in words."""
+    writers = {s["name"] for s in phase["streams"] if _paced(s) and s["role"] == "writer"}
+    for side in sides:
+        tallies = [
+            tally
+            for block in blocks
+            for record in block[side].phases
+            for tally in record.streams
+            if record.phase == phase["name"] and tally.name in writers
+        ]
+        done, due = sum(t.done for t in tallies), sum(t.intended for t in tallies)
+        if done < TARGET_LEAST * due:
+            percent = 100.0 * done / due
+            return f"the paced writers of {side} did {percent:.0f} % of their target: no verdict"
+    return ""
+
+
+def _paced(stream: dict[str, Any]) -> bool:
+    return bool(stream["pace"]["kind"] != "closed")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is the same for all comparisons of a run.
+
+    `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate, phase)
+    to the finding that condemns it, with "" for all phases; `dropped` the blocks lost to noise, by
+    workload.
+    """
+
+    run: Run
+    primaries: int
+    invalid: dict[tuple[str, str, str], str]
+    dropped: dict[str, int]
+
+    @property
+    def looks(self) -> Looks:
+        """When the data are looked at."""
+        return Looks(self.run.design.looks, self.run.design.alpha)
+
+    def condemned(self, line: Line) -> str:
+        """The finding that makes `line` invalid, by one of its sides; else empty."""
+        sides, phases = line.effect.cells, ("", line.metric.phase)
+        places = [(line.metric.workload, side, phase) for side in sides for phase in phases]
+        found = (self.invalid.get(place, "") for place in places)
+        return next((sentence for sentence in found if sentence), "")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A line with its interval; `p` counts all looks and all comparisons of its family."""
+
+    line: Line
+    interval: Interval
+    p: float

@@ -1,0 +1,148 @@
+"""A run's records laid out for judging: blocks sorted, measures taken, audits heard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from dyno.analysis.blocks import latest, sorted_out
+from dyno.analysis.comparisons import Case, Line, lines, pairs
+from dyno.analysis.effects import effects
+from dyno.analysis.measures import Numbers, as_played, floors, measures
+from dyno.analysis.rows import comparisons
+from dyno.analysis.spread import restart_spreads
+from dyno.audits import HearsAll, audits
+from dyno.record import FLOOR, Comparison, Finding, Run, Spread, Trial
+
+#: Fewer blocks than this have no standard deviation, hence no interval.
+BLOCKS_LEAST = 2
+
+
+class Hearing:
+    """Everything that `look` and `judge` ask of a run; made anew for each question."""
+
+    def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
+        self.run, self.trials = run, trials
+        self.blocks = {each.name: sorted_out(run, each, trials) for each in run.workloads}
+        self.valid = {name: len(blocks.valid) for name, blocks in self.blocks.items()}
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the audits say that have something to hear: the trials that count, or all."""
+        said: list[Finding] = []
+        for audit in audits().values():
+            if heard := self.trials if isinstance(audit, HearsAll) else self._behind:
+                said += audit.judge(self.run, heard)
+        return said
+
+    @cached_property
+    def _behind(self) -> list[Trial]:
+        """What figures rest on: valid blocks and, where there are any, the floor."""
+        valid: set[int] = set().union(*(blocks.behind for blocks in self.blocks.values()))
+        return [t for t in self.trials if t.number in valid or (valid and t.candidate == FLOOR)]
+
+    @cached_property
+    def case(self) -> Case:
+        """What is the same for all comparisons."""
+        rivals = sum(not effect.interaction for effect in effects(self.run))
+        declared = sum(len(pairs(workload)) for workload in self.run.workloads)
+        dropped = {name: len(blocks.dropped) for name, blocks in self.blocks.items()}
+        return Case(self.run, declared * rivals, self._invalid(), dropped)
+
+    def lines(self, blocks: int) -> list[Line]:
+        """Every comparison in the first `blocks` valid blocks of each workload."""
+        found: list[Line] = []
+        for workload in self.run.workloads:
+            valid = self.blocks[workload.name].valid[:blocks]
+            if len(valid) >= BLOCKS_LEAST:
+                found += lines(self.run, workload, valid, self._numbers)
+        return found
+
+    def decided(self, blocks: int) -> int:
+        """How many primaries have their verdict at the look at `blocks`.
+
+        A condemned one has, and so has one in a grey cell: more blocks would not change it.
+        """
+        found = [line for line in self.lines(blocks) if line.primary]
+        judged = zip(found, comparisons(self.case, found), strict=True)
+        return sum(bool(line.grey) or row.verdict != "inconclusive" for line, row in judged)
+
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons, each workload at the last look that it reached."""
+        found: list[Line] = []
+        for name, valid in self.valid.items():
+            at = self.case.looks.reached(valid) or valid
+            found += [line for line in self.lines(at) if line.metric.workload == name]
+        return comparisons(self.case, found)
+
+    def spread(self) -> list[Spread]:
+        """That of every candidate, each workload over the blocks that `comparisons` judges."""
+        found: list[Spread] = []
+        for workload in self.run.workloads:
+            valid = self.blocks[workload.name].valid
+            blocks = valid[: self.case.looks.reached(len(valid)) or len(valid)]
+            if len(blocks) >= BLOCKS_LEAST:
+                found += restart_spreads(self.run, workload, blocks, self._numbers)
+        return found
+
+    def history(self) -> tuple[dict[str, float], ...]:
+        """The looks that every workload reached: blocks, nominal level, primaries decided."""
+        looks = self.case.looks
+        reached = [n for n in looks.blocks if n <= min(self.valid.values(), default=0)]
+        of = self.case.primaries
+        return tuple(
+            {"blocks": n, "level": looks.level(n), "decided": self.decided(n), "primaries": of}
+            for n in reached
+        )
+
+    @cached_property
+    def _numbers(self) -> dict[int, Numbers]:
+        """The measures of every trial in a valid block, by its number; the floor taken off where
+        the engine lives in the driver's process, unless it is `null`, which is the floor.
+        """
+        own = floors(self.trials)
+        embedded = {c.name for c in self.run.candidates if c.embedded and c.engine != "null"}
+        return {
+            trial.number: measures(
+                trial, own.get(as_played(trial)) if trial.candidate in embedded else None
+            )
+            for blocks in self.blocks.values()
+            for block in blocks.valid
+            for trial in block.values()
+        }
+
+    @property
+    def condemned(self) -> bool:
+        """Some primary is invalid, measured or not."""
+        judged = {(w.name, p.phase) for w in self.run.workloads for p in pairs(w)}
+        return any(
+            not phase or (workload, phase) in judged for workload, _, phase in self.case.invalid
+        )
+
+    def _invalid(self) -> dict[tuple[str, str, str], str]:
+        """(workload, candidate, phase or "" for all) to the sentence that condemns it.
+
+        A finding that names no trial condemns all; one of the floor's trials, the base and with
+        it the workload. Trials that count for nothing (torn, failed) condemn nothing.
+        """
+        counted = self._counted()
+        every = {(w.name, self.run.design.base) for w in self.run.workloads}
+        found: dict[tuple[str, str, str], str] = {}
+        for finding in self.findings:
+            if finding.soundness == "invalid":
+                named = {counted[n] for n in finding.trials if n in counted}
+                for side in named if finding.trials else every:
+                    found.setdefault((*side, finding.phase), finding.sentence)
+        return found
+
+    def _counted(self) -> dict[int, tuple[str, str]]:
+        """Good trials of each block's latest attempt, and the floor's, by number."""
+        base = self.run.design.base
+        found = {
+            trial.number: (name, trial.candidate)
+            for name in self.blocks
+            for block in latest(name, self.trials).values()
+            for trial in block
+            if trial.status == "ok"
+        }
+        return found | {t.number: (t.workload, base) for t in self.trials if t.candidate == FLOOR}

@@ -1,0 +1,144 @@
+"""The judge: a run and its trials in, a verdict out (docs/METHOD.md).
+
+It reads records only. `look` is asked by the conductor after each block, `judge` by whoever wants
+the verdict so far; both see the same blocks and apply the same rule. Each look uses exactly its
+own number of valid blocks, the first ones played; blocks beyond wait for the next look. Nothing
+is kept from an earlier look: the words always follow from the intervals shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from dyno.analysis.effects import noted
+from dyno.analysis.hearing import Hearing
+from dyno.analysis.sentence import overall, sentence
+from dyno.record import Comparison, Run, Trial, Verdict
+
+State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
+
+#: Blocks are replayed up to so many times MAX (METHOD 7).
+REPLAYS = 1.5
+#: The remedy of a host on which too few blocks are valid.
+QUIET_IT = "quiet it (`dyno doctor` says who is noisy), or declare other [limits] in the experiment"
+
+
+@dataclass(frozen=True)
+class Look:
+    """Whether to go on, as the conductor reads it.
+
+    `state` is `go on` (play until every workload has `blocks` valid blocks; `missing` says how many
+    each still lacks), `decided` (all primaries are), `undecided` (MAX is reached), `too noisy`
+    (1.5 × MAX blocks played, too few of them valid; or as many as the first look takes, and none
+    of them valid) or `failed` (the same, for failed trials).
+    `sentence` says it in words, for the progress line and the log. `decided` of `of` primary
+    comparisons had a verdict at the last look.
+    """
+
+    state: State
+    blocks: int
+    sentence: str
+    valid: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    decided: int = 0
+    of: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Nothing more is to be played."""
+        return self.state != "go on"
+
+
+def look(run: Run, trials: Sequence[Trial]) -> Look:
+    """What to do after the trials so far; cheap between two looks, so ask after each block."""
+    return _look(Hearing(run, trials))
+
+
+def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
+    """The verdict so far; `complete` is False where the run is not over.
+
+    A workload with fewer than two valid blocks has no comparison; `sentence` says so. A run whose
+    MAX was raised after a look is exploratory: nothing in it is primary, nothing is decided.
+    """
+    hearing = Hearing(run, trials)
+    now = _look(hearing)
+    rows = noted(hearing.comparisons(), run.design.alpha)
+    if run.design.extended_from:
+        rows = [_explored(run, row) for row in rows]
+    primaries = [row for row in rows if row.primary]
+    word = overall(primaries, hearing.case.primaries, invalid=hearing.condemned)
+    complete = now.state in ("decided", "undecided", "too noisy")
+    return Verdict(
+        overall=word,
+        sentence=sentence(run, word, primaries, _reason(hearing, now)),
+        complete=complete,
+        comparisons=tuple(rows),
+        findings=tuple(hearing.findings),
+        dropped={
+            f"{name}/{block}": reason
+            for name, blocks in hearing.blocks.items()
+            for block, reason in blocks.dropped.items()
+        },
+        looks=hearing.history(),
+        spread=tuple(hearing.spread()),
+    )
+
+
+def _look(hearing: Hearing) -> Look:
+    looks, valid = hearing.case.looks, hearing.valid
+    least = min(valid.values(), default=0)
+    reached, of = looks.reached(least), hearing.case.primaries
+    decided = hearing.decided(reached) if reached else 0
+    following = looks.following(reached)
+    missing = {name: max(0, following - n) for name, n in valid.items()}
+    now = Look("go on", following, "", valid, missing, decided, of)
+    said = f"{decided} of {of} primary comparisons decided"
+    if least == reached > 0 and of and decided == of:
+        return _over(now, "decided", f"decided at {reached} valid blocks")
+    if reached == looks.maximum:
+        return _over(now, "undecided", f"all {reached} blocks are played, {said}")
+    if stuck := _stuck(hearing, missing):
+        return _over(now, *stuck)
+    told = f"{least} of {following} valid blocks for the next look"
+    return replace(now, sentence=f"{told}, {said}" if reached else told)
+
+
+def _over(now: Look, state: State, text: str) -> Look:
+    return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
+
+
+def _stuck(hearing: Hearing, missing: dict[str, int]) -> tuple[State, str] | None:
+    """Why a workload can get no more blocks; None where all can."""
+    most = math.ceil(REPLAYS * hearing.case.looks.maximum)
+    first = hearing.case.looks.blocks[0]
+    for name, blocks in hearing.blocks.items():
+        never = not blocks.valid and len(blocks.dropped) >= first
+        if missing[name] and (never or blocks.played >= most):
+            if len(blocks.failed) > len(blocks.dropped):
+                why = next(iter(blocks.failed.values()))
+                return "failed", f"{len(blocks.failed)} blocks of {name} failed: {why}"
+            reason = f"{len(blocks.dropped)} of {blocks.played} blocks of {name} were dropped"
+            return "too noisy", f"this host is too noisy: {reason} ({blocks.loudest}); {QUIET_IT}"
+    return None
+
+
+def _reason(hearing: Hearing, now: Look) -> str:
+    """Why a run has found less than it should have; empty for one that was played to its end."""
+    former, maximum = hearing.run.design.extended_from, hearing.case.looks.maximum
+    if former:
+        return f"exploratory: MAX was raised from {former} to {maximum} blocks after a look"
+    if now.state in ("decided", "undecided"):
+        return ""
+    if now.state != "go on":
+        return now.sentence
+    failures = [why for blocks in hearing.blocks.values() for why in blocks.failed.values()]
+    failed = f"; {len(failures)} blocks failed: {failures[-1]}" if failures else ""
+    return f"the run is not finished: {now.sentence}{failed}"
+
+
+def _explored(run: Run, row: Comparison) -> Comparison:
+    note = f"exploratory: MAX was {run.design.extended_from} blocks at an earlier look"
+    return replace(row, primary=False, notes=(note, *row.notes))

@@ -1,0 +1,143 @@
+"""Lines judged: intervals, p values, words and notes, a `record.Comparison` for each.
+
+How Holm meets the interval and the looks: a primary's p value is first made sequential (the
+smallest α at which this look would have stopped), then Holm adjusts it among all candidates ×
+primaries. *Slower* and *faster* need both the interval at level α, as shown, on one side of 0 and
+the adjusted p ≤ α. *Not slower* needs the interval alone: all primaries must have it for a pass,
+and an intersection-union test of level α asks for no correction.
+
+The word for a line, and the notes beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from dyno.analysis.comparisons import Case, Line, Seen
+from dyno.record import Comparison, VerdictName
+from dyno.stats.interval import (
+    BLOCKS_LEAST,
+    Floats,
+    data,
+    hodges_lehmann,
+    sign_flip_p,
+    t_interval,
+    to_log,
+    to_percent,
+)
+from dyno.stats.power import detectable
+from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, benjamini_hochberg, holm, verdicts
+
+
+def comparisons(case: Case, found: Sequence[Line]) -> list[Comparison]:
+    """Primaries first; each of the two families adjusted by itself."""
+    primary = [line for line in found if line.primary]
+    others = [line for line in found if not line.primary]
+    unmeasured = case.primaries - len(primary)
+    seen = _seen(case, primary, lambda p: holm(np.append(p, np.ones(unmeasured))))
+    return [_row(case, each) for each in (*seen, *_seen(case, others, benjamini_hochberg))]
+
+
+def _seen(case: Case, found: Sequence[Line], adjust: Callable[[Floats], Floats]) -> Iterator[Seen]:
+    """The interval of each line, and its p value after the looks and after `adjust`."""
+    looks = case.looks
+    intervals = [t_interval(each.data, looks.level(each.logs.size)) for each in found]
+    pairs = list(zip(found, intervals, strict=True))
+    p_values = [float(looks.adjusted(i.p, line.logs.size)) for line, i in pairs]
+    adjusted = adjust(np.array(p_values))
+    for (line, interval), p_value in zip(pairs, adjusted, strict=False):
+        yield Seen(line, interval, float(p_value))
+
+
+def _row(case: Case, seen: Seen) -> Comparison:
+    line, interval = seen.line, seen.interval
+    verdict, notes = word(case, seen)
+    estimate, n = float(interval.estimate), line.logs.size
+    second = line.data.size >= BLOCKS_LEAST
+    return Comparison(
+        metric=line.metric,
+        primary=line.primary,
+        base=line.effect.base,
+        candidate=line.effect.candidate,
+        base_value=_typical(line, line.base_values),
+        candidate_value=_typical(line, line.values),
+        change_percent=to_percent(-estimate if line.metric.better == "higher" else estimate),
+        slowdown_percent=to_percent(estimate),
+        low_percent=to_percent(float(interval.low)),
+        high_percent=to_percent(float(interval.high)),
+        margin_percent=line.margin_percent,
+        blocks=n,
+        dropped=case.dropped.get(line.metric.workload, 0),
+        sd_percent=to_percent(float(line.logs.std(ddof=1))),
+        mde80_percent=_mde80_percent(case, seen),
+        p_value=seen.p,
+        verdict=verdict,
+        notes=notes,
+        sign_flip_p=sign_flip_p(line.data) if second else None,
+        hodges_lehmann_percent=to_percent(hodges_lehmann(line.data)) if second else None,
+        levels=line.effect.levels,
+    )
+
+
+def _typical(line: Line, values: Floats) -> float:
+    """The geometric mean, so that the ratio of two of them is the estimate."""
+    return float(np.exp(data(np.log(values), line.turns).mean()))
+
+
+def _mde80_percent(case: Case, seen: Seen) -> float:
+    """MDE80 among several primaries: at the level of Holm's first and hardest step."""
+    alpha = case.looks.alpha / (max(case.primaries, 1) if seen.line.primary else 1)
+    level = replace(case.looks, alpha=alpha).level(seen.line.logs.size)
+    return to_percent(detectable(seen.line.data.size, float(seen.interval.sd), level))
+
+
+def word(case: Case, seen: Seen) -> tuple[VerdictName, tuple[str, ...]]:
+    """The verdict and the notes; what condemns a line or greys it comes before any figure."""
+    line, n = seen.line, seen.line.logs.size
+    if sentence := case.condemned(line):
+        return "invalid", (sentence,)
+    if line.grey:
+        return "inconclusive", (line.grey,)
+    first = case.looks.blocks[0]
+    if n < first:
+        return "inconclusive", (f"so far: {n} of the {first} blocks of the first look",)
+    said = verdicts(
+        seen.interval,
+        to_log(line.margin_percent),
+        last=n >= case.looks.maximum,
+        significant=seen.p <= case.looks.alpha,
+    )
+    return cast("VerdictName", str(said)), tuple(_notes(case, seen, str(said)))
+
+
+def _notes(case: Case, seen: Seen, word: str) -> Iterator[str]:
+    interval, margin = seen.interval, f"{seen.line.margin_percent:g} %"
+    if word == FASTER:
+        yield "so not slower either"
+    if word == NOT_SLOWER and interval.low > 0.0:
+        yield f"slower, but by less than {margin}"
+    if word == OPEN and interval.low > 0.0 and seen.p > case.looks.alpha:
+        yield f"alone it would be above 0, but not among {_family(case, seen)} (p = {seen.p:.2g})"
+    yield from _second_opinion(seen, case.looks.level(seen.line.logs.size))
+
+
+def _family(case: Case, seen: Seen) -> str:
+    """Among what a p value was adjusted."""
+    return f"{case.primaries} primaries" if seen.line.primary else "all that was explored"
+
+
+def _second_opinion(seen: Seen, level: float) -> Iterator[str]:
+    """Where the tests without a normal distribution say something else: a flag, not a vote."""
+    logs, interval = seen.line.data, seen.interval
+    if logs.size < BLOCKS_LEAST:
+        return
+    p_value = sign_flip_p(logs)
+    if (p_value <= level) != bool(interval.p <= level):
+        yield f"the sign-flip test disagrees: p = {p_value:.2g}, t test p = {float(interval.p):.2g}"
+    middle = hodges_lehmann(logs)
+    if not interval.low <= middle <= interval.high:
+        yield f"the Hodges-Lehmann estimate, {to_percent(middle):+.2f} %, lies outside the interval"

@@ -1,0 +1,173 @@
+"""How far the restarts of every candidate lie apart, in the metrics that the verdict rests on.
+
+Where the spread of a run's metrics comes from, and how long a trial is best.
+
+Records in, `stats.components` out. Only trials that count should be handed in. The windows of a
+rate are the whole seconds of its stream; other metrics have none, since a trial keeps one histogram
+for each stream and not one for each second: their seconds are part of the restart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from dyno.analysis.comparisons import pairs
+from dyno.analysis.measures import Numbers, measures
+from dyno.record import Metric, PhaseRecord, Run, Spread, Trial, WorkloadPlan
+from dyno.stats.components import (
+    RESTARTS,
+    WINDOWS,
+    Components,
+    Layout,
+    cov_interval,
+    cov_percent,
+    range_percent,
+)
+from dyno.stats.components import components as components_of
+from dyno.stats.interval import Floats
+from dyno.stats.windows import Costs, best_windows, dearness
+
+
+def restart_spreads(
+    run: Run,
+    workload: WorkloadPlan,
+    blocks: Sequence[dict[str, Trial]],
+    numbers: dict[int, Numbers],
+) -> list[Spread]:
+    """The spread of each candidate in each primary metric, over `blocks` (two or more).
+
+    A metric that is not above 0 in every block has none.
+    """
+    declared = pairs(workload)
+    found = []
+    for side in run.candidates:
+        own = [numbers[block[side.name].number] for block in blocks]
+        for metric in sorted(own[0]):
+            if any(pair.names(metric) for pair in declared):
+                values = np.array([each.get(metric, 0.0) for each in own])
+                if values.min() > 0.0:
+                    found.append(_spread(side.name, metric, values))
+    return found
+
+
+def _spread(candidate: str, metric: Metric, values: Floats) -> Spread:
+    low, high = cov_interval(values)
+    return Spread(
+        candidate=candidate,
+        metric=metric,
+        restarts=values.size,
+        value=float(np.exp(np.log(values).mean())),
+        range_percent=range_percent(values),
+        cov_percent=cov_percent(values),
+        low_percent=low,
+        high_percent=high,
+    )
+
+
+#: The last answer of a timed phase may come a little before its last second is full.
+SLACK_S = 0.05
+#: No phase is advised to be longer than this, whatever a restart costs.
+SECONDS_MOST = 600
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A metric's components, the seconds that a trial measures it, and what a restart costs.
+
+    `costs` is None where no two trials followed one another directly, so that nothing was timed.
+    """
+
+    metric: Metric
+    found: Components
+    trials: int
+    seconds: float
+    costs: Costs | None
+
+    @property
+    def best_seconds(self) -> float | None:
+        """The length of a trial that buys most (`stats.windows`); None where it is not known."""
+        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
+        if self.costs is None or self.found.windows is None or windows is None or restarts is None:
+            return None
+        if restarts.variance == 0.0:  # drowned in the seconds' own spread: no ratio to go by
+            return None
+        variance = windows.variance * self.found.windows.inflation
+        best = best_windows(self.costs, variance, restarts.variance)
+        return float(math.ceil(min(best, SECONDS_MOST)))
+
+    def time_saved(self, seconds: float) -> float:
+        """The part of the time that trials of the best length save against ones of `seconds`, for
+        the same interval.
+        """
+        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
+        best, inside = self.best_seconds, self.found.windows
+        if best is None or windows is None or restarts is None or inside is None or not self.costs:
+            return 0.0
+        variances = (windows.variance * inside.inflation, restarts.variance)
+        now = dearness(self.costs, seconds, *variances)
+        return max(0.0, 1.0 - dearness(self.costs, best, *variances) / now) if now else 0.0
+
+
+def spreads(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Sources]:
+    """The spread of each of `metrics` that can be told; needs three blocks of two candidates."""
+    numbers = {trial.number: measures(trial) for trial in trials}
+    found = []
+    for metric in metrics:
+        own = [t for t in trials if numbers[t.number].get(metric, 0.0) > 0.0]
+        if len({trial.candidate for trial in own}) < 2:
+            continue
+        layout = _layout(own, metric, {t.number: numbers[t.number][metric] for t in own})
+        parts = components_of(layout)
+        if parts is not None:
+            seconds = median(_phase(trial, metric).duration_s for trial in own)
+            found.append(Sources(metric, parts, len(own), seconds, _costs(own, metric)))
+    return found
+
+
+def _layout(trials: Sequence[Trial], metric: Metric, values: Mapping[int, float]) -> Layout:
+    loads = [trial.conditions.get("load", {}).get("name", "") for trial in trials]
+    windows = [_windows(trial, metric) for trial in trials]
+    return Layout(
+        values=np.log([values[trial.number] for trial in trials]),
+        candidates=[trial.candidate for trial in trials],
+        blocks=[trial.block for trial in trials],
+        loads=loads if all(loads) else None,
+        windows=windows if all(each.size for each in windows) else (),
+    )
+
+
+def _phase(trial: Trial, metric: Metric) -> PhaseRecord:
+    return next(record for record in trial.phases if record.phase == metric.phase)
+
+
+def _windows(trial: Trial, metric: Metric) -> Floats:
+    """The logs of what a stream did in each whole second; none of other metrics, nor of a stream
+    that stood still for a second.
+    """
+    record = _phase(trial, metric)
+    streams = (tally for tally in record.streams if tally.name == metric.transaction)
+    tally = next(streams, None) if metric.name == "rate_per_s" else None
+    done = tally.series.done[: int(record.duration_s + SLACK_S)] if tally else ()
+    return np.log(np.array(done, dtype=float)) if done and min(done) > 0 else np.zeros(0)
+
+
+def _costs(trials: Sequence[Trial], metric: Metric) -> Costs | None:
+    """What a trial takes beside measuring this phase: from its start to that of the next one."""
+    in_order = sorted(trials, key=lambda trial: trial.number)
+    beside = [
+        (_began(after) - _began(before)).total_seconds() - _phase(before, metric).duration_s
+        for before, after in pairwise(in_order)
+        if after.number == before.number + 1 and after.block == before.block
+    ]
+    return Costs(max(0.0, median(beside))) if beside else None
+
+
+def _began(trial: Trial) -> datetime:
+    return datetime.fromisoformat(trial.started_utc)

@@ -1,0 +1,251 @@
+"""A load that comes and goes on the engine's cores: the neighbour that a verdict must survive.
+
+The dose check: how much slower an engine was really made, whatever the verdict says of it.
+
+Both are counted where the time is spent: the preloaded plant adds up what it spun, and of `null`
+the driver knows the median answer. (Its mean also holds the sleeps that the kernel ended late: the
+host's noise, which nobody planted.) They are set against the base's own time per operation.
+
+One comparison through the whole pipeline, as `dyno compare` plays it: a line for the store.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean
+
+import dyno
+from dyno import calibration
+from dyno.analysis import judge
+from dyno.analysis.blocks import sorted_out
+from dyno.analysis.measures import measures, operations
+from dyno.builds import Say
+from dyno.calibration import Entry, Restart
+from dyno.calibration.cases import EVERY, Lot
+from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading
+from dyno.calibration.store import telling
+from dyno.errors import TrialFailed
+from dyno.experiment import candidates
+from dyno.play.run import play_run
+from dyno.play.watch import Event, Progressed, TrialStarted
+from dyno.record import Metric, PhaseRecord, Run, Trial, Verdict
+from dyno.resolve.experiment import resolve_experiment
+from dyno.run_folder import create_run
+
+#: How long the hog works and rests, in seconds: it meets about half of the blocks of small trials,
+#: so that some comparisons come to a verdict and some do not.
+WORKS_S = (0.3, 2.0)
+RESTS_S = (2.0, 12.0)
+
+#: Burns a core for a stretch, rests for another, until it is killed or whoever wanted it has died.
+CODE = """
+import os, random, sys, time
+cores, seed, works, rests, parent = sys.argv[1:]
+dice = random.Random(int(seed))
+if cores:
+    os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
+def stretch(between):
+    ends_s = time.monotonic() + dice.uniform(*map(float, between.split(",")))
+    while time.monotonic() < ends_s:
+        if os.getppid() != int(parent):
+            sys.exit()
+        yield
+while True:
+    for _ in stretch(rests):
+        time.sleep(0.01)
+    for _ in stretch(works):
+        sum(range(100_000))
+"""
+
+
+@contextmanager
+def coming_and_going(cores: Sequence[int], dice: random.Random) -> Iterator[None]:
+    """Burns the first of `cores` (any, if there is none) for random stretches, until left.
+
+    One process all the time: the kernel adds the CPU of a child that ended to its parent's, and
+    what is the parent's is not foreign (probe `host`).
+    """
+    words = (_text(cores[:1]), str(dice.getrandbits(32)), _text(WORKS_S), _text(RESTS_S))
+    command = [sys.executable, "-I", "-S", "-c", CODE, *words, str(os.getpid())]
+    # In a session of its own: an interrupt from the keyboard is for us, and we kill it.
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as hog:
+        try:
+            yield
+        finally:
+            hog.kill()
+
+
+def _text(numbers: Sequence[float]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+#: A dose that differs from the one asked for by more than this part of it is told of.
+TOLERANCE = 0.2
+
+
+def is_off(effect_percent: float, dose_percent: float) -> bool:
+    """Was something else planted than what was asked for? The truth is the dose all the same."""
+    return abs(dose_percent - effect_percent) > TOLERANCE * effect_percent
+
+
+def dose_percent(
+    lot: Lot, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
+) -> float | None:
+    """The slowdown planted, the mean over the blocks; None where nothing was to be planted.
+
+    Of a plant in one answer of fifty it is what the p99 must have risen by at the least: half of
+    the answers held up, one of a hundred, took the median and the spin or more.
+    """
+    if lot.is_aa or not blocks:
+        return None
+    pairs = [(block[base].phases[-1], block[candidate].phases[-1]) for block in blocks]
+    if lot.metric == "rate_per_s":
+        return mean(100.0 * _more_ns(*pair) / per_operation_ns(pair[0]) for pair in pairs)
+    return mean(_p99_percent(*pair) for pair in pairs)
+
+
+def _more_ns(base: PhaseRecord, candidate: PhaseRecord) -> float:
+    return _held_ns(candidate) - _held_ns(base)
+
+
+def _held_ns(record: PhaseRecord) -> float:
+    """What was planted in an operation: the spin, or the whole median answer of `null`."""
+    tally = record.streams[0]
+    if tally.service_ns is not None:
+        return tally.latency.percentiles_ns["50"] / tally.units_per_event
+    return reading(record, "planted_ns") / max(1, operations(record))
+
+
+def _p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
+    was = base.streams[0].latency.percentiles_ns
+    held_ns = EVERY * _more_ns(base, candidate)
+    return 100.0 * ((was["50"] + held_ns) / was["99"] - 1.0)
+
+
+BASE, CANDIDATE = "base", "candidate"
+#: A phase is cut into windows of this length, for the rules that pool them.
+WINDOW_S = 0.1
+
+
+class _Windows:
+    """Watches a run: the rates in the whole windows of each trial's measured time, by number."""
+
+    def __init__(self, phase: str, warmup_s: float) -> None:
+        self.phase, self.warmup_s = phase, warmup_s
+        self.number, self.before_s = 0, 0.0
+        self.found: dict[int, list[float]] = defaultdict(list)
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            self.number, self.before_s = event.number, 0.0
+        elif isinstance(event, Progressed) and event.phase == self.phase:
+            if self.before_s >= self.warmup_s:
+                self.found[self.number].append(event.streams[0].rate_per_s)
+            self.before_s = event.elapsed_s
+
+
+def played(lot: Lot, shape: Shape, pilot: Pilot, room: Path, say: Say) -> Entry:
+    """Plays a comparison of `lot` with its run in `room`, judges it, and says what came of it.
+
+    `TrialFailed` where it could not be played to its end.
+    """
+    began_s, dice = time.monotonic(), random.Random()
+    specs = [f"{BASE}={lot.base}", f"{CANDIDATE}={lot.candidate}"]
+    experiment = shape.experiment(specs, lot.metric, aa=lot.is_aa)
+    prepared = replace(resolve_experiment(experiment, say), progress_s=WINDOW_S)
+    run, made = prepared.run, create_run(prepared.run, room)
+    phase = run.workloads[0].phases[-1]
+    windows = _Windows(phase["name"], phase["warmup_s"])
+    with coming_and_going(pilot.cores, dice) if lot.beside_hog else nullcontext():
+        play_run(prepared, made, windows)
+    trials = made.trials()
+    verdict = judge.judge(run, trials)
+    if not verdict.complete:
+        raise TrialFailed(f"a comparison of {lot.base} came to no end", cause=verdict.sentence)
+    entry = _judged(_blank(lot, shape, pilot, run), run, trials, verdict)
+    entry = replace(entry, restarts=_restarts(run, trials, windows.found))
+    blocks = sorted_out(run, run.workloads[0], trials).valid
+    dose = dose_percent(lot, blocks, BASE, CANDIDATE)
+    seconds = round(time.monotonic() - began_s, 1)
+    return _covering(replace(entry, dose_percent=dose, seconds=seconds), lot)
+
+
+def _blank(lot: Lot, shape: Shape, pilot: Pilot, run: Run) -> Entry:
+    return Entry(
+        kind=lot.kind,
+        engine=candidates.parse(lot.base).engine,
+        what=lot.what,
+        effect_percent=lot.effect_percent,
+        words={},
+        utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        dyno=dyno.__version__,
+        host=telling(calibration.instrument(run.host, run.driver_sha256)),
+        method=calibration.METHOD,
+        settings=settings(lot, shape, pilot),
+        seed=run.seed,
+        better="higher" if lot.metric == "rate_per_s" else "lower",
+    )
+
+
+def settings(lot: Lot, shape: Shape, pilot: Pilot) -> dict[str, str]:
+    """What a comparison is played with; those of one lot and size are added up."""
+    return {**shape.settings, "metric": lot.metric, "version": pilot.version}
+
+
+def _judged(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verdict) -> Entry:
+    """The verdict of the one primary; none at all, where too few blocks were calm."""
+    dropped = len(verdict.dropped)
+    primary = next((row for row in verdict.comparisons if row.primary), None)
+    if primary is None:
+        return replace(entry, words={verdict.overall: 1}, dropped_blocks=dropped)
+    return replace(
+        entry,
+        words={primary.verdict: 1},
+        dropped_blocks=dropped,
+        slowdown_percent=primary.slowdown_percent,
+        low_percent=primary.low_percent,
+        high_percent=primary.high_percent,
+        coverable=1,
+    )
+
+
+def _covering(entry: Entry, lot: Lot) -> Entry:
+    """Does the interval hold the truth? Of the p99 only a lower bound is known: not asked."""
+    if lot.metric != "rate_per_s" or not entry.coverable:
+        return replace(entry, coverable=0)
+    truth = 0.0 if lot.is_aa else entry.dose_percent or 0.0
+    covered = entry.low_percent <= truth <= entry.high_percent
+    return replace(entry, covered=int(covered))
+
+
+def _restarts(
+    run: Run, trials: Sequence[Trial], windows: Mapping[int, Sequence[float]]
+) -> tuple[Restart, ...]:
+    """The trials of valid blocks, each with its number and its windows."""
+    (workload,) = run.workloads
+    phase = workload.phases[-1]
+    primary = phase["primary"][0]
+    found = []
+    for number, block in enumerate(sorted_out(run, workload, trials).valid):
+        for name, trial in block.items():
+            value = _value(trial, phase["name"], primary["stream"], primary["metric"])
+            pieces = tuple(round(rate, 1) for rate in windows.get(trial.number, ()))
+            found.append(Restart(number, name, value, pieces))
+    return tuple(found)
+
+
+def _value(trial: Trial, phase: str, stream: str, metric: str) -> float:
+    def is_meant(each: Metric) -> bool:
+        return (each.phase, each.transaction, each.name) == (phase, stream, metric)
+
+    return next(value for each, value in measures(trial).items() if is_meant(each))

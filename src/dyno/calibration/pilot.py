@@ -1,0 +1,123 @@
+"""Trials before all others: how long an operation takes here, and whether a plant reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dyno.analysis.measures import operations
+from dyno.builds import Say
+from dyno.errors import TrialFailed
+from dyno.experiment import Experiment, Measuring, Workload, compared
+from dyno.play.run import play_once
+from dyno.record import PhaseRecord, Trial
+from dyno.resolve.experiment import Prepared, outline_experiment, resolve_experiment
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A workload, its options, the blocks at the last look, and noise limits that are not ours.
+
+    The default is small: looks at 6, 10 and 12 blocks of trials of 0.6 s, so that a comparison
+    takes half a minute at most. The rule is the one of full runs. The length is about the best by
+    cost and variance (`stats.windows`): on two virtual cores a restart of SQLite costs 0.5 s beside
+    and varies by 2.4 %, its windows of 0.1 s by 3.6 % (correlation 0.45), which asks for 0.54 s.
+    """
+
+    workload: str = "oltp_point_select"
+    options: dict[str, str] = field(default_factory=lambda: {"time": "0.6", "warmup_time": "0.1"})
+    blocks: int = 12
+    limits: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """As a score quotes it."""
+        limits = {name: f"{percent:g}" for name, percent in self.limits.items()}
+        size = {"workload": self.workload, "blocks": str(self.blocks)}
+        return {**size, **self.options, **limits}
+
+    def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
+        """The experiment that compares `specs` in one primary metric."""
+        measuring = Measuring(blocks=self.blocks, limits=self.limits, aa=aa)
+        made = compared(specs, self.workload, self.options, measuring)
+        judged = Workload(self.workload, made.workloads[0].options, ({"metric": metric},))
+        return Experiment("calibrate", made.candidates, (judged,), measuring)
+
+
+#: Trials flown, of which the middle one is believed: one that meets a slow moment of the host makes
+#: all doses wrong.
+TRIALS = 3
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a trial showed: times of an operation, the engine's answers for each, its version.
+
+    `cores` are those of the engine, empty where it has none of its own.
+    """
+
+    per_op_ns: float
+    p50_ns: float
+    p99_ns: float
+    answers_per_op: float
+    version: str
+    cores: tuple[int, ...]
+
+
+def flown(text: str, shape: Shape, say: Say) -> Pilot:
+    """Plays trials of the engine with a plant of nothing; `TrialFailed` where one fails."""
+    prepared = resolve_experiment(_experiment(text, shape), say)
+    version = prepared.run.candidates[0].build["version"]
+    found = [seen(_trial(prepared), version) for _ in range(TRIALS)]
+    return sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
+
+
+def check(text: str, shape: Shape) -> None:
+    """`UsageError` for a word that no pilot could fly with; nothing is fetched or played."""
+    outline_experiment(_experiment(text, shape))
+
+
+def _experiment(text: str, shape: Shape) -> Experiment:
+    return shape.experiment([with_keys(text, {"plant": "0ns"})], "rate_per_s")
+
+
+def _trial(prepared: Prepared) -> Trial:
+    trial = play_once(prepared, lambda _: None)
+    if trial.status == "interrupted":
+        raise KeyboardInterrupt
+    if trial.status != "ok":
+        message, _, hint = trial.failure.partition("\nhint: ")
+        raise TrialFailed(message, hint=hint)
+    return trial
+
+
+def with_keys(text: str, keys: Mapping[str, str]) -> str:
+    """The spec with these keys as well."""
+    more = "&".join(f"{name}={value}" for name, value in keys.items())
+    return f"{text}{'&' if '?' in text else '?'}{more}"
+
+
+def seen(trial: Trial, version: str) -> Pilot:
+    """What a trial of one closed-loop stream tells of its last phase."""
+    record = trial.phases[-1]
+    tally = record.streams[0]
+    cores = trial.conditions.get("pinning", {}).get("engine", "")
+    return Pilot(
+        per_op_ns=per_operation_ns(record),
+        p50_ns=float(tally.latency.percentiles_ns["50"]),
+        p99_ns=float(tally.latency.percentiles_ns["99"]),
+        answers_per_op=reading(record, "planted_answers") / max(1, operations(record)),
+        version=version,
+        cores=tuple(int(core) for core in cores.split(",") if core),
+    )
+
+
+def per_operation_ns(record: PhaseRecord) -> float:
+    """How long an operation took its connection, in the measured part of the phase."""
+    tally = record.streams[0]
+    return record.duration_s * 1e9 * tally.connections / max(1, tally.done * tally.units_per_event)
+
+
+def reading(record: PhaseRecord, name: str) -> float:
+    """A probe's number of that name; 0 where there is none."""
+    return sum(each.value for each in record.readings if each.name == name)

@@ -1,0 +1,131 @@
+"""What `compare`, `run` and `resume` share: say what will happen, play, judge, tell."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.cli.runs import runs_home
+from dyno.cli.terminal import screen
+from dyno.cli.terminal.announcement import announce
+from dyno.cli.terminal.live import watching
+from dyno.errors import DynoError
+
+if TYPE_CHECKING:
+    from dyno.experiment import Experiment
+    from dyno.forecast.estimate import Forecast
+    from dyno.play.watch import Watch
+    from dyno.record import Run, Verdict
+    from dyno.report import Book
+    from dyno.run_folder import Folder
+
+#: HOUSE.md's codes of a comparison.
+EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a user asked of a run beside the experiment itself."""
+
+    budget_s: float | None = None
+    json_file: Path | None = None
+
+
+def spelled_command() -> str:
+    """The command that is being played, as one would type it again, without a password."""
+    from dyno.experiment.candidates import masked
+
+    return shlex.join(["dyno", *map(masked, sys.argv[1:])])
+
+
+def play(experiment: Experiment, wanted: Wanted) -> Verdict:
+    """Resolves, announces, plays and judges `experiment`."""
+    from dyno.forecast.disk_space import check_room
+    from dyno.forecast.estimate import fit_budget, forecast_run
+    from dyno.play.run import play_run
+    from dyno.resolve.experiment import resolve_experiment
+    from dyno.run_folder import create_run
+
+    prepared = resolve_experiment(experiment, said)
+    check_room(prepared)
+    if wanted.budget_s is not None:
+        prepared = fit_budget(prepared, wanted.budget_s)
+    forecast = forecast_run(prepared)
+    made = create_run(prepared.run, runs_home())
+    announce(prepared, forecast, made)
+    watched(lambda watch: play_run(prepared, made, watch), made, forecast)
+    return tell(made, wanted.json_file)
+
+
+def said(clause: str) -> None:
+    """What preparing is at, on stderr: it belongs to nobody's output."""
+    click.echo(f"{clause} …", err=True)
+
+
+def watched(work: Callable[[Watch], Run], made: Folder, forecast: Forecast | None) -> None:
+    """Plays under the live display; whatever stops it, what was measured stays and can go on."""
+    name = made.path.name
+    try:
+        with watching(forecast) as watch:
+            work(watch)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"what was measured stays in {made.path}; `dyno resume {name}` goes on, "
+            f"`dyno report {name}` judges what there is"
+        ) from None
+    except DynoError as error:
+        stays = f"what was measured stays in {made.path}"
+        error.hint = f"{error.hint}; {stays}" if error.hint else stays
+        raise
+
+
+def tell(made: Folder, json_file: Path | None) -> Verdict:
+    """Judges what is in the folder, writes what is derived, prints table and sentence."""
+    from dyno.report.text import brief
+
+    book = derive(made)
+    if json_file:
+        write_rows(book.verdict, json_file)
+    click.echo()
+    screen.draw(brief.table(book))
+    click.echo(f"\nreport: {made.path / 'report.html'}")
+    if not book.verdict.complete:
+        click.echo(f"to go on: dyno resume {made.path.name}")
+    elif book.run.command:
+        click.echo(f"to repeat: {again(book.run)}")
+    return book.verdict
+
+
+def again(run: Run) -> str:
+    """The command that plays a run once more, with the same seed."""
+    seeded = "--seed" in run.command or not run.command.startswith("dyno compare")
+    return run.command if seeded else f"{run.command} --seed {run.seed}"
+
+
+def derive(made: Folder) -> Book:
+    """Makes verdict.json, report.html and trials.csv anew from what was measured."""
+    from dyno.analysis.judge import judge
+    from dyno.report import Book, export
+    from dyno.report.html import page
+
+    run, played = made.run(), made.trials()
+    verdict = judge(run, played)
+    made.write_verdict(verdict)
+    book = Book(made.path, run, played, verdict)
+    export.write(book)
+    page.write(book)
+    return book
+
+
+def write_rows(verdict: Verdict, file: Path) -> None:
+    """`--json`: a list with a row per comparison."""
+    from dyno.report.export import rows
+
+    file.write_text(json.dumps(rows(verdict), indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,215 @@
+"""What `dyno show` says of the controls: the values of each, and whether they can be held here.
+
+`dyno show` of one thing: all that it can be told, and what each of its words means.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.cli.terminal import screen
+from dyno.errors import unknown
+
+if TYPE_CHECKING:
+    from dyno.controls import Control, Subject
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from dyno.cli.runs import run_folder
+from dyno.cli.terminal import announcement
+from dyno.plugins import modules, things
+
+
+def show_run(word: str) -> None:
+    """A run: what was asked, how much of it was played, and the verdict so far."""
+    from dyno.analysis.judge import judge
+    from dyno.report import Book
+    from dyno.report.sections import components
+    from dyno.report.text import brief
+
+    made = run_folder(word)
+    run, trials = made.run(), made.trials()
+    click.echo(f"{click.style(made.path.name, bold=True)}\n\n{run.question or run.command}\n")
+    rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
+    screen.table(("candidate", "engine", "version", "as written"), rows)
+    click.echo(f"\n{len(trials)} trials on {', '.join(w.name for w in run.workloads)}\n")
+    book = Book(made.path, run, trials, judge(run, trials))
+    screen.draw(brief.table(book, everything=True))
+    screen.draw(components.table(book))
+
+
+Rows = list[tuple[str, str]]
+
+
+def overview() -> Rows:
+    """Each control with its values, and what of it this host does not allow."""
+    from dyno.controls import controls
+
+    return [(name, said(control)) for name, control in controls().items()]
+
+
+def said(control: Control) -> str:
+    """What it does; its values; and which of them cannot be held here, by the reason."""
+    from dyno.controls import NOT_HERE
+
+    others = [value for value in control.values if value != control.default]
+    barred: dict[str, list[str]] = {}
+    for value in control.values:
+        if why := refusal(control, value):
+            barred.setdefault(why, []).append(value)
+    lines = [control.summary, ", ".join([f"{control.default} (default)", *others])]
+    for why, values in barred.items():
+        which = "" if values == others else f"{', '.join(values)}: "
+        lines.append(f"{NOT_HERE}: {which}{why}")
+    return "\n".join(lines)
+
+
+def show(name: str) -> None:
+    """A control's values, each with what stands in its way here."""
+    from dyno.controls import controls
+    from dyno.plugins import modules
+
+    if name not in controls():
+        raise unknown("control", name, controls())
+    control = controls()[name]
+    click.echo(click.style(name, bold=True) + "\n")
+    click.echo((modules("dyno.controls")[name].__doc__ or control.summary).strip() + "\n")
+    rows = [
+        (value, "default" if value == control.default else "", refusal(control, value), meaning)
+        for value, meaning in control.values.items()
+    ]
+    screen.table(("value", "", "not controllable here", "meaning"), rows)
+    click.echo(
+        f"\nwritten as --control {name}=VALUE for all candidates, as ENGINE@BUILD?{name}=VALUE "
+        "for one,\nor under [controls] of an experiment"
+    )
+
+
+def refusal(control: Control, value: str) -> str:
+    """Why this host cannot hold `value` for an engine that could; empty where it can."""
+    return control.refusal(value, anybody())
+
+
+def anybody() -> Subject:
+    """An engine of no kind: what a control needs of one is there."""
+    from dyno.controls import Subject, controls
+    from dyno.run_folder import Folder
+
+    home = Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
+    settings = {name: {value: {"": ""} for value in c.values} for name, c in controls().items()}
+    return Subject(embedded=False, home=home, settings=settings, preloads=True)
+
+
+def thing(room: str, attribute: str, kind: str, name: str) -> Any:
+    """The thing `name` of a room, or the error with its neighbours' names."""
+    found = things(room, attribute)
+    if name not in found:
+        raise unknown(kind, name, found)
+    return found[name]
+
+
+def show_engine(name: str) -> None:
+    """An engine's versions, build flags and settings, and how they are written."""
+    kind = thing("dyno.engines", "Engine", "engine", name)
+    heading(name, modules("dyno.engines")[name].__doc__ or "")
+    where = "the driver's process" if kind.embedded else "its own process"
+    click.echo(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
+    if kind.versions:
+        versions = textwrap.fill(", ".join(kind.versions), 96, break_on_hyphens=False)
+        click.echo(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
+    rows = [("build flag", *row(item)) for item in kind.flags.items()]
+    if rows := rows + [("engine setting", *row(item)) for item in kind.options.items()]:
+        screen.table(("whose", "key", "default", "meaning"), rows)
+    more = "one of the engine's variables, or " if hasattr(kind, "variables") else ""
+    click.echo(f"\nA key may also be {more}a control: `dyno show controls`.")
+
+
+def row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
+    """Key, default, meaning."""
+    key, (default, meaning) = item
+    return key, default, meaning
+
+
+def heading(name: str, text: str) -> None:
+    """A name and what it says of itself."""
+    click.echo(click.style(name, bold=True) + "\n")
+    click.echo(textwrap.dedent(text).strip() + "\n")
+
+
+def show_workload(name: str) -> None:
+    """A workload's phases, primaries and options, as the driver reads them from its script."""
+    from dyno import driver
+    from dyno.plan import Plan, Script
+    from dyno.workloads import find
+
+    script = find(name)
+    plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script)), seed=1)
+    said = driver.describe(plan)
+    heading(name, said.summary)
+    click.echo(f"script: {script}\ncommands: {', '.join(said.commands)}\n")
+    phases = [
+        (p.name, ", ".join(s.name for s in p.streams), spelled_stop(p.stop), primaries(p))
+        for p in said.phases
+    ]
+    screen.table(("phase", "streams", "stops after", "judged by"), phases)
+    click.echo()
+    own_first = sorted(said.options, key=lambda o: (o.owner != "script", o.name))
+    options = [(o.owner, o.name, o.default, o.help) for o in own_first]
+    screen.table(("whose", "option", "default", "meaning"), options)
+
+
+def primaries(phase: Any) -> str:
+    """The metrics that a verdict on a phase rests on."""
+    return ", ".join(f"{p.stream} {p.metric}" for p in phase.primary) or "(explored only)"
+
+
+def spelled_stop(stop: dict[str, Any]) -> str:
+    """A stop rule in words."""
+    if stop["kind"] == "time":
+        return screen.spelled_duration(stop["duration_s"])
+    if stop["kind"] == "stream":
+        return f"{stop['events']:,} events of {stop['stream']}"
+    events = stop["events"]
+    return f"{events:,} event{'s' * (events > 1)}" if events else "its last event"
+
+
+def show_probe(name: str) -> None:
+    """A probe's numbers."""
+    probe = thing("dyno.probes", "PROBE", "probe", name)
+    heading(name, probe.summary)
+    rows = [
+        (m.name, m.unit, m.better, "per operation" if m.per_operation else "")
+        for m in probe.measures
+    ]
+    screen.table(("number", "unit", "better", ""), rows)
+
+
+def show_audit(name: str) -> None:
+    """What an audit catches."""
+    heading(name, thing("dyno.audits", "AUDIT", "audit", name).summary)
+
+
+def show_experiment(name: str) -> None:
+    """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
+    from dyno.experiment import every
+
+    found = every()
+    if name not in found:
+        raise unknown("experiment", name, found)
+    click.echo(found[name].read_text(encoding="utf-8") + announcement.cells(found[name]), nl=False)
+
+
+DETAILS: dict[str, Callable[[str], None]] = {
+    "engines": show_engine,
+    "workloads": show_workload,
+    "controls": show,
+    "probes": show_probe,
+    "audits": show_audit,
+    "experiments": show_experiment,
+    "runs": show_run,
+}

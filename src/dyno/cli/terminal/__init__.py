@@ -1,0 +1,1 @@
+"""What several commands print: tables, numbers, the live screen."""

@@ -1,0 +1,230 @@
+"""A trial that is over, on one line.
+
+The panel that moves on a terminal: block and time left, trial, phase and rate.
+
+What a user sees while trials play: a moving panel on a terminal, a line per trial on a pipe.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.cli.terminal import screen
+from dyno.record import FLOOR, PhaseRecord, Run, Tally, Trial
+
+if TYPE_CHECKING:
+    from dyno.play.watch import Event
+import time
+from dataclasses import dataclass, field
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from dyno.forecast.estimate import Forecast
+    from dyno.play import watch
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+if TYPE_CHECKING:
+    from dyno.forecast.estimate import Forecast
+    from dyno.play.watch import Watch
+
+
+class Lines:
+    """One plain line per trial, nothing else."""
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Prints a trial that is over."""
+        from dyno.play.watch import RunStarted, TrialEnded
+
+        if isinstance(event, RunStarted):
+            self.run = event.run
+        elif isinstance(event, TrialEnded) and self.run:
+            click.echo(trial_line(self.run, event.trial))
+            sys.stdout.flush()
+
+
+def trial_line(run: Run, trial: Trial) -> str:
+    """A trial that is over, on one line."""
+    block = place(run, trial.block)
+    who = "null" if trial.candidate == FLOOR else trial.candidate
+    said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
+    if trial.status == "failed":
+        return f"{said}: {trial.failure}".splitlines()[0]
+    rates = "  ".join(rate(phase, tally) for phase, tally in judged(run, trial))
+    seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
+    return f"{said}  {rates}  {screen.spelled_duration(seconds)}"
+
+
+def place(run: Run, block: int) -> str:
+    """`block 3/24`; beyond MAX come those that replay what noise has spoilt."""
+    most = run.design.looks[-1]
+    if block < 0:
+        return "floor"
+    return f"block {block + 1}/{most}" if block < most else f"block {block + 1} (replay)"
+
+
+def judged(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
+    """The streams that a verdict rests on; where there are none, the last phase's first."""
+    declared = next((w.phases for w in run.workloads if w.name == trial.workload), ())
+    wanted = {(p["name"], m["stream"]) for p in declared for m in p["primary"]}
+    found = [(p, t) for p in trial.phases for t in p.streams if (p.phase, t.name) in wanted]
+    return found or [(p, t) for p in trial.phases[-1:] for t in p.streams[:1]]
+
+
+def rate(phase: PhaseRecord, tally: Tally) -> str:
+    """`qr100 8,123 queries/s`, with the failed ones if there were any."""
+    per_s = tally.done * tally.units_per_event / phase.duration_s if phase.duration_s else 0.0
+    failed = f" ({tally.failed:,} failed)" if tally.failed else ""
+    return f"{phase.phase} {screen.spelled_rate(per_s)} {screen.plural(tally.unit)}/s{failed}"
+
+
+@dataclass
+class State:
+    """Where a run stands, as far as its events told."""
+
+    forecast: Forecast | None
+    run: Run | None = None
+    trial: watch.TrialStarted | None = None
+    phase: watch.PhaseStarted | None = None
+    progress: watch.Progressed | None = None
+    looked: watch.Looked | None = None
+    blocks_s: list[float] = field(default_factory=list)
+    block_begun_s: float = 0.0
+
+    def take(self, event: watch.Event) -> str:
+        """Notes `event`; answers the line that should stay on the screen, if any."""
+        from dyno.play import watch
+
+        match event:
+            case watch.RunStarted():
+                self.run = event.run
+            case watch.TrialStarted():
+                self.begin(event)
+            case watch.PhaseStarted():
+                self.phase, self.progress = event, None
+            case watch.Progressed():
+                self.progress = event
+            case watch.TrialEnded() if event.trial.status == "failed" and self.run:
+                return trial_line(self.run, event.trial)
+            case watch.BlockDropped():
+                return f"block {event.block + 1} dropped: {event.reason}"
+            case watch.Looked():
+                self.looked = event
+        return ""
+
+    def begin(self, trial: watch.TrialStarted) -> None:
+        """A trial starts; where it opens a block, the one before it is over."""
+        last, now = self.trial, time.monotonic()
+        if last is None or (last.block, last.attempt) != (trial.block, trial.attempt):
+            if last and last.block >= 0:
+                self.blocks_s.append(now - self.block_begun_s)
+            self.block_begun_s = now
+        self.trial, self.phase, self.progress = trial, None, None
+
+    def block_s(self) -> float:
+        """Seconds that a block takes: measured where one is over, else foretold; 0: unknown."""
+        if self.blocks_s:
+            return sum(self.blocks_s) / len(self.blocks_s)
+        if self.forecast and self.forecast.blocks_worst:
+            return self.forecast.worst_s / self.forecast.blocks_worst
+        return 0.0
+
+    def missing(self, blocks: int) -> int:
+        """Blocks still to be played until every workload has `blocks` valid ones."""
+        valid = self.looked.valid if self.looked else {}
+        names = [workload.name for workload in self.run.workloads] if self.run else []
+        return sum(max(blocks - valid.get(name, 0), 0) for name in names)
+
+    def left_s(self, blocks: int) -> float:
+        """Seconds until every workload has `blocks` valid blocks; 0: unknown."""
+        if not self.block_s():
+            return 0.0
+        into = time.monotonic() - self.block_begun_s
+        return max(round(self.block_s() * self.missing(blocks) - into), 1)
+
+
+class Panel:
+    """Three lines that move; what should stay is printed above them."""
+
+    def __init__(self, console: Console, state: State) -> None:
+        self.console, self.state = console, state
+
+    def __call__(self, event: watch.Event) -> None:
+        """Takes an event in; the panel follows."""
+        stays = self.state.take(event)
+        if stays:
+            self.console.print(stays, markup=False)
+
+    def __rich__(self) -> RenderableType:
+        from rich.text import Text
+
+        return Text("\n".join(panel_lines(self.state)), no_wrap=True, overflow="ellipsis")
+
+
+def panel_lines(state: State) -> list[str]:
+    """Block and time left; trial; phase and rate."""
+    if not state.trial or not state.run:
+        return ["starting …"]
+    return [block_line(state), trial_started_line(state.trial), phase_line(state)]
+
+
+def block_line(state: State) -> str:
+    """Which block, and how long until the next look and at most."""
+    if not state.trial or not state.run or state.trial.block < 0:
+        return "first the driver's floor, on null"
+    looks = state.run.design.looks
+    look, most = state.looked.blocks if state.looked else looks[0], looks[-1]
+    said = place(state.run, state.trial.block)
+    if look and (left := state.left_s(look)):
+        said += f" · {screen.spelled_duration(left)} to the look at {look}"
+        if look < most:
+            said += f", at most {screen.spelled_duration(state.left_s(most))}"
+    return said
+
+
+def trial_started_line(trial: watch.TrialStarted) -> str:
+    """Which candidate plays what."""
+    again = f" · attempt {trial.attempt}" if trial.attempt > 1 else ""
+    who = "null" if trial.candidate == FLOOR else trial.candidate
+    return f"trial {trial.place} of {trial.of} · {who} · {trial.workload}{again}"
+
+
+def phase_line(state: State) -> str:
+    """Which phase, since when, and how fast it is now."""
+    if not state.phase:
+        return "starting the engine"
+    said = f"phase {state.phase.phase}"
+    if not state.progress:
+        return said
+    elapsed = f"{state.progress.elapsed_s:.0f} s"
+    if state.phase.expected_s:
+        elapsed += f" of about {screen.spelled_duration(state.phase.expected_s)}"
+    return " · ".join([said, elapsed, *(stream_said(s) for s in state.progress.streams)])
+
+
+def stream_said(stream: watch.StreamProgress) -> str:
+    """A stream's rate and slowest answer of late."""
+    said = f"{stream.name} {screen.spelled_rate(stream.rate_per_s)}/s"
+    said += f", slowest {screen.spelled_latency(stream.latency_ns_max)}"
+    return said + (f", {stream.failed:,} failed" if stream.failed else "")
+
+
+@contextmanager
+def watching(forecast: Forecast | None) -> Iterator[Watch]:
+    """A watch for `conduct.play`: drawn where stdout is a terminal, else one line per trial."""
+    if not sys.stdout.isatty():
+        yield Lines()
+        return
+    from rich.live import Live
+
+    console = screen.console()
+    panel = Panel(console, State(forecast))
+    with Live(panel, console=console, refresh_per_second=2, transient=True):
+        yield panel

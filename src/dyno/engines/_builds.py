@@ -1,0 +1,56 @@
+"""Which build a version names: itself, or the newest of those that it begins.
+
+A build out of the cache that is not what was put there: told, with the way to have it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from dyno.errors import HostError, UsageError, unknown
+
+
+def chosen(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> str:
+    """The version of `known` that `asked` means; nothing asked for means the newest.
+
+    `5.6` means the newest 5.6 of those known. `UsageError` with the nearest versions where there is
+    none; `words` are builds without a number ("system").
+    """
+    beginning = f"{asked}." if asked else ""
+    begins = [version for version in known if f"{version}.".startswith(beginning)]
+    if begins:
+        return max(begins, key=number)
+    raise strange(engine, asked, known, words)
+
+
+def strange(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> UsageError:
+    """The error for a version that is none of `known`: versions are numbers, so their neighbours
+    are the nearest, and not what is spelled alike.
+    """
+    if not all(part.isdigit() for part in asked.split(".")):
+        return unknown(f"{engine} build", asked, [*known, *words])
+    older = [version for version in known if number(version) < number(asked)]
+    newer = [version for version in known if number(version) > number(asked)]
+    near = [*sorted(older, key=number)[-1:], *sorted(newer, key=number)[:1]]
+    hint = f"nearest: {' and '.join(near)}; or a build of your own by its path"
+    return UsageError(f"unknown {engine} version '{asked}'", hint=hint)
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version to compare by."""
+    return tuple(int(part) for part in version.split("."))
+
+
+@contextmanager
+def whole(entry: str) -> Iterator[None]:
+    """A `UsageError` by which the cache's `entry` turns out to be no such program is the host's.
+
+    Nobody named that file, and whoever reads of it would not know where it came from.
+    """
+    try:
+        yield
+    except UsageError as why:
+        cause = f"{why.message}: {why.cause}" if why.cause else why.message
+        hint = f"`dyno clean {entry} --yes` removes it; then it is fetched anew"
+        raise HostError(f"{entry} in the cache is damaged", cause=cause, hint=hint) from why

@@ -1,0 +1,144 @@
+"""A server: started in a private home, watched until it answers, stopped for good.
+
+It leads a session of its own, so that Ctrl-C reaches it only through us; it is sent a signal when
+we die, however we die, and woken to take it; what it leaves behind when it stops is killed.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dyno.engines import UNHELD, Server, Under
+from dyno.engines._server import account
+from dyno.engines._server import log as _words
+from dyno.engines._server import process as _process
+from dyno.engines._server import process as _watchdog
+from dyno.engines._server.socket import Socket
+from dyno.errors import TrialFailed
+
+#: What a server may take to answer first; it may have a crash to recover from.
+READY_S = 60.0
+#: What it may take to stop: it writes all that it holds back to disk.
+STOP_S = 120.0
+#: How often a starting server is asked.
+PAUSE_S = 0.02
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A server to be: its name for people ("thing 18.6"), command, home and socket.
+
+    The command's first word is the server's own program, by its path. `stops_on` is the signal for
+    a clean stop, `dies_on` the one that it gets when we die; `asked` are the settings that it must
+    be found running with.
+    """
+
+    name: str
+    command: Sequence[str]
+    home: Path
+    socket: Socket
+    under: Under = UNHELD
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stops_on: signal.Signals = signal.SIGTERM
+    dies_on: signal.Signals = signal.SIGKILL
+    asked: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server's process; it is the `handle` of its `Server`."""
+
+    launch: Launch
+    process: subprocess.Popen[bytes]
+    log: Path
+    watchdog: subprocess.Popen[bytes]
+
+    def poll(self) -> int | None:
+        """The server's exit code, negative for a signal; None while it lives."""
+        return self.process.poll()
+
+
+def start(launch: Launch) -> Running:
+    """Starts the server as an unprivileged user, its words in `home/server.log`, a new one.
+
+    The home and all in it become that user's. Call it from a thread that outlives the server: the
+    kernel counts the end of the thread as our death. `HostError` where it cannot be started.
+    """
+    user, home = account.account(), launch.home
+    account.check_reach(user, home, "set DYNO_TMP to a folder that everybody may pass through")
+    log = home / "server.log"
+    log.write_bytes(b"")
+    account.give(user, home)
+    command = [*launch.under.prefix, *account.prefix(user, launch.dies_on), *launch.command]
+    surroundings = _process.environment(home, launch.environment) | launch.under.environment
+    process = _process.spawned(command, surroundings, log, home)
+    return Running(
+        launch, process, log, _watchdog.begin_watchdog(process.pid, launch.socket.folder)
+    )
+
+
+def ready(running: Running, probe: Callable[[], object], limit_s: float = READY_S) -> None:
+    """Waits until `probe` (it asks the server something) raises no `TrialFailed` any more.
+
+    Where the server dies or the limit is over, it is killed and the error tells its last words. It
+    is killed too where we are interrupted: nobody holds it yet.
+    """
+    try:
+        why = _refused(running, probe, limit_s)
+    except BaseException:
+        kill(running)
+        raise
+    if why:
+        kill(running)
+        raise _words.failure(why, _words.tail(running.log))
+
+
+def _refused(running: Running, probe: Callable[[], object], limit_s: float) -> str:
+    """Why the server is not there; empty once it is."""
+    name, ends_s = running.launch.name, time.monotonic() + limit_s
+    why = f"{name} did not answer in {limit_s:.0f} s"
+    while time.monotonic() < ends_s:
+        if running.process.poll() is not None:
+            return f"{name} did not start"
+        if running.launch.socket.path.exists():
+            try:
+                probe()
+                return ""
+            except TrialFailed as refused:
+                why = f"{name} did not answer in {limit_s:.0f} s ({refused.message})"
+        time.sleep(PAUSE_S)
+    return why
+
+
+def stop(server: Server, limit_s: float = STOP_S) -> None:
+    """Stops a server cleanly, and kills what is left of it; one that is dead already is buried, one
+    that stands still is woken.
+
+    `TrialFailed` where it had to be killed: its data are as after a crash then.
+    """
+    running: Running = server.handle
+    process = running.process
+    if process.poll() is None:
+        _process.wake(Path(running.launch.command[0]), running.launch.home)
+        process.send_signal(running.launch.stops_on)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(limit_s)
+    late = process.poll() is None
+    kill(running)
+    if late:
+        why = f"{running.launch.name} did not stop in {limit_s:.0f} s and was killed"
+        raise _words.failure(why, _words.tail(running.log))
+
+
+def kill(running: Running) -> None:
+    """Ends the server at once, and all that belongs to it; the folder made for its socket goes."""
+    launch = running.launch
+    _process.end(running.process, Path(launch.command[0]), launch.home)
+    _watchdog.end_watchdog(running.watchdog)
+    launch.socket.remove()

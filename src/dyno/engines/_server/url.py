@@ -1,0 +1,158 @@
+"""A login: the driver's words for how a server is reached, and as whom (`login.rs`).
+
+A server that runs already, named by a URL: never started, stopped or configured by us.
+
+`kind://user:password@host:port/database?sslmode=…`: `candidates` hands on what stands behind the
+colon. Only that database is written to, so it must be named. The password goes into `Build.secret`
+and from there into the driver's stdin; no name, fact or message has it.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import socket
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from dyno.builds import Build
+from dyno.errors import UsageError, unknown
+from dyno.plan import Session
+
+
+@dataclass(frozen=True)
+class Login:
+    """Where and as whom. `host` beginning with `/` is the socket's own path, with no port (0).
+
+    `tls` is libpq's word: disable, require, verify-ca, verify-full; `ca` a PEM file of authorities
+    to trust in place of the system's.
+    """
+
+    host: str
+    user: str
+    database: str
+    port: int = 0
+    password: str | None = field(default=None, repr=False)
+    tls: str = "disable"
+    ca: str | None = None
+
+    def session(self, kind: str, **more: Any) -> Session:
+        """The session of this kind with this login, and the kind's own fields."""
+        tls = {"mode": self.tls, "ca": self.ca}
+        return {
+            "kind": kind,
+            "host": self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": self.password,
+            "database": self.database,
+            "tls": tls,
+            "settings": [],
+            **more,
+        }
+
+
+#: What stands in the place of a password in everything that is kept.
+HIDDEN = "***"
+MODES = ("disable", "require", "verify-ca", "verify-full")
+#: The keys of a URL, which belong to the build: they say how it is reached.
+FLAGS = {
+    "sslmode": ("", f"of a URL: {', '.join(MODES)}; require unless the server is on this machine"),
+    "sslrootcert": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
+}
+SOURCE = "a server that runs already"
+#: Where no wire leads out of the machine.
+NEAR = re.compile(r"/.*|localhost|127\..*|\[?::1\]?|")
+
+_URL = re.compile(
+    r"//(?:(?P<user>[^:@/]*)(?::(?P<password>.*))?@)?"
+    r"(?P<host>\[[^\]]*\]|[^:/@\[]*)(?::(?P<port>\d{1,5}))?(?:/(?P<database>[^/]*))?"
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens (`host` is empty where the URL leaves it out), and who asks.
+
+    `password` is None where the URL has none, or only its mask.
+    """
+
+    user: str
+    host: str
+    port: int
+    database: str
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The address without its password."""
+        user, host, database = (quote(it, safe="") for it in (self.user, self.host, self.database))
+        return f"//{user}@{host}:{self.port}/{database}"
+
+
+def is_url(build: str) -> bool:
+    """Does this build name a server that runs already?"""
+    return build.startswith("//")
+
+
+def address(build: str, port: int) -> Address:
+    """The URL taken apart, `port` where it names none; `UsageError` where it is none of ours."""
+    found = _URL.fullmatch(build)
+    if found is None:
+        hint = "write user:password@host:port/database, signs such as @ in a password as %40"
+        raise UsageError("cannot read the server's URL", hint=hint)
+    if not found["database"]:
+        hint = "end the URL with /DATABASE: it is the only one that will be written to"
+        raise UsageError("the URL names no database", hint=hint)
+    password = None if found["password"] in (None, "", HIDDEN) else unquote(found["password"])
+    user = unquote(found["user"] or "") or getpass.getuser()
+    host, database = unquote(found["host"]).strip("[]"), unquote(found["database"])
+    return Address(user, host, int(found["port"] or port), database, password)
+
+
+def check(build: str, flags: Mapping[str, str], settings: Mapping[str, str]) -> None:
+    """`UsageError` where a URL carries settings, or anything else a URL's keys."""
+    if not is_url(build):
+        if flags:
+            raise UsageError(f"'{next(iter(flags))}' belongs to the URL of a server that runs")
+        return
+    if settings:
+        hint = "set it there yourself; it will be read back"
+        raise UsageError(f"{SOURCE} is not configured: '{next(iter(settings))}'", hint=hint)
+    if (mode := flags.get("sslmode", "disable")) not in MODES:
+        raise unknown("value of sslmode", mode, MODES)
+    if (ca := flags.get("sslrootcert")) and not Path(ca).expanduser().is_file():
+        raise UsageError(f"there is no file {ca}", hint="sslrootcert names a PEM file")
+
+
+def build(engine: str, at: Address, flags: Mapping[str, str], password: str | None) -> Build:
+    """The server as a build, its version not asked yet; `at.host` is as the driver takes it."""
+    mode = flags.get("sslmode") or ("disable" if NEAR.fullmatch(at.host) else "require")
+    facts = {"source": SOURCE, "address": at.text, "sslmode": mode}
+    if ca := flags.get("sslrootcert"):
+        facts["sslrootcert"] = str(Path(ca).expanduser().absolute())
+    return Build(engine, at.text, "", Path(os.devnull), facts, attached=True, secret=password or "")
+
+
+def login(found: Build) -> Login:
+    """How the driver logs in to this build; a Unix socket has no port."""
+    at = address(found.facts["address"], 0)
+    port = 0 if at.host.startswith("/") else at.port
+    tls, ca = found.facts["sslmode"], found.facts.get("sslrootcert")
+    return Login(at.host, at.user, at.database, port, found.secret or None, tls, ca)
+
+
+def local_pid(path: str) -> int | None:
+    """The process that listens on a Unix socket; None where it is not of this machine."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as line:
+        line.connect(path)
+        peer = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        pid: int = struct.unpack("3i", peer)[0]
+        return pid or None
+    return None

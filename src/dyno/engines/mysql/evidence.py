@@ -1,0 +1,80 @@
+"""What a server of MySQL's family tells of itself: what it holds at a trial's end, what a commit
+survives there, and what it was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from dyno.engines import SURVIVES, Ask, Holding, Server
+from dyno.engines.mysql.settings import PROFILES
+
+#: Storage engine to the variables of its cache, and of when a commit is flushed.
+CACHES = {
+    "innodb": "innodb_buffer_pool_size",
+    "rocksdb": "rocksdb_block_cache_size",
+    "myisam": "key_buffer_size",
+    "aria": "aria_pagecache_buffer_size",
+}
+FLUSHED = {"innodb": "innodb_flush_log_at_trx_commit", "rocksdb": "rocksdb_flush_log_at_trx_commit"}
+#: The folders of the data's files: InnoDB's and others', MyRocks' of two packers.
+FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
+
+
+class Weighed:
+    """The verbs that weigh a server's data, and ask for its own count."""
+
+    _ask: Ask
+
+    def counted(self, server: Server, parted: bool) -> dict[str, int]:
+        """`Questions`: statements that clients sent, as text or prepared, without the preparing and
+        closing of them. Open connections are counted in.
+        """
+        del parted
+        (rows,) = self._ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Questions'"])
+        return {"statements": int(rows[0][1] or 0)} if rows else {}
+
+    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+        """The files of the tables, the cache of their storage engine, what a commit survives.
+
+        Sizes of files, since the server's own numbers are estimates, of a while ago in 8.0. Of one
+        that runs already only the settings are known.
+        """
+        storage = told.get("default_storage_engine", "").lower()
+        decided_by = {name: told[name] for name in _deciding(storage, told)}
+        survives = SURVIVES[_safety(storage, told)] if storage else ""
+        if server.handle is None:
+            return Holding(survives=survives, decided_by=decided_by)
+        cache = told.get(CACHES.get(storage, ""), "")
+        return Holding(
+            data_bytes=_data_bytes(server.home),
+            cache_bytes=int(cache) if cache.isdigit() else None,
+            claim="" if "config" in asked else asked.get("profile", PROFILES[0]),
+            survives=survives,
+            decided_by=decided_by,
+        )
+
+
+def _data_bytes(home: Path) -> int:
+    files = (file for folder in FOLDERS for file in (home / folder).rglob("*"))
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _deciding(storage: str, told: Mapping[str, str]) -> Iterator[str]:
+    names = ["default_storage_engine", FLUSHED.get(storage, "")]
+    names += ["innodb_doublewrite"] if storage == "innodb" else []
+    names += ["sync_binlog"] if told.get("log_bin", "OFF") == "ON" else []
+    return (name for name in names if name in told)
+
+
+def _safety(storage: str, told: Mapping[str, str]) -> int:
+    """The place in `SURVIVES`. Without the doublewrite buffer a power cut may tear pages; where a
+    binary log is written, a commit is as safe as that is.
+    """
+    if storage not in FLUSHED:
+        return 0
+    if storage == "innodb" and told.get("innodb_doublewrite", "ON") in ("OFF", "0"):
+        return 1
+    logged = told.get("log_bin", "OFF") == "ON" and told.get("sync_binlog") == "0"
+    return 2 if told.get(FLUSHED[storage]) != "1" or logged else 3

@@ -1,0 +1,231 @@
+"""The settings that a server of MySQL's family is started with, and the reason for each.
+
+Whatever differs between the defaults of two versions and costs time is set here, so that two
+builds differ in their code and not in what they assume. A build that lacks a variable leaves it
+out: everything here is passed as `--loose-NAME`, and what the server reports is what is stored.
+
+A candidate's settings as a server of MySQL's family is asked for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.engines.mysql.builds import Prefix
+from dyno.errors import UsageError, unknown
+
+#: The first is the default.
+PROFILES = ("cached", "io-bound")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A variable's value for each profile (one for both where `io_bound` is empty), and why."""
+
+    cached: str
+    why: str
+    io_bound: str = ""
+
+    def value(self, profile: str) -> str:
+        """The value under `profile`."""
+        return self.io_bound if self.io_bound and profile == "io-bound" else self.cached
+
+    def shown(self) -> str:
+        """Both values, for people."""
+        return f"{self.cached} (io-bound: {self.io_bound})" if self.io_bound else self.cached
+
+
+_MEMORY = {
+    "innodb_buffer_pool_size": Row("1G", "InnoDB's memory for pages", "128M"),
+    "rocksdb_block_cache_size": Row("1G", "MyRocks' memory for blocks", "128M"),
+    "key_buffer_size": Row("256M", "MyISAM's memory for index blocks", "32M"),
+    "aria_pagecache_buffer_size": Row("256M", "Aria's memory for pages", "32M"),
+}
+_DISK = {
+    "innodb_flush_method": Row("O_DIRECT", "pages lie in the buffer pool only, not twice"),
+    "rocksdb_use_direct_reads": Row("OFF", "likewise, where the disk is what is measured", "ON"),
+    "rocksdb_use_direct_io_for_flush_and_compaction": Row("OFF", "goes with direct reads", "ON"),
+    "innodb_flush_log_at_trx_commit": Row(
+        "2", "0, 1 or 2: 1 waits for the disk at every commit, and would measure the disk"
+    ),
+    "rocksdb_flush_log_at_trx_commit": Row("2", "as InnoDB's"),
+    "innodb_log_file_size": Row("256M", "of each of two redo logs; MariaDB from 10.5 has one"),
+    "innodb_redo_log_capacity": Row("512M", "both of them, in MySQL from 8.0.30 on"),
+    "innodb_log_buffer_size": Row("16M", "8.0's; 8M before"),
+    "innodb_doublewrite": Row("ON", "torn pages are survived, as by default everywhere"),
+    "innodb_checksum_algorithm": Row("crc32", "5.6's own is slower than the machine's crc32"),
+    "innodb_flush_neighbors": Row("0", "a seek costs nothing on a solid-state disk"),
+    "innodb_io_capacity": Row("2000", "pages/s written in the background; 200 is a spindle"),
+    "innodb_io_capacity_max": Row("4000", "the same in a hurry"),
+    "innodb_max_dirty_pages_pct": Row("90", "8.0's; 75 before"),
+    "innodb_file_per_table": Row("ON", "OFF in 5.5"),
+    "innodb_file_format": Row("Barracuda", "compressed tables in 5.5 and 5.6"),
+    "innodb_buffer_pool_load_at_startup": Row("OFF", "a restart begins cold, each time alike"),
+    "innodb_buffer_pool_dump_at_shutdown": Row("OFF", "goes with it"),
+    "sync_binlog": Row("0", "as the redo log; only where log_bin=on"),
+    "binlog_format": Row("ROW", "8.0's; only where log_bin=on"),
+}
+_WORK = {
+    "innodb_adaptive_hash_index": Row(
+        "ON", "as in 5.5 to 8.0 (MariaDB from 10.5: OFF); OFF makes restarts agree better"
+    ),
+    "performance_schema": Row("OFF", "ON in MySQL from 5.6; it costs each version differently"),
+    "query_cache_type": Row("OFF", "on only to be measured: ON or DEMAND, with a size"),
+    "query_cache_size": Row("0", "goes with query_cache_type"),
+    "event_scheduler": Row("OFF", "nothing runs beside the load"),
+    "character_set_server": Row("latin1", "all versions' up to 5.7; utf8mb4 costs more"),
+    "collation_server": Row("latin1_swedish_ci", "goes with the character set"),
+    "sql_mode": Row(
+        "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION",
+        "no value is cut, and no storage engine replaced, without an error",
+    ),
+    "explicit_defaults_for_timestamp": Row("ON", "8.0's: a timestamp column does what it says"),
+}
+_CONNECTIONS = {
+    "max_connections": Row("2000", "a sweep goes to 1,024"),
+    "back_log": Row("2000", "they may all come at once"),
+    "thread_cache_size": Row("2000", "0 in 5.5: a thread made for each connection"),
+    "table_open_cache": Row("4000", "8.0's; 400 in 5.5"),
+    "table_open_cache_instances": Row("16", "8.0's; one mutex for all in 5.6"),
+    "max_prepared_stmt_count": Row("1048576", "each connection prepares its own"),
+    "max_allowed_packet": Row("64M", "8.0's; 1M in 5.5 is less than a batch of rows"),
+    "local_infile": Row("ON", "bulk loads stream through LOAD DATA LOCAL; OFF in 8.0"),
+    "skip_name_resolve": Row("ON", "no DNS inside a connection"),
+    "skip_networking": Row("ON", "the private socket only"),
+    "mysqlx": Row("OFF", "8.0's second protocol listens on a port of its own"),
+}
+
+ROWS = _MEMORY | _DISK | _WORK | _CONNECTIONS
+
+#: Settings that are no variable of this name, or mean more to us than the variable does.
+OURS = {
+    "profile": ("cached", "cached: the data fit into memory; io-bound: they do not"),
+    "config": (
+        "",
+        "your own my.cnf in place of all settings below; what the data are made with "
+        "(innodb_page_size) stays a key",
+    ),
+    "engine": ("InnoDB", "the storage engine of new tables"),
+    "skip_grant_tables": ("off", "on: nobody's privileges are checked"),
+    "log_bin": (
+        "off",
+        "on: write the binary log; off by default before 8.0, and a second log at each commit",
+    ),
+}
+
+#: What the controls call by a name that all engines share.
+KNOBS = {
+    "adaptive_hash_index": {
+        "on": {"innodb_adaptive_hash_index": "ON"},
+        "off": {"innodb_adaptive_hash_index": "OFF"},
+    }
+}
+
+#: Settings that change nothing in the files that a server leaves behind.
+PASSING = frozenset(
+    {
+        *("profile", "skip_grant_tables", *_MEMORY, *_CONNECTIONS, "performance_schema"),
+        *("query_cache_type", "query_cache_size", "innodb_adaptive_hash_index", "event_scheduler"),
+        *("innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit", "sync_binlog"),
+        *("innodb_io_capacity", "innodb_io_capacity_max", "innodb_flush_neighbors"),
+    }
+)
+#: What a home takes beside the data: redo logs, undo, system tables, temporary files.
+FIXED_BYTES = 1 << 30
+
+
+def options() -> dict[str, tuple[str, str]]:
+    """All of the above, as an engine's door describes its settings."""
+    return OURS | {name: (row.shown(), row.why) for name, row in ROWS.items()}
+
+
+SWITCHES = ("on", "off")
+#: 5.5 takes no words for some of its switches, and ignores what it does not take.
+NUMBERS = {"ON": "1", "OFF": "0"}
+#: What holds under a user's own file too: a server of ours listens to nobody else.
+PRIVATE = ("skip_networking", "mysqlx")
+#: How the binary log is turned on: its files' name, and a number that it demands.
+LOGGED = ("--log-bin=binlog", "--server-id=1")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`own` are variables that the user named, `table` those of the profile that remain.
+
+    `storage` is empty where the server's own choice stands, `log_bin` likewise.
+    """
+
+    own: dict[str, str]
+    table: dict[str, str]
+    storage: str
+    config: Path | None
+    skip_grants: bool
+    log_bin: str
+
+    def all(self) -> dict[str, str]:
+        """Every variable that the server is started with."""
+        return self.table | self.own
+
+    def strict(self) -> dict[str, str]:
+        """What the server must report, or the trial fails."""
+        logged = {"log_bin": self.log_bin} if self.log_bin else {}
+        grants = {"skip_grant_tables": "ON" if self.skip_grants else "OFF"}
+        return self.own | logged | grants
+
+    def arguments(self, prefix: Prefix) -> list[str]:
+        """The words of the command line; a row of the table is dropped where it is unknown."""
+        table = {name: NUMBERS.get(value, value) for name, value in self.table.items()}
+        words = [f"--loose-{name}={value}" for name, value in table.items()]
+        words += [f"--{name}={value}" for name, value in self.own.items()]
+        if self.log_bin:
+            words += LOGGED if self.log_bin == "on" else ("--skip-log-bin",)
+        if self.skip_grants:
+            words.append("--skip-grant-tables")
+        if self.storage and (plugin := prefix.plugin(self.storage)).is_file():
+            words.append(f"--plugin-load-add={plugin.name}")
+        return words
+
+
+def asked(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> Asked:
+    """The settings sorted out. `adjusted` are rows that this build takes in another value, or
+    better not at all (empty)."""
+    own = {name: value for name, value in settings.items() if name not in OURS}
+    chosen = {name: default for name, (default, _) in OURS.items()} | dict(settings)
+    config = Path(chosen["config"]).expanduser().absolute() if chosen["config"] else None
+    table = {name: row.value(chosen["profile"]) for name, row in ROWS.items()} | dict(adjusted)
+    if config:
+        table = {name: table[name] for name in PRIVATE}
+    mine = {"engine", "log_bin"} & set(settings)
+    return Asked(
+        own=own,
+        table={name: value for name, value in table.items() if value and name not in own},
+        storage=chosen["engine"] if "engine" in mine or not config else "",
+        config=config,
+        skip_grants=chosen["skip_grant_tables"].lower() == "on",
+        log_bin=chosen["log_bin"].lower() if "log_bin" in mine or not config else "",
+    )
+
+
+def check(engine: str, settings: Mapping[str, str], variables: Collection[str]) -> None:
+    """`UsageError` for a setting that no version of `engine` takes, or a value that none can."""
+    for name in settings:
+        if name not in OURS and name not in ROWS and name not in variables:
+            raise unknown(f"{engine} setting", name, {*OURS, *ROWS, *variables})
+    if settings.get("profile", PROFILES[0]) not in PROFILES:
+        raise unknown("value of profile", settings["profile"], PROFILES)
+    for name in ("skip_grant_tables", "log_bin"):
+        if settings.get(name, "off").lower() not in SWITCHES:
+            raise unknown(f"value of {name}", settings[name], SWITCHES)
+    if file := settings.get("config"):
+        _check_file(file, settings)
+
+
+def _check_file(file: str, settings: Mapping[str, str]) -> None:
+    if "profile" in settings:
+        raise UsageError("config takes the place of a profile", hint="leave one of them out")
+    try:
+        Path(file).expanduser().read_bytes()
+    except OSError as refused:
+        raise UsageError(f"cannot read {file}", cause=refused.strerror) from None

@@ -1,0 +1,115 @@
+"""Tries settings out on a server's own program, before any trial: does it know and take them?
+
+What a server of MySQL's family reports of its variables, held against what was asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from dyno.builds import Build
+from dyno.engines._server import process
+from dyno.engines.mysql.builds import Prefix
+from dyno.engines.mysql.settings import Asked
+from dyno.errors import TrialFailed, UsageError, unknown
+
+#: The listing's head; below it, a variable to a line, with hyphens.
+LISTING = "--------- "
+REFUSED = re.compile(r"Error while setting value .*|unknown (?:variable|option) .*")
+
+
+def try_out(build: Build, prefix: Prefix, asked: Asked) -> None:
+    """`UsageError` where this build has no such variable, or refuses its value.
+
+    The server lists what it knows, and reads its words before that; no data are needed. A value
+    that only a storage engine can judge fails the first trial instead.
+    """
+    if not asked.own:
+        return
+    server = f"{build.engine} {build.version}"
+    known = _names(_listed(build, prefix, replace(asked, own={})))
+    for name in asked.own:
+        if name not in known:
+            raise unknown(f"variable of {server}", name, known)
+    try:
+        _listed(build, prefix, asked)
+    except TrialFailed as failed:
+        found = REFUSED.search(failed.cause)
+        cause = found[0] if found else failed.cause.splitlines()[-1]
+        raise UsageError(f"{server} does not take its settings", cause=cause) from None
+
+
+def _listed(build: Build, prefix: Prefix, asked: Asked) -> str:
+    with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
+        words = [f"--datadir={scratch}", *prefix.arguments(), *asked.arguments(prefix)]
+        command = [str(build.program), "--no-defaults", *words, "--verbose", "--help"]
+        return process.completed(command, Path(scratch), more=prefix.environment())
+
+
+def _names(listing: str) -> set[str]:
+    lines = listing.partition(LISTING)[2].splitlines()[1:]
+    return {line.split()[0].replace("-", "_") for line in lines if line[:1].isalpha()}
+
+
+SIZE = re.compile(r"(\d+)([kmgt])", re.IGNORECASE)
+UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+#: Words for on and off; the last is what a server calls the scheduler that it may not have.
+SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "disabled": 0.0}
+#: Differ from start to start, and from machine to machine, and say nothing of the server.
+PASSING = frozenset({"hostname", "pid_file", "server_uuid", "server_uid", "socket", "timestamp"})
+
+
+def agree(asked: str, told: str) -> bool:
+    """Is `told` what was asked for? Sizes, switches, numbers, and lists in any order."""
+    wanted, found = _number(asked), _number(told)
+    if wanted is not None and found is not None:
+        return wanted == found
+    return _words(asked) == _words(told)
+
+
+def held(
+    name: str, told: Mapping[str, str], own: Mapping[str, str], table: Mapping[str, str]
+) -> None:
+    """`TrialFailed` where server `name` runs with other values than it was asked for.
+
+    `own` are the user's settings, which it must have; of the `table`'s it may lack some.
+    """
+    for variable, value in {**table, **own}.items():
+        found = told.get(variable)
+        if found is None and variable in own:
+            hint = "another version has it, or it belongs to a plugin that is not loaded"
+            raise TrialFailed(f"{name} does not report a variable {variable}", hint=hint)
+        if found is not None and not agree(value, found):
+            message = f"{name} runs with {variable}={found}, though {value} was asked for"
+            hint = f"write {variable}={found}, or another value that it takes (a switch as 1 or 0)"
+            raise TrialFailed(message, hint=hint)
+
+
+def lasting(told: Mapping[str, str], home: Path) -> dict[str, str]:
+    """What two trials of the same build share: without what names this start or this place."""
+    return {
+        name: value
+        for name, value in told.items()
+        if name not in PASSING and str(home) not in value
+    }
+
+
+def _number(text: str) -> float | None:
+    """A number, a size in bytes, or a switch as 1 or 0; None for anything else."""
+    word = text.strip().lower()
+    if word in SWITCHES:
+        return SWITCHES[word]
+    if size := SIZE.fullmatch(word):
+        return float(int(size[1]) * UNITS[size[2].lower()])
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip().lower() for word in text.split(",")} - {""}

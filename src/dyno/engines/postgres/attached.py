@@ -1,0 +1,111 @@
+"""PostgreSQL's side of a server that runs already: its socket, its password, what it may do."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dyno.builds import Build
+from dyno.engines import Ask, Server
+from dyno.engines._server import url
+from dyno.engines._server.url import Address
+from dyno.errors import UsageError
+
+PORT = 5432
+#: Where distributions put the socket.
+SOCKETS = Path("/var/run/postgresql")
+VERSION = re.compile(r"PostgreSQL (\S+)")
+#: Its name and version; whether it refuses to write; whether we may make tables.
+ASKED = [
+    "SELECT version()",
+    "SHOW transaction_read_only",
+    "SELECT has_schema_privilege(current_schema(), 'CREATE')",
+]
+#: The tables where a new one goes that names no schema; not views, which extensions bring along.
+LISTED = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
+
+
+def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
+    """The server at this URL, asked for its version.
+
+    `UsageError` where it does not let us in, or not write into the database.
+    """
+    at = url.address(build, PORT)
+    found = url.build("postgres", _placed(at), flags, at.password or password(at))
+    said, read_only, may = (rows[0][0] for rows in ask(_session(found), ASKED))
+    if read_only == "on":
+        hint = "name the primary server, or a database that may be written to"
+        raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
+    if may not in ("t", "true"):
+        hint = f"GRANT CREATE ON SCHEMA public TO {at.user}, or name a database of that user's"
+        raise UsageError(f"'{at.user}' may make no tables in '{at.database}'", hint=hint)
+    version = VERSION.match(said or "")
+    return replace(
+        found,
+        version=version[1] if version else " ".join((said or "").split()[:3]),
+        facts=found.facts | {"server": said or ""},
+    )
+
+
+class Listed:
+    """The verbs of a server that runs already (`engines.Attaches`)."""
+
+    _ask: Ask
+
+    def tables(self, build: Build) -> list[str]:
+        """Every table where a new one goes that names no schema, by name."""
+        return [str(name) for (name,) in self._ask(_session(build), [LISTED])[0]]
+
+    def drop(self, build: Build, tables: Sequence[str]) -> None:
+        """Drops these tables, all or none."""
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in tables)
+        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
+
+
+def server(build: Build, home: Path) -> Server:
+    """The server as it runs; its process is known where it listens on a socket of this machine."""
+    session = _session(build)
+    host = str(session["host"])
+    pid = url.local_pid(host) if host.startswith("/") else None
+    return Server(session, home, pid)
+
+
+def _session(build: Build) -> dict[str, object]:
+    return url.login(build).session("postgres")
+
+
+def _placed(at: Address) -> Address:
+    """The address with the socket's own path for its folder, as libpq would make it."""
+    host = at.host or (str(SOCKETS) if SOCKETS.is_dir() else "localhost")
+    return replace(at, host=f"{host}/.s.PGSQL.{at.port}" if Path(host).is_dir() else host)
+
+
+def password(at: Address) -> str | None:
+    """What libpq would take: `PGPASSWORD`, else the first line of `~/.pgpass` that fits."""
+    if (known := os.environ.get("PGPASSWORD")) is not None:
+        return known
+    file = Path(os.environ.get("PGPASSFILE") or Path.home() / ".pgpass")
+    local = at.host.startswith("/") or not at.host
+    asked = ("localhost" if local else at.host, str(at.port), at.database, at.user)
+    fits = (kept[4] for kept in _lines(file) if all(map(_fits, kept, asked)))
+    return next(fits, None)
+
+
+def _lines(file: Path) -> Iterator[list[str]]:
+    """host, port, database, user, password of each line, `\\:` and `\\\\` undone.
+
+    As libpq does, a file that others may read is passed over.
+    """
+    if not file.is_file() or file.stat().st_mode & 0o077:
+        return
+    for line in file.read_text().splitlines():
+        fields = [re.sub(r"\\(.)", r"\1", it) for it in re.split(r"(?<!\\):", line, maxsplit=4)]
+        if len(fields) == 5 and not line.startswith("#"):
+            yield fields
+
+
+def _fits(kept: str, asked: str) -> bool:
+    return kept in ("*", asked)

@@ -1,0 +1,205 @@
+"""PostgreSQL's settings: the table of both profiles, and what no table may hold.
+
+The table follows the insert benchmark's configurations for PostgreSQL (Small Datum, `cx9a2a`):
+checkpoints far apart, commits that do not wait, no parallel query, a quick autovacuum. Its memory
+is made for hosts of 32 GB and data of tens; ours for the sizes that workloads have by default.
+
+PostgreSQL's configuration file: written, tried out on the server's program, and read back.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.engines import Ask, Server
+from dyno.engines._server import process
+from dyno.errors import TrialFailed, UsageError, unknown
+
+
+@dataclass(frozen=True)
+class Row:
+    """One setting: its value where the data are cached, where they are not, since which version."""
+
+    cached: str
+    io_bound: str
+    meaning: str
+    since: int = 0
+
+
+def _same(value: str, meaning: str, since: int = 0) -> Row:
+    return Row(value, value, meaning, since)
+
+
+TABLE = {
+    "shared_buffers": Row("1GB", "64MB", "the server's own cache"),
+    "huge_pages": _same("off", "pages of 2 MB for it"),
+    "max_connections": _same("2000", "connections at most"),
+    "synchronous_commit": _same("off", "a commit waits for its log to reach the disk"),
+    "fsync": _same("on", "the log reaches the disk at all"),
+    "full_page_writes": _same("on", "a page's first change after a checkpoint logs all of it"),
+    "wal_compression": _same("off", "such pages are compressed"),
+    "max_wal_size": _same("8GB", "log that starts a checkpoint"),
+    "min_wal_size": _same("1GB", "log files kept to be written again"),
+    "checkpoint_timeout": _same("30min", "time that starts a checkpoint"),
+    "checkpoint_completion_target": _same("0.9", "share of that time a checkpoint may take"),
+    "bgwriter_delay": _same("100ms", "pause of the background writer"),
+    "bgwriter_lru_maxpages": _same("2000", "pages it writes between two pauses"),
+    "autovacuum": _same("on", "vacuum by itself"),
+    "autovacuum_max_workers": _same("4", "its processes"),
+    "autovacuum_naptime": _same("10s", "its pause"),
+    "autovacuum_vacuum_cost_delay": _same("1ms", "its pause after each stretch of work"),
+    "autovacuum_vacuum_cost_limit": _same("4000", "how long such a stretch is"),
+    "autovacuum_vacuum_scale_factor": _same("0.05", "share of rows changed that wakes it"),
+    "autovacuum_vacuum_insert_scale_factor": _same("0.05", "share of rows added that does", 13),
+    "autovacuum_work_mem": _same("256MB", "its memory"),
+    "max_parallel_workers": _same("0", "processes that help with a query"),
+    "max_parallel_workers_per_gather": _same("0", "at one place in its plan"),
+    "jit": _same("off", "compile expressions", 11),
+    "log_checkpoints": _same("on", "checkpoints in the log"),
+}
+PROFILES = ("cached", "io-bound")
+
+#: What is not the server's but ours; PostgreSQL's own settings follow from TABLE.
+OURS = {
+    "profile": ("cached", "cached or io-bound: which column of values the settings below have"),
+    "config": ("", "a postgresql.conf of your own, in place of a profile"),
+    "data_checksums": ("off", "on or off: pages carry checksums; 18 would have them by default"),
+}
+
+#: The settings that a private server cannot do without.
+HELD = {
+    "listen_addresses": "''",
+    "port": "5432",
+    "unix_socket_permissions": "0700",
+    "logging_collector": "off",
+    "log_destination": "'stderr'",
+}
+UNTOUCHABLE = {*HELD, "unix_socket_directories", "data_directory", "config_file", "hba_file"}
+
+
+def options() -> dict[str, tuple[str, str]]:
+    """What `dyno show` says of each setting: its default and its meaning."""
+    rows = {name: (row.cached, _meaning(row)) for name, row in TABLE.items()}
+    return OURS | rows
+
+
+def _meaning(row: Row) -> str:
+    other = f"; {row.io_bound} where io-bound" if row.io_bound != row.cached else ""
+    since = f" (since {row.since})" if row.since else ""
+    return row.meaning + other + since
+
+
+def check(settings: Mapping[str, str]) -> None:
+    """`UsageError` for what can be wrong whatever the version is."""
+    profile = settings.get("profile", "cached")
+    if profile not in PROFILES:
+        raise unknown("value of profile", profile, PROFILES)
+    if settings.get("data_checksums", "off") not in ("on", "off"):
+        raise unknown("value of data_checksums", settings["data_checksums"], ("on", "off"))
+    if "config" in settings and "profile" in settings:
+        raise UsageError("config stands in place of a profile", hint="leave one of them out")
+    if "config" in settings and not Path(settings["config"]).expanduser().is_file():
+        raise UsageError(f"there is no file {settings['config']}", hint="config names a file")
+    if held := UNTOUCHABLE & set(settings):
+        hint = "Dyno needs it for a private server"
+        raise UsageError(f"{min(held)} cannot be set", hint=hint)
+
+
+UNRECOGNISED = re.compile(r'unrecognized configuration parameter "([^"]+)"')
+#: Every setting with its unit, and where its value comes from; how the program was compiled.
+SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings ORDER BY name"
+BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CFLAGS', 'CONFIGURE')"
+
+
+def chosen(settings: Mapping[str, str], major: int) -> dict[str, str]:
+    """The server's settings that are asked for: those of the profile, and the user's on top."""
+    own = {name: value for name, value in settings.items() if name not in OURS}
+    if "config" in settings:
+        return own
+    column = settings.get("profile", "cached").replace("-", "_")
+    rows = {name: row for name, row in TABLE.items() if row.since <= major}
+    return {name: str(getattr(row, column)) for name, row in rows.items()} | own
+
+
+def file(settings: Mapping[str, str], major: int, sockets: Path) -> str:
+    """The text of the server's file; of two lines for a setting the last one holds."""
+    lines = []
+    if "config" in settings:
+        lines.append(Path(settings["config"]).expanduser().read_text())
+    lines += [f"{name} = {_quoted(value)}" for name, value in chosen(settings, major).items()]
+    lines += [f"{name} = {value}" for name, value in HELD.items()]
+    lines.append(f"unix_socket_directories = {_quoted(str(sockets))}")
+    return "\n".join(lines) + "\n"
+
+
+def try_out(program: Path, settings: Mapping[str, str], major: int) -> None:
+    """`UsageError` with the server's own words where it does not take a setting or its value.
+
+    It reads its file before it looks for data, so none are needed.
+    """
+    with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
+        folder = Path(scratch)
+        (folder / "dyno.conf").write_text(file(settings, major, folder))
+        options = ["-D", scratch, "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
+        try:
+            process.completed([str(program), *options], folder)
+        except TrialFailed as refused:
+            raise _untaken(refused.cause, program, settings.get("config", "")) from None
+
+
+def _untaken(said: str, program: Path, config: str) -> UsageError:
+    """The first of the server's complaints; where it lacks a setting, the nearest that it has."""
+    if found := UNRECOGNISED.search(said):
+        told = process.told([str(program), "--describe-config"])
+        return unknown("setting of this postgres", found[1], re.findall(r"^\w+", told, re.M))
+    complaints = (line.partition(":  ")[2] for line in said.splitlines())
+    cause = next((line for line in complaints if "parameter" in line or "error" in line), "")
+    hint = f"it stands in {config} or behind it" if config else "dyno show postgres lists them"
+    return UsageError("postgres does not take its settings", cause=cause, hint=hint)
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+def read_back(ask: Ask, server: Server) -> dict[str, str]:
+    """Every setting as the server reports it, with its source unless that is the default, and how
+    the program was built.
+
+    Paths below the home and the socket's folder are left out: they differ from trial to trial.
+    `TrialFailed` where a
+    setting asked for does not come from our file: the server has checked the file's values itself;
+    what remains is that something else (ALTER SYSTEM in restored data, the connection, the
+    server's own judgement) has the last word.
+    """
+    started = server.handle is not None
+    rows, *built = ask(server.session, [SETTINGS, *([BUILT] if started else [])])
+    found = {str(name): (value or "", source or "") for name, value, source in rows}
+    places = [str(server.home)]
+    if started:
+        _check(server.handle.launch.asked, found)
+        places.append(str(server.handle.launch.socket.path.parent))
+    told = {
+        name: value if source == "default" else f"{value} ({source})"
+        for name, (value, source) in found.items()
+        if not any(place in value for place in places)
+    }
+    if "debug_assertions" in found:
+        told["assertions"] = found["debug_assertions"][0]  # in the word of the builds' facts
+    return told | {str(name): value or "" for more in built for name, value in more}
+
+
+def _check(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
+    """Of -1 the server makes what it likes; all else must be as it was asked for."""
+    for name, value in asked.items():
+        runs_with, source = found.get(name, ("", "no setting of this version"))
+        if source != "configuration file" and value != "-1":
+            raise TrialFailed(
+                f"postgres runs with {name}={runs_with} ({source}), though {value} was asked for",
+                hint=f"leave {name} out, or look at what sets it",
+            )

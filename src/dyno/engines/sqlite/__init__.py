@@ -1,0 +1,126 @@
+"""Engine `sqlite`: any SQLite library, opened by the driver through its C API.
+
+What stands after the `@` is a version (`3.24.0`: compiled here), `system`, or a library's path;
+nothing stands for the newest version. A compiled build is the plain amalgamation, as the crate
+`libsqlite3-sys` brings it, with the macros that a configured build would find out by itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from dyno.builds import Build, Say
+from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under, _builds, _library
+from dyno.engines.sqlite.builds import CRATES, FLAGS, library
+from dyno.engines.sqlite.settings import DRIVEN, FILED, OPTIONS, named, valid
+from dyno.errors import TrialFailed, UsageError
+
+
+class Engine:
+    """SQLite inside the driver's process.
+
+    The options are PRAGMAs, set on every connection in this order: the size of a page must stand
+    before the journal's mode, since the latter writes the file's first page. All of them are
+    always set, so that two builds differ in their code and not in what they were compiled to
+    assume (Debian's library, for one, overwrites what is deleted).
+
+    Left out: `locking_mode`, because settling, the ledger and the settings are asked from a
+    second process, which an exclusive lock would keep out.
+    """
+
+    embedded: ClassVar[bool] = True
+    options: ClassVar[dict[str, tuple[str, str]]] = OPTIONS
+    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
+    versions: ClassVar[tuple[str, ...]] = tuple(CRATES)
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
+        """`UsageError` for what SQLite would ignore, as it does with most nonsense."""
+        for name, value in settings.items():
+            valid(name, value)
+        if build in ("", *CRATES):
+            return
+        if build != "system" and not _library.is_path(build):
+            raise _builds.strange("sqlite", build, self.versions, ("system",))
+        if flags:
+            hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
+            raise UsageError(f"sqlite@{build} is not compiled here", hint=hint)
+
+    def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+        """The library for a version (compiled, ~20 s), for `system`, or at a path."""
+        self.check(build, flags, {})
+        return library(build or self.versions[-1], flags, say)
+
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
+        """A session on a new database in `home`; nothing is opened yet."""
+        return _library.started(build, home, pragmas=_library.every(OPTIONS, settings, valid))
+
+    def settings(self, server: Server) -> dict[str, str]:
+        """The PRAGMAs as a new connection reports them, and the library's version.
+
+        `TrialFailed` where the engine runs with another value than it was asked for, as it does
+        without a word where a file system cannot share memory (wal).
+        """
+        asked = dict(server.session["pragmas"])
+        waits = {name: asked.pop(name) for name in DRIVEN}
+        questions = [*(f"PRAGMA {name}" for name in asked), "SELECT sqlite_version()"]
+        *answers, version = (_single(rows) for rows in self._ask(server.session, questions))
+        found = {name: named(name, answer) for name, answer in zip(asked, answers, strict=True)}
+        for name, value in asked.items():
+            if found[name] != value:
+                message = f"sqlite runs with {name}={found[name]}, though {value} was asked for"
+                raise TrialFailed(message, hint=f"this build or file system refuses {value}")
+        return {**found, **waits, "version": version}
+
+    def settle(self, server: Server) -> None:
+        """Folds the write-ahead log into the database, and gathers the planner's statistics.
+
+        The insert benchmark vacuums, analyses and checkpoints here. VACUUM is left out: it would
+        rewrite the file and undo the fragmentation which the phases after it are to read through.
+        """
+        statements = ["ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"]
+        _, checkpoint = self._ask(server.session, statements)
+        if _single(checkpoint) == "1":
+            hint = "a connection holds a transaction open between two phases"
+            raise TrialFailed("sqlite could not finish its checkpoint", hint=hint)
+
+    def stop(self, server: Server) -> None:
+        """Nothing to stop: the engine ends with the driver's connections."""
+
+    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+        """What the file's own pages hold."""
+        return {name: settings[name] for name in FILED if name in settings}
+
+    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+        """The file with its log; the cache of one connection; what the journal saves.
+
+        SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; in a
+        write-ahead log `normal` flushes at checkpoints. A journal in memory dies with the program.
+        """
+        del asked
+        pages, page = int(told["cache_size"]), int(told["page_size"])
+        decided_by = {name: told[name] for name in ("journal_mode", "synchronous")}
+        return Holding(
+            data_bytes=_library.data_bytes(server),
+            cache_bytes=pages * page if pages > 0 else -pages * 1024,
+            survives=SURVIVES[_safety(**decided_by)],
+            decided_by=decided_by,
+        )
+
+
+def _safety(journal_mode: str, synchronous: str) -> int:
+    if journal_mode == "memory":
+        return 0
+    if synchronous == "off":
+        return 1
+    return 2 if journal_mode == "wal" and synchronous == "normal" else 3
+
+
+def _single(rows: list[list[str | None]]) -> str:
+    """The first field of an answer; empty where there is none (an option left out of a build)."""
+    return (rows[0][0] if rows and rows[0] else None) or ""

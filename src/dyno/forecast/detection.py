@@ -1,0 +1,100 @@
+"""The primaries of a run that is planned, and how each will vary: measured, or assumed.
+
+An effect of crossed factors averages over cells, so that a block says more of it than of a pair of
+restarts: spreads are kept as those of a restart, and each effect takes its weights' norm of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dyno.analysis.comparisons import Pair, pairs
+from dyno.analysis.effects import Effect, effects
+from dyno.forecast.earlier_run import Earlier
+from dyno.record import Run
+from dyno.stats.interval import to_log
+from dyno.stats.power import Errors
+
+#: Spreads that are assumed, in percent: sds of the log ratio of two restarts in a block.
+SDS_PERCENT = (1.0, 2.0, 5.0)
+PAIR = math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Primaries by name, their margin, and how the block logs of each of the `count` will vary."""
+
+    name: str
+    margin_percent: float
+    errors: Errors
+    count: int = 1
+
+
+def family(run: Run) -> int:
+    """Candidates, or main effects, × primaries: what Holm runs over."""
+    return sum(map(len, _alike(run))) * len(_pairs(run))
+
+
+def cases(run: Run, earlier: Earlier | None) -> list[Case]:
+    """Each primary as `earlier` measured it; without that each spread that is assumed."""
+    if earlier is None:
+        return [case for sd in SDS_PERCENT for case in assumed(run, sd)]
+    alike = _alike(run)
+    return [
+        Case(_named(pair) + _whose(own, alike), _margin(run, pair), errors, len(own))
+        for pair in _pairs(run)
+        for own in alike
+        if (errors := _errors(run, earlier, pair, own[0].norm)) is not None
+    ]
+
+
+def assumed(run: Run, pair_percent: float) -> list[Case]:
+    """All primaries, those together that have margin and weights alike, where the log ratio of two
+    restarts has this sd.
+    """
+    margins, alike = [_margin(run, pair) for pair in _pairs(run)], _alike(run)
+    restart, found = to_log(pair_percent) / PAIR, []
+    for margin in sorted(set(margins)):
+        for own in alike:
+            errors = Errors(restart * own[0].norm, run.design.loads or 0)
+            count = len(own) * margins.count(margin)
+            name = f"each of {count}{_whose(own, alike)}"
+            if run.factors:
+                name = f"{name}, two restarts vary by {pair_percent:g} %"
+            found.append(Case(name, margin, errors, count))
+    return found
+
+
+def _alike(run: Run) -> list[list[Effect]]:
+    """Candidates, or main effects, those together of which a block tells as much."""
+    found: dict[float, list[Effect]] = {}
+    for effect in effects(run):
+        if not effect.interaction:
+            found.setdefault(round(effect.norm, 9), []).append(effect)
+    return list(found.values())
+
+
+def _whose(own: Sequence[Effect], alike: Sequence[Sequence[Effect]]) -> str:
+    """The factors meant, where not all are."""
+    names = dict.fromkeys(name for effect in own for name in effect.levels)
+    return f" ({', '.join(names)})" if len(alike) > 1 else ""
+
+
+def _pairs(run: Run) -> list[Pair]:
+    return [pair for workload in run.workloads for pair in pairs(workload)]
+
+
+def _margin(run: Run, pair: Pair) -> float:
+    own = pair.margin_percent
+    return run.design.margin_percent if own is None else own
+
+
+def _errors(run: Run, earlier: Earlier, pair: Pair, norm: float) -> Errors | None:
+    workload = next(each for each in run.workloads if each.name == pair.workload)
+    return earlier.errors(pair, workload, run.design.loads, norm)
+
+
+def _named(pair: Pair) -> str:
+    return f"{pair.workload} / {pair.phase} / {pair.stream} {pair.metric}"

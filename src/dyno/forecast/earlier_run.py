@@ -1,0 +1,153 @@
+"""What an earlier run knows of one that is planned: how its primaries vary, what trials cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from dyno.analysis.blocks import LOAD
+from dyno.analysis.comparisons import Line, Pair
+from dyno.analysis.hearing import Hearing
+from dyno.analysis.spread import Sources, spreads
+from dyno.errors import UsageError
+from dyno.record import Metric, Run, Trial, WorkloadPlan
+from dyno.run_folder import Folder
+from dyno.stats.components import LOADS
+from dyno.stats.power import Errors
+
+#: A phase that declares neither a time nor a guess (`prepare`) is ended after this.
+UNKNOWN_S = 3600.0
+
+
+def expected_s(phase: Mapping[str, Any]) -> float:
+    """Seconds that a phase should last: its stop rule's, or the script's guess."""
+    stop = phase.get("stop", {})
+    measured_s = stop.get("duration_s") or phase.get("expected_s", 0.0)
+    return float(measured_s) + float(phase.get("warmup_s", 0.0))
+
+
+def limit_s(phase: Mapping[str, Any]) -> float:
+    """Seconds after which a phase is hung and not slow: a timed one must end near its time, a
+    counted one may run on an engine twenty times slower than the script's author thought.
+    """
+    expected = expected_s(phase)
+    if phase.get("stop", {}).get("kind") == "time":
+        return 2 * expected + 60
+    return max(600.0, 20 * expected) if expected else UNKNOWN_S
+
+
+#: Fewer blocks than this say too little of how blocks vary.
+BLOCKS_LEAST = 3
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The primaries of a run that was played: their comparisons, and the spread of each.
+
+    `loads` of each candidate took turns; 0: every trial loaded anew.
+    """
+
+    name: str
+    run: Run
+    lines: tuple[Line, ...]
+    spreads: dict[Metric, Sources]
+    loads: int = 0
+
+    @property
+    def blocks(self) -> int:
+        """Valid blocks that stand behind it."""
+        return max(line.logs.size for line in self.lines)
+
+    def errors(
+        self, pair: Pair, workload: WorkloadPlan, loads: int | None, norm: float
+    ) -> Errors | None:
+        """How the blocks of a primary will vary; None where this run did not measure it. `loads`
+        None leaves as many as it was; `norm` is that of the planned effect's weights.
+
+        Pooled over the candidates (or effects, each by its own norm), and scaled by the components
+        where `workload` is now measured longer or shorter than it was.
+        """
+        loads = self.loads if loads is None else loads
+        own = [line for line in self.lines if pair.names(line.metric)]
+        if not own:
+            return None
+        restart = np.sqrt(np.mean([line.logs.var(ddof=1) / line.effect.norm**2 for line in own]))
+        sd = float(restart) * norm
+        spread = self.spreads.get(own[0].metric)
+        if spread is None or sd == 0.0:
+            return Errors(sd, loads)
+        part = spread.found.part(LOADS)
+        kept = min(sd, norm * float(np.sqrt(part.variance))) if part else 0.0
+        factor = self._longer(pair, workload, spread)
+        return Errors(sd * factor, loads, kept * factor)
+
+    def _longer(self, pair: Pair, workload: WorkloadPlan, spread: Sources) -> float:
+        """How the sd changes with the phase's length; 1 where it is the same, or not timed."""
+        phase = next(each for each in workload.phases if each["name"] == pair.phase)
+        seconds, then = measured_s(phase), spread.found.block_sd()
+        if not seconds or abs(seconds / spread.seconds - 1.0) < 0.1 or then == 0.0:
+            return 1.0
+        return spread.found.block_sd(seconds) / then
+
+    def trial_s(self, workload: WorkloadPlan) -> float | None:
+        """Seconds that a trial of `workload` takes from its start to that of the next one."""
+        timed = [
+            spread.costs.restart_s + spread.seconds
+            for metric, spread in self.spreads.items()
+            if metric.workload == workload.name and spread.costs is not None
+        ]
+        then = next((w for w in self.run.workloads if w.name == workload.name), None)
+        if not timed or then is None:
+            return None
+        longer = sum(map(expected_s, workload.phases)) - sum(map(expected_s, then.phases))
+        return median(timed) + longer
+
+
+def measured_s(phase: dict[str, object]) -> float:
+    """Seconds for which a phase is measured, where its stop rule says so; else 0."""
+    stop = phase.get("stop")
+    return float(stop.get("duration_s") or 0.0) if isinstance(stop, dict) else 0.0
+
+
+def learnt(folder: Folder) -> Earlier:
+    """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
+    run, trials = folder.run(), folder.trials()
+    hearing = Hearing(run, trials)
+    most = max(hearing.valid.values(), default=0)
+    lines = tuple(line for line in hearing.lines(most) if line.primary)
+    if most < BLOCKS_LEAST or not lines:
+        raise UsageError(
+            f"{folder.path.name} has {most} valid blocks, too few to plan from",
+            hint=f"{BLOCKS_LEAST} or more; without --from, assumed spreads are planned for",
+        )
+    metrics = list(dict.fromkeys(line.metric for line in lines))
+    counted = _counted(hearing)
+    found = {each.metric: each for each in spreads(counted, metrics)}
+    loads = max(int(t.conditions.get(LOAD, {}).get("of", "0")) for t in counted)
+    return Earlier(folder.path.name, run, lines, found, loads)
+
+
+def newest(folders: Sequence[Folder], run: Run) -> Earlier | None:
+    """The last of `folders` that played the same experiment: its name and workloads."""
+    wanted = {workload.name for workload in run.workloads}
+    for folder in reversed(folders):
+        try:
+            told = folder.run()
+            if told.name == run.name and wanted == {w.name for w in told.workloads}:
+                return learnt(folder)
+        except UsageError:
+            continue  # a run that is damaged, or too short, is no source
+    return None
+
+
+def _counted(hearing: Hearing) -> list[Trial]:
+    return [
+        trial
+        for blocks in hearing.blocks.values()
+        for block in blocks.valid
+        for trial in block.values()
+    ]

@@ -1,0 +1,145 @@
+"""How long a phase lasts: by its own declaration, and at the very most.
+
+What a run will cost and what it can detect, before it starts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from dyno.analysis.judge import REPLAYS
+from dyno.engines import Outgrows
+from dyno.errors import UsageError
+from dyno.experiment import BLOCKS
+from dyno.forecast.detection import SDS_PERCENT, assumed, family
+from dyno.forecast.earlier_run import expected_s
+from dyno.play.loads import SMALL_BYTES
+from dyno.record import Candidate, Run, WorkloadPlan
+from dyno.resolve.design import looks_up_to
+from dyno.resolve.experiment import Prepared
+from dyno.stats.looks import Looks
+from dyno.stats.power import mde80
+
+#: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
+OVERHEAD_S = 0.2
+#: Starting a server on new data, and stopping it: 2 to 5 s, by its age.
+SERVER_S = 3.0
+#: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
+LOAD_BYTES_PER_S = 20e6
+#: Free space asked for beside the data: journals, temporary files, the records themselves.
+SPARE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """`expected_s` ends at the first look, `worst_s` plays every block and replay.
+
+    `detectable` maps how two restarts vary in percent (`SDS_PERCENT`) to the smallest slowdown, in
+    percent, that the last look finds in four runs of five, in whichever primary it is the largest.
+    """
+
+    expected_s: float
+    worst_s: float
+    disk_bytes: int
+    blocks_expected: int
+    blocks_worst: int
+    detectable: dict[float, float]
+
+
+def forecast_run(prepared: Prepared) -> Forecast:
+    """How long `prepared` will play, how much disk it needs, and what it can detect."""
+    run, looks = prepared.run, prepared.run.design.looks
+    each_s, most = _block_s(prepared), blocks_at_most(run)
+    return Forecast(
+        expected_s=floor_s(prepared) + looks[0] * each_s,
+        worst_s=floor_s(prepared) + most * each_s,
+        disk_bytes=disk_bytes(prepared),
+        blocks_expected=looks[0],
+        blocks_worst=most,
+        detectable={sd: _detectable(run, sd) for sd in SDS_PERCENT},
+    )
+
+
+def fit_budget(prepared: Prepared, budget_s: float) -> Prepared:
+    """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
+    run, each_s = prepared.run, _block_s(prepared)
+    blocks = int((budget_s - floor_s(prepared)) // each_s)
+    if blocks < BLOCKS[0]:
+        least = math.ceil(floor_s(prepared) + BLOCKS[0] * each_s)
+        hint = f"{BLOCKS[0]} blocks take {least} s"
+        raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+    if blocks >= run.design.looks[-1]:
+        return prepared
+    looks = (blocks,) if len(run.design.looks) == 1 else looks_up_to(blocks)
+    return replace(prepared, run=replace(run, design=replace(run.design, looks=looks)))
+
+
+def blocks_at_most(run: Run) -> int:
+    """Blocks of a workload that a run plays at the very most, broken ones included."""
+    return math.ceil(REPLAYS * run.design.looks[-1])
+
+
+def disk_bytes(prepared: Prepared) -> int:
+    """Free space that a run needs: a trial's home, and a load's copy where it is kept."""
+    homes = [_home_bytes(side, prepared) for side in prepared.run.candidates]
+    loads = prepared.run.design.loads
+    kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
+    return (2 if kept else 1) * max(homes) + SPARE_BYTES
+
+
+def _home_bytes(side: Candidate, prepared: Prepared) -> int:
+    """What an engine says that it needs for the data; of others, twice that while it vacuums."""
+    engine = prepared.engines.get(side.name)
+    if isinstance(engine, Outgrows):
+        return engine.disk_bytes(prepared.size_bytes, side.settings)
+    return 2 * prepared.size_bytes
+
+
+def _block_s(prepared: Prepared) -> float:
+    return sum(block_s(workload, prepared) for workload in prepared.run.workloads)
+
+
+def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+    """Seconds that a block of `workload` should take: its declared phases, and our guesses."""
+    sides = prepared.run.candidates
+    trials_s = sum(_trial_s(workload.under(side.options), prepared) for side in sides)
+    return trials_s + SERVER_S * sum(not side.embedded for side in sides)
+
+
+def floor_s(prepared: Prepared) -> float:
+    """Seconds that the driver's floor should take before the first block."""
+    if not needs_floor(prepared.run):
+        return 0.0
+    due = floors_due(prepared.run)
+    return sum(_trial_s(workload.under(options), prepared) for workload, options in due)
+
+
+def floors_due(run: Run) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+    """Each workload under the options of the base, then under those of the other cells."""
+    due: list[tuple[WorkloadPlan, dict[str, str]]] = []
+    for workload in run.workloads:
+        due += [(workload, {}), *((workload, each.options) for each in workload.variants)]
+    return due
+
+
+def needs_floor(run: Run) -> bool:
+    """Does a candidate live in the driver's process, so that the driver's own share is asked for?
+
+    `null` is that share itself.
+    """
+    return any(each.embedded and each.engine != "null" for each in run.candidates)
+
+
+def _trial_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+    phases_s = sum(expected_s(phase) for phase in workload.phases)
+    return phases_s + prepared.size_bytes / LOAD_BYTES_PER_S + OVERHEAD_S
+
+
+def _detectable(run: Run, pair_percent: float) -> float:
+    """The slowdown in percent that the last look finds with a power of 80 %, at the level that the
+    looks before it and the other primaries leave.
+    """
+    looks, every = Looks(run.design.looks, run.design.alpha), family(run)
+    found = (mde80(looks, case.errors, every) for case in assumed(run, pair_percent))
+    return max(found, default=math.inf)

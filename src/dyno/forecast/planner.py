@@ -1,0 +1,183 @@
+"""A plan as data: what will be seen, how long it takes, how long a trial is best.
+
+Plans a run: what a time buys, or what a slowdown to be found costs. Plays nothing.
+
+Everything said counts the looks and Holm over the primaries (`stats.outlook`). How noisy blocks are
+and what a trial costs comes from an earlier run of the same experiment; without one, the forecast's
+assumptions and three spreads stand for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from dyno.errors import UsageError
+from dyno.experiment import BLOCKS
+from dyno.forecast.detection import SDS_PERCENT, Case, assumed, cases, family
+from dyno.forecast.earlier_run import Earlier, measured_s
+from dyno.forecast.estimate import block_s, blocks_at_most, floor_s
+from dyno.record import Run
+from dyno.resolve.design import looks_up_to
+from dyno.resolve.experiment import Prepared
+from dyno.stats.interval import to_log, to_percent
+from dyno.stats.looks import Looks
+from dyno.stats.power import blocks_expected, chances, mde80
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one primary (or, where spreads are assumed, each of them) will see.
+
+    Percentages: the sd of a block, MDE80, MDE80 with twice the blocks, the margin. `found` is the
+    chance that a slowdown of the margin is called so, `cleared` that an equal build is.
+    """
+
+    primary: str
+    sd_percent: float
+    mde80_percent: float
+    doubled_percent: float
+    margin_percent: float
+    found: float
+    cleared: float
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a phase is measured in each trial, how long would be best, what that saves."""
+
+    phase: str
+    seconds: float
+    best_seconds: float
+    time_saved: float
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan: `expected_s` if nothing differs, `full_s` if all of MAX is played, `worst_s` with
+    every replay of blocks that noise spoils. `source` names the run that it is measured in; empty:
+    assumed. `primaries` are candidates × primaries, which Holm runs over.
+    """
+
+    source: str
+    looks: tuple[int, ...]
+    block_s: float
+    expected_s: float
+    full_s: float
+    worst_s: float
+    primaries: int
+    sights: tuple[Sight, ...]
+    lengths: tuple[Length, ...]
+
+
+#: Comparisons beyond these change the expected length little.
+SIMULATED_MOST = 12
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Plans `prepared`, by what `earlier` knows of it."""
+
+    prepared: Prepared
+    earlier: Earlier | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run that is planned."""
+        return self.prepared.run
+
+    def for_budget(self, budget_s: float) -> Planned:
+        """As many blocks as end within `budget_s`, replays not counted; `UsageError` if none do."""
+        blocks = int((budget_s - floor_s(self.prepared)) // self.block_s)
+        if blocks < BLOCKS[0]:
+            least = math.ceil(floor_s(self.prepared) + BLOCKS[0] * self.block_s)
+            hint = f"{BLOCKS[0]} blocks take {least} s"
+            raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+        return self.planned(min(blocks, BLOCKS[-1]))
+
+    def to_detect(self, percent: float) -> Planned:
+        """The fewest blocks of which every primary finds `percent` four times in five."""
+        if percent <= 0:
+            raise UsageError(f"{percent:g} % is no slowdown", hint="name one above 0 %")
+        # one by one: where a look is added a block more sees less, so that bisection may miss it
+        enough = (n for n in BLOCKS if self._worst(self.looks(n))[0] <= percent)
+        blocks = next(enough, None)
+        if blocks is None:
+            best, name = self._worst(self.looks(BLOCKS[-1]))
+            hint = (
+                f"in {name} {BLOCKS[-1]} blocks find {best:.2g} %; `dyno show RUN` says what varies"
+            )
+            raise UsageError(f"{BLOCKS[-1]} blocks are too few to find {percent:g} %", hint=hint)
+        return self.planned(blocks)
+
+    def planned(self, blocks: int) -> Planned:
+        """The plan of `blocks` at the last look."""
+        looks = self.looks(blocks)
+        run = replace(self.run, design=replace(self.run.design, looks=looks.blocks))
+        return Planned(
+            source=self.earlier.name if self.earlier else "",
+            looks=looks.blocks,
+            block_s=self.block_s,
+            expected_s=floor_s(self.prepared) + self.block_s * self._expected_blocks(looks),
+            full_s=floor_s(self.prepared) + self.block_s * blocks,
+            worst_s=floor_s(self.prepared) + self.block_s * blocks_at_most(run),
+            primaries=self._family,
+            sights=tuple(self._sight(looks, case) for case in self._cases),
+            lengths=tuple(self._lengths()),
+        )
+
+    def looks(self, blocks: int) -> Looks:
+        """The looks of a run of `blocks`: the experiment's own, or the default ones up to there."""
+        design = self.run.design
+        own = blocks == design.looks[-1]
+        return Looks(design.looks if own else looks_up_to(blocks), design.alpha)
+
+    @property
+    def block_s(self) -> float:
+        """Seconds that a block of every workload takes: measured, or foretold."""
+        known = [(w, self.earlier.trial_s(w) if self.earlier else None) for w in self.run.workloads]
+        sides = len(self.run.candidates)
+        return sum(s * sides if s else block_s(w, self.prepared) for w, s in known)
+
+    @cached_property
+    def _cases(self) -> list[Case]:
+        return cases(self.run, self.earlier)
+
+    @cached_property
+    def _family(self) -> int:
+        return family(self.run)
+
+    def _worst(self, looks: Looks) -> tuple[float, str]:
+        """The largest MDE80 of all cases, and whose it is."""
+        return max((mde80(looks, case.errors, self._family), case.name) for case in self._cases)
+
+    def _expected_blocks(self, looks: Looks) -> float:
+        """Of all comparisons together; of assumed spreads the middle one stands for all."""
+        own = self._cases if self.earlier else assumed(self.run, SDS_PERCENT[1])
+        every = [case for case in own for _ in range(case.count)][:SIMULATED_MOST]
+        margins = [to_log(case.margin_percent) for case in every]
+        return blocks_expected(looks, margins, [case.errors for case in every])
+
+    def _sight(self, looks: Looks, case: Case) -> Sight:
+        twice = self.looks(min(2 * looks.maximum, BLOCKS[-1]))
+        seen = chances(looks, to_log(case.margin_percent), case.errors, self._family)
+        return Sight(
+            primary=case.name,
+            sd_percent=to_percent(case.errors.sd),
+            mde80_percent=mde80(looks, case.errors, self._family),
+            doubled_percent=mde80(twice, case.errors, self._family),
+            margin_percent=case.margin_percent,
+            found=seen.found,
+            cleared=seen.cleared,
+        )
+
+    def _lengths(self) -> Iterator[Length]:
+        """The best length of every timed phase in which the earlier run saw enough seconds."""
+        for metric, spread in (self.earlier.spreads if self.earlier else {}).items():
+            workload = next((w for w in self.run.workloads if w.name == metric.workload), None)
+            phases = [p for p in workload.phases if p["name"] == metric.phase] if workload else []
+            if phases and measured_s(phases[0]) and (best := spread.best_seconds) is not None:
+                now, saved = measured_s(phases[0]), spread.time_saved(measured_s(phases[0]))
+                yield Length(f"{metric.workload} / {metric.phase}", now, best, saved)

@@ -1,0 +1,91 @@
+"""What convicts a nomination, or acquits it: a fresh paired comparison of the two builds.
+
+The fresh comparison that has convicted a nomination or acquitted it, where there was one.
+
+Fresh is a run without which the place would have been nominated just the same: so its verdict was
+not chosen for being bad. Of several the newest counts, whatever it says.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import replace
+
+from dyno import workloads
+from dyno.analysis.hearing import Hearing
+from dyno.controls import controls
+from dyno.history.points import Point, alike, build_of
+from dyno.history.series import Nomination, nominated
+from dyno.record import Comparison, PastTrial
+
+#: Where both sides are one program, no comparison of builds can tell: something else changed.
+SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno doctor`"
+#: Where the builds differ and the words that name them do not.
+SAME_WORDS = "another program under the same name: compare it with a copy of the old one"
+
+
+def conviction(nomination: Nomination) -> tuple[str, str]:
+    """The command to give to a shell, else empty; and where there is none, why not."""
+    before, after = nomination.before, nomination.after
+    if before.build == after.build:
+        return "", SAME_PROGRAM
+    if before.candidate.spec == after.candidate.spec:
+        return "", SAME_WORDS
+    played, design = after.workload, after.run.design
+    own = workloads.every().get(played.name.split()[0])
+    words = ["dyno", "compare", before.candidate.spec, after.candidate.spec]
+    words += ["-w", own.stem if own and own.name == _file(played.script) else played.script]
+    for name, value in (played.options | after.candidate.options).items():
+        words += ["--set", f"{name}={value}"]
+    room = controls()
+    for name, value in design.controls.items():
+        if name not in room or value != room[name].default:
+            words += ["--control", f"{name}={value}"]
+    return shlex.join(words), ""
+
+
+def _file(script: str) -> str:
+    return script.rpartition("/")[2]
+
+
+def trial(nomination: Nomination, alpha: float) -> PastTrial | None:
+    """The newest fresh comparison of the build before, as the base, with the one after."""
+    for point in _together(nomination):
+        found = _comparison(nomination, point)
+        if found and _is_fresh(nomination, point, alpha):
+            bounds = (found.low_percent, found.high_percent)
+            low, high = (each if math.isfinite(each) else None for each in bounds)
+            return PastTrial(point.folder, found.verdict, low, high)
+    return None
+
+
+def _together(nomination: Nomination) -> list[Point]:
+    """The new build's points in runs that played the old one too, the newest first."""
+    before, after = nomination.before.build, nomination.after.build
+    points = nomination.series.points
+    olds = {point.source for point in points if point.build == before}
+    both = [point for point in points if point.build == after and point.source in olds]
+    return sorted(both, key=lambda p: p.run.created_utc, reverse=True) if before != after else []
+
+
+def _comparison(nomination: Nomination, point: Point) -> Comparison | None:
+    """What its run's verdict says of the two builds in the metric of the series."""
+    conditions = nomination.series.conditions
+    builds = {
+        each.name: build_of(each)
+        for each in point.run.candidates
+        if each.engine == conditions.engine
+        and alike(point.run, point.workload, each) == conditions.alike
+    }
+    sides = (nomination.before.build, nomination.after.build)
+    rows = Hearing(point.run, point.source.trials()).comparisons()
+    ours = (row for row in rows if row.metric == conditions.metric and row.primary)
+    return next((r for r in ours if (builds.get(r.base), builds.get(r.candidate)) == sides), None)
+
+
+def _is_fresh(nomination: Nomination, point: Point, alpha: float) -> bool:
+    series = nomination.series
+    rest = replace(series, points=tuple(p for p in series.points if p.source != point.source))
+    sides = (nomination.before.build, nomination.after.build)
+    return any((n.before.build, n.after.build) == sides for n in nominated(rest, alpha))

@@ -1,0 +1,73 @@
+"""Survey: what the control groups above us allow, of either version (cgroups(7))."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from dyno.host import seen, unseen
+from dyno.host._machine import Machine
+from dyno.record import Observation
+
+ROOT = PurePosixPath("/sys/fs/cgroup")
+#: Above this, version 1 means "no limit" (it says the largest page-aligned number).
+UNLIMITED_BYTES = 1 << 60
+
+
+def observe(machine: Machine) -> Iterator[Observation]:
+    """CPU quota and memory limit, the tightest of our group and those above it."""
+    yield cpu(machine)
+    yield memory(machine)
+
+
+def cpu(machine: Machine) -> Observation:
+    """How many cores' worth of time there is in each period."""
+    why = "once the quota is used up, every thread stands still for the rest of the period"
+    shares = [_share(machine, folder) for folder in _folders(machine, "cpu")]
+    found = [share for share in shares if share is not None]
+    if not found:
+        return unseen("CPU quota", why)
+    if min(found) == float("inf"):
+        return seen("CPU quota", "none", "good", why)
+    hint = "give whole cores instead of a quota: docker run --cpuset-cpus=0-3, or cpu.max = max"
+    return seen("CPU quota", f"{min(found):g} cores' time", "poor", why, hint)
+
+
+def _share(machine: Machine, folder: PurePosixPath) -> float | None:
+    """Cores; infinity for no quota, None where the file is not there."""
+    words = machine.text(folder / "cpu.max").split()
+    if not words:
+        files = (folder / f"cpu.cfs_{part}_us" for part in ("quota", "period"))
+        words = [machine.text(file) for file in files]
+    if not all(words):
+        return None
+    return float("inf") if words[0] in ("max", "-1") else int(words[0]) / int(words[1])
+
+
+def memory(machine: Machine) -> Observation:
+    """The limit that page cache counts against too."""
+    why = "the page cache counts against it, so data are dropped and read again under it"
+    texts = [
+        machine.text(folder / name)
+        for folder in _folders(machine, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+    ]
+    found = [float("inf") if text == "max" else int(text) for text in texts if text]
+    if not found:
+        return unseen("memory limit", why)
+    if min(found) >= UNLIMITED_BYTES:
+        return seen("memory limit", "none", "good", why)
+    hint = "raise it well above the data and the engine's own caches, or leave it out"
+    return seen("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
+
+
+def _folders(machine: Machine, controller: str) -> list[PurePosixPath]:
+    """The folders of our groups and of those above, where the controller may have its files."""
+    lines = [line.split(":", 2) for line in machine.text("/proc/self/cgroup").splitlines()]
+    found: list[PurePosixPath] = []
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if not controllers or controller in controllers.split(","):
+            own = PurePosixPath(path.strip("/"))
+            top = ROOT / controllers if controllers else ROOT
+            found += [top / each for each in (own, *own.parents)]
+    return found or [ROOT]

@@ -1,0 +1,94 @@
+"""A server that runs already: where a script may load data, and what it leaves behind.
+
+What a trial loaded into a server that goes on running, on disk for as long as it lies there.
+
+A trial drops its tables at its end, whatever ends it but a kill. So once its `prepare` is over, it
+lists in the run's folder the tables that appeared in the database meanwhile; `resume` drops those
+of the list that are still there. That they appeared while we loaded into a database that was empty
+is the ground on which they are taken for ours. A kill within `prepare` leaves no list: what lies
+there then stays, and `attached.check_empty` refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from dyno.builds import Build, Say
+from dyno.engines import Attaches, Engine
+from dyno.errors import UsageError
+from dyno.play.job import Job
+from dyno.record import PhaseRecord, WorkloadPlan
+from dyno.run_folder import LOADED, Folder, read_json, write_json
+
+#: The script's commands that load and that drop.
+PREPARE, CLEANUP = "prepare", "cleanup"
+
+
+def check_empty(sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]) -> None:
+    """`UsageError` where a script would load data beside tables that are somebody's.
+
+    After each trial the script's `cleanup` drops its tables, and a script may well load into, and
+    drop, what was there before. One that loads nothing drops nothing either.
+    """
+    loading = [plan.name for plan in workloads if PREPARE in plan.commands]
+    for engine, build in sides if loading else ():
+        if not build.attached or not isinstance(engine, Attaches):
+            continue
+        if tables := engine.tables(build):
+            cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
+            hint = "name a database made for this; drop what a torn run left in it"
+            raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
+
+
+def is_loaded(phases: Sequence[PhaseRecord]) -> bool:
+    """Did `prepare` come to its end, so that what it made is there and its own?"""
+    loads = [phase for phase in phases if phase.phase == PREPARE and not phase.interrupted]
+    return bool(loads) and not any(stream.failed for load in loads for stream in load.streams)
+
+
+@dataclass(frozen=True)
+class _List:
+    candidate: str
+    tables: tuple[str, ...]
+
+
+@dataclass
+class Loaded:
+    """The tables that a trial loads into somebody's server; nothing, where the server is ours."""
+
+    job: Job
+    before: frozenset[str] = frozenset()
+
+    def begin(self) -> None:
+        """The load is about to begin: what is there already is not ours."""
+        self.before = self._there()
+
+    def note(self) -> None:
+        """The load is over and well: lists what appeared."""
+        job, appeared = self.job, sorted(self._there() - self.before)
+        if appeared:
+            job.loaded.parent.mkdir(exist_ok=True)
+            write_json(job.loaded, asdict(_List(job.candidate.name, tuple(appeared))))
+
+    def forget(self) -> None:
+        """The script has cleaned up."""
+        self.job.loaded.unlink(missing_ok=True)
+
+    def _there(self) -> frozenset[str]:
+        engine, build = self.job.engine, self.job.build
+        if not build.attached or not isinstance(engine, Attaches):
+            return frozenset()
+        return frozenset(engine.tables(build))
+
+
+def drop(run: Folder, engines: Mapping[str, Engine], builds: Mapping[str, Build], say: Say) -> None:
+    """Drops what the killed trials of a run listed and is there now, and their lists."""
+    for file in sorted(run.path.glob(f"{LOADED}/*.json")):
+        listed = read_json(_List, file)
+        engine, build = engines[listed.candidate], builds[listed.candidate]
+        there = engine.tables(build) if isinstance(engine, Attaches) else []
+        if isinstance(engine, Attaches) and (left := [it for it in there if it in listed.tables]):
+            say(f"dropping {', '.join(left)}, which the torn run loaded at {build.name}")
+            engine.drop(build, left)
+        file.unlink()

@@ -1,0 +1,112 @@
+"""Where a run stands: which block of which workload is next, read off its trials alone.
+
+Who plays when: a random, balanced order of the candidates in each block, from the seed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from dyno.record import FLOOR, Run, Trial
+
+#: A block with a failed trial is begun so many times, then given up.
+ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class Next:
+    """A block of a workload to be played, and for the how manyth time."""
+
+    block: int
+    attempt: int
+
+
+def upcoming(run: Run, workload: str, trials: Iterable[Trial]) -> Next:
+    """The block of `workload` to play now.
+
+    A torn block (interrupted, or candidates missing) is played anew whole; one with a failed
+    trial too, once; else a new block begins. `attempt` counts from 1.
+    """
+    blocks = _attempts(workload, trials)
+    if not blocks:
+        return Next(0, 1)
+    block = max(blocks)
+    attempts = blocks[block]
+    last = max(attempts)
+    failures = sum(_failed(trials) for trials in attempts.values())
+    if _failed(attempts[last]):
+        return Next(block, last + 1) if failures < ATTEMPTS else Next(block + 1, 1)
+    names = {trial.candidate for trial in attempts[last] if trial.status == "ok"}
+    whole = names >= {candidate.name for candidate in run.candidates}
+    return Next(block + 1, 1) if whole else Next(block, last + 1)
+
+
+def floor_attempt(
+    workload: str, trials: Iterable[Trial], options: Mapping[str, str] = MappingProxyType({})
+) -> int | None:
+    """The attempt at which to play the floor of `workload`, under a cell's own options; None where
+    it is done or hopeless.
+    """
+    floors = [
+        t
+        for t in trials
+        if (t.candidate, t.workload, t.options) == (FLOOR, workload, dict(options))
+    ]
+    failures = sum(trial.status == "failed" for trial in floors)
+    if failures >= ATTEMPTS or any(trial.status == "ok" for trial in floors):
+        return None
+    return len(floors) + 1
+
+
+def hopeless(workload: str, trials: Sequence[Trial]) -> Trial | None:
+    """The last failed trial of a candidate that failed in every trial it ever ended, and in
+    both attempts at a block; None while there is hope.
+    """
+    by_candidate: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if trial.workload == workload and trial.block >= 0 and trial.status != "interrupted":
+            by_candidate[trial.candidate].append(trial)
+    for ended in by_candidate.values():
+        if len(ended) >= ATTEMPTS and all(trial.status == "failed" for trial in ended):
+            return ended[-1]
+    return None
+
+
+def _attempts(workload: str, trials: Iterable[Trial]) -> dict[int, dict[int, list[Trial]]]:
+    blocks: dict[int, dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+    for trial in trials:
+        if trial.workload == workload and trial.block >= 0:
+            blocks[trial.block][trial.attempt].append(trial)
+    return blocks
+
+
+def _failed(trials: Iterable[Trial]) -> bool:
+    return any(trial.status == "failed" for trial in trials)
+
+
+def order(seed: int, workload: str, block: int, names: Sequence[str]) -> tuple[str, ...]:
+    """The candidates of `block` in the order in which they play.
+
+    Blocks come in cycles, within which every candidate stands equally often in every place and
+    behind every other one (a Williams design: E. J. Williams, Aust. J. Sci. Res. A 2, 1949). Two
+    candidates give AB and BA in random turn. Who is A, and the order of the rows, are drawn anew
+    for every cycle.
+    """
+    rows = _williams(len(names))
+    cycle, place = divmod(block, len(rows))
+    dice = random.Random(f"{seed}/order/{workload}/{cycle}")
+    labels, turns = list(names), list(range(len(rows)))
+    dice.shuffle(labels)
+    dice.shuffle(turns)
+    return tuple(labels[i] for i in rows[turns[place]])
+
+
+def _williams(count: int) -> list[list[int]]:
+    """Rows of a Williams design: a Latin square, with its mirror where `count` is odd."""
+    zigzag = [(i + 1) // 2 if i % 2 else (count - i // 2) % count for i in range(count)]
+    square = [[(first + i) % count for first in zigzag] for i in range(count)]
+    return square + [row[::-1] for row in square] if count % 2 and count > 1 else square

@@ -1,0 +1,230 @@
+"""A part of a trial: an engine started, the driver under the controls, the ledger, the stop.
+
+Tells a server that died, or stands still, from one that refused: the error of its trial.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dyno import driver
+from dyno.engines import Server, Under
+from dyno.errors import DynoError, InternalError, TrialFailed
+from dyno.plan import Plan, Script
+from dyno.play import attached_tables, evidence
+from dyno.play import controls as controlled
+from dyno.play.attached_tables import Loaded
+from dyno.play.controls import Joined
+from dyno.play.job import Job, Notes
+from dyno.play.phases import Listener
+from dyno.play.watch import Watch
+from dyno.record import PhaseRecord
+
+
+@dataclass
+class Part:
+    """The commands of a script between a start and a stop of the engine, and what came of them.
+
+    `is_last` asks for the engine's settings and evidence at the end.
+    """
+
+    commands: tuple[str, ...]
+    seed: int
+    is_last: bool = True
+    phases: list[PhaseRecord] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """How long its phases were, warm-up included."""
+        return sum((each.ended_ns - each.started_ns) / 1e9 for each in self.phases)
+
+
+@dataclass(frozen=True)
+class Player:
+    """Plays the parts of one trial, all under the same controls."""
+
+    job: Job
+    notes: Notes
+    watch: Watch
+    held: Joined
+    loaded: Loaded
+
+    def play(self, part: Part) -> None:
+        """From the engine's start to its stop; the script's counts join those of earlier parts."""
+        job, notes = self.job, self.notes
+        with self._server() as server:
+            script = Script(job.workload.script, job.workload.options)
+            given = (part.seed, part.commands, self.held.cpus, job.progress_s)
+            plan = Plan(server.session, script, *given)
+            with self._cleaned(plan, server, part):
+                self._drive(plan, server, part)
+                for name, count in part.counters.items():
+                    notes.counters[name] = notes.counters.get(name, 0) + count
+                if part.is_last:
+                    notes.evidence = evidence.read(plan, notes.counters)
+                    notes.settings = told = job.engine.settings(server)
+                    asked = job.candidate.settings
+                    notes.conditions |= evidence.found(job.engine, server, asked, told)
+
+    def _drive(self, plan: Plan, server: Server, part: Part) -> None:
+        launch = _launch(self.job, self.held, self.notes)
+        with driver.Process(plan, launch) as process:
+            self._listener(server, part).listen(process)
+
+    @contextmanager
+    def _cleaned(self, plan: Plan, server: Server, part: Part) -> Iterator[None]:
+        """In a server that goes on running, drops what the script's `prepare` made.
+
+        Only where `prepare` came to its end: it may have failed on tables that are not its own.
+        """
+        try:
+            yield
+        finally:
+            if self.job.build.attached and attached_tables.is_loaded(part.phases):
+                after = replace(plan, commands=(attached_tables.CLEANUP,))
+                self._drive(after, server, Part((attached_tables.CLEANUP,), part.seed))
+                self.loaded.forget()
+
+    def _listener(self, server: Server, part: Part) -> Listener:
+        job = self.job
+        declared = {phase["name"]: phase for phase in job.workload.phases}
+        sink = part.phases, part.counters
+        listener = Listener(job.engine, server, declared, job.home, self.watch, *sink)
+        listener.before = lambda phase, pid: self._before(phase, pid, server)
+        listener.after = lambda phase: self._after(phase, part)
+        return listener
+
+    def _before(self, phase: str, pid: int | None, server: Server) -> None:
+        """What the controls do while a phase stands ready in the engine's process `pid`."""
+        controlled.started(self.held, self.notes, pid)
+        if phase == attached_tables.PREPARE:
+            self.loaded.begin()
+        if phase not in (attached_tables.PREPARE, attached_tables.CLEANUP):
+            controlled.preload(self.held, self.notes, self.job.engine, server)
+
+    def _after(self, phase: str, part: Part) -> None:
+        """While the driver waits after a phase."""
+        if phase == attached_tables.PREPARE and attached_tables.is_loaded(part.phases):
+            self.loaded.note()
+
+    @contextmanager
+    def _server(self) -> Iterator[Server]:
+        """The engine while it runs; where it dies or stands still meanwhile, the error says so.
+
+        What went wrong while it ran is what is told, whatever goes wrong at its stop as well.
+        """
+        job, under = self.job, Under(self.held.prefix, self.held.environment)
+        server = job.engine.start(job.build, job.home, job.candidate.settings, under)
+        try:
+            with explained(server):
+                yield server
+        except BaseException:
+            with suppress(TrialFailed):
+                _stop(job, server)
+            raise
+        _stop(job, server)
+
+
+def _stop(job: Job, server: Server) -> None:
+    """Stops the engine; its own last words join the trial's log, since its home goes."""
+    try:
+        job.engine.stop(server)
+    finally:
+        if said := tail(server.log):
+            with job.log.open("a") as log:
+                log.write(said)
+
+
+def _launch(job: Job, held: Joined, notes: Notes) -> driver.Launch:
+    """How the driver is started. Prefix and environment are meant for the engine's process,
+    which is the driver's where the engine is embedded.
+    """
+    engine = held if job.candidate.embedded else Joined()
+    notes.conditions["driver"] = {
+        "environment": " ".join(f"{k}={v}" for k, v in driver.environment().items()),
+        "prefix": " ".join(engine.prefix),
+        "cpus": ",".join(str(cpu) for cpu in held.cpus),
+        "seed": str(job.seed),
+    }
+    environment = engine.environment | {"TMPDIR": str(job.home)}
+    return driver.Launch(job.log, engine.prefix, environment)
+
+
+#: What the kernel may take, once a server's connections are gone, to show that it is gone too.
+PATIENCE_S = 1.0
+#: Lines of the server's log that an error carries.
+LINES = 8
+#: How much of a log is looked at for them: a dying server may dump a page of its memory.
+TAIL_BYTES = 8000
+#: Letters of proc_pid_stat(5): stopped by a signal, by a debugger.
+STOPPED = ("T", "t")
+
+
+@contextmanager
+def explained(server: Server) -> Iterator[None]:
+    """Where the server dies meanwhile, `TrialFailed` with its last words, whatever was raised;
+    where it stands still, one that says that.
+    """
+    try:
+        yield
+    except InternalError:
+        raise
+    except DynoError as error:
+        told = str(error).partition("\nhint: ")[0]
+        if server.pid is not None and _state(server.pid) in STOPPED:
+            hint = f"kill -CONT {server.pid} lets it go on"
+            raise TrialFailed("the server stands still (SIGSTOP)", cause=told, hint=hint) from error
+        if server.pid is None or _lives(server.pid):
+            raise
+        words = "".join(f"\n  {line}" for line in last_words(server)) or " nothing"
+        cause = f"{told}\nits log ends with:{words}"
+        raise TrialFailed(f"the server died{_how(server)}", cause=cause) from error
+
+
+def last_words(server: Server, lines: int = LINES) -> list[str]:
+    """The last lines of the server's log; none where it has no log."""
+    return tail(server.log).splitlines()[-lines:]
+
+
+def tail(log: Path | None, size: int = TAIL_BYTES) -> str:
+    """The end of a log, from the beginning of a line; empty where there is none."""
+    if log is None:
+        return ""
+    with suppress(OSError), log.open("rb") as file:
+        start = max(0, log.stat().st_size - size)
+        file.seek(start)
+        text = file.read().decode(errors="replace")
+        return text.partition("\n")[2] if start and "\n" in text else text
+    return ""
+
+
+def _lives(pid: int) -> bool:
+    """Is it there, and no zombie? A dying one is given a moment."""
+    end_s = time.monotonic() + PATIENCE_S
+    while _state(pid) not in "ZX":
+        if time.monotonic() > end_s:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _state(pid: int) -> str:
+    """The letter of proc_pid_stat(5); `X` for a process that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return "X"
+
+
+def _how(server: Server) -> str:
+    """The signal or exit code, where the engine holds a `Popen` that can tell."""
+    poll = getattr(server.handle, "poll", None)
+    code = poll() if callable(poll) else None
+    if not isinstance(code, int):
+        return ""
+    return f" (signal {-code})" if code < 0 else f" (exit code {code})"

@@ -1,0 +1,149 @@
+"""Loads that are kept: where loading is slow, the data folder of an engine that was stopped after
+`prepare` goes to the cache, and trials that follow begin with a copy of it and play only the rest.
+
+Each candidate has `LOADS` loads of a workload, made one after the other in the first blocks and
+rotated over the others; blocks that share them are one datum (`docs/METHOD.md`). What a load
+counted lies beside it, so that the ledger stays true; its phases belong to it and to no trial.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.builds import cache
+from dyno.engines import Snapshots
+from dyno.errors import HostError
+from dyno.play.engine_session import Part
+from dyno.play.job import Job, Turn
+from dyno.record import Run, Trial, WorkloadPlan
+
+#: A first load that took longer is kept, and the seven that follow it too.
+SLOW_S = 5.0
+SMALL_BYTES = 16 << 20  # no engine takes so long for less: nobody need find out
+#: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
+#: 24 blocks of their own would (a slowdown of 2 % in 92 of 100 runs, not 97), three half of it.
+LOADS = 8
+#: The command that loads.
+PREPARE = "prepare"
+KIND = "load"
+#: Seconds that copying a load may take.
+COPY_S = 1800
+#: Options that say how long is measured: the data do not depend on them.
+MEASURING = frozenset({"time", "warmup_time", "events", "rate", "report_interval"})
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load in the cache: its folder, what its script counted, and how long it took."""
+
+    name: str
+    folder: Path
+    counters: dict[str, int]
+    seconds: float
+
+
+def turn(
+    run: Run, workload: WorkloadPlan, played: Sequence[Trial], block: int, size_bytes: int = 0
+) -> Turn | None:
+    """The turn of a trial in `block`; None where every trial loads its data anew.
+
+    Where the experiment does not say, the workload's first trial decides, for all candidates,
+    unless the data are small by the script's own guess, `size_bytes`.
+    """
+    if PREPARE not in workload.commands or run.design.loads == 0:
+        return None
+    if (asked := run.design.loads) is not None:
+        return Turn(block % asked, asked)
+    own = [t for t in played if t.workload == workload.name and t.block >= 0 and t.status == "ok"]
+    if not own:
+        return None if 0 < size_bytes < SMALL_BYTES else Turn(0, 0)
+    of = int(own[0].conditions.get(KIND, {}).get("of", "0"))
+    return Turn(block % of, of) if of else None
+
+
+def ready(job: Job, asked: Turn, play: Callable[[Part], None]) -> Load | None:
+    """Leaves a load in the job's home, made by `play` where the cache has none.
+
+    None, and an empty home, where loading turned out to be so quick that every trial does it.
+    """
+    name = _name(job, asked.number)
+    found = _found(name)
+    if found is None:
+        part = Part((PREPARE,), _seed(job, asked.number), is_last=False)
+        play(part)
+        if not asked.of and part.seconds <= SLOW_S:
+            shutil.rmtree(job.home)
+            job.home.mkdir(mode=0o700)
+            return None
+        found = _kept(name, job.home, part)
+    with cache.held([found.folder]):
+        _copy(found.folder / "home", job.home)
+    return found
+
+
+def _found(name: str) -> Load | None:
+    try:
+        folder = cache.root() / KIND / name
+        os.utime(folder)
+        noted = json.loads((folder / "load.json").read_text())
+    except OSError:
+        return None
+    return Load(name, folder, noted["counters"], noted["seconds"])
+
+
+def _kept(name: str, home: Path, part: Part) -> Load:
+    """Moves what lies in `home` to the cache, where older loads make room."""
+    size = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file())
+    cache.trim(KIND, cache.limit_bytes() - size)
+
+    def make(fresh: Path) -> None:
+        try:
+            home.rename(fresh / "home")
+        except OSError:  # another file system
+            _copy(home, fresh / "home")
+        noted = {"counters": part.counters, "seconds": part.seconds}
+        (fresh / "load.json").write_text(json.dumps(noted))
+
+    folder = cache.get(KIND, name, make, lambda _: None)
+    return Load(name, folder, part.counters, part.seconds)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Puts a copy of a folder in place of another, with owners, times, and shared blocks."""
+    shutil.rmtree(target, ignore_errors=True)
+    try:
+        command = ["cp", "-a", "--reflink=auto", str(source), str(target)]
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=COPY_S)
+    except subprocess.TimeoutExpired:
+        raise HostError(f"copying a load was not over after {COPY_S} s") from None
+    except subprocess.CalledProcessError as failed:
+        cause = (failed.stderr.strip().splitlines() or ["cp failed"])[-1]
+        hint = "dyno clean frees room; loads = 0 in the experiment keeps none"
+        raise HostError("cannot copy a load", cause=cause, hint=hint) from failed
+
+
+def _name(job: Job, number: int) -> str:
+    """The cache's name for a load: readable, and a hash of all that the data depend on."""
+    settings = job.candidate.settings
+    if isinstance(job.engine, Snapshots):
+        settings = job.engine.filed(settings)
+    options = {n: v for n, v in job.workload.options.items() if n not in MEASURING}
+    parts = [job.candidate.engine, job.candidate.build, settings, job.workload.script_sha256]
+    text = json.dumps([*parts, options, _seed(job, number)], sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    words = f"{job.candidate.engine}-{job.build.version}-{Path(job.workload.script).stem}"
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', words)}-{number + 1}-{digest}"
+
+
+def _seed(job: Job, number: int) -> int:
+    """The load's own seed: the same for all candidates, another one for each load."""
+    text = f"{job.run_seed}/{Path(job.workload.script).stem}/{KIND}/{number}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])

@@ -1,0 +1,156 @@
+"""The probes' samples at a phase's two ends, turned into readings.
+
+Listens to a driver that plays a trial: settles and samples where it waits, then lets it go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dyno import driver
+from dyno.engines import Counts, Engine, Server
+from dyno.errors import DynoError, TrialFailed
+from dyno.forecast.earlier_run import limit_s
+from dyno.play.watch import PhaseEnded, PhaseStarted, Progressed, Watch
+from dyno.probes import Parts, Watched, probes
+from dyno.record import PhaseRecord, Reading
+
+#: Probe name to the numbers that it gave.
+Sample = Mapping[str, Mapping[str, float]]
+
+
+def ready(watched: Watched) -> Sample:
+    """Every probe's counters and gauges before a phase, those first that cost the engine work."""
+    asking = {n: probe.sample(watched) for n, probe in probes().items() if isinstance(probe, Parts)}
+    return {**asking, **answered(watched)}
+
+
+def answered(watched: Watched) -> Sample:
+    """The same after it, while the driver's connections are open, but for those that wait."""
+    every = probes().items()
+    return {n: probe.sample(watched) for n, probe in every if not isinstance(probe, Parts)}
+
+
+def parted(watched: Watched) -> Sample:
+    """Those that waited until the connections were closed."""
+    return {n: probe.parted(watched) for n, probe in probes().items() if isinstance(probe, Parts)}
+
+
+def joined(record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:
+    """`record` with what the phase added to each counter, and each gauge at its end.
+
+    A number that was not to be had at both ends (a gauge: at the end) is left out.
+    """
+    return replace(record, readings=tuple(_readings(before, after)))
+
+
+def _readings(before: Sample, after: Sample) -> list[Reading]:
+    found = []
+    for name, probe in probes().items():
+        first, last = before.get(name, {}), after[name]
+        for measure in probe.measures:
+            if measure.name not in last or (measure.counter and measure.name not in first):
+                continue
+            value = last[measure.name] - (first[measure.name] if measure.counter else 0.0)
+            identity = (measure.name, measure.unit, measure.better)
+            found.append(Reading(name, *identity, value, measure.per_operation))
+    return found
+
+
+#: What the driver may take to open its connections, to close them (an embedded engine may write
+#: its log back then), and to say so. Far above anything healthy: it ends what hangs.
+BETWEEN_PHASES_S = 300.0
+
+#: What an interrupted driver may take over its last words.
+LAST_WORDS_S = 5.0
+
+
+@dataclass
+class Listener:
+    """One trial's conversation; `phases` and `counters` are what came of it so far.
+
+    `declared` are the workload's phases by name; `data` is the folder whose size is watched.
+    `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
+    """
+
+    engine: Engine
+    server: Server
+    declared: Mapping[str, dict[str, Any]]
+    data: Path
+    watch: Watch
+    phases: list[PhaseRecord]
+    counters: dict[str, int] = field(default_factory=dict)
+    before: Callable[[str, int | None], None] = lambda phase, pid: None
+    after: Callable[[str], None] = lambda phase: None
+
+    def listen(self, process: driver.Process) -> None:
+        """Until the driver's end; its errors are raised.
+
+        On Ctrl-C the driver is given a moment to say what it measured so far.
+        """
+        try:
+            self._listen(process)
+        except KeyboardInterrupt:
+            process.interrupt()
+            limit = driver.Limit("stopping", LAST_WORDS_S)
+            with suppress(DynoError):
+                while not isinstance(event := process.next(limit), driver.End):
+                    if isinstance(event, PhaseRecord):
+                        self.phases.append(event)
+            raise
+
+    def _listen(self, process: driver.Process) -> None:
+        watched = self._watched(process)
+        limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
+        before: Sample = {}
+        after: Sample | None = None
+        while True:
+            match process.next(limit):
+                case driver.Settle():
+                    self.engine.settle(self.server)
+                    limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.Ready(phase=phase):
+                    self.before(phase, watched.server_pid)
+                    before, after = ready(watched), None
+                    process.go()
+                    limit = self._begun(phase)
+                case driver.Answered(phase=phase):
+                    after = answered(watched)
+                    limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.Progress() as going:
+                    self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
+                case PhaseRecord() as done:
+                    after = {**(after or answered(watched)), **parted(watched)}
+                    self._over(joined(done, before, after))
+                    limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.End(counters=counters):
+                    self.counters |= counters
+                    return
+
+    def _over(self, phase: PhaseRecord) -> None:
+        self.phases.append(phase)
+        self.after(phase.phase)
+        self.watch(PhaseEnded(phase.phase))
+
+    def _watched(self, process: driver.Process) -> Watched:
+        pid = process.pid if self.engine.embedded else self.server.pid
+        return Watched(pid, process.pid, self.data, counted=self._counted)
+
+    def _counted(self, parted: bool) -> Mapping[str, int]:
+        """The server's own count; nothing where it has none, or does not tell."""
+        with suppress(TrialFailed):
+            if isinstance(self.engine, Counts):
+                return self.engine.counted(self.server, parted)
+        return {}
+
+    def _begun(self, phase: str) -> driver.Limit:
+        declared = self.declared.get(phase, {})
+        self.watch(PhaseStarted(phase, float(declared.get("expected_s", 0.0))))
+        return driver.Limit(f"phase {phase}", limit_s(declared))

@@ -1,0 +1,226 @@
+"""Plays a run to its end: the floor, then blocks, until the looks decide.
+
+A run under way: its floor, its blocks, its trials, one after another.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dyno import driver, engines
+from dyno.analysis import judge
+from dyno.analysis.blocks import sorted_out
+from dyno.builds import Say, cache
+from dyno.errors import InternalError, TrialFailed, UsageError
+from dyno.forecast import disk_space
+from dyno.forecast.estimate import blocks_at_most, floors_due, needs_floor
+from dyno.play import attached_tables, loads
+from dyno.play import trial as trials
+from dyno.play.blocks import Next, floor_attempt, hopeless, order, upcoming
+from dyno.play.job import Job, Turn
+from dyno.play.watch import (
+    BlockDropped,
+    Looked,
+    RunEnded,
+    RunStarted,
+    TrialEnded,
+    TrialStarted,
+    Watch,
+)
+from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
+from dyno.resolve import experiment as preparing
+from dyno.resolve.experiment import Prepared, changes_since
+from dyno.run_folder import Folder
+
+
+def play_run(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
+    """Plays what is left of `prepared` into `folder` (made by `folder.create`).
+
+    Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
+    does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
+    """
+    with folder.alone():
+        disk_space.check(folder, prepared)
+        with _programs(prepared), _homes(folder):
+            Stage(prepared, folder, watch, folder.trials()).play()
+    return prepared.run
+
+
+def resume_run(folder: Folder, watch: Watch, say: Say = lambda _: None) -> Run:
+    """Goes on with a torn run; `UsageError` where host, program or script are not the same.
+
+    A run that is over stays as it is.
+    """
+    run = folder.run()
+    prepared = preparing.reopen_run(run, say)
+    if found := changes_since(run, prepared):
+        hint = "start a new run; this one's verdict so far: dyno report"
+        raise UsageError("the run cannot go on", cause="; ".join(found), hint=hint)
+    with folder.alone():
+        attached_tables.drop(folder, prepared.engines, prepared.builds, say)
+    return play_run(preparing.check_empty(prepared), folder, watch)
+
+
+def play_once(prepared: Prepared, watch: Watch) -> Trial:
+    """One trial of the first candidate on the first workload, judged by nobody, kept nowhere.
+
+    A failed or interrupted one is answered too, with what it measured before.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="dyno-", dir=disk_space.chosen()) as place,
+        _programs(prepared),
+        _homes(Folder(Path(place))) as folder,
+    ):
+        (folder.path / "logs").mkdir()
+        disk_space.check(folder, prepared)
+        watch(RunStarted(prepared.run, None, 0))
+        stage = Stage(prepared, folder, watch, [])
+        workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
+        job = stage.job(workload, candidate, Next(0, 1), 0)
+        watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
+        trial, error = trials.play_trial(replace(job, load=None), watch)
+        if isinstance(error, InternalError):
+            raise error
+        watch(TrialEnded(trial))
+        return trial
+
+
+def _programs(prepared: Prepared) -> AbstractContextManager[None]:
+    """Keeps the programs in the cache: `dyno clean` may be called meanwhile."""
+    return cache.held(build.program for build in prepared.builds.values())
+
+
+@contextmanager
+def _homes(folder: Folder) -> Iterator[Folder]:
+    """A folder for the engines' data, empty at first and gone at the end."""
+    folder.clear_homes()
+    folder.make_homes()
+    try:
+        yield folder
+    finally:
+        folder.clear_homes()
+
+
+@dataclass
+class Stage:
+    """A run under way; `played` is every trial there is, in memory as on disk."""
+
+    prepared: Prepared
+    folder: Folder
+    watch: Watch
+    played: list[Trial]
+
+    @property
+    def run(self) -> Run:
+        """The run that is played."""
+        return self.prepared.run
+
+    def play(self) -> None:
+        """The floor, then a block of every workload that lacks one, until the judge is done."""
+        blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
+        self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
+        look = judge.look(self.run, self.played)
+        if not look.over:
+            self._floors()
+        while not look.over:
+            for workload in self.run.workloads:
+                if look.missing.get(workload.name, 0):
+                    self._block(workload)
+            look = self._look(look)
+        self.watch(RunEnded(look.sentence))
+
+    def _look(self, before: judge.Look) -> judge.Look:
+        """The judge's word after a round; a block that it did not take is reported as dropped."""
+        look = judge.look(self.run, self.played)
+        for workload in self.run.workloads:
+            if before.missing.get(workload.name, 0):
+                self._tell_dropped(workload)
+        self.watch(Looked(look.blocks, look.valid, look.state, look.sentence))
+        return look
+
+    def _tell_dropped(self, workload: WorkloadPlan) -> None:
+        found = sorted_out(self.run, workload, self.played)
+        block = max(t.block for t in self.played if t.workload == workload.name)
+        over = upcoming(self.run, workload.name, self.played).block != block
+        if over and (reason := (found.dropped | found.failed).get(block)):
+            self.watch(BlockDropped(block, reason))
+
+    def _floors(self) -> None:
+        """The driver's own share of each workload, played on `null` without delay, under the
+        options of every cell.
+        """
+        if not needs_floor(self.run):
+            return
+        engine = engines.find("null", driver.ask)
+        build = engine.program("0us", {}, lambda _: None)
+        self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
+        for workload, options in floors_due(self.run):
+            side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {}, options=options)
+            while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
+                self._trial(self.job(workload, side, Next(-1, attempt), 0), 1)
+
+    def _block(self, workload: WorkloadPlan) -> None:
+        """One block, until a trial of it fails; what failed and has never worked ends the run."""
+        place = upcoming(self.run, workload.name, self.played)
+        if place.block >= blocks_at_most(self.run):
+            raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
+        sides = {candidate.name: candidate for candidate in self.run.candidates}
+        names = order(self.run.seed, workload.name, place.block, list(sides))
+        for position, name in enumerate(names):
+            job = self.job(workload, sides[name], place, position)
+            if self._trial(job, len(names)).status != "ok":
+                break
+        if failed := hopeless(workload.name, self.played):
+            raise TrialFailed(
+                f"{failed.candidate} fails on {workload.name} every time",
+                cause=failed.failure.partition("\nhint: ")[0],
+                hint=failed.failure.partition("\nhint: ")[2] or f"see {failed.log or 'dyno show'}",
+            )
+
+    def job(self, workload: WorkloadPlan, side: Candidate, place: Next, position: int) -> Job:
+        """The next trial's job."""
+        number = max((trial.number for trial in self.played), default=0) + 1
+        engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
+        kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
+        return Job(
+            number=number,
+            block=place.block,
+            attempt=place.attempt,
+            order=position,
+            seed=trials.seed(self.run.seed, workload.name, place.block),
+            workload=workload.under(side.options),
+            candidate=side,
+            engine=engine,
+            build=build,
+            controls=self.run.design.controls | side.controls,
+            home=self.folder.homes() / f"{number:04}",
+            log=self.folder.log(number),
+            loaded=self.folder.loaded(number),
+            load=self._turn(workload, place.block) if kept else None,
+            run_seed=self.run.seed,
+            progress_s=self.prepared.progress_s,
+        )
+
+    def _turn(self, workload: WorkloadPlan, block: int) -> Turn | None:
+        size_bytes = self.prepared.size_bytes
+        return loads.turn(self.run, workload, self.played, block, size_bytes)
+
+    def _trial(self, job: Job, of: int) -> Trial:
+        """Plays a trial and writes it down; raises what more trials would not mend.
+
+        A script that cannot be played on `null` costs the floor only, and not the run.
+        """
+        names = (job.workload.name, job.candidate.name)
+        self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
+        trial, error = trials.play_trial(job, self.watch)
+        self.folder.write_trial(trial)
+        self.played.append(trial)
+        self.watch(TrialEnded(trial))
+        borne = (TrialFailed, UsageError) if job.block < 0 else TrialFailed
+        if error is not None and not isinstance(error, borne):
+            raise error
+        return trial

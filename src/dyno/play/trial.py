@@ -1,0 +1,102 @@
+"""One trial: a fresh home, a fresh engine, the driver under the controls, the ledger, the stop."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dyno.errors import DynoError
+from dyno.play import controls, loads
+from dyno.play.attached_tables import Loaded
+from dyno.play.engine_session import Part, Player
+from dyno.play.job import Job, Notes, Turn
+from dyno.play.watch import Watch
+from dyno.record import Status, Trial
+
+
+def play_trial(job: Job, watch: Watch) -> tuple[Trial, BaseException | None]:
+    """Plays `job`, and answers the trial with what stopped it, if anything did.
+
+    Whatever happens, nothing of it is left: no process, no data. Only faults of our own escape.
+    """
+    began, notes = datetime.now(UTC), Notes()
+    status: Status = "ok"
+    error: BaseException | None = None
+    try:
+        _play(job, notes, watch)
+    except DynoError as failed:
+        status, error = "failed", failed
+    except KeyboardInterrupt as stopped:
+        status, error = "interrupted", stopped
+    finally:
+        shutil.rmtree(job.home, ignore_errors=True)
+    return _trial(job, notes, began, status, error), error
+
+
+def _trial(
+    job: Job, notes: Notes, began: datetime, status: Status, error: BaseException | None
+) -> Trial:
+    return Trial(
+        number=job.number,
+        workload=job.workload.name,
+        block=job.block,
+        candidate=job.candidate.name,
+        attempt=job.attempt,
+        order=job.order,
+        started_utc=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        status=status,
+        phases=tuple(notes.phases),
+        counters=notes.counters,
+        settings=notes.settings,
+        conditions=notes.conditions,
+        evidence=notes.evidence,
+        size_bytes=notes.size_bytes,
+        failure=str(error) if status == "failed" else "",
+        log=_log(job.log),
+        options=job.candidate.options,
+    )
+
+
+def _log(log: Path) -> str:
+    """The log's place within the run's folder; one without a word in it is removed."""
+    with suppress(FileNotFoundError):
+        if log.stat().st_size:
+            return f"{log.parent.name}/{log.name}"
+        log.unlink()
+    return ""
+
+
+def _play(job: Job, notes: Notes, watch: Watch) -> None:
+    job.home.mkdir(parents=True, mode=0o700)
+    with ExitStack() as stack:
+        joined = controls.hold(job, notes, stack)
+        player = Player(job, notes, watch, joined, Loaded(job))
+        commands = job.workload.commands
+        if job.load is not None and _loaded(job.load, player):
+            commands = tuple(each for each in commands if each != loads.PREPARE)
+        else:
+            controls.not_restored(joined, notes)
+        player.play(Part(commands, job.seed, phases=notes.phases))
+    notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
+
+
+def _loaded(asked: Turn, player: Player) -> bool:
+    """Does a load that is kept lie in the home now? What it counted counts for this trial too."""
+    job, notes = player.job, player.notes
+    load = loads.ready(job, asked, player.play)
+    notes.counters = dict(load.counters) if load else {}
+    if load is None:
+        return False
+    place = {"number": str(asked.number + 1), "of": str(asked.of or loads.LOADS)}
+    notes.conditions[loads.KIND] = {**place, "name": load.name, "seconds": f"{load.seconds:.1f}"}
+    controls.restored(player.held, notes, job.home)
+    return True
+
+
+def seed(run_seed: int, workload: str, block: int) -> int:
+    """The seed of a block's trials: all candidates of a block are sent the same requests."""
+    digest = hashlib.sha256(f"{run_seed}/{workload}/{block}".encode()).digest()
+    return int.from_bytes(digest[:4])

@@ -1,0 +1,248 @@
+"""What each control held still, what it found before, and where it could do nothing.
+
+How much was played, how much of it counts, and what became of the rest, in sentences.
+
+What is known of the method's own errors on the host of a run, in sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dyno.record import Run, Score, Trial
+from dyno.report import Book, facts, numbers, words
+
+#: How a control's record begins to say that the host did not let it.
+REFUSED = "not controllable here"
+#: The value of a control that leaves things as they are.
+KEEP = "keep"
+#: What a control finds where the host has no such knob.
+ABSENT = "none"
+#: Parts of a record that are told elsewhere.
+_TOLD = ("before", "value", "set", "state")
+
+
+@dataclass(frozen=True)
+class Held:
+    """One control over a whole run: its value by candidate, the base first.
+
+    `before` is what it found, `refused` why it could do nothing (in some trial), `done` the rest
+    of what it wrote down; `crossed` says that it is a factor of the run.
+    """
+
+    control: str
+    values: dict[str, str]
+    before: str
+    refused: str
+    done: dict[str, str]
+    crossed: bool = False
+
+    @property
+    def differs(self) -> bool:
+        """Do the candidates differ in it?"""
+        return len(set(self.values.values())) > 1
+
+    @property
+    def kept(self) -> bool:
+        """Was it left as it was, for all candidates?"""
+        return set(self.values.values()) == {KEEP}
+
+    @property
+    def told(self) -> str:
+        """`aslr on`, `aslr on (old, newer), off (new)`, or `aslr on or off, crossed`."""
+        sides: dict[str, list[str]] = defaultdict(list)
+        for name, value in self.values.items():
+            sides[value].append(name)
+        if self.crossed:
+            return f"{self.control} {' or '.join(sides)}, crossed"
+        each = (f"{value} ({', '.join(names)})" for value, names in sides.items())
+        return f"{self.control} {', '.join(each if self.differs else sides)}"
+
+
+def controls(book: Book) -> list[Held]:
+    """Every control of the run: those that differ, those refused, those held, those left."""
+    names = {name for side in book.run.candidates for name in side.controls}
+    names |= book.run.design.controls.keys()
+    trials = [trial for trial in facts.played(book) if trial.status == "ok"]
+    held = [_held(book, name, trials) for name in sorted(names)]
+    return sorted(held, key=lambda h: (not h.differs, not h.refused, h.kept))
+
+
+def _held(book: Book, control: str, trials: list[Trial]) -> Held:
+    sides = {side.name: side for side in book.run.candidates}
+    every = book.run.design.controls.get(control, "")
+    found = [t.conditions[control] for t in trials if control in t.conditions]
+    texts = {key: told([f[key] for f in found if key in f]) for key in _keys(found)}
+    refusals = [v for f in found for v in f.values() if v.startswith(REFUSED)]
+    return Held(
+        control=control,
+        values={n: sides[n].controls.get(control, every) for n in facts.candidates(book)},
+        before=texts.get("before", ""),
+        refused=" or ".join(dict.fromkeys(refusals)),
+        done={key: text for key, text in texts.items() if key not in _TOLD},
+        crossed=control in {factor.name for factor in book.run.factors},
+    )
+
+
+def _keys(found: list[dict[str, str]]) -> list[str]:
+    return list(dict.fromkeys(key for each in found for key in each))
+
+
+def told(values: list[str], most: int = 4) -> str:
+    """The values, with how many trials had each where there are several."""
+    counts = Counter(values)
+    if len(counts) < 2:
+        return next(iter(counts), "")
+    each = [f"{value} ({words.plural(n, 'trial')})" for value, n in counts.most_common(most)]
+    more = len(counts) - most
+    return ", ".join(each) + (f" and {more} other values" if more > 0 else "")
+
+
+def summary(controls: list[Held]) -> str:
+    """`aslr on, pinning apart; 10 left as found; no such knob here: turbo`; refused ones aside."""
+    told = [h.told for h in controls if not h.kept and not h.refused]
+    absent = [h.control for h in controls if h.kept and h.before == ABSENT]
+    kept = sum(h.kept for h in controls) - len(absent)
+    parts = [", ".join(told), f"{kept} left as found" if kept else ""]
+    parts += [f"no such knob here: {', '.join(absent)}"] if absent else []
+    return "; ".join(filter(None, parts))
+
+
+def limits(run: Run) -> str:
+    """`foreign ≤ 10 %, steal ≤ 2 %`: what a block was dropped for."""
+    told = []
+    for name, most in sorted(run.design.limits.items()):
+        plain = name.removesuffix("_percent")
+        told.append(f"{plain.replace('_', ' ')} ≤ {most:g}" + (" %" if plain != name else ""))
+    return ", ".join(told)
+
+
+@dataclass(frozen=True)
+class Played:
+    """`counted` restarts, on which `loads`, how they vary (`spread`), and each loss."""
+
+    counted: str
+    loads: str
+    spread: str
+    losses: list[str]
+
+
+def played(book: Book) -> Played:
+    """All of it; a clause is empty where there is nothing to say."""
+    return Played(_counted(book), _loads(book), _spread(book), _losses(book))
+
+
+def _counted(book: Book) -> str:
+    """`18 restarts in 6 blocks of 3`; by workload where there are several."""
+    parts = []
+    for workload in book.run.workloads:
+        trials = facts.counted(book, workload.name)
+        if trials:
+            blocks = len({trial.block for trial in trials})
+            where = f" of {workload.name}" if len(book.run.workloads) > 1 else ""
+            told = f"{words.plural(len(trials), 'restart')} in {words.plural(blocks, 'block')}"
+            parts.append(told + where)
+    return ", ".join(parts) or "no restart counts"
+
+
+def _loads(book: Book) -> str:
+    """On how many loads of the data that rests."""
+    trials = [t for w in book.run.workloads for t in facts.counted(book, w.name)]
+    numbers_of: dict[str, set[str]] = defaultdict(set)
+    for trial in trials:
+        if "load" in trial.conditions:
+            numbers_of[trial.workload].add(trial.conditions["load"].get("number", ""))
+    if not trials:
+        return ""
+    if not numbers_of:
+        return "the data loaded anew for each"
+    each = [f"{words.plural(len(n), 'load')} of {w}" for w, n in numbers_of.items()]
+    return f"on {', '.join(each)} for each candidate"
+
+
+def _losses(book: Book) -> list[str]:
+    """What does not count, and why: blocks dropped, trials that failed, blocks begun anew."""
+    dropped = [f"{_block(key)} dropped: {why}" for key, why in book.verdict.dropped.items()]
+    failed = [t for t in facts.played(book) if t.status != "ok"]
+    lost = [
+        f"trial {t.number} ({t.candidate}) {t.status}" + (f": {t.failure}" if t.failure else "")
+        for t in failed
+    ]
+    torn = facts.torn(book) - {t.number for t in failed}
+    anew = [f"{words.plural(len(torn), 'trial')} of blocks begun anew"] if torn else []
+    return [*dropped, *(line.partition("\n")[0] for line in lost), *anew]
+
+
+def _block(key: str) -> str:
+    """`select/3` as the judge names it: `select block 3`."""
+    workload, slash, number = key.rpartition("/")
+    return f"{workload} block {number}" if slash else key
+
+
+def _spread(book: Book) -> str:
+    """The spreads in one clause, with the widest named."""
+    found = sorted(book.verdict.spread, key=lambda each: -each.cov_percent)
+    if not found:
+        return ""
+    widest, narrowest = found[0], found[-1]
+    reach = numbers.percent(widest.cov_percent)
+    if narrowest is not widest:
+        reach = f"{numbers.percent(narrowest.cov_percent)} to {reach}"
+    where = f"{widest.candidate}, {words.full(widest.metric)}"
+    worst = f"best to worst {numbers.percent(widest.range_percent)}"
+    return f"vary by {reach} (CoV), at most in {where}: {worst}"
+
+
+NONE = "none for this host: run `dyno calibrate`"
+MADE_UP = "synthetic"
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """`when` bounds the comparisons, empty where there are none; `own` are the scores on the run's
+    engines, `without` those engines that have none; `worst` has the most false alarms of those on
+    made-up blocks; `rest` are the others.
+    """
+
+    when: str = ""
+    dyno: str = ""
+    stale: tuple[str, ...] = ()
+    own: Sequence[Score] = ()
+    worst: Score | None = None
+    rest: Sequence[Score] = ()
+    without: Sequence[str] = ()
+
+
+def calibrated(run: Run) -> Calibrated:
+    """The run's snapshot, sorted by what matters to it."""
+    known = run.calibration
+    if known is None:
+        return Calibrated()
+    engines = dict.fromkeys(candidate.engine for candidate in run.candidates)
+    own = [s for s in known.scores if s.engine in engines and s.kind != MADE_UP]
+    made_up = [s for s in known.scores if s.kind == MADE_UP and not s.effect_percent]
+    worst = max(made_up, key=lambda s: s.slower_percent, default=None)
+    first, last = known.first_utc[:10], known.last_utc[:10]
+    return Calibrated(
+        when=first if first == last else f"{first} to {last}",
+        dyno=known.dyno,
+        stale=known.stale,
+        own=own,
+        worst=worst,
+        rest=[s for s in known.scores if s not in own and s is not worst],
+        without=[name for name in engines if name not in {s.engine for s in own}],
+    )
+
+
+def sentence(score: Score) -> str:
+    """`A/A on x (same build): 2 of 40 called slower, 5.0 % [0.61, 16.9]`."""
+    share = f"{score.slower_percent:.3g} % [{score.low_percent:.3g}, {score.high_percent:.3g}]"
+    called = "found" if score.effect_percent else "called slower"
+    where = f" on {score.engine}" if score.engine and score.kind != MADE_UP else ""
+    dose = score.dose_percent
+    measured = f"measured {numbers.signed(dose)} %" if score.effect_percent and dose else ""
+    what = ", ".join(filter(None, (score.what, measured)))
+    told = f"{score.slower:,} of {score.comparisons:,} {called}, {share}"
+    return f"{score.kind}{where} ({what}): {told}"

@@ -1,0 +1,100 @@
+"""The rows of `--json`: one comparison each, flat, with plain names.
+
+`trials.csv`: every number of every trial, for whoever wants to judge for himself.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dyno.record import Comparison, Trial, Verdict
+from dyno.report import Book, facts
+from dyno.report.html.page import replace
+from dyno.report.numbers import finite
+
+
+def rows(verdict: Verdict) -> list[dict[str, Any]]:
+    """One dict per comparison, primaries first, ready for `json.dump`.
+
+    `base` and `candidate` are the sides' names. `change_percent`, `low_percent` and
+    `high_percent` are all slowdowns in percent (the candidate's time ÷ the base's − 1, so a rate
+    that falls by a half is +100, and positive is worse whatever the direction): the change lies
+    in its interval. `blocks` counts the valid ones, `dropped` those lost to noise. A number that
+    is not known (an interval from one block) is None. `levels` is empty but where factors are
+    crossed: there it maps the factors of the effect to their levels; several make an interaction.
+    """
+    ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
+    return [_row(comparison) for comparison in ordered]
+
+
+def _row(comparison: Comparison) -> dict[str, Any]:
+    metric = comparison.metric
+    return {
+        "workload": metric.workload,
+        "phase": metric.phase,
+        "metric": f"{metric.transaction}.{metric.name}".lstrip("."),
+        "unit": metric.unit,
+        "direction": metric.better,
+        "primary": comparison.primary,
+        "base": comparison.base,
+        "candidate": comparison.candidate,
+        "change_percent": finite(comparison.slowdown_percent),
+        "low_percent": finite(comparison.low_percent),
+        "high_percent": finite(comparison.high_percent),
+        "blocks": comparison.blocks,
+        "dropped": comparison.dropped,
+        "mde80_percent": finite(comparison.mde80_percent),
+        "verdict": comparison.verdict,
+        "levels": comparison.levels,
+    }
+
+
+COLUMNS = (
+    "workload",
+    "block",
+    "attempt",
+    "order",
+    "trial",
+    "candidate",
+    "status",
+    "started_utc",
+    "phase",
+    "transaction",
+    "metric",
+    "unit",
+    "better",
+    "value",
+)
+
+
+def write(book: Book) -> Path:
+    """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
+
+    Where factors are crossed, a column `level_NAME` for each is added at the end.
+    CPU of an engine in the driver's process comes without the driver's own (METHOD 10).
+    A trial without numbers (it failed at once) still has one row, with empty metric columns.
+    """
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    factors = [factor.name for factor in book.run.factors]
+    levels = {side.name: side.levels for side in book.run.candidates}
+    rows.writerow((*COLUMNS, *(f"level_{name}" for name in factors)))
+    for trial in book.trials:
+        own = levels.get(trial.candidate, {})
+        more = tuple(own.get(name, "") for name in factors)
+        rows.writerows((*row, *more) for row in _rows(book, trial))
+    return replace(book.folder / "trials.csv", out.getvalue())
+
+
+def _rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
+    who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
+    what = (trial.candidate, trial.status, trial.started_utc)
+    found = sorted(facts.numbers_of(book, trial).items())
+    for m, value in found:
+        yield (*who, *what, m.phase, m.transaction, m.name, m.unit, m.better, repr(value))
+    if not found:
+        yield (*who, *what, "", "", "", "", "", "")

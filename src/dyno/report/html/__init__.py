@@ -1,0 +1,1 @@
+"""The report as one page: markup, charts, and what the sections share."""

@@ -1,0 +1,200 @@
+"""What of a history was not looked at, and why: series too short, runs invalid or torn.
+
+A series on the page of a history: its chart, what is nominated in it, its points as a table.
+
+The page of a history: what is nominated, a chart for each series, what was left out and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from dyno.record import History, PastSeries
+from dyno.report import words
+from dyno.report.html import timeline
+from dyno.report.html.charts import figure
+from dyno.report.html.markup import render
+from dyno.report.html.page import Front, Part, whole
+from dyno.report.words import plural
+
+_LEFT_OUT = """
+{% if short %}
+<h3>Series of fewer than {{ least }} points</h3>
+<div class="scroll" tabindex="0"><table class="effects">
+<thead><tr><th scope="col">series</th><th scope="col" class="n">points</th>
+<th scope="col">unlike the longest of this metric in</th></tr></thead>
+<tbody>{% for told, points, apart in short %}
+<tr><th scope="row">{{ told }}</th><td class="n">{{ points }}</td>
+<td class="wrap">{{ apart | join("; ") }}</td></tr>
+{% endfor %}</tbody></table></div>
+{% endif %}
+{% if left_out %}
+<h3>Of runs</h3>
+<ul class="findings">{% for each in left_out %}
+<li class="wrap"><b>{{ each.run }}</b>: {{ each.why }}</li>
+{% endfor %}</ul>
+{% endif %}
+{% if not short and not left_out %}
+<p>Every run that was found has its points above.</p>
+{% endif %}
+"""
+
+
+def body(history: History) -> Markup:
+    """A table and a list, or a sentence where there was nothing to leave out."""
+    short = [
+        (words.told(series), len(series.points), list(_apart(series, history)))
+        for series in history.series
+        if not series.tested
+    ]
+    return render(_LEFT_OUT, short=short, left_out=history.left_out, least=history.points_least)
+
+
+def _apart(series: PastSeries, history: History) -> Iterator[str]:
+    """In which conditions it differs from the longest series of its metric: another host, say."""
+    kin = [s for s in history.series if (s.engine, s.metric) == (series.engine, series.metric)]
+    longest = max(kin, key=lambda each: len(each.points)).alike
+    for name in sorted(series.alike.keys() | longest):
+        ours, theirs = series.alike.get(name), longest.get(name)
+        if ours != theirs:
+            yield f"{name}: '{ours or ''}', not '{theirs or ''}'"
+
+
+#: So many quiet series stand unfolded; of more, a reader opens those that matter.
+OPEN = 4
+_CAPTION = (
+    "Dot: a build in a run, with the 95 % interval of its mean over the run's restarts, which "
+    "share their hour: the next run may well lie outside. Thick line: the level between nominated "
+    "changes. Dashed: a nominated change, with its slowdown: positive is worse. Where an interval "
+    "leaves the chart, the table of points has its end."
+)
+_SERIES = """
+{% if series.cut %}<p class="quiet">Cut from an earlier series: {{ series.cut | join("; ") }}.</p>
+{% endif %}
+{{ chart }}
+{% for n in series.nominations %}
+<h3>{{ size(n, alpha) }}</h3>
+<p><b>{{ verdict(n) }}</b></p>
+<dl class="commands">
+<dt>before</dt><dd class="wrap">{{ place(series.points[n.at - 1]) }}</dd>
+<dt>after</dt><dd class="wrap">{{ place(series.points[n.at]) }}</dd>
+<dt>to convict or acquit</dt>
+<dd>{% if n.convict %}<pre>{{ n.convict }}</pre>{% else %}{{ n.why_none | coded }}{% endif %}</dd>
+</dl>
+{% endfor %}
+<details><summary>{{ series.points | length | plural("point") }}</summary>
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">build</th><th scope="col">version</th>
+<th scope="col" class="n">{{ series.metric | metric }} and 95&#8239;% interval</th>
+<th scope="col" class="n">restarts</th><th scope="col">run</th><th scope="col">began</th></tr>
+</thead>
+<tbody>{% for point in series.points %}
+{% if loop.index0 in changed %}
+<tr class="group"><th scope="rowgroup" colspan="6">nominated:
+{{ size(changed[loop.index0], alpha) }}</th></tr>
+{% endif %}
+<tr><th scope="row">{{ point.candidate }}</th><td>{{ point.version }}</td>
+<td class="n">{{ said(point, series.metric.unit) }}</td><td class="n">{{ point.restarts }}</td>
+<td>{{ point.run }}</td><td>{{ point.began_utc }}</td></tr>
+{% endfor %}</tbody></table></div></details>
+"""
+_FOLDED = """
+{% for anchor, told, body in quiet %}
+<details id="{{ anchor }}"{% if open %} open{% endif %}><summary>{{ told }}</summary>
+{{ body }}</details>
+{% endfor %}
+"""
+
+
+def anchored(history: History) -> list[tuple[str, PastSeries]]:
+    """The series that were tested, each with the name that links to it."""
+    return [(f"series-{at}", series) for at, series in enumerate(history.tested, 1)]
+
+
+def parts(history: History) -> Iterator[Part]:
+    """A part for each series with a nomination, then one for all the others."""
+    quiet = []
+    for anchor, series in anchored(history):
+        told, body = words.told(series), _body(series, history.alpha)
+        if series.nominations:
+            yield Part(told, anchor, body)
+        else:
+            quiet.append((anchor, told, body))
+    if quiet:
+        body = render(_FOLDED, quiet=quiet, open=len(quiet) <= OPEN)
+        yield Part("Without a nomination", "quiet", body)
+
+
+def _body(series: PastSeries, alpha: float) -> Markup:
+    return render(
+        _SERIES,
+        series=series,
+        chart=figure([timeline.chart(series)], _CAPTION),
+        changed={each.at: each for each in series.nominations},
+        alpha=alpha,
+        size=words.size,
+        verdict=words.past_verdict,
+        place=words.place,
+        said=timeline.said,
+    )
+
+
+_NOMINATIONS = """
+{% if rows %}
+<div class="scroll" tabindex="0"><table class="effects">
+<thead><tr><th scope="col">series</th><th scope="col" class="n">slowdown</th>
+<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col" class="n">p</th>
+<th scope="col">builds</th><th scope="col">verdict</th></tr></thead>
+<tbody>{% for anchor, series, n in rows %}
+<tr><th scope="row"><a href="#{{ anchor }}">{{ told(series) }}</a></th>
+<td class="n strong">{{ n.slowdown_percent | signed }}&#8239;%</td>
+<td class="n">{{ interval(n.low_percent, n.high_percent) }}</td>
+<td class="n">{{ "%.3f" | format(n.p_value) }}</td>
+<td>{{ series.points[n.at - 1].candidate }}, then {{ series.points[n.at].candidate }}</td>
+<td>{{ verdict(n) }}</td></tr>
+{% endfor %}</tbody></table></div>
+{% endif %}
+<p>{{ worth }}</p>
+<p class="aside">{{ limit }}</p>
+"""
+
+
+def html(history: History) -> str:
+    """The page as text, about 2 MB, nearly all of it the charting library."""
+    points = [point for series in history.series for point in series.points]
+    begun = sorted(point.began_utc for point in points)
+    found = plural(len(history.nominations), "nomination")
+    read = plural(len({(point.run, point.began_utc) for point in points}), "run")
+    front = Front(
+        title=f"History: {found}",
+        eyebrow="Dyno history",
+        heading=f"{found} in {len(history.tested)} series",
+        question="Where, over many runs, does a metric seem to have changed its level?",
+        aside=f"{read}, begun {begun[0]} to {begun[-1]}" if begun else read,
+    )
+    return whole(front, list(_parts(history)))
+
+
+def _parts(history: History) -> Iterator[Part]:
+    yield Part("Nominations", "nominations", _summary(history))
+    yield from parts(history)
+    yield Part("Not looked at", "excluded", body(history))
+
+
+def _summary(history: History) -> Markup:
+    rows = [
+        (anchor, series, each)
+        for anchor, series in anchored(history)
+        for each in series.nominations
+    ]
+    return render(
+        _NOMINATIONS,
+        rows=rows,
+        told=words.told,
+        verdict=words.past_verdict,
+        worth=words.worth(history),
+        limit=words.LIMIT,
+        level=f"{100 * (1 - history.alpha):g}",
+    )

@@ -1,0 +1,1 @@
+"""The sections of the page: one file each, which offers `SECTION`."""

@@ -1,0 +1,92 @@
+"""Section: what was checked, what was lost, and what the controls did, all of it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from dyno.report import Book, basis, facts
+from dyno.report.html import markup
+from dyno.report.html.markup import render
+
+_TEMPLATE = """
+{% if findings %}
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">audit</th><th scope="col">finding</th><th scope="col">why</th>
+<th scope="col">trials</th></tr></thead>
+<tbody>{% for f in findings %}
+<tr><th scope="row">{{ f.audit }}</th><td><span class="badge {{ f.soundness }}">{{ f.soundness }}
+</span></td><td>{{ f.sentence }}</td><td>{{ links(f.trials) }}</td></tr>
+{% endfor %}</tbody></table></div>
+{% else %}<p>No audit has judged this run.</p>{% endif %}
+{% if dropped %}
+<h3>Blocks dropped for noise</h3>
+<ul>{% for block, why in dropped.items() %}<li><b>{{ block }}</b>: {{ why }}</li>{% endfor %}</ul>
+{% endif %}
+{% if lost %}
+<h3>Trials that failed or were interrupted</h3>
+<ul>{% for t in lost %}
+<li><b>trial {{ t.number }}</b>, {{ t.candidate }}, {{ t.workload }}, block {{ t.block }}:
+{{ t.status }}{% if t.failure %}: {{ t.failure }}{% endif %}</li>
+{% endfor %}</ul>
+{% endif %}
+{% if reconnected %}
+<h3>Connections that were lost and made anew</h3>
+<ul>{% for where, count in reconnected.items() %}
+<li><b>{{ where }}</b>: {{ count }}</li>
+{% endfor %}</ul>
+{% endif %}
+<p class="aside">Limits declared before the run:
+{{ limits or "none" }}.
+{% if torn %}{{ torn | plural("trial") }} of torn blocks (begun anew) did not count.{% endif %}</p>
+{% if conditions %}
+<details><summary>Conditions: what each control found and set</summary>
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">control</th><th scope="col">state</th><th scope="col">value</th>
+</tr></thead>
+<tbody>{% for control, state, values in conditions %}
+<tr><th scope="row">{{ control }}</th><td>{{ state }}</td><td class="wrap">{{ values }}</td></tr>
+{% endfor %}</tbody></table></div></details>
+{% endif %}
+"""
+
+
+class _Audits:
+    title = "Audits and conditions in full"
+    place = 70
+
+    def render(self, book: Book) -> str:
+        """The findings, the worst first; the dropped blocks; the lost trials; the conditions."""
+        return render(
+            _TEMPLATE,
+            findings=facts.worst_first(book.verdict.findings),
+            links=markup.trials,
+            dropped=book.verdict.dropped,
+            lost=[t for t in facts.played(book) if t.status != "ok"],
+            reconnected=_reconnected(book),
+            limits=basis.limits(book.run),
+            torn=len(facts.torn(book)),
+            conditions=_conditions(book),
+        )
+
+
+def _reconnected(book: Book) -> Counter[str]:
+    """Connections made anew, by candidate, workload and phase."""
+    found: Counter[str] = Counter()
+    for trial in facts.played(book):
+        for record in trial.phases:
+            where = f"{trial.candidate}, {trial.workload}, {record.phase}"
+            found[where] += sum(tally.reconnected for tally in record.streams)
+    return +found
+
+
+def _conditions(book: Book) -> list[tuple[str, str, str]]:
+    """(control, state, the values seen with the number of trials where there are several)."""
+    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for trial in facts.played(book):
+        for control, found in trial.conditions.items():
+            for state, value in found.items():
+                seen[control, state].append(value)
+    return [(control, state, basis.told(found)) for (control, state), found in sorted(seen.items())]
+
+
+SECTION = _Audits()

@@ -1,0 +1,87 @@
+"""Section: where the time went: what an operation of each phase cost the engine.
+
+The columns are whatever the probes gave for a whole phase, and the longest answer; the form is
+again the insert benchmark's, where cost per operation explains a rate.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dyno.analysis.measures import floors
+from dyno.record import Metric, Tally
+from dyno.report import Book, facts, numbers, words
+from dyno.report.html.markup import Cell, Row, Table, render, tables
+
+_TEMPLATE = """
+{{ tables }}
+<p class="aside">Medians over the valid blocks; below them candidate ÷ base. Counters are divided
+by the operations of the phase, sizes are those at its end, and the longest response is that of
+all trials.{% if embedded %} Engines that live in the driver's process have the driver's own CPU,
+as measured without them, taken off.{% endif %}</p>
+"""
+
+
+class _Costs:
+    title = "Cost of an operation"
+    place = 62
+
+    def render(self, book: Book) -> str | None:
+        """A table per workload, a row per phase and candidate."""
+        names = [w.name for w in book.run.workloads if facts.counted(book, w.name)]
+        found = [_costs(book, name) for name in names]
+        embedded = bool(floors(book.trials)) and any(c.embedded for c in book.run.candidates)
+        return render(_TEMPLATE, tables=tables(found), embedded=embedded) if found else None
+
+
+def _costs(book: Book, workload: str) -> Table:
+    trials = facts.counted(book, workload)
+    numbers_of = facts.typical(book, trials)
+    costs = sorted({m for _, m in numbers_of if m.transaction == ""}, key=lambda m: m.name)
+    names = list(dict.fromkeys(metric.name for metric in costs))
+    phases = list(dict.fromkeys(stream.phase for stream in facts.streams(book, workload)))
+    rows = []
+    for phase in phases:
+        own = {m.name: m for m in costs if m.phase == phase}
+        for candidate in facts.candidates(book):
+            is_base = candidate == book.run.design.base
+            base = book.run.design.base
+            cells = [_cost(numbers_of, (candidate, base), own.get(name)) for name in names]
+            cells.append(_longest(book, workload, phase, candidate))
+            rows.append(Row(candidate, cells, group=phase if is_base else ""))
+    columns = [*map(_heading, names), "max response"]
+    return Table(workload, "phase", columns, rows)
+
+
+def _heading(name: str) -> str:
+    """The title says that these are costs of one operation."""
+    return words.metric_name(name).removesuffix("/op")
+
+
+def _cost(
+    numbers_of: dict[tuple[str, Metric], float], sides: tuple[str, str], metric: Metric | None
+) -> Cell:
+    candidate, base = sides
+    if metric is None or (candidate, metric) not in numbers_of:
+        return Cell(numbers.DASH)
+    value, reference = numbers_of[candidate, metric], numbers_of.get((base, metric), math.nan)
+    text = numbers.quantity(value, metric.unit)
+    if candidate == base or not reference > 0:
+        return Cell(text)
+    return Cell(text, beside=f"{numbers.ratio(value / reference)}×")
+
+
+def _longest(book: Book, workload: str, phase: str, candidate: str) -> Cell:
+    found: list[Tally] = [
+        tally
+        for trial in facts.counted(book, workload)
+        if trial.candidate == candidate
+        for record in trial.phases
+        if record.phase == phase
+        for tally in record.streams
+    ]
+    longest = max((float(tally.latency.max_ns) for tally in found), default=math.nan)
+    return Cell(numbers.quantity(longest, "ns"))
+
+
+SECTION = _Costs()

@@ -1,0 +1,165 @@
+"""The chart of a crossed run's effects: a dot and an interval for each, its name above them.
+
+Section: what each crossed factor does, and how factors act on each other.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from dyno.record import Comparison, Metric
+from dyno.report import Book, words
+from dyno.report.html.charts import Chart, colour, escaped, figure
+from dyno.report.html.markup import render
+
+_ROW_PX = 44
+#: Letters that a narrow page has room for, and what a label's next line adds to its row.
+_NARROW, _LINE = 46, 0.38
+
+
+def drawn(metric: Metric, found: Sequence[Comparison]) -> Chart:
+    """The effects `found` in `metric`, main effects first: a row for each."""
+    rows = [c for c in found if math.isfinite(c.slowdown_percent)]
+    labels = [_lines(c.candidate) for c in rows]
+    places, top = _places([1 + _LINE * (len(lines) - 1) for lines in labels])
+    layout = {
+        "yaxis": {"showticklabels": False, "range": [-0.5, top - 0.2], "showgrid": False},
+        "xaxis": {"title": {"text": "slowdown, %"}, "zeroline": True, "zerolinewidth": 2},
+        "shapes": [_band(rows, places, top)],
+        "margin": {"l": 4, "r": 12, "t": 12, "b": 12},
+        "annotations": [_label(*each) for each in zip(labels, places, strict=True)],
+        "showlegend": False,
+        "hovermode": "closest",
+    }
+    described = "Effects. " + ". ".join(words.outcome(c) for c in rows[:30])
+    height_px = 110 + round(_ROW_PX * top)
+    return Chart(words.full(metric), described, [_dots(rows, places)], layout, height_px)
+
+
+def _lines(name: str) -> list[str]:
+    """An effect's name in lines that a narrow page can hold; a level is never broken."""
+    return textwrap.wrap(name, _NARROW, break_long_words=False, break_on_hyphens=False)
+
+
+def _places(heights: Sequence[float]) -> tuple[list[float], float]:
+    """Where each row's line stands, the last at 0, and where the first one's own room ends."""
+    above = [sum(heights[at:]) for at in range(len(heights))]
+    return [each - height for each, height in zip(above, heights, strict=True)], sum(heights)
+
+
+def _band(rows: Sequence[Comparison], places: Sequence[float], top: float) -> dict[str, Any]:
+    """The margin, behind the main effects."""
+    margin = rows[0].margin_percent if rows else 0.0
+    lowest = min((y for c, y in zip(rows, places, strict=True) if len(c.levels) == 1), default=top)
+    band = {"type": "rect", "layer": "below", "x0": -margin, "x1": margin, "y0": top - 0.5}
+    return band | {"y1": lowest - 0.5, "fillcolor": "var(--band)", "line": {"width": 0}}
+
+
+def _label(lines: Sequence[str], place: float) -> dict[str, Any]:
+    """The effect's name above its line: long ones would leave a narrow page no room beside it."""
+    middle = place + 0.4 + _LINE * (len(lines) - 1) / 2
+    at = {"x": 0, "xref": "paper", "xanchor": "left", "y": middle, "yanchor": "middle"}
+    text = "<br>".join(escaped(line) for line in lines)
+    return at | {"text": text, "align": "left", "showarrow": False}
+
+
+def _dots(rows: Sequence[Comparison], places: Sequence[float]) -> dict[str, Any]:
+    ends = [(c.low_percent, c.slowdown_percent, c.high_percent) for c in rows]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [middle for _, middle, _ in ends],
+        "y": list(places),
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [high - middle for _, middle, high in ends],
+            "arrayminus": [middle - low for low, middle, _ in ends],
+            "thickness": 2,
+            "width": 0,
+            "color": colour(1),
+        },
+        "marker": {
+            "color": colour(1),
+            "size": 9,
+            "symbol": ["circle" if len(c.levels) == 1 else "circle-open" for c in rows],
+        },
+        "hovertext": [escaped(words.outcome(c)) for c in rows],
+        "hoverinfo": "text",
+    }
+
+
+_CAPTION = (
+    "Dot: the effect; line: its interval. Right of zero is slower. Above, the main effects: a "
+    "factor's level against its first, over the cells of all other factors; the band is the "
+    "margin. Below, hollow, the interactions: the cells at these levels against what the effects "
+    "of fewer factors would have made of them."
+)
+_TEMPLATE = """
+<p>{{ factors }} The first level of each is what its others are held against.</p>
+{{ charts }}
+{% for metric, rows in tables %}
+<div class="scroll" tabindex="0"><table class="effects">
+<caption>{{ full(metric) }}</caption>
+<thead><tr><th scope="col">effect</th><th scope="col" class="n">slowdown</th>
+<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col" class="n">blocks</th>
+<th scope="col" class="n">p</th><th scope="col" class="n">MDE80</th>
+<th scope="col">verdict</th></tr></thead>
+<tbody>{% for c in rows %}
+<tr><th scope="row">{{ c.candidate }} <small>{% if c.levels | length > 1 %}interaction
+{% else %}against {{ c.base }}{% endif %}</small></th>
+<td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
+<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
+<td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
+<td class="n">{{ "%.2g" | format(c.p_value) }}</td>
+<td class="n">{{ c.mde80_percent | percent }}</td>
+<td>{% if c.primary %}<span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}
+</span>{% else %}exploratory{% endif %}</td></tr>
+{% for note in c.notes %}<tr class="note"><td colspan="7">{{ note }}</td></tr>{% endfor %}
+{% endfor %}</tbody></table></div>
+{% endfor %}
+<p class="aside">Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would
+have found in four runs of five. The verdict rests on the main effects, which Holm's procedure
+adjusts together; interactions are exploratory (Benjamini-Hochberg). {% if interactions %}An
+interaction of 0 says that the factors' effects multiply.{% else %}One factor at a time says nothing
+of how factors act on each other.{% endif %}</p>
+"""
+
+
+class _Effects:
+    title = "Effects of the factors"
+    place = 11
+
+    def render(self, book: Book) -> str | None:
+        """A chart for each primary metric, main effects first, and the numbers below it."""
+        found = of_primaries(book.verdict.comparisons)
+        if not book.run.factors or not found:
+            return None
+        return render(
+            _TEMPLATE,
+            charts=figure([drawn(metric, rows) for metric, rows in by_metric(found)], _CAPTION),
+            tables=by_metric(found),
+            full=words.full,
+            factors=words.factors(book.run),
+            interactions=any(len(c.levels) > 1 for c in found),
+            level=f"{100 * (1 - book.run.design.alpha):g}",
+        )
+
+
+def of_primaries(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The effects in the metrics that the verdict rests on: main effects, then interactions."""
+    metrics = {c.metric for c in comparisons if c.primary or len(c.levels) > 1}
+    found = [c for c in comparisons if c.levels and c.metric in metrics]
+    return sorted(found, key=lambda c: (c.metric, len(c.levels)))
+
+
+def by_metric(found: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
+    """The effects in each metric."""
+    return [(metric, list(rows)) for metric, rows in groupby(found, key=lambda c: c.metric)]
+
+
+SECTION = _Effects()

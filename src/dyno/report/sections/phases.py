@@ -1,0 +1,102 @@
+"""Section: the insert benchmark's own tables: the rate of each phase, absolute and relative.
+
+The form is Mark Callaghan's (mytools, bench/ibench): a rate of less than 0.95 of the base's is
+marked, one of more than 1.05 too; a phase in which a paced writer missed 95 % of its target is
+grey, its readers with it, who had an easier time than they should.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+
+from dyno.report import Book, facts, numbers
+from dyno.report.html.markup import Cell, Row, Table, render, tables
+
+SLOWER, FASTER, TARGET = 0.95, 1.05, 0.95
+
+_TEMPLATE = """
+{{ tables }}
+<p class="aside">Medians over the valid blocks. Relative: candidate ÷ base;
+<span class="key low">below 0.95</span> <span class="key high">above 1.05</span>
+<span class="key missed">a paced stream of the phase missed 95 % of its target</span>.
+No error rate stands behind these colours: the verdict is above.</p>
+"""
+
+
+class _Phases:
+    title = "Rates"
+    place = 60
+
+    def render(self, book: Book) -> str | None:
+        """Two tables per workload, a row per stream, a column per candidate."""
+        names = [w.name for w in book.run.workloads if facts.counted(book, w.name)]
+        found = [table for name in names for table in _rates(book, name)]
+        return render(_TEMPLATE, tables=tables(found)) if found else None
+
+
+def _rates(book: Book, workload: str) -> list[Table]:
+    names = facts.candidates(book)
+    absolute, relative = [], []
+    for stream in facts.streams(book, workload):
+        rates = {name: _rate(book, stream, name) for name in names}
+        missed = {name: _missed(book, stream, name) for name in names}
+        label = f"{stream.phase} {stream.name}"
+        detail = f"{stream.unit}/s"
+        cells = [_absolute(rates[name], missed[name]) for name in names]
+        absolute.append(Row(label, cells, detail))
+        base = rates[names[0]] or math.nan
+        others = [_relative(rates[n] / base, missed[n]) for n in names[1:]]
+        relative.append(Row(label, others))
+    return [
+        Table(f"{workload}: rate", "phase and stream", names, absolute),
+        Table(f"{workload}: rate relative to {names[0]}", "phase and stream", names[1:], relative),
+    ]
+
+
+def _rate(book: Book, stream: facts.Stream, candidate: str) -> float:
+    """The median rate in units per second; NaN where the candidate has no valid trial."""
+    found = facts.tallies(facts.counted(book, stream.workload), stream)
+    rates = [
+        tally.done * tally.units_per_event / record.duration_s
+        for trial, record, tally in found
+        if trial.candidate == candidate and record.duration_s > 0
+    ]
+    return median(rates) if any(rates) else math.nan
+
+
+def _missed(book: Book, stream: facts.Stream, candidate: str) -> str:
+    """Why the cell is grey, or nothing: the share of its target that a paced stream kept.
+
+    Every stream of the phase is grey with it: readers beside a late writer had less to bear.
+    """
+    for beside in facts.streams(book, stream.workload):
+        kept = _kept(book, beside, candidate) if beside.phase == stream.phase else math.nan
+        if kept < TARGET:
+            return f"{beside.name} kept {100 * kept:.0f} % of its target"
+    return ""
+
+
+def _kept(book: Book, stream: facts.Stream, candidate: str) -> float:
+    """The median share of its target that a paced stream kept; NaN where it has none."""
+    found = facts.tallies(facts.counted(book, stream.workload), stream)
+    kept = [
+        tally.done / record.duration_s / tally.target_per_s
+        for trial, record, tally in found
+        if trial.candidate == candidate and tally.target_per_s and record.duration_s > 0
+    ]
+    return median(kept) if kept else math.nan
+
+
+def _absolute(rate: float, missed: str) -> Cell:
+    return Cell(numbers.quantity(rate, "/s"), "missed" if missed else "", why=missed)
+
+
+def _relative(share: float, missed: str) -> Cell:
+    if missed:
+        return Cell(numbers.ratio(share), "missed", why=missed)
+    mark = "low" if share < SLOWER else "high" if share > FASTER else ""
+    return Cell(numbers.ratio(share), mark)
+
+
+SECTION = _Phases()

@@ -1,0 +1,63 @@
+"""Section: the engines' settings as they read back, and what was asked of them."""
+
+from __future__ import annotations
+
+from dyno.report import Book, facts
+from dyno.report.html.markup import render
+
+_TEMPLATE = """
+{% macro table(rows) %}
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">setting</th>
+{% for name in names %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
+<tbody>{% for key, values in rows %}<tr><th scope="row">{{ key }}</th>
+{% for value in values %}<td><code>{{ value }}</code></td>{% endfor %}</tr>{% endfor %}
+</tbody></table></div>
+{% endmacro %}
+{% if differing %}<h3>Different between candidates</h3>{{ table(differing) }}
+{% else %}<p>The candidates' settings do not differ.</p>{% endif %}
+{% if alike %}<details><summary>{{ alike | length | plural("setting") }} alike</summary>
+{{ table(alike) }}</details>{% endif %}
+<details><summary>Options of the workloads</summary>
+{% for workload in workloads %}
+<h3>{{ workload.name }} <small><code>{{ workload.script_sha256[:12] }}</code></small></h3>
+<table><tbody>{% for key, value in workload.options.items() %}
+<tr><th scope="row">{{ key }}</th><td><code>{{ value }}</code></td></tr>
+{% else %}<tr><td>none</td></tr>{% endfor %}</tbody></table>
+{% endfor %}</details>
+"""
+
+
+class _Settings:
+    title = "Settings"
+    place = 84
+
+    def render(self, book: Book) -> str:
+        """Settings that differ first; those alike folded; the workloads' options."""
+        names = facts.candidates(book)
+        read = {name: _read_back(book, name) for name in names}
+        keys = sorted({key for found in read.values() for key in found})
+        rows = [(key, [read[name].get(key, "") for name in names]) for key in keys]
+        return render(
+            _TEMPLATE,
+            names=names,
+            differing=[row for row in rows if len(set(row[1])) > 1],
+            alike=[row for row in rows if len(set(row[1])) == 1],
+            workloads=book.run.workloads,
+        )
+
+
+def _read_back(book: Book, candidate: str) -> dict[str, str]:
+    """Each setting's values over the candidate's trials, and the asked ones never read back."""
+    found: dict[str, list[str]] = {}
+    for trial in facts.played(book):
+        if trial.candidate == candidate:
+            for key, value in trial.settings.items():
+                found.setdefault(key, []).append(value)
+    told = {key: " or ".join(dict.fromkeys(values)) for key, values in found.items()}
+    side = next(c for c in book.run.candidates if c.name == candidate)
+    asked = {**side.settings, **{f"control {k}": v for k, v in side.controls.items()}}
+    return {**{key: f"{value} (as asked)" for key, value in asked.items()}, **told}
+
+
+SECTION = _Settings()

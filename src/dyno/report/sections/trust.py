@@ -1,0 +1,54 @@
+"""Section: what the verdict rests on, where a sceptic looks first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dyno.record import host_score
+from dyno.report import Book, basis, facts
+from dyno.report.basis import calibrated, sentence
+from dyno.report.html import markup
+from dyno.report.html.markup import asset, render
+
+#: Of losses and of the host's observations; the rest is folded.
+_SHOWN = 5
+
+
+class _Trust:
+    title = "What the verdict rests on"
+    place = 12
+
+    def render(self, book: Book) -> str:
+        """Restarts, audits, conditions, host and calibration, each in a few lines."""
+        survey, controls = book.run.survey, basis.controls(book)
+        findings = facts.worst_first(book.verdict.findings)
+        return render(
+            asset("trust.html"),
+            candidates=facts.candidates(book),
+            played=basis.played(book),
+            limits=basis.limits(book.run),
+            machine=_machine(book.run.host),
+            counts=Counter(f.soundness for f in findings),
+            unsound=[f for f in findings if f.soundness != "sound"],
+            sound=[f for f in findings if f.soundness == "sound"],
+            links=markup.trials,
+            controls=controls,
+            summary=basis.summary(controls),
+            differing=[h for h in controls if h.differs],
+            refused=[h for h in controls if h.refused],
+            survey=None if survey is None else [o for o in survey if o.mark != "unknown"],
+            unseen=[o.name for o in survey or () if o.mark == "unknown"],
+            score=host_score(survey or ()),
+            calibration=calibrated(book.run),
+            sentence=sentence,
+            shown=_SHOWN,
+        )
+
+
+def _machine(host: dict[str, str]) -> str:
+    """The host in a line: processor, cores, kernel, as far as they are on record."""
+    parts = (("", "cpu", ""), ("", "cores", " cores"), ("kernel ", "kernel", ""))
+    return ", ".join(f"{a}{host[name]}{z}" for a, name, z in parts if name in host)
+
+
+SECTION = _Trust()

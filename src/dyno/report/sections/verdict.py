@@ -1,0 +1,77 @@
+"""Section: the verdict, in words first and then in numbers."""
+
+from __future__ import annotations
+
+from dyno.report import Book, facts, words
+from dyno.report.html.markup import render
+
+_TEMPLATE = """
+<p class="verdict {{ verdict.overall | replace(' ', '-') }}">{{ verdict.sentence | coded }}</p>
+{% if run.design.quick %}<p class="mark">{{ quick }}</p>{% endif %}
+{% if not verdict.complete %}
+<p class="mark">The run is not complete: this is what has been measured so far.</p>
+{% endif %}
+{% for f in invalid %}
+<p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
+{% endfor %}
+{% for name, rows in tables %}
+<div class="scroll" tabindex="0"><table>
+<caption>{{ name }} against {{ run.design.base }}</caption>
+<thead><tr><th scope="col">workload</th><th scope="col">phase</th><th scope="col">metric</th>
+<th scope="col" class="n">slowdown</th>
+<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col">verdict</th>
+<th scope="col" class="n">{{ run.design.base }}</th><th scope="col" class="n">{{ name }}</th>
+<th scope="col" class="n">blocks</th><th scope="col" class="n">MDE80</th></tr></thead>
+<tbody>
+{% for c in rows %}
+<tr><td>{{ c.metric.workload }}</td><td>{{ c.metric.phase }}</td>
+<th scope="row">{{ c.metric | metric }}</th>
+<td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
+<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
+<td><span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}</span></td>
+<td class="n">{{ c.base_value | quantity(c.metric.unit) }}</td>
+<td class="n">{{ c.candidate_value | quantity(c.metric.unit) }}</td>
+<td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
+<td class="n">{{ c.mde80_percent | percent }}</td></tr>
+{% for note in c.notes %}
+<tr class="note"><td></td><td colspan="9">{{ note | coded }}</td></tr>
+{% endfor %}{% endfor %}
+</tbody></table></div>
+{% endfor %}
+<p class="aside">{{ slowdown | capitalize }}.
+{% if tables %}Each interval counts the looks, and holds by itself. Blocks: valid of played; MDE80:
+the smallest slowdown that this many blocks would have found in four runs of five. {% endif %}
+{% if exploratory %}
+{{ exploratory | plural("exploratory comparison") }} beside
+{{ "these" if tables else "the main effects" }}
+{{ "is" if exploratory == 1 else "are" }} in the forest below and never
+{{ "sets" if exploratory == 1 else "set" }} the exit code.
+{% endif %}
+<a href="#trust">What the verdict rests on</a> stands below.</p>
+"""
+
+
+class _Verdict:
+    title = "Verdict"
+    place = 10
+
+    def render(self, book: Book) -> str:
+        """The sentence, what casts doubt on it, and a table of the primaries per candidate."""
+        verdict = book.verdict
+        primaries = [c for c in verdict.comparisons if c.primary]
+        names = [] if book.run.factors else facts.candidates(book)[1:]
+        tables = [(name, [c for c in primaries if c.candidate == name]) for name in names]
+        return render(
+            _TEMPLATE,
+            verdict=verdict,
+            run=book.run,
+            quick=words.QUICK,
+            slowdown=words.SLOWDOWN,
+            level=f"{100 * (1 - book.run.design.alpha):g}",
+            invalid=[f for f in verdict.findings if f.soundness == "invalid"],
+            tables=[(name, rows) for name, rows in tables if rows],
+            exploratory=len(verdict.comparisons) - len(primaries),
+        )
+
+
+SECTION = _Verdict()

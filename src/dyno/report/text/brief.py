@@ -1,0 +1,75 @@
+"""What the verdict rests on, in a few lines for the terminal; the page has it whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dyno.record import Observation, host_score
+from dyno.report import Book, basis, facts
+from dyno.report.basis import NONE, calibrated, played, sentence
+from dyno.report.text import verdict
+
+#: Of observations of the host, and of scores of the calibration.
+SHOWN = 3
+
+
+def table(book: Book, everything: bool = False) -> Group:
+    """The whole verdict (`text.table`) with these lines before its sentence."""
+    return verdict.table(book.run, book.verdict, everything, lines(book))
+
+
+def lines(book: Book) -> list[RenderableType]:
+    """A heading and a line each for restarts, audits, conditions, host and calibration."""
+    rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(overflow="fold")
+    for name, said in _rows(book):
+        rows.add_row(f"  {name}", Text(said))
+    return [Text("what it rests on", style="bold"), rows, Text()]
+
+
+def _rows(book: Book) -> Iterator[tuple[str, str]]:
+    found = played(book)
+    lost = f"; {len(found.losses)} lost" if found.losses else "; nothing lost"
+    yield "restarts", ", ".join(filter(None, (found.counted, found.loads))) + lost
+    if found.spread:
+        yield "", f"of one candidate {found.spread}"
+    counts = Counter(f.soundness for f in facts.worst_first(book.verdict.findings))
+    told = [f"{number} {word}" for word, number in counts.items()]
+    yield "audits", ", ".join(told) or "none"
+    yield "conditions", _conditions(book)
+    yield "host", _host(book.run.survey)
+    yield from (("calibration" if not at else "", line) for at, line in enumerate(_errors(book)))
+
+
+def _conditions(book: Book) -> str:
+    controls = basis.controls(book)
+    refused = [f"{h.control}: {h.refused}" for h in controls if h.refused]
+    return "; ".join(filter(None, (basis.summary(controls), *refused))) or "none on record"
+
+
+def _host(survey: tuple[Observation, ...] | None) -> str:
+    if survey is None:
+        return "not surveyed: `dyno doctor` does it"
+    against = [o for o in survey if o.points][:SHOWN]
+    told = (
+        f"{mark}: {', '.join(f'{o.name} ({o.found})' for o in group)}"
+        for mark, group in groupby(against, key=lambda o: o.mark)
+    )
+    return "; ".join((f"{host_score(survey)} of 100", *told))
+
+
+def _errors(book: Book) -> list[str]:
+    known = calibrated(book.run)
+    if not known.when:
+        return [NONE]
+    stale = [f"STALE: {'; '.join(known.stale)}"] if known.stale else []
+    without = [f"none on {', '.join(known.without)}: run `dyno calibrate`"] if known.without else []
+    best = [*known.own, *([known.worst] if known.worst else [])][:SHOWN]
+    return [f"{known.when}", *stale, *without, *map(sentence, best)]

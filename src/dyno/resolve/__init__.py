@@ -1,0 +1,1 @@
+"""From an experiment's words to a run that can be played: programs, scripts, keys, design."""

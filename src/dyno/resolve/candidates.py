@@ -1,0 +1,201 @@
+"""The candidates of a run: whose each key is, and the build of each.
+
+The cells of an experiment as candidates: whose word each factor is, and what it changes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import get_args
+
+from dyno import driver, engines
+from dyno.builds import Build, Say, program, sha256
+from dyno.controls import controls
+from dyno.engines import Engine
+from dyno.errors import UsageError, unknown
+from dyno.experiment import Experiment, candidates, factors
+from dyno.experiment.candidates import Owned
+from dyno.experiment.factors import CANDIDATE
+from dyno.record import Candidate, Factor, Kind
+from dyno.resolve import controls as controllable
+from dyno.resolve import workloads as described
+from dyno.resolve.controls import Side
+from dyno.resolve.workloads import Entrant
+
+#: Who enters, its engine, and whose each of its keys is.
+Asked = tuple[Entrant, Engine, Owned]
+
+
+def held(chosen: Mapping[str, str]) -> dict[str, str]:
+    """Every control's value for the whole run."""
+    for name in chosen:
+        if name not in controls():
+            raise unknown("control", name, controls())
+    _known_values(chosen)
+    return {name: chosen.get(name, control.default) for name, control in controls().items()}
+
+
+def _known_values(chosen: Mapping[str, str]) -> None:
+    for name, value in chosen.items():
+        controls()[name].check(value)
+
+
+def checked(entrant: Entrant, held: dict[str, str]) -> Asked:
+    """All words of an entrant checked; nothing is fetched yet."""
+    spec = entrant.spec
+    engine = engines.find(spec.engine, driver.ask)
+    options = engines.settings_of(engine)
+    owned = candidates.owned(spec.keys, flags=engine.flags, options=options, controls=controls())
+    _known_values(owned.controls)
+    owned = replace(owned, settings=controllable.settings(spec, engine, owned, held))
+    if isinstance(engine, engines.Checks):
+        engine.check(spec.build, owned.flags, owned.settings)
+    return entrant, engine, owned
+
+
+def built(entrants: Sequence[Entrant], held: dict[str, str], say: Say) -> list[Side]:
+    """The candidates with their builds: all words are checked first, since a build may take long;
+    then one thread for each, since a compiler keeps one core busy.
+    """
+    asked = [checked(entrant, held) for entrant in entrants]
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
+        found = list(threads.map(lambda words: _side(words, say), asked))
+    _check_apart([candidate for candidate, _, _ in found if candidate.levels])
+    return found
+
+
+def _side(asked: Asked, say: Say) -> Side:
+    """One candidate with its engine and build."""
+    entrant, engine, owned = asked
+    build = engine.program(entrant.spec.given, owned.flags, say)
+    if isinstance(engine, engines.Accepts):
+        engine.accept(build, owned.settings)
+    return replace(sketch(asked), build=facts(build), controls=owned.controls), engine, build
+
+
+def sketch(asked: Asked) -> Candidate:
+    """A candidate without its build."""
+    entrant, engine, owned = asked
+    spec = entrant.spec
+    made = Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
+    return replace(made, levels=entrant.levels, options=entrant.options)
+
+
+def _check_apart(cells: Sequence[Candidate]) -> None:
+    """Refuses a factor that changes nothing: two cells that are one and the same."""
+    seen: dict[str, str] = {}
+    for candidate in cells:
+        build = candidate.build.get("sha256") or {**candidate.build, "name": ""}
+        what = str((build, candidate.settings, candidate.controls, candidate.options))
+        if what in seen:
+            cause = f"'{seen[what]}' and '{candidate.name}' are the same program and settings"
+            hint = "give it levels that differ, or name each candidate once"
+            raise UsageError("a factor changes nothing", cause=cause, hint=hint)
+        seen[what] = candidate.name
+
+
+def facts(build: Build) -> dict[str, str]:
+    """The build as a record: its own facts, and where its program is a file, the checksum and what
+    the file tells of how it was built.
+    """
+    told = {"name": build.name, "version": build.version, "program": str(build.program)}
+    if build.program.is_file():
+        told |= program.facts(build.program) | {"sha256": sha256(build.program)}
+    return build.facts | told
+
+
+_OPTION: Kind = "workload option"
+
+
+def crossed(experiment: Experiment) -> tuple[tuple[Factor, ...], tuple[Entrant, ...]]:
+    """The factors, if there are any, and who is to be compared."""
+    found = kinds(experiment)
+    return found, entrants(experiment, found)
+
+
+def entrants(experiment: Experiment, found: Sequence[Factor]) -> tuple[Entrant, ...]:
+    """The candidates, or the cells of the factors that `kinds` found."""
+    if not found:
+        return tuple(Entrant(spec) for spec in experiment.candidates)
+    options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
+    return tuple(
+        _entrant(cell, options) for cell in factors.cells(experiment.candidates, experiment.crossed)
+    )
+
+
+def _entrant(cell: factors.Cell, options: Mapping[str, str]) -> Entrant:
+    keys = {n: v for n, v in cell.levels.items() if n not in options and n != CANDIDATE}
+    own = {name: cell.levels[name] for name, base in options.items() if cell.levels[name] != base}
+    return Entrant(candidates.varied(cell.spec, cell.name, keys), cell.levels, own)
+
+
+def with_bases(experiment: Experiment, found: Iterable[Factor]) -> Experiment:
+    """The experiment with the first level of every factor that is an option of its workloads."""
+    options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
+    workloads = (replace(each, options=each.options | options) for each in experiment.workloads)
+    return replace(experiment, workloads=tuple(workloads)) if options else experiment
+
+
+def kinds(experiment: Experiment) -> tuple[Factor, ...]:
+    """Every factor with its kind, the candidates first where they are one.
+
+    `UsageError` for a word that is nobody's, or several people's, or that is set elsewhere too.
+    """
+    varied = experiment.crossed
+    if not varied.levels:
+        return ()
+    if experiment.measuring.aa:
+        raise UsageError("an A/A comparison has no factors", hint="leave out --aa, or the factors")
+    rooms = _rooms(experiment)
+    for name in varied.levels:
+        _check_free(experiment, name)
+    levels = factors.all_levels(experiment.candidates, varied)
+    return tuple(
+        Factor(name, "candidate" if name == CANDIDATE else _kind(name, rooms), found)
+        for name, found in levels.items()
+    )
+
+
+def _rooms(experiment: Experiment) -> dict[Kind, list[frozenset[str]]]:
+    """The words of each kind, a set for each engine or workload that must know them."""
+    found = [engines.find(spec.engine, driver.ask) for spec in experiment.candidates]
+    return {
+        "build flag": [frozenset(engine.flags) for engine in found],
+        "engine setting": [engines.settings_of(engine) for engine in found],
+        "control": [frozenset(controls())],
+        _OPTION: [described.options(workload) for workload in experiment.workloads],
+    }
+
+
+def _kind(name: str, rooms: Mapping[Kind, list[frozenset[str]]]) -> Kind:
+    kinds = [kind for kind in get_args(Kind) if any(name in known for known in rooms.get(kind, ()))]
+    if not kinds:
+        every = frozenset().union(*(known for room in rooms.values() for known in room))
+        raise unknown("factor", name, every)
+    if len(kinds) > 1:
+        hint = "name two candidates that differ in it, or sweep the workload's option"
+        raise UsageError(f"the factor '{name}' is both {_article(kinds)}", hint=hint)
+    (kind,) = kinds
+    if not all(name in known for known in rooms[kind]):
+        who = "workload" if kind == _OPTION else "engine"
+        hint = f"compare those {who}s that know it, or leave it out"
+        raise UsageError(f"the factor '{name}' is no {kind} of every {who}", hint=hint)
+    found: Kind = kind
+    return found
+
+
+def _article(kinds: Sequence[str]) -> str:
+    return " and ".join(f"a{'n' * (kind[0] in 'aeiou')} {kind}" for kind in kinds)
+
+
+def _check_free(experiment: Experiment, name: str) -> None:
+    """Refuses a factor that has a value already."""
+    places = {"[controls]": experiment.measuring.controls}
+    places |= {f"the workload {each.name}": each.options for each in experiment.workloads}
+    for place, words in places.items():
+        if name in words:
+            hint = "a factor's values are its levels; leave out the other one"
+            raise UsageError(f"'{name}' is a factor and is set in {place} too", hint=hint)

@@ -1,0 +1,59 @@
+"""What is said of the controls before a run: what a dead one left, and what cannot be held here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dyno.builds import Build, Say
+from dyno.controls import NOT_HERE, controls, put_back
+from dyno.engines import Engine, Knobs
+from dyno.errors import DynoError, UsageError
+from dyno.experiment.candidates import Owned, Spec
+from dyno.play.controls import subject
+from dyno.record import Candidate
+
+Side = tuple[Candidate, Engine, Build]
+
+
+def recover(say: Say) -> None:
+    """Puts back the knobs of the host that a run which was killed has left.
+
+    What cannot be put back is said, and stops nobody: the run may not touch that knob at all.
+    """
+    try:
+        for outcome in put_back():
+            if outcome.state != "in use":
+                say(f"left by a run that was killed: {outcome}")
+    except DynoError as error:
+        say(f"what a killed run left was not put back: {error.message}: {error.cause}")
+
+
+def survey(sides: Iterable[Side], held: dict[str, str], home: Path, say: Say) -> None:
+    """Says which of the chosen controls cannot be held for data in `home`, as every trial will."""
+    told = {
+        f"{NOT_HERE}: {name}={value}: {why}"
+        for side, engine, build in sides
+        for name, value in (held | side.controls).items()
+        if value != controls()[name].default
+        if (why := controls()[name].refusal(value, subject(engine, build, home)))
+    }
+    for sentence in sorted(told):
+        say(sentence)
+
+
+def settings(spec: Spec, engine: Engine, owned: Owned, held: dict[str, str]) -> dict[str, str]:
+    """The candidate's settings, those among them that its controls are called in this engine.
+
+    `UsageError` where one is also set by hand, to something else. A server that runs already is
+    not set.
+    """
+    knobs = engine.knobs if isinstance(engine, Knobs) and not spec.is_url else {}
+    wanted: dict[str, str] = {}
+    for name, value in (held | owned.controls).items():
+        for setting, text in knobs.get(name, {}).get(value, {}).items():
+            if owned.settings.get(setting, text).lower() != text.lower():
+                message = f"{spec.name} has both {name}={value} and {setting}"
+                raise UsageError(message, hint="they are one thing: leave one out")
+            wanted[setting] = text
+    return owned.settings | wanted

@@ -1,0 +1,174 @@
+"""Turns an experiment into a run that can be played: builds, descriptions, keys, host.
+
+Whether a torn run can go on: what is no longer as it was when the run began.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dyno
+from dyno import calibration, driver, host, workloads
+from dyno.builds import Build, Say, sha256
+from dyno.engines import Engine
+from dyno.experiment import Experiment, Measuring, candidates
+from dyno.host import FLEETING
+from dyno.play import attached_tables
+from dyno.record import Candidate, Run, WorkloadPlan
+from dyno.resolve import (
+    candidates as cells,
+)
+from dyno.resolve import (
+    candidates as sides,
+)
+from dyno.resolve import (
+    controls,
+)
+from dyno.resolve import (
+    workloads as described,
+)
+from dyno.resolve.candidates import facts
+from dyno.resolve.controls import Side
+from dyno.resolve.design import design
+from dyno.resolve.workloads import Entrant
+from dyno.run_folder import Folder
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run with everything in hand to play it; `engines` and `builds` by candidate's name.
+
+    `size_bytes` is the largest data set's, by the scripts' own guess (0: unknown); `progress_s` is
+    how often the driver says how a phase goes.
+    """
+
+    run: Run
+    engines: dict[str, Engine]
+    builds: dict[str, Build]
+    size_bytes: int = 0
+    progress_s: float = 1.0
+
+
+def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
+    """Fetches the builds, asks the scripts for their phases, and sorts out every key.
+
+    `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
+    """
+    controls.recover(say)
+    held = sides.held(experiment.measuring.controls)
+    crossed, entrants = cells.crossed(experiment)
+    workloads = described.workloads(cells.with_bases(experiment, crossed), entrants)
+    found = sides.built(entrants, held, say)
+    facts_here = here()
+    controls.survey(found, held, _data(), say)
+    run = replace(
+        _outline(experiment, [candidate for candidate, _, _ in found], held),
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        seed=_seed(experiment.measuring),
+        workloads=tuple(plan for plan, _ in workloads),
+        host=facts_here,
+        published=experiment.published,
+        dyno=dyno.__version__,
+        driver_sha256=sha256(driver.locate()),
+        calibration=calibration.known(instrument()),
+        survey=host.complaints(_data()),
+        factors=crossed,
+    )
+    return check_empty(_prepared(run, found, max(size for _, size in workloads)))
+
+
+def _seed(measuring: Measuring) -> int:
+    return secrets.randbelow(1 << 31) if measuring.seed is None else measuring.seed
+
+
+def outline_experiment(experiment: Experiment) -> Prepared:
+    """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
+    held = sides.held(experiment.measuring.controls)
+    crossed, entrants = cells.crossed(experiment)
+    workloads = described.workloads(cells.with_bases(experiment, crossed), entrants)
+    asked = [sides.checked(entrant, held) for entrant in entrants]
+    run = replace(
+        _outline(experiment, [sides.sketch(words) for words in asked], held),
+        workloads=tuple(plan for plan, _ in workloads),
+        factors=crossed,
+    )
+    engines = {entrant.spec.name: engine for entrant, engine, _ in asked}
+    return Prepared(run, engines, {}, max(size for _, size in workloads))
+
+
+def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict[str, str]) -> Run:
+    """What is known of a run before its workloads are, and where and when it is played."""
+    return Run(
+        name=experiment.name,
+        created_utc="",
+        question=experiment.question,
+        command=experiment.command,
+        seed=0,
+        candidates=tuple(candidates),
+        workloads=(),
+        design=design(experiment, candidates[0].name, held),
+        host={},
+    )
+
+
+def reopen_run(run: Run, say: Say) -> Prepared:
+    """A run from disk, with its engines and builds at hand again."""
+    controls.recover(say)
+    entrants = [Entrant(candidates.parse(side.spec)) for side in run.candidates]
+    found = sides.built(entrants, run.design.controls, say)
+    return _prepared(run, found, 0)
+
+
+def check_empty(prepared: Prepared) -> Prepared:
+    """`prepared`; `UsageError` where a script of it would load beside tables of somebody's."""
+    found = ((prepared.engines[name], build) for name, build in prepared.builds.items())
+    attached_tables.check_empty(found, prepared.run.workloads)
+    return prepared
+
+
+def here() -> dict[str, str]:
+    """The facts of this host, with the file system that the data will lie on."""
+    return host.facts(_data())
+
+
+def instrument() -> dict[str, str]:
+    """This host and this driver, as a calibration speaks for them."""
+    return calibration.instrument(here(), sha256(driver.locate()))
+
+
+def _data() -> Path:
+    """Where the engines' data will lie."""
+    return Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
+
+
+def _prepared(run: Run, found: Sequence[Side], size_bytes: int) -> Prepared:
+    pairs = list(zip(run.candidates, found, strict=True))
+    engines = {candidate.name: engine for candidate, (_, engine, _) in pairs}
+    builds = {candidate.name: build for candidate, (_, _, build) in pairs}
+    return Prepared(run, engines, builds, size_bytes)
+
+
+def changes_since(run: Run, prepared: Prepared) -> list[str]:
+    """What is no longer as it was when the run began, in words."""
+    now = here()
+    found = [
+        f"{name} was '{was}' and is '{now.get(name, '')}'"
+        for name, was in run.host.items()
+        if name not in FLEETING and was != now.get(name, "")
+    ]
+    if run.driver_sha256 != sha256(driver.locate()):
+        found.append("dyno-driver is another one")
+    for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
+        if facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
+            found.append(f"the program of {was.name} is another one")
+    return found + [f"{w.script} was edited" for w in run.workloads if _edited(w)]
+
+
+def _edited(workload: WorkloadPlan) -> bool:
+    script = Path(workload.script)
+    return not script.is_file() or workloads.checksum(script) != workload.script_sha256

@@ -1,0 +1,231 @@
+"""A file of a run: read and checked; written whole or not at all, whatever kills us.
+
+It is written under a temporary name, synced and renamed.
+
+One run's folder: its files by name, who plays it, and where its engines' data lie.
+
+The runs in a folder: a new one made, one opened, all of them listed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dyno import decode
+from dyno.errors import HostError, UsageError, unknown
+from dyno.record import SCHEMA, Run, Trial, Verdict
+
+T = TypeVar("T")
+
+
+def read_json(kind: type[T], file: Path) -> T:
+    """A file of a run as a `kind`; `UsageError` where it is missing, broken, or too new."""
+    try:
+        data = json.loads(file.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"there is no {file}") from None
+    except OSError as error:
+        raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
+    except ValueError as error:
+        raise _damaged(file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}") from error
+    _refuse_newer(file, data)
+    try:
+        return decode.load(kind, data)
+    except ValueError as error:
+        raise _damaged(file, error) from error
+
+
+def _damaged(file: Path, cause: object) -> UsageError:
+    hint = "nothing can be told without it"
+    if file.parent.name == "trials":
+        hint = "move it away; `dyno resume` then plays another block for the one that it was in"
+    elif file.name == "verdict.json":
+        hint = "remove it; `dyno report` makes it again"
+    return UsageError(f"{file} is damaged", cause=cause, hint=hint)
+
+
+def _refuse_newer(file: Path, data: Any) -> None:
+    written = data.get("schema", 0) if isinstance(data, dict) else 0
+    if isinstance(written, int) and written > SCHEMA:
+        raise UsageError(
+            f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}",
+            hint="use the dyno that wrote it, or a newer one",
+        )
+
+
+def write_json(file: Path, data: dict[str, Any]) -> Path:
+    """Writes a file of a run, whole or not at all; `HostError` where the disk is full."""
+    new = file.with_name(f".{file.name}.new")
+    try:
+        with new.open("w") as out:
+            json.dump(data, out, separators=(",", ":"))
+            out.flush()
+            os.fsync(out.fileno())
+        new.rename(file)
+        _sync(file.parent)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        hint = "what was written before is kept; dyno resume goes on from there"
+        if file.name == "verdict.json":
+            hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
+        raise HostError(f"cannot write {file}", cause=error.strerror, hint=hint) from error
+    return file
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+#: The folder for what trials loaded into servers that go on running.
+LOADED = "loaded"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One run's folder."""
+
+    path: Path
+
+    def run(self) -> Run:
+        """`run.json`; `UsageError` where it is missing, broken or from a newer Dyno."""
+        return read_json(Run, self.path / "run.json")
+
+    def trials(self) -> list[Trial]:
+        """Every trial on disk, by number, torn ones included."""
+        files = sorted((self.path / "trials").glob("[0-9]*.json"))
+        return [read_json(Trial, file) for file in files]
+
+    def write_trial(self, trial: Trial) -> None:
+        """Writes a trial once, whole or not at all; `HostError` where the disk is full."""
+        file = self.path / "trials" / f"{trial.number:04}.json"
+        if file.exists():
+            raise UsageError(f"{file} is already there", hint="is another dyno on this run?")
+        write_json(file, asdict(trial))
+
+    def verdict(self) -> Verdict | None:
+        """`verdict.json`, or None where nothing has judged the run yet."""
+        file = self.path / "verdict.json"
+        return read_json(Verdict, file) if file.exists() else None
+
+    def write_verdict(self, verdict: Verdict) -> Path:
+        """Writes `verdict.json`, which is derived and may be written again."""
+        return write_json(self.path / "verdict.json", asdict(verdict))
+
+    def log(self, number: int) -> Path:
+        """Where trial `number` writes its log."""
+        return self.path / "logs" / f"{number:04}.log"
+
+    def loaded(self, number: int) -> Path:
+        """Where trial `number` lists what it loaded into somebody's server, while it is there."""
+        return self.path / LOADED / f"{number:04}.json"
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Holds the run while it is played; `UsageError` where another dyno does.
+
+        The kernel lets go of it however we end.
+        """
+        with _locked(self.path) as ours:
+            if not ours:
+                hint = "wait for its end, or interrupt it"
+                raise UsageError(f"another dyno plays {self.path.name}", hint=hint)
+            yield
+
+    def is_played(self) -> bool:
+        """Does a dyno play this run just now?"""
+        with _locked(self.path) as ours:
+            return not ours
+
+    def homes(self) -> Path:
+        """The folder for the engines' data: on the run's file system, or in `$DYNO_TMP`.
+
+        Root's lie in /var/tmp: a server runs as another user, whom root's folders keep out. Runs
+        that began elsewhere in the same second have the same name, and not the same path.
+        """
+        chosen = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
+        if chosen:
+            own = hashlib.sha256(bytes(self.path.resolve())).hexdigest()[:8]
+            return Path(chosen).absolute() / f"dyno-{self.path.name}-{own}"
+        return self.path.absolute() / "home"
+
+    def make_homes(self) -> None:
+        """Makes that folder, which others may pass through and not look into."""
+        self.homes().mkdir(mode=0o711, parents=True)
+
+    def clear_homes(self) -> None:
+        """Removes the engines' data, those of torn trials too."""
+        shutil.rmtree(self.homes(), ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Is the folder ours alone until the end? Yes, where nothing can be locked."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield _lock(handle)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks keeps nobody out
+        return True
+    return True
+
+
+def create_run(run: Run, runs: Path) -> Folder:
+    """A new folder ``<utc>-<name>`` under `runs`, with `run.json` in it."""
+    stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
+    name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
+    path = _fresh(runs, f"{stamp}-{name}")
+    for room in ("trials", "logs"):
+        (path / room).mkdir()
+    write_json(path / "run.json", asdict(run))
+    return Folder(path)
+
+
+def _fresh(runs: Path, name: str) -> Path:
+    for count in range(1, 1000):
+        path = runs / (name if count == 1 else f"{name}-{count}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            hint = "name another folder for runs with DYNO_RUNS"
+            raise HostError(f"cannot make {path}", cause=error.strerror, hint=hint) from error
+        return path
+    raise HostError(f"too many runs are called {name}")
+
+
+def open_run(path: Path, runs: Path = Path("runs")) -> Folder:
+    """The folder at `path`, or at ``runs/path``; `UsageError` where there is no run in it."""
+    for folder in (path, runs / path):
+        if (folder / "run.json").is_file():
+            return Folder(folder)
+    if path.is_dir():
+        raise UsageError(f"there is no run in {path}", hint="run.json is missing")
+    raise unknown("run", str(path), [f.path.name for f in all_runs(runs)])
+
+
+def all_runs(runs: Path) -> list[Folder]:
+    """All runs under `runs`, oldest first."""
+    return [Folder(file.parent) for file in sorted(runs.glob("*/run.json"))]

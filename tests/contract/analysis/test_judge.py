@@ -1,0 +1,111 @@
+"""The judge on made-up runs: what counts, what is decided when, and what sets the verdict."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import make_run, make_trials
+from judging import judged, logs, primary
+
+from dyno.analysis.judge import judge, look
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+
+@pytest.mark.parametrize(
+    "mean,word,overall",
+    [
+        (0.05, "slower", "slower"),
+        (0.0, "not slower", "not slower"),
+        (-0.05, "faster", "not slower"),
+    ],
+)
+def test_a_clear_case_is_decided_at_the_first_look(mean: float, word: str, overall: str) -> None:
+    verdict = judged(mean)
+    assert (primary(verdict).verdict, verdict.overall) == (word, overall)
+    assert verdict.complete
+    assert [row["blocks"] for row in verdict.looks] == [6]
+
+
+def test_a_slowdown_is_the_time_ratio_and_the_change_is_the_metrics_own() -> None:
+    found = primary(judge(make_run(), make_trials({"new": [0.5] * 6})))
+    assert found.slowdown_percent == pytest.approx(64.87, abs=0.01)
+    assert found.change_percent == pytest.approx(-39.35, abs=0.01)
+    assert found.candidate_value / found.base_value == pytest.approx(0.6065, abs=1e-4)
+
+
+def test_an_unclear_case_goes_on_from_look_to_look_until_max() -> None:
+    values = logs(0.01, 0.03, 24)
+    run, trials = make_run(looks=(6, 10)), make_trials({"new": values[:10]})
+    for blocks, following in ((0, 6), (5, 6), (6, 10), (9, 10)):
+        now = look(run, trials[: 2 * blocks])
+        assert (now.state, now.blocks) == ("go on", following)
+        assert now.missing == {"select": following - blocks}
+    assert look(run, trials).state == "undecided"
+    assert judge(run, trials).overall == "inconclusive"
+
+
+def test_a_look_uses_its_own_blocks_and_later_ones_wait() -> None:
+    values = logs(0.01, 0.03, 6)
+    between = judge(make_run(), make_trials({"new": [*values, 0.9, 0.9]}))
+    assert primary(between).blocks == 6
+    assert primary(between).slowdown_percent == pytest.approx(1.005, abs=0.001)
+    assert not between.complete
+
+
+def test_before_the_first_look_nothing_is_decided() -> None:
+    verdict = judged(0.5, blocks=4)
+    assert verdict.overall == primary(verdict).verdict == "inconclusive"
+    assert "4 of 6 valid blocks" in verdict.sentence
+
+
+def test_a_run_without_blocks_is_inconclusive_and_says_why() -> None:
+    verdict = judge(make_run(), [])
+    assert (verdict.overall, verdict.complete, verdict.comparisons) == ("inconclusive", False, ())
+    assert "not finished: 0 of 6 valid blocks" in verdict.sentence
+
+
+def test_the_last_look_needs_no_estimate_beyond_the_margin() -> None:
+    assert primary(judged(0.015, sd=0.01)).verdict == "inconclusive"
+    assert primary(judged(0.015, sd=0.01, looks=(6,))).verdict == "slower"
+
+
+def test_a_slowdown_within_the_margin_is_not_slower_and_said() -> None:
+    found = primary(judged(0.01, sd=0.002))
+    assert found.verdict == "not slower"
+    assert "slower, but by less than 2 %" in found.notes
+
+
+def test_blocks_that_agree_exactly_are_decided_without_a_warning() -> None:
+    assert primary(judge(make_run(), make_trials({"new": [0.0] * 6}))).verdict == "not slower"
+
+
+def test_from_eight_blocks_on_a_second_opinion_stands_beside() -> None:
+    six, ten = primary(judged(0.01, sd=0.03)), primary(judged(0.01, sd=0.03, blocks=10))
+    assert six.sign_flip_p is six.hodges_lehmann_percent is None
+    assert ten.sign_flip_p is not None and ten.hodges_lehmann_percent is not None
+
+
+def test_a_disagreeing_second_opinion_is_a_note_and_not_a_vote() -> None:
+    values = [*logs(0.01, 0.001, 9), 0.3]
+    found = primary(judge(make_run(looks=(10,)), make_trials({"new": values})))
+    assert found.verdict == "inconclusive"
+    assert any("sign-flip test disagrees: p = 0.002" in note for note in found.notes)
+
+
+def test_a_quick_run_speaks_of_this_shortened_workload() -> None:
+    verdict = judged(0.05, blocks=5, looks=(5,), quick=True)
+    assert verdict.overall == "slower"
+    assert verdict.sentence.startswith("QUICK, on this shortened workload: new is slower")
+
+
+def test_a_larger_max_after_a_look_makes_the_result_exploratory() -> None:
+    verdict = judged(0.05, extended_from=24)
+    assert verdict.overall == "inconclusive"
+    assert "MAX was raised" in verdict.sentence
+    assert not any(c.primary for c in verdict.comparisons)
+
+
+def test_no_sentence_says_no_change() -> None:
+    for mean in (0.05, 0.0, 0.01, -0.05):
+        text = judged(mean, sd=0.02).sentence
+        assert "no change" not in text and "same" not in text

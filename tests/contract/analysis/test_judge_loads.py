@@ -1,0 +1,67 @@
+"""The judge where loads of the data come again: the blocks that share one are one datum."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from fakes import make_run, make_trials
+from scipy import stats
+
+from dyno.analysis.judge import judge
+from dyno.record import Comparison, Trial
+from dyno.stats.interval import to_percent
+
+LOGS = [0.01, 0.03, 0.02, 0.012, 0.034, 0.019, 0.011, 0.029, 0.024]
+#: Three loads in turn: their means over three blocks each.
+MEANS = np.array(LOGS).reshape(3, 3).mean(axis=0)
+
+
+def kept(trials: Sequence[Trial], of: int, *, shared: bool = False) -> list[Trial]:
+    """The trials, begun with `of` kept loads in turn."""
+    return [
+        dataclasses.replace(
+            trial,
+            conditions={"load": {"name": f"{'' if shared else trial.candidate}{trial.block % of}"}},
+        )
+        for trial in trials
+    ]
+
+
+def row(trials: Sequence[Trial]) -> Comparison:
+    verdict = judge(make_run(looks=(len(LOGS),)), trials)
+    return next(c for c in verdict.comparisons if c.primary)
+
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+
+def test_the_interval_is_that_of_the_loads_and_not_of_the_blocks() -> None:
+    found = row(kept(make_trials({"new": LOGS}, per_s=1e9), 3))
+    limits = stats.ttest_1samp(MEANS, 0.0).confidence_interval(0.95)
+    expected = [to_percent(limits.low), to_percent(limits.high)]
+    assert [found.low_percent, found.high_percent] == pytest.approx(expected, abs=1e-4)
+    assert found.blocks == len(LOGS)
+    assert found.sd_percent == pytest.approx(to_percent(float(np.std(LOGS, ddof=1))), abs=1e-4)
+    assert found.candidate_value / found.base_value == pytest.approx(
+        1.0 / (1.0 + found.slowdown_percent / 100.0)
+    )
+
+
+def test_a_load_that_both_sides_begin_with_cancels() -> None:
+    plain = make_trials({"new": LOGS})
+    assert row(kept(plain, 3, shared=True)) == row(plain)
+
+
+def test_loads_that_never_come_again_and_a_single_one_change_nothing() -> None:
+    plain = make_trials({"new": LOGS})
+    assert row(kept(plain, 99)) == row(plain)
+    assert row(kept(plain, 1)) == row(plain)  # the audit `loads` says what that is worth
+
+
+def test_a_second_opinion_needs_eight_loads_too() -> None:
+    plain = make_trials({"new": LOGS})
+    assert row(plain).sign_flip_p is not None
+    assert row(kept(plain, 3)).sign_flip_p is None

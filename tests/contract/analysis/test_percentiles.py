@@ -1,0 +1,76 @@
+"""Percentiles of streams, threads and types: from histograms added up, never averaged."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import trial
+from fakes import make_latency, make_record, make_run, make_tally, make_trial
+from hdr import encoded
+
+from dyno.analysis.judge import judge
+from dyno.analysis.measures import measures, together
+from dyno.record import Metric, Tally
+from dyno.stats.histogram import decoded, merged
+
+P99 = Metric("select", "run", "all query streams", "latency_ns_p99", "ns", "lower")
+TYPES = """
+function event(thread)
+   dyno.transaction(sysbench.rand.uniform(1, 4) == 1 and "slow" or "quick")
+   local turns = sysbench.rand.uniform(1, 4) == 1 and 40 or 1
+   for _ = 1, turns do con:query("SELECT 1") end
+end
+function thread_init() con = sysbench.sql.driver():connect() end
+"""
+
+
+def stream(name: str, values: Sequence[int], unit: str = "query") -> Tally:
+    latency = dataclasses.replace(make_latency(1e6, len(values)), hdr=encoded(values))
+    return make_tally(100.0, name=name, unit=unit, latency=latency)
+
+
+def test_streams_of_one_unit_have_their_percentiles_together() -> None:
+    """A tenth of the users waits long: the p99 of all is theirs, the mean of both p99 half."""
+    quick, slow = stream("quick", [1_000_000] * 900), stream("slow", [80_000_000] * 100)
+    rows = stream("writer", [5] * 50, "row")
+    found = measures(make_trial(1, "new", 0, 1.0, phases=(make_record([quick, slow, rows]),)))
+    assert found[P99] == pytest.approx(80_000_000, rel=1e-3)
+    assert not [metric for metric in found if metric.transaction == "all row streams"]
+
+
+def test_a_stream_alone_or_without_an_answer_is_not_merged() -> None:
+    nothing = make_tally(1.0, name="idle", intended=0, done=0, latency=make_latency(1.0, 0))
+    assert together([stream("quick", [1, 2]), nothing]) == {}
+    assert together([stream("quick", [1, 2]), make_tally(1.0)]) == {}  # an old record has no text
+
+
+def _pair(block: int, side: int) -> list[Tally]:
+    waited = (1_000_000 + 1000 * block) * (1 + side)
+    return [stream("a", [10_000] * 98), stream("b", [waited] * 9)]
+
+
+def test_their_ratio_is_judged_over_blocks_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dyno.analysis.hearing.audits", dict)
+    trials = [
+        make_trial(2 * block + side, name, block, 1.0, phases=(make_record(_pair(block, side)),))
+        for block in range(6)
+        for side, name in enumerate(("old", "new"))
+    ]
+    rows = {c.metric: c for c in judge(make_run(), trials).comparisons}
+    assert rows[P99].slowdown_percent == pytest.approx(100.0, abs=0.3)
+    assert (rows[P99].primary, rows[P99].blocks) == (False, 6)
+
+
+def test_the_driver_adds_up_threads_and_types(tmp_path: Path) -> None:
+    """Four threads, two types: the stream's percentiles are those of all its answers."""
+    session = {"kind": "null", "delay_ns": 20_000}
+    tally = trial.play(session, TYPES, tmp_path, threads=4, events=2000, time=0)
+    assert set(tally.transactions) == {"slow", "quick"}
+    parts = [decoded(each.hdr) for each in tally.transactions.values()]
+    whole = decoded(tally.latency.hdr)
+    assert whole.count == tally.done == 2000
+    for name, ns in tally.latency.percentiles_ns.items():
+        assert merged(parts).percentile(float(name)) == whole.percentile(float(name)) == ns

@@ -1,0 +1,137 @@
+"""Audits `results` and `settings`: other answers, other settings than asked. Clean and spoiled."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from audited import NEW, OLD, a_run, a_trial, engine, findings, only
+
+from dyno.play.evidence import digest
+from dyno.record import Evidence, Trial
+
+ASKED = "SELECT c FROM t"
+
+
+def _answered(
+    number: int, candidate: str, rows: str = "2", check: str = "1f", **changes: Any
+) -> Trial:
+    """A trial of block 0 whose check statement was answered by so many rows of that checksum."""
+    evidence = (Evidence("answer", changes.pop("sql", ASKED), 0, rows, check),)
+    trial = a_trial(number, candidate, queries=10_000)
+    return dataclasses.replace(trial, block=0, evidence=evidence, **changes)
+
+
+BASE = _answered(2, "old")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"check": "2e"}, "with other values"), ({"rows": "1", "check": "2e"}, "with 1 and 2 rows")],
+)
+def test_other_answers_to_the_same_statement_are_invalid(
+    changes: dict[str, str], words: str
+) -> None:
+    finding = only("results", a_run(), BASE, _answered(3, "new", **changes))
+    assert (finding.soundness, finding.trials) == ("invalid", (3,))
+    assert f"new and old answer 'answer' {words}" in finding.sentence
+
+
+def test_another_engine_need_only_give_as_many_rows() -> None:
+    run = a_run(OLD, engine("new", "another"))
+    assert only("results", run, BASE, _answered(3, "new", check="2e")).soundness == "sound"
+    assert only("results", run, BASE, _answered(3, "new", rows="1")).soundness == "doubtful"
+
+
+@pytest.mark.parametrize("changes", [{}, {"sql": "SELECT d FROM t", "check": "2e"}])
+def test_the_same_answers_and_other_statements_are_sound(changes: dict[str, str]) -> None:
+    finding = only("results", a_run(), BASE, _answered(3, "new", **changes))
+    assert finding.soundness == "sound" and "2 answers to check statements" in finding.sentence
+
+
+def test_only_the_last_attempt_at_a_block_is_compared() -> None:
+    torn = _answered(3, "new", check="2e")
+    again = [
+        dataclasses.replace(_answered(number, name), attempt=2)
+        for number, name in ((4, "old"), (5, "new"))
+    ]
+    assert only("results", a_run(), BASE, torn, *again).soundness == "sound"
+
+
+@pytest.mark.parametrize(
+    ("rows", "soundness"),
+    [(10_000, "sound"), (9_600, "sound"), (9_000, "doubtful"), (7_000, "invalid"), (0, "invalid")],
+)
+def test_fewer_rows_per_query_are_told(rows: int, soundness: str) -> None:
+    finding = only("results", a_run(), a_trial(2, "old"), a_trial(3, "new", rows_read=rows))
+    assert finding.soundness == soundness
+    if soundness != "sound":
+        assert (finding.trials, finding.phase) == ((3,), "run")
+
+
+def test_few_queries_and_null_prove_nothing() -> None:
+    few = a_trial(3, "new", queries=99, rows_read=0)
+    assert only("results", a_run(), a_trial(2, "old"), few).soundness == "sound"
+    null = a_run(OLD, engine("new", "null"))
+    nothing = a_trial(3, "new", rows_read=0)
+    assert only("results", null, a_trial(2, "old"), nothing).soundness == "sound"
+
+
+def test_a_digest_knows_no_order_of_rows_and_every_value() -> None:
+    rows: list[list[str | None]] = [["1", None], ["2", "b"]]
+    assert digest(rows) == digest(rows[::-1])
+    assert len({digest(rows), digest([["1", ""], ["2", "b"]]), digest(rows[:1]), digest([])}) == 4
+    assert digest([["1"], ["2"]]) != digest([["1", "2"]])
+
+
+def _told(asked: dict[str, str], *told: dict[str, str]) -> tuple[str, str]:
+    side = dataclasses.replace(NEW, settings=asked)
+    trials = [
+        dataclasses.replace(a_trial(number, "new"), settings=each)
+        for number, each in enumerate(told, 3)
+    ]
+    found = findings("settings", a_run(OLD, side), *trials)
+    return found[0].soundness, found[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "soundness"),
+    [
+        ("1GB", "1024MB (configuration file)", "sound"),
+        ("1G", "1073741824", "sound"),
+        ("-65536", "-65536", "sound"),
+        ("1GiB", "1.0 GiB", "sound"),
+        ("1", "1ms (configuration file)", "sound"),
+        ("60s", "1min (configuration file)", "sound"),
+        ("true", "on", "sound"),
+        ("-1", "16MB", "sound"),
+        ("b,a", "A,B", "sound"),
+        ("64MB", "128MB (configuration file)", "invalid"),
+        ("off", "on (configuration file)", "invalid"),
+        ("100", "10", "invalid"),
+        ("O_DIRECT", "fsync", "doubtful"),
+    ],
+)
+def test_a_setting_that_reads_back_otherwise_is_told(asked: str, told: str, soundness: str) -> None:
+    found, sentence = _told({"cache": asked}, {"cache": told})
+    assert found == soundness
+    assert soundness == "sound" or f"cache={asked} and runs with {told}" in sentence
+
+
+def test_a_setting_that_changes_between_restarts_is_doubtful() -> None:
+    found, sentence = _told({}, {"cache": "1"}, {"cache": "2"})
+    assert found == "doubtful" and "cache is 1 or 2" in sentence
+
+
+def test_defaults_that_differ_between_versions_are_told_and_no_fault() -> None:
+    old = dataclasses.replace(a_trial(2, "old"), settings={"jit": "off", "version": "1", "x": "1"})
+    new = dataclasses.replace(a_trial(3, "new"), settings={"jit": "on", "version": "2", "y": "1"})
+    finding = only("settings", a_run(), old, new)
+    assert finding.soundness == "sound" and finding.sentence.endswith("by default also differ: jit")
+    run = a_run(*(dataclasses.replace(side, build={"sha256": "1f"}) for side in (OLD, NEW)))
+    finding = only("settings", run, old, new)
+    assert (finding.soundness, finding.trials) == (
+        "doubtful",
+        (3,),
+    ) and "unasked" in finding.sentence

@@ -1,0 +1,99 @@
+"""Audit `durability`, and what engines say of it: who waits for the disk, and who does not."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from audited import NEW, OLD, a_run, a_trial, only
+
+from dyno import engines
+from dyno.engines import SURVIVES, Holds, Server
+from dyno.record import Candidate, Trial
+
+
+def _trial(number: int, candidate: str, durability: dict[str, str]) -> Trial:
+    conditions = {"durability": durability}
+    return dataclasses.replace(a_trial(number, candidate), conditions=conditions)
+
+
+SAFE, UNSAFE = {"survives": "a power cut", "fsync": "on"}, {"survives": "nothing", "fsync": "off"}
+ASKED = dataclasses.replace(NEW, settings={"fsync": "off"})
+
+
+@pytest.mark.parametrize(
+    ("side", "found", "soundness"),
+    [
+        (NEW, SAFE, "sound"),
+        (NEW, UNSAFE, "doubtful"),
+        (ASKED, UNSAFE, "sound"),
+        (dataclasses.replace(ASKED, engine="another"), UNSAFE, "doubtful"),
+        (NEW, {}, "sound"),
+    ],
+)
+def test_a_commit_that_survives_less_is_told(
+    side: Candidate, found: dict[str, str], soundness: str
+) -> None:
+    trials = (_trial(2, "old", SAFE), _trial(3, "new", found))
+    finding = only("durability", a_run(OLD, side), *trials)
+    assert finding.soundness == soundness
+    if found == UNSAFE:
+        assert "survives nothing on new (fsync=off) and a power cut on old" in finding.sentence
+
+
+INNODB = {"default_storage_engine": "InnoDB", "innodb_flush_log_at_trx_commit": "1"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "told", "level"),
+    [
+        ("sqlite", {"journal_mode": "wal", "synchronous": "normal"}, 2),
+        ("sqlite", {"journal_mode": "wal", "synchronous": "full"}, 3),
+        ("sqlite", {"journal_mode": "delete", "synchronous": "normal"}, 3),
+        ("sqlite", {"journal_mode": "delete", "synchronous": "off"}, 1),
+        ("sqlite", {"journal_mode": "memory", "synchronous": "full"}, 0),
+        ("postgres", {"synchronous_commit": "on"}, 3),
+        ("postgres", {"synchronous_commit": "off (configuration file)"}, 2),
+        ("postgres", {"synchronous_commit": "on", "fsync": "off (configuration file)"}, 1),
+        ("postgres", {"synchronous_commit": "on", "full_page_writes": "off"}, 1),
+        ("mysql", INNODB, 3),
+        ("mysql", INNODB | {"innodb_flush_log_at_trx_commit": "2"}, 2),
+        ("mysql", INNODB | {"innodb_doublewrite": "OFF"}, 1),
+        ("mysql", INNODB | {"log_bin": "ON", "sync_binlog": "0"}, 2),
+        ("mariadb", INNODB | {"log_bin": "ON", "sync_binlog": "1"}, 3),
+        ("mariadb", {"default_storage_engine": "MyISAM"}, 0),
+        ("duckdb", {}, 3),
+    ],
+)
+def test_an_engine_knows_what_a_commit_survives(
+    engine: str, told: dict[str, str], level: int, tmp_path: Path
+) -> None:
+    found = engines.find(engine, lambda session, statements: [])
+    assert isinstance(found, Holds)
+    told = {
+        "cache_size": "-64",
+        "page_size": "4096",
+        "fsync": "on",
+        "full_page_writes": "on",
+    } | told
+    assert found.holding(Server({}, tmp_path), {}, told).survives == SURVIVES[level]
+
+
+def test_what_an_engine_holds_is_weighed_without_its_log(tmp_path: Path) -> None:
+    (tmp_path / "dyno.db").write_bytes(b"x" * 5000)
+    found = engines.find("sqlite", lambda session, statements: [])
+    assert isinstance(found, Holds)
+    told = {"cache_size": "-64", "page_size": "4096", "journal_mode": "wal", "synchronous": "full"}
+    held = found.holding(Server({}, tmp_path), {}, told)
+    assert (held.data_bytes, held.cache_bytes, held.claim) == (5000, 65536, "")
+    (tmp_path / "data" / "dyno").mkdir(parents=True)
+    (tmp_path / "data" / "ib_logfile0").write_bytes(b"x" * 9000)
+    (tmp_path / "data" / "dyno" / "t.ibd").write_bytes(b"x" * 300)
+    server = Server({}, tmp_path, handle=object())
+    found = engines.find("mysql", lambda session, statements: [])
+    assert isinstance(found, Holds)
+    told = INNODB | {"innodb_buffer_pool_size": "1024"}
+    held = found.holding(server, {"profile": "io-bound"}, told)
+    assert (held.data_bytes, held.cache_bytes, held.claim) == (300, 1024, "io-bound")
+    assert found.holding(server, {"config": "/my.cnf"}, told).claim == ""

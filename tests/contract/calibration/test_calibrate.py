@@ -1,0 +1,147 @@
+"""A session of calibration: the whole pipeline on `null`, its dose check, what it leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dyno import calibration
+from dyno.calibration import Entry
+from dyno.calibration.cases import Lot
+from dyno.calibration.comparison import settings
+from dyno.calibration.pilot import Pilot, Shape
+from dyno.calibration.session import Session, Wanted, room
+from dyno.calibration.store import telling
+from dyno.cli import ended
+from dyno.errors import HostError, UsageError
+from dyno.resolve.experiment import instrument
+
+#: Four blocks, none dropped: other tests may run beside this one.
+TINY = Shape(
+    options={"time": "0.1", "warmup_time": "0.02"},
+    blocks=4,
+    limits={"foreign_percent": 100.0, "steal_percent": 100.0},
+)
+ENGINE = "null@1ms"
+
+
+def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> Session:
+    wanted = Wanted((engine,), goals, TINY, made_up=False)
+    return Session(
+        replace(wanted, **changes),  # type: ignore[arg-type]
+        lambda _: None,
+        lambda *_: None,
+    )
+
+
+@pytest.fixture
+def instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons are made up on the spot; all else is as ever."""
+
+    def blank(lot: Lot, shape: Shape, pilot: Pilot, *_: object) -> Entry:
+        chosen = settings(lot, shape, pilot)
+        facts = {"utc": "2026-11-21T12:00:00Z", "dyno": "0.1", "host": telling(instrument())}
+        truth = (lot.kind, "null", lot.what, lot.effect_percent)
+        words = {"not slower": 1}
+        return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
+
+    pilot = Pilot(2e5, 2e5, 2e5, 0.0, "1", ())
+    monkeypatch.setattr("dyno.calibration.session.flown", lambda *_: pilot)
+    monkeypatch.setattr("dyno.calibration.session.played", blank)
+
+
+def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same build, and a delay of ten times the length: a dose as large is measured, and found.
+
+    Neither the pilot nor a trial is alone here, so the dose may be far from what was asked.
+    """
+    monkeypatch.setattr("dyno.calibration.cases.PLANTED_PERCENT", (900.0,))
+    now = session({"aa": 1, "plant": 1})
+    assert now.play()
+    same, planted = now.current()
+    assert (same.kind, same.dose_percent, same.effect_percent) == ("A/A", None, 0.0)
+    assert len(same.restarts) == 8
+    assert planted.dose_percent is not None and planted.dose_percent > 200.0
+    assert (planted.words, planted.coverable) == ({"slower": 1}, 1)
+    known = calibration.known(instrument())
+    assert known is not None
+    assert {score.kind for score in known.scores} == {"A/A", "plant"}
+    assert not now.file.with_suffix(".playing").exists()
+
+
+def test_beside_a_hog_too() -> None:
+    now = session({"noise": 1})
+    assert now.play()
+    (entry,) = now.current()
+    assert entry.kind == "noise"
+    assert sum(entry.words.values()) == 1
+
+
+@pytest.mark.usefixtures("instant")
+def test_what_is_there_is_not_played_again() -> None:
+    for wanted, there in ((1, 1), (1, 1), (3, 3)):
+        now = session({"aa": wanted})
+        assert now.play()
+        assert len(now.current()) == there
+
+
+@pytest.mark.usefixtures("instant")
+def test_lots_take_turns_so_that_each_has_some() -> None:
+    now = session({"aa": 4, "noise": 2})
+    assert now.play()
+    assert [entry.kind for entry in now.current()][:3] == ["A/A", "noise", "A/A"]
+
+
+@pytest.mark.usefixtures("instant")
+def test_another_size_is_another_lot() -> None:
+    assert session({"aa": 1}).play()
+    larger = session({"aa": 1}, shape=replace(TINY, blocks=5))
+    assert larger.play()
+    assert len(larger.current()) == 2
+
+
+@pytest.mark.usefixtures("instant")
+def test_a_comparison_that_would_not_end_within_the_budget_is_not_begun() -> None:
+    assert session({"aa": 1}).play()
+    now = session({"aa": 2}, budget_s=8.0)
+    assert not now.play()
+    assert len(now.current()) == 1
+
+
+@pytest.mark.usefixtures("instant")
+def test_nothing_can_be_planted_in_no_delay() -> None:
+    with pytest.raises(UsageError, match="null answers at once"):
+        session({"plant": 1}, engine="null@0").play()
+
+
+@pytest.mark.usefixtures("instant")
+def test_a_host_that_changes_meanwhile_ends_it() -> None:
+    """What was found is stored; without an end, no comparison would ever count."""
+    now = session({"aa": 2})
+    now.host = now.host | {"kernel": "the next"}
+    with pytest.raises(HostError, match="changed while it was calibrated"):
+        now.play()
+    assert len(calibration.entries(now.file)) == 1
+
+
+def test_one_calibration_at_a_time() -> None:
+    now = session({"aa": 1})
+    with room(now.file), pytest.raises(HostError, match="another dyno calibrates"):
+        now.play()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--engine", "sqlight"), "unknown engine 'sqlight'\nhint: did you mean sqlite"),
+        (("--engine", "null@70us", "--engine", "sqlite@9.9"), "unknown sqlite version '9.9'"),
+        (("--engine", "null@abc"), "cannot read the delay 'abc'"),
+    ],
+)
+def test_a_word_that_cannot_be_is_refused_before_anything_is_said_or_played(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(["calibrate", *words]) == 64
+    said = capsys.readouterr()
+    assert said.out == "" and told in said.err

@@ -1,0 +1,142 @@
+"""The store of calibrations: lines that survive a kill, added up, stale when the host changed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from fakes import make_run
+
+from dyno import calibration, decode
+from dyno.calibration import METHOD, Entry, Restart
+from dyno.calibration.error_rates import AGE_DAYS_MAX
+from dyno.calibration.store import telling
+from dyno.errors import HostError
+from dyno.record import Run
+
+HOST = {"cpu": "two of them", "cores": "2", "kernel": "6.1", "load_1min": "0.40"}
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def entry(word: str = "not slower", **changes: object) -> Entry:
+    first = Entry(
+        kind="A/A",
+        engine="null",
+        what="a build with itself",
+        effect_percent=0.0,
+        words={word: 1},
+        utc="2026-11-20T12:00:00Z",
+        dyno="0.1",
+        host=telling(HOST),
+        covered=1,
+        coverable=1,
+        restarts=(Restart(0, "a", 5000.0, (4990.0, 5010.0)),),
+    )
+    return replace(first, **changes)  # type: ignore[arg-type]
+
+
+def stored(*found: Entry) -> Path:
+    file = calibration.path(HOST)
+    for each in found:
+        calibration.append(file, each)
+    return file
+
+
+def test_a_host_that_was_never_calibrated_is_known_for_nothing() -> None:
+    assert calibration.known(HOST) is None
+
+
+def test_lines_come_back_as_they_were_written() -> None:
+    found = [entry(), entry("slower", dose_percent=4.9)]
+    assert calibration.entries(stored(*found)) == found
+
+
+def test_a_torn_line_is_passed_over_and_spoils_no_other(state: Path) -> None:
+    file = stored(entry(), entry())
+    whole = file.read_bytes()
+    os.truncate(file, len(whole) - 40)
+    assert calibration.entries(file) == [entry()]
+    calibration.append(file, entry("slower"))
+    assert calibration.entries(file) == [entry(), entry("slower")]
+    assert file.parent == state / "calibration"
+
+
+def test_a_line_of_a_newer_dyno_is_passed_over() -> None:
+    file = stored(entry())
+    file.write_text('{"kind":"A/A","colour":"red"}\n' + file.read_text())
+    assert calibration.entries(file) == [entry()]
+
+
+def test_comparisons_are_added_up_by_kind_engine_and_settings() -> None:
+    planted = entry("slower", kind="plant", effect_percent=5.0, dose_percent=4.8)
+    stored(entry(), entry("slower"), planted, replace(planted, dose_percent=5.2))
+    stored(entry(settings={"time": "9"}))
+    known = calibration.known(HOST, NOW)
+    assert known is not None and known.stale == ()
+    same, found, longer = known.scores
+    assert (same.comparisons, same.slower, same.words) == (2, 1, {"not slower": 1, "slower": 1})
+    assert (found.slower_percent, found.dose_percent) == (100.0, 5.0)
+    assert longer.settings == {"time": "9"} and longer.comparisons == 1
+    assert same.low_percent == pytest.approx(1.258, abs=1e-3)  # beta quantiles at 1 of 2
+    assert found.high_percent == 100.0
+
+
+@pytest.mark.parametrize(
+    "change,told",
+    [
+        ({"kernel": "6.2"}, "kernel was '6.1' and is '6.2'"),
+        ({"cores": "1"}, "cores was '2' and is '1'"),
+        ({"turbo": "1"}, "turbo was '' and is '1'"),
+        ({"driver": "5e1f"}, "driver was '' and is '5e1f'"),
+    ],
+)
+def test_another_host_makes_it_stale(change: dict[str, str], told: str) -> None:
+    stored(entry())
+    known = calibration.known(HOST | change, NOW)
+    assert known is not None and known.stale == (told,)
+
+
+def test_what_comes_and_goes_does_not_make_it_stale() -> None:
+    stored(entry())
+    known = calibration.known(HOST | {"load_1min": "9.99"}, NOW)
+    assert known is not None and not known.stale
+
+
+def test_another_method_or_old_age_makes_it_stale() -> None:
+    stored(entry(method=METHOD - 1))
+    late = NOW + timedelta(days=AGE_DAYS_MAX + 1)
+    known = calibration.known(HOST, late)
+    assert known is not None
+    said = " and ".join(known.stale)
+    assert f"the method was version {METHOD - 1} and is {METHOD}" in said
+    assert "91 days old" in said
+
+
+def test_what_was_found_on_the_host_as_it_is_goes_before_what_was_not() -> None:
+    old = telling(HOST | {"kernel": "5.0"})
+    stored(entry(), *[entry("slower", host=old)] * 3)
+    known = calibration.known(HOST, NOW)
+    assert known is not None and known.stale == ()
+    assert known.scores[0].comparisons == 1
+
+
+def test_a_run_carries_what_was_known(state: Path) -> None:
+    stored(entry())
+    run = replace(make_run(), calibration=calibration.known(HOST, NOW))
+    import json
+    from dataclasses import asdict
+
+    assert decode.load(Run, json.loads(json.dumps(asdict(run)))) == run
+
+
+def test_a_folder_that_cannot_be_written_is_the_hosts_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("a file")
+    monkeypatch.setenv("DYNO_STATE", str(tmp_path / "state"))
+    with pytest.raises(HostError, match="cannot write"):
+        stored(entry())
+    assert calibration.known(HOST) is None

@@ -1,0 +1,150 @@
+"""Every way in which `dyno` can end: its exit code, and the sentence on stderr."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from dyno.cli import ended, exits, judged_run
+from dyno.errors import HostError, InternalError, UsageError
+from dyno.record import Verdict, VerdictName
+
+DYNO = [sys.executable, "-m", "dyno.cli"]
+
+
+def stops_with(error: BaseException) -> int:
+    def command() -> None:
+        raise error
+
+    return exits.guarded(command)
+
+
+@pytest.mark.parametrize(
+    "words,sentence",
+    [
+        (["compair"], "unknown command 'compair'\nhint: did you mean compare?"),
+        (["compare", "a", "b"], "missing option"),
+        (["compare", "a", "b", "-w", "w", "--margn", "2"], "unknown option '--margn'"),
+        (["compare", "a", "b", "-w", "w", "--rows=9"], "workload is given as --set KEY=VALUE"),
+        (["compare", "a", "-w", "w"], "one candidate is not a comparison"),
+        (["play"], "missing argument 'ENGINE'"),
+        (["play", "null", "-w", "w", "--time", "soon"], "'soon' is not a duration"),
+        (["play", "null", "-w", "w", "--set", "x"], "'x' is not of the form key=value"),
+        (["compare", "a", "b", "-w", "w", "--json", "/no/such/x.json"], "there is no folder"),
+        (["compare", "a", "b", "-w", "w", "--json", "/proc/x.json"], "cannot write /proc/x.json"),
+        (["completion", "tcsh"], "'tcsh' is not one of"),
+    ],
+)
+def test_a_wrong_word_is_one_sentence_a_hint_and_64(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(words) == 64
+    said = capsys.readouterr()
+    assert not said.out
+    assert said.err.startswith("dyno: ")
+    assert sentence in said.err
+    assert len(said.err.splitlines()) == 2, "one sentence and its hint"
+    assert "hint: " in said.err
+
+
+def test_a_users_or_the_hosts_failure_is_64_and_our_own_70(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stops_with(UsageError("no", cause="because", hint="do")) == 64
+    assert capsys.readouterr().err == "dyno: no: because\nhint: do\n"
+    assert stops_with(HostError("no compiler")) == 64
+    assert stops_with(InternalError("odd")) == 70
+
+
+def test_a_fault_of_our_own_asks_to_be_reported_and_leaves_its_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("DYNO_TRACEBACK", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert stops_with(KeyError("x")) == 70
+    said = capsys.readouterr().err
+    (file,) = tmp_path.iterdir()
+    assert said.startswith("dyno: internal error: KeyError: 'x'\nhint: ")
+    assert "please report it" in said
+    assert str(file) in said
+    assert "Traceback" not in said
+    assert "Traceback" in file.read_text()
+    monkeypatch.setenv("DYNO_TRACEBACK", "1")
+    assert stops_with(KeyError("x")) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES])
+def test_what_the_machine_refuses_is_the_hosts_and_has_a_hint(
+    code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stops_with(OSError(code, os.strerror(code), "some/file")) == 64
+    said = capsys.readouterr().err
+    assert os.strerror(code).lower() in said
+    assert "some/file" in said
+    assert "\nhint: " in said
+
+
+def test_an_interrupt_is_130_and_says_what_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert stops_with(KeyboardInterrupt("`dyno resume x` goes on")) == 130
+    assert capsys.readouterr().err == "dyno: interrupted\nhint: `dyno resume x` goes on\n"
+
+
+def test_clicks_own_ways_to_stop_are_overridden() -> None:
+    assert stops_with(click.UsageError("x")) == 64
+    assert stops_with(click.Abort()) == 130
+    assert stops_with(click.exceptions.Exit(3)) == 3
+    assert ended(["--help"]) == ended(["--version"]) == 0
+
+
+def test_no_command_at_all_gets_the_help_and_64(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["engines"]):
+        assert ended(words) == 64
+        said = capsys.readouterr()
+        assert said.err.startswith("Usage: dyno")
+        assert not said.out
+
+
+@pytest.mark.parametrize(
+    "overall,code",
+    [("not slower", 0), ("faster", 0), ("slower", 1), ("inconclusive", 2), ("invalid", 3)],
+)
+def test_a_comparison_ends_with_its_verdict(
+    overall: VerdictName, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    verdict = Verdict(overall, "so it is", True, (), (), {})
+    monkeypatch.setattr(judged_run, "play", lambda *_: verdict)
+    file = tmp_path / "x.toml"
+    file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
+    assert ended(["compare", "null", "null", "-w", "insert"]) == code
+    assert ended(["run", str(file), "--gate"]) == code
+    assert ended(["run", str(file)]) == 0
+
+
+def test_a_reader_that_leaves_is_no_failure() -> None:
+    read = subprocess.run(
+        f"{sys.executable} -m dyno.cli show | head -1; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not read.stderr
+    assert read.stdout.splitlines()[-1] in ("0", "141")
+
+
+def test_help_loads_no_heavy_library() -> None:
+    code = (
+        "import sys\nfrom dyno.cli import ended\nended(['--help'])\nended(['compare', '--help'])\n"
+        "heavy = {'rich', 'scipy', 'numpy', 'plotly', 'statsmodels', 'jinja2'} & set(sys.modules)\n"
+        "sys.exit(f'help loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,84 @@
+"""What is shown while trials play: a panel on a terminal, one line per trial on a pipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes import make_run, make_trial
+
+from dyno.cli.terminal import live
+from dyno.forecast.estimate import Forecast
+from dyno.play import watch
+from dyno.record import FLOOR
+
+FORECAST = Forecast(40.0, 240.0, 1000, 6, 24, {1.0: 1.2})
+
+
+def started(block: int, place: int = 1, candidate: str = "old") -> watch.TrialStarted:
+    return watch.TrialStarted(block, 1, "select", candidate, 2 * block + place, place, 2)
+
+
+def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = make_run()
+    with live.watching(FORECAST) as told:
+        told(watch.RunStarted(run, Path("x"), 0))
+        told(started(0))
+        told(watch.PhaseStarted("run", 10.0))
+        stream = watch.StreamProgress("reader", 10, 0, 10.0, 1000)
+        told(watch.Progressed("run", 1.0, (stream,)))
+        told(watch.TrialEnded(make_trial(1, "old", 0, 1234.0)))
+        failed = make_trial(2, "new", 0, 1.0, status="failed", failure="no room\nhint: x")
+        told(watch.TrialEnded(failed))
+        told(watch.BlockDropped(0, "steal 9 %"))
+        told(watch.RunEnded("decided"))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "block 1/24  trial 1  old  select  ok  run 1,234 queries/s  10 s"
+    assert second == "block 1/24  trial 2  new  select  failed: no room"
+
+
+def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
+    state = live.State(FORECAST)
+    assert live.panel_lines(state) == ["starting …"]
+    state.take(watch.RunStarted(make_run(), Path("x"), 0))
+    state.take(started(0, 2, "new"))
+    state.take(watch.PhaseStarted("run", 10.0))
+    stream = watch.StreamProgress("reader", 10, 2, 4321.0, 1_500_000)
+    state.take(watch.Progressed("run", 3.0, (stream,)))
+    block, trial, phase = live.panel_lines(state)
+    assert block == "block 1/24 · 1 min to the look at 6, at most 4 min"
+    assert trial == "trial 2 of 2 · new · select"
+    assert phase == "phase run · 3 s of about 10 s · reader 4,321/s, slowest 1.50 ms, 2 failed"
+
+
+def test_the_floor_is_called_by_its_name() -> None:
+    state = live.State(FORECAST)
+    state.take(watch.RunStarted(make_run(), Path("x"), 0))
+    state.take(started(-1, 1, FLOOR))
+    assert "floor" in live.panel_lines(state)[0]
+    assert "null" in live.panel_lines(state)[1]
+
+
+def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() -> None:
+    state = live.State(None)
+    state.take(watch.RunStarted(make_run(), Path("x"), 0))
+    assert not state.take(watch.TrialEnded(make_trial(1, "old", 0, 5.0)))
+    failed = make_trial(2, "new", 0, 1.0, status="failed", failure="no room")
+    assert "no room" in state.take(watch.TrialEnded(failed))
+    assert "steal 9 %" in state.take(watch.BlockDropped(3, "steal 9 %"))
+
+
+def test_a_block_beyond_the_last_replays_what_noise_has_spoilt() -> None:
+    assert live.place(make_run(), 23) == "block 24/24"
+    assert live.place(make_run(), 24) == "block 25 (replay)"
+
+
+def test_measured_blocks_replace_the_forecast() -> None:
+    state = live.State(FORECAST)
+    assert state.block_s() == 10.0
+    state.take(started(0))
+    state.take(started(0, 2, "new"))
+    state.take(started(1))
+    assert state.block_s() < 10.0

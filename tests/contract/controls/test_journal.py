@@ -1,0 +1,84 @@
+"""The journal of host-wide knobs, seen from inside: who finds, sets, shares and puts back what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dyno.controls import Subject, _journal, _journal_entry, _knob, put_back
+from dyno.controls.swap import SWAPPINESS
+from dyno.controls.thp import ENABLED
+from dyno.errors import HostError
+
+SERVER = Subject(embedded=False)
+
+
+def _value(path: str) -> str:
+    return _knob.value(_knob.at(path))
+
+
+def _journalled(knobs: Path) -> list[str]:
+    return [file.name for file in (knobs.parent / "journal").glob("*.json")]
+
+
+def test_the_journal_is_on_the_disk_before_the_knob_is_written(
+    knobs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, dict[str, str]]] = []
+    write = _knob.write
+
+    def watched(knob: Path, wanted: str) -> None:
+        (name,) = _journalled(knobs)
+        seen.append((wanted, json.loads((knobs.parent / "journal" / name).read_text())))
+        write(knob, wanted)
+
+    monkeypatch.setattr(_knob, "write", watched)
+    with _journal.held(_knob.at(SWAPPINESS), "7") as holding:
+        assert (holding.found, _value(SWAPPINESS)) == ("60", "7")
+    entry = {"path": SWAPPINESS, "found": "60", "set": "7", "boot": "first-start"}
+    assert seen == [("7", entry), ("60", entry)]
+    assert (_value(SWAPPINESS), _journalled(knobs)) == ("60", [])
+
+
+def test_several_runs_share_a_value_and_the_last_one_puts_back(knobs: Path) -> None:
+    with _journal.held(_knob.at(ENABLED), "never") as first:
+        with _journal.held(_knob.at(ENABLED), "never") as second:
+            assert (first.found, second.found) == ("madvise", "madvise")
+        assert second.outcome and second.outcome.state == "in use"
+        assert _value(ENABLED) == "never"
+        with (
+            pytest.raises(HostError, match="a run under way holds it at never"),
+            _journal.held(_knob.at(ENABLED), "always"),
+        ):
+            pass
+    assert first.outcome and first.outcome.state == "put back"
+    assert (_value(ENABLED), _journalled(knobs)) == ("madvise", [])
+
+
+def test_a_kernel_that_keeps_another_value_is_believed(
+    knobs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_knob, "value", lambda _: "60")
+    with pytest.raises(_knob.Refused, match="was set to 7 and holds 60"):
+        _knob.write(_knob.at(SWAPPINESS), "7")
+
+
+def test_a_journal_that_others_can_write_to_is_not_believed(knobs: Path) -> None:
+    journal = knobs.parent / "journal"
+    journal.mkdir(mode=0o777)
+    journal.chmod(0o777)
+    planted = _journal_entry.Entry(SWAPPINESS, "200", "60", "first-start")
+    (journal / _journal_entry.name(SWAPPINESS)).write_text(json.dumps(vars(planted)))
+    with pytest.raises(HostError, match="others can write to the journal"):
+        put_back()
+    assert _value(SWAPPINESS) == "60"
+
+
+def test_an_entry_that_makes_no_sense_is_named(knobs: Path) -> None:
+    journal = knobs.parent / "journal"
+    journal.mkdir()
+    (journal / "x.json").write_text("{")
+    with pytest.raises(HostError, match="is no entry of a journal"):
+        put_back()

@@ -1,0 +1,84 @@
+"""The plant: a preloaded library that slows answers down by a known amount, and counts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dyno.controls import Held, Subject
+from dyno.controls.plant import CONTROL
+from dyno.errors import UsageError
+from dyno.play.controls import Joined
+from dyno.probes import Watched
+from dyno.probes.plant import PROBE
+
+#: Gives 100 answers each way: over a socket, and by unlocking a file.
+ANSWERS = """
+import fcntl, socket, sys, tempfile
+ours, theirs = socket.socketpair()
+with tempfile.TemporaryFile() as file:
+    for _ in range(100):
+        ours.send(b"x") if sys.argv[1] == "send" else fcntl.lockf(file, fcntl.LOCK_UN)
+"""
+
+
+def held(value: str) -> dict[str, str]:
+    with CONTROL.hold(value, Subject()) as found:
+        return found.environment
+
+
+def counted(home: Path, value: str, way: str = "send") -> dict[str, float]:
+    """What the plant counts in a process that gives 100 answers."""
+    surroundings = {**os.environ, **held(value), "TMPDIR": str(home)}
+    subprocess.run([sys.executable, "-c", ANSWERS, way], env=surroundings, check=True, timeout=30)
+    return PROBE.sample(Watched(1, 1, home))
+
+
+@pytest.mark.parametrize("way", ["send", "unlock"])
+def test_each_answer_is_held_up_by_the_dose(tmp_path: Path, way: str) -> None:
+    found = counted(tmp_path, "100000ns", way)
+    assert found["planted_answers"] == 100
+    assert found["planted_ns"] >= 100 * 100_000
+
+
+def test_one_answer_in_fifty_is_held_up(tmp_path: Path) -> None:
+    found = counted(tmp_path, "5000000ns/50")
+    assert found["planted_answers"] == 100
+    assert 2 * 5_000_000 <= found["planted_ns"] < 50 * 5_000_000
+
+
+def test_small_doses_are_saved_up_and_none_is_lost(tmp_path: Path) -> None:
+    """Of 100 times 35 ns three microseconds are spun, and half of one is still owed."""
+    found = counted(tmp_path, "35ns")
+    assert found["planted_answers"] == 100
+    assert found["planted_ns"] > 100 * 35 - 1000
+
+
+def test_a_plant_of_nothing_counts_answers_and_spins_for_none(tmp_path: Path) -> None:
+    assert counted(tmp_path, "0ns") == {"planted_ns": 0.0, "planted_answers": 100.0}
+
+
+def test_what_cannot_be_counted_is_not_planted(tmp_path: Path) -> None:
+    """No folder for the counts: the program runs, and nothing is spun."""
+    assert counted(tmp_path / "gone", "0ns") == {}
+
+
+def test_without_the_control_nothing_is_loaded_and_nothing_is_counted(tmp_path: Path) -> None:
+    assert held("keep") == {}
+    assert PROBE.sample(Watched(1, 1, tmp_path)) == {}
+
+
+def test_it_stands_beside_another_library_that_is_preloaded() -> None:
+    first, second = Held({}, environment={"LD_PRELOAD": "a.so"}), Held({}, environment={"B": "1"})
+    joined = Joined().beside("one", first).beside("two", second).beside("plant", first)
+    assert joined.environment == {"LD_PRELOAD": "a.so:a.so", "B": "1"}
+
+
+@pytest.mark.parametrize("value", ["on", "250", "250us", "-1ns", "2000000000ns", "5ns/0", ""])
+def test_a_dose_is_a_time_in_ns(value: str) -> None:
+    with pytest.raises(UsageError, match="unknown value of plant"):
+        CONTROL.check(value)

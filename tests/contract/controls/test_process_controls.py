@@ -1,0 +1,108 @@
+"""Controls of the engine's process alone: the commands that start it, tried on a real process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import knob_tree
+import pytest
+
+from dyno.controls import NOT_HERE, Held, Subject, _engine_process, allocator, controls
+from dyno.controls.numa import NODES
+from dyno.controls.thp import PREFIX
+from dyno.errors import UsageError
+
+
+def _held(name: str, value: str) -> Held:
+    with controls()[name].hold(value, Subject(embedded=False)) as held:
+        return held
+
+
+def _said(held: Held, *command: str) -> str:
+    whole = [*held.prefix, *command]
+    return subprocess.run(whole, check=True, capture_output=True, text=True, timeout=20).stdout
+
+
+def test_a_nicer_process_is_nicer() -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    wanted = str(min(19, own + 2))
+    held = _held("niceness", wanted)
+    assert held.found == {"before": str(own), "set": wanted}
+    assert _said(held, "nice").strip() == wanted
+
+
+@pytest.mark.parametrize("value", ["20", "-21", "1.5", "a lot", "NUMBER"])
+def test_a_niceness_beyond_the_kernel_s_is_refused(value: str) -> None:
+    with pytest.raises(UsageError, match="unknown value of niceness"):
+        controls()["niceness"].check(value)
+
+
+def test_where_nice_only_warns_it_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dyno.controls.niceness.tried", lambda _: (True, "0"))
+    assert _held("niceness", "-5").found["state"].startswith(NOT_HERE)
+
+
+def test_a_process_kept_from_huge_pages_becomes_the_command_that_follows() -> None:
+    status = Path("/proc/self/status").read_text()
+    if "THP_enabled" not in status:
+        pytest.skip("the kernel does not tell a process' huge pages (before 5.0)")
+    held = _held("thp", "off")
+    assert held.prefix == PREFIX
+    assert "THP_enabled:\t0" in _said(held, "cat", "/proc/self/status")
+
+
+@pytest.fixture
+def numactl(knobs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A host of two nodes, with a numactl that knows node 0 and 1."""
+    knob_tree.write(knobs, NODES, "0-1")
+    program = knobs / "bin" / "numactl"
+    knob_tree.write(knobs, "/bin/numactl", NUMACTL)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    return program
+
+
+NUMACTL = """#!/bin/sh
+case "$1" in
+  --membind=[2-9]*) echo "libnuma: Warning: node argument $1 is out of range"; exit 1 ;;
+esac
+POLICY="$1"; export POLICY; shift; exec "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "policy"),
+    [("interleave", "--interleave=all"), ("local", "--localalloc"), ("0-1", "--membind=0-1")],
+)
+def test_memory_is_placed_by_numactl(numactl: Path, value: str, policy: str) -> None:
+    held = _held("numa", value)
+    assert held.found == {"before": "nodes 0-1", "set": value}
+    assert _said(held, "sh", "-c", 'echo "$POLICY"').strip() == policy
+
+
+def test_a_node_that_is_not_there_is_told_in_numactl_s_words(numactl: Path) -> None:
+    assert "out of range" in _held("numa", "7").found["state"]
+    numactl.unlink()
+    assert _held("numa", "0").found["state"].endswith("no numactl (install numactl)")
+
+
+def test_an_allocator_that_is_not_installed_is_told_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(allocator, "tried", lambda _: (True, ""))
+    monkeypatch.setattr(allocator, "FOLDERS", (str(tmp_path),))
+    state = _held("allocator", "tcmalloc").found["state"]
+    assert state == f"{NOT_HERE}: no tcmalloc is installed (package libtcmalloc-minimal4)"
+    (tmp_path / "libtcmalloc.so.4").touch()
+    held = _held("allocator", "tcmalloc")
+    assert held.environment == {"LD_PRELOAD": str(tmp_path / "libtcmalloc.so.4")}
+
+
+def test_an_allocator_is_found_where_the_loader_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = _engine_process.tried(["ldconfig", "-p"])[1]
+    assert "libc.so.6" in dict(allocator._listed()) or not real
+    line = f"\tlibjemalloc.so.2 (libc6,x86-64) => {Path(__file__)}"
+    monkeypatch.setattr(allocator, "tried", lambda _: (True, f"1 libs found\n{line}"))
+    assert allocator._library("jemalloc") == __file__

@@ -1,0 +1,139 @@
+"""A server that runs already: its URL, its password's ways, and that no word of ours has it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dyno.builds import Build
+from dyno.engines import Ask, Server, find
+from dyno.engines._server import url as _attached
+from dyno.engines.postgres.attached import password
+from dyno.errors import UsageError
+from dyno.experiment import candidates
+from dyno.plan import Session
+
+URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
+SAID = ["PostgreSQL 15.6 on x86_64", "off", "t"]
+
+
+@pytest.fixture(autouse=True)
+def no_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
+
+
+def told(*answers: str | None, seen: list[Session] | None = None) -> Ask:
+    """A server that answers so, and keeps the sessions it was asked over."""
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        if seen is not None:
+            seen.append(session)
+        return [[[answer]] for answer in answers]
+
+    return ask
+
+
+def met(url: str, ask: Ask, **flags: str) -> Build:
+    spec = candidates.parse(url)
+    return find(spec.engine, ask).program(spec.given, spec.keys | flags, lambda _: None)
+
+
+def test_a_server_is_met_as_the_url_says() -> None:
+    seen: list[Session] = []
+    found = met(URL, told(*SAID, seen=seen))
+    assert (found.version, found.attached, found.secret) == ("15.6", True, "s3c@ret")
+    assert found.name == "//joe@db.example:6543/bench" and "s3c" not in repr(found)
+    (session,) = seen
+    assert (session["host"], session["port"], session["user"]) == ("db.example", 6543, "joe")
+    assert (session["password"], session["database"]) == ("s3c@ret", "bench")
+    assert session["tls"] == {"mode": "require", "ca": None}
+
+
+def test_nothing_leaves_the_machine_so_nothing_is_encrypted_there() -> None:
+    for host in ("localhost", "127.0.0.1", "%2Fsockets%2Fpg", "[::1]"):
+        found = met(f"postgres://joe@{host}/d", told(*SAID))
+        assert found.facts["sslmode"] == "disable"
+        assert find("postgres", told()).start(found, Path("/none"), {}).pid is None
+    assert (
+        met("postgres://joe@h/d", told(*SAID), sslmode="verify-full").facts["sslmode"] != "require"
+    )
+
+
+def test_a_socket_has_no_port_and_tells_its_process(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / ".s.PGSQL.5433"))
+        listening.listen()
+        place = str(tmp_path).replace("/", "%2F")
+        found = met(f"postgres://joe@{place}:5433/d", told(*SAID))
+        server = find("postgres", told()).start(found, tmp_path, {})
+    assert server.session["host"] == str(tmp_path / ".s.PGSQL.5433")
+    assert (server.session["port"], server.pid) == (0, os.getpid())
+
+
+def test_what_runs_already_is_neither_stopped_nor_told_to_checkpoint(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        asked.extend(statements)
+        answers: list[str | None] = ["public.t", "PostgreSQL 15", "150006"]
+        return [[[answer]] for answer in answers[: len(statements)]]
+
+    engine, server = find("postgres", ask), Server({}, tmp_path)
+    engine.settle(server)
+    engine.stop(server)
+    assert asked[-1] == "VACUUM (ANALYZE, INDEX_CLEANUP ON) public.t"
+    assert "CHECKPOINT" not in asked
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        (["PostgreSQL 15", "on", "t"], "'bench' is read-only"),
+        (["PostgreSQL 15", "off", "f"], "'joe' may make no tables in 'bench'"),
+    ],
+)
+def test_a_database_that_cannot_be_written_to_is_refused(
+    answers: list[str | None], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        met(URL, told(*answers))
+
+
+@pytest.mark.parametrize(
+    ("build", "flags", "settings", "message"),
+    [
+        ("//joe@h", {}, {}, "names no database"),
+        ("//joe@h:port/d", {}, {}, "cannot read the server's URL"),
+        ("//joe@h/d", {"sslmode": "prefer"}, {}, "unknown value of sslmode"),
+        ("//joe@h/d", {"sslrootcert": "/none.pem"}, {}, "there is no file /none.pem"),
+        ("//joe@h/d", {}, {"shared_buffers": "1GB"}, "is not configured: 'shared_buffers'"),
+        ("18", {"sslmode": "require"}, {}, "belongs to the URL"),
+    ],
+)
+def test_a_wrong_url_is_refused(
+    build: str, flags: dict[str, str], settings: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        _attached.check(build, flags, settings)
+        _attached.address(build, 1)
+
+
+def test_a_password_comes_from_where_libpq_takes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    at = _attached.address("//joe@h/bench", 5432)
+    kept = tmp_path / "pgpass"
+    kept.write_text("# mine\nother:*:*:joe:no\nh:5432:*:joe:s\\:e\\\\c\n*:*:*:*:last\n")
+    monkeypatch.setenv("PGPASSFILE", str(kept))
+    kept.chmod(0o644)
+    assert password(at) is None
+    kept.chmod(0o600)
+    assert password(at) == "s:e\\c"
+    assert password(_attached.address("//ann@h/bench", 5432)) == "last"
+    monkeypatch.setenv("PGPASSWORD", "known")
+    assert met("postgres://joe:***@h/d", told(*SAID)).secret == "known"

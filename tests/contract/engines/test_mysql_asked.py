@@ -1,0 +1,132 @@
+"""What a server of MySQL's family is asked for: words, settings, profiles, read back or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unasked import never
+
+from dyno.engines import Checks, find, settings_of
+from dyno.engines.mysql.builds import Prefix
+from dyno.engines.mysql.settings import asked
+from dyno.engines.mysql.values import agree, held, lasting
+from dyno.errors import TrialFailed, UsageError
+
+MYSQL, MARIADB = find("mysql", never), find("mariadb", never)
+
+
+def _check(name: str, build: str = "", **keys: str) -> None:
+    engine = find(name, never)
+    assert isinstance(engine, Checks)
+    engine.check(build, {}, keys)
+
+
+def _prefix(folder: Path) -> Prefix:
+    return Prefix(folder / "mysqld", folder, folder, folder / "plugin", ())
+
+
+@pytest.mark.parametrize("build", ["", "5.5.34", "5.6", "8", "8.0.33", "/opt/mysql", "system"])
+def test_a_build_may_be_a_version_its_beginning_or_a_place(build: str) -> None:
+    _check("mysql", build, innodb_flush_log_at_trx_commit="1", max_connections="10")
+
+
+@pytest.mark.parametrize(
+    ("build", "hint"),
+    [("5.7", "nearest: 5.6.24 and 8.0.33"), ("9", "nearest: 8.0.33;"), ("sistem", "system")],
+)
+def test_an_unknown_version_is_answered_with_its_neighbours(build: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=f"(version|build) '{build}'") as caught:
+        _check("mysql", build)
+    assert hint in caught.value.hint
+
+
+def test_every_variable_is_a_setting_and_a_wrong_one_finds_its_neighbour() -> None:
+    known = settings_of(MYSQL)
+    assert {"innodb_redo_log_capacity", "query_cache_size", "profile", "engine"} <= known
+    assert "rocksdb_block_cache_size" in settings_of(MARIADB)
+    with pytest.raises(UsageError, match="innodb_flush_log_at_trx_comit") as caught:
+        _check("mysql", innodb_flush_log_at_trx_comit="1")
+    assert "innodb_flush_log_at_trx_commit" in caught.value.hint
+    assert isinstance(MYSQL, Checks)
+    with pytest.raises(UsageError, match="build flag 'cflags'"):
+        MYSQL.check("", {"cflags": "-O3"}, {})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"profile": "cold"}, {"log_bin": "maybe"}, {"skip_grant_tables": "1"}]
+)
+def test_a_wrong_value_is_refused_before_anything_starts(wrong: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=f"unknown value of {next(iter(wrong))}"):
+        _check("mariadb", **wrong)
+
+
+def test_a_profile_fills_in_what_the_user_left_open(tmp_path: Path) -> None:
+    cached = asked({"innodb_doublewrite": "OFF"}, {})
+    assert cached.table["innodb_buffer_pool_size"] == "1G"
+    assert "innodb_doublewrite" not in cached.table
+    words = cached.arguments(_prefix(tmp_path))
+    assert "--innodb_doublewrite=OFF" in words and "--skip-log-bin" in words
+    # a row that a build lacks must not keep it from starting, and 5.5 takes no words
+    assert "--loose-innodb_redo_log_capacity=512M" in words
+    assert "--loose-performance_schema=0" in words
+    small = asked({"profile": "io-bound"}, {"innodb_log_file_size": "1G", "back_log": ""})
+    assert small.table["innodb_buffer_pool_size"] == "128M"
+    assert small.table["innodb_log_file_size"] == "1G" and "back_log" not in small.table
+
+
+def test_what_is_no_variable_becomes_words_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "plugin" / "ha_rocksdb.so").touch()
+    chosen = asked({"engine": "RocksDB", "skip_grant_tables": "on", "log_bin": "on"}, {})
+    words = chosen.arguments(_prefix(tmp_path))
+    for word in ("--plugin-load-add=ha_rocksdb.so", "--skip-grant-tables", "--log-bin=binlog"):
+        assert word in words
+    assert chosen.strict() == {"log_bin": "on", "skip_grant_tables": "ON"}
+
+
+def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
+    file = tmp_path / "my.cnf"
+    with pytest.raises(UsageError, match="cannot read"):
+        _check("mysql", config=str(file))
+    file.write_text("[mysqld]\ninnodb_buffer_pool_size=2G\n")
+    chosen = asked({"config": str(file)}, {})
+    assert set(chosen.table) == {"skip_networking", "mysqlx"}
+    assert chosen.storage == "" and chosen.log_bin == ""
+    with pytest.raises(UsageError, match="place of a profile"):
+        _check("mysql", config=str(file), profile="cached")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told", "same"),
+    [
+        ("1G", "1073741824", True),
+        ("1g", "1073741825", False),
+        ("on", "ON", True),
+        ("1", "ON", True),
+        ("0", "ON", False),
+        ("2", "2", True),
+        ("90", "90.000000", True),
+        ("O_DIRECT", "o_direct", True),
+        ("O_DIRECT", "fsync", False),
+        ("B,A", "A,B", True),
+        ("A", "A,B", False),
+        ("OFF", "DISABLED", True),
+    ],
+)
+def test_a_value_is_recognised_as_the_server_spells_it(wanted: str, told: str, same: bool) -> None:
+    assert agree(wanted, told) is same
+
+
+def test_another_value_than_asked_for_fails_the_trial() -> None:
+    told = {"innodb_buffer_pool_size": "134217728", "log_bin": "OFF"}
+    held("it", told, {"log_bin": "off"}, {"innodb_buffer_pool_size": "128M", "mysqlx": "OFF"})
+    with pytest.raises(TrialFailed, match="it runs with innodb_buffer_pool_size=134217728"):
+        held("it", told, {}, {"innodb_buffer_pool_size": "100M"})
+    with pytest.raises(TrialFailed, match="does not report a variable mysqlx"):
+        held("it", told, {"mysqlx": "OFF"}, {})
+
+
+def test_what_names_this_start_is_not_stored() -> None:
+    told = {"datadir": "/home/x/data/", "server_uuid": "5", "version": "5.6.14", "socket": "/s"}
+    assert lasting(told, Path("/home/x")) == {"version": "5.6.14"}

@@ -1,0 +1,147 @@
+"""Engine `postgres` without a server: versions, settings, its file, and what it reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from unasked import never
+
+from dyno.engines import Ask, Server, find
+from dyno.engines._server import Launch
+from dyno.engines._server.socket import Socket
+from dyno.engines.postgres import builds, data
+from dyno.engines.postgres import settings as _postgres_file
+from dyno.engines.postgres.settings import TABLE
+from dyno.errors import TrialFailed, UsageError
+from dyno.plan import Session
+
+ENGINE = find("postgres", never)
+
+
+@pytest.mark.parametrize(
+    ("build", "hint"),
+    [
+        ("9.6", r"nearest: 10\.23;"),
+        ("12.16", r"nearest: 12\.15 and 12\.22;"),
+        ("19", r"nearest: 18\.6;"),
+        ("sistem", "did you mean system"),
+    ],
+)
+def test_a_version_that_is_not_offered_is_answered_with_the_nearest(build: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ENGINE.program(build, {}, lambda _: None)
+    assert caught.match(hint)
+
+
+def test_a_major_version_stands_for_its_newest_minor_one() -> None:
+    for build in ("", "system", "10", "18", "12.0", "/usr/lib/postgresql/15"):
+        builds.check(build)
+    assert all(len(checksum) == 64 for _, checksum in builds.PACKAGES.values())
+    numbers = [[int(n) for n in version.split(".")] for version in builds.PACKAGES]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"profile": "warm"}, "unknown value of profile 'warm'"),
+        ({"data_checksums": "yes"}, "unknown value of data_checksums"),
+        ({"config": "/none.conf"}, "there is no file /none.conf"),
+        ({"config": "/etc/passwd", "profile": "cached"}, "in place of a profile"),
+        ({"port": "5433"}, "port cannot be set"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        find("postgres", never).check("18", {}, settings)  # type: ignore[attr-defined]
+
+
+def test_a_prefix_must_hold_a_server(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no bin/postgres"):
+        ENGINE.program(str(tmp_path), {}, lambda _: None)
+
+
+def test_a_profile_is_a_column_of_the_table_and_the_user_has_the_last_word() -> None:
+    cached, io_bound = ({"profile": name} for name in ("cached", "io-bound"))
+    assert _postgres_file.chosen({}, 18) == _postgres_file.chosen(cached, 18)
+    assert _postgres_file.chosen(io_bound, 18)["shared_buffers"] == TABLE["shared_buffers"].io_bound
+    own = _postgres_file.chosen({"jit": "on", "work_mem": "1GB"}, 18)
+    assert (own["jit"], own["work_mem"], own["fsync"]) == ("on", "1GB", "on")
+    assert "jit" not in _postgres_file.chosen({}, 10)
+
+
+def test_a_file_of_the_users_replaces_the_profile_and_keeps_the_server_private(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.conf").write_text("listen_addresses = '*'\nwork_mem = '7MB'\n")
+    settings = {"config": str(tmp_path / "mine.conf"), "search_path": "it's"}
+    lines = _postgres_file.file(settings, 18, tmp_path).splitlines()
+    assert lines[:2] == ["listen_addresses = '*'", "work_mem = '7MB'"]
+    assert lines.index("listen_addresses = ''") > 1 and "search_path = 'it''s'" in lines
+    assert f"unix_socket_directories = '{tmp_path}'" in lines
+    assert not [line for line in lines if line.startswith("shared_buffers")]
+
+
+def reporting(home: Path, asked: dict[str, str], source: str) -> tuple[Ask, Server]:
+    """A started server that reports `jit` from `source`, and one setting with the home's path."""
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        rows: list[list[str | None]] = [
+            ["jit", "off", source],
+            ["data_directory", f"{home}/data", "override"],
+            ["work_mem", "4MB", "default"],
+        ]
+        return [rows, [["built with CFLAGS", "-O2"]]]
+
+    launch = Launch("postgres 18", ("/bin/true",), home, Socket(home / "s", False), asked=asked)
+    handle = type("Handle", (), {"launch": launch})()
+    return ask, Server({}, home, 1, None, handle)
+
+
+def test_settings_are_read_back_with_their_source(tmp_path: Path) -> None:
+    ask, server = reporting(tmp_path, {"jit": "off"}, "configuration file")
+    assert find("postgres", ask).settings(server) == {
+        "jit": "off (configuration file)",
+        "work_mem": "4MB",
+        "built with CFLAGS": "-O2",
+    }
+
+
+def test_a_folder_made_for_the_socket_is_no_setting(tmp_path: Path) -> None:
+    ask, server = reporting(tmp_path / "home", {}, "configuration file")
+    short = tmp_path / "short"
+    server.handle.launch = replace(server.handle.launch, socket=Socket(short / "s", True))
+
+    def asked(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        settings, built = ask(session, statements)
+        return [[*settings, ["unix_socket_directories", str(short), "configuration file"]], built]
+
+    assert find("postgres", asked).settings(server) == find("postgres", ask).settings(server)
+
+
+@pytest.mark.parametrize("asked", [{"jit": "off"}, {"no_such": "1"}])
+def test_a_setting_that_something_else_decides_fails_the_trial(
+    asked: dict[str, str], tmp_path: Path
+) -> None:
+    ask, server = reporting(tmp_path, asked, "database")
+    with pytest.raises(TrialFailed, match=f"{next(iter(asked))}=.* was asked for"):
+        find("postgres", ask).settings(server)
+    ask, server = reporting(tmp_path, {"jit": "-1"}, "database")
+    assert find("postgres", ask).settings(server)["jit"] == "off (database)"
+
+
+def test_the_disk_holds_rows_indexes_and_log() -> None:
+    gigabyte = 1 << 30
+    assert data.disk_bytes(gigabyte, "8GB") == (6 << 30) + data.EMPTY_BYTES
+    assert data.disk_bytes(gigabyte, "512") == (3 << 30) + (576 << 20)
+
+
+def test_a_program_that_is_no_server_is_refused(home: Path) -> None:
+    (home / "bin").mkdir()
+    for tool in ("postgres", "initdb"):
+        (home / "bin" / tool).symlink_to("/bin/echo")
+    with pytest.raises(UsageError, match=r"is not a PostgreSQL server: it says 'echo"):
+        builds.found(str(home), lambda _: None)

@@ -1,0 +1,98 @@
+"""A server's own count: how an engine is asked for it, and when."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fakes import make_record
+
+from dyno.engines import Ask, Counts, Server, find
+from dyno.engines.postgres import evidence
+from dyno.plan import Session
+from dyno.play import phases
+from dyno.probes import Watched
+
+SERVER = Server({}, Path("/none"))
+
+
+def telling(*answers: Sequence[list[list[str | None]]]) -> Ask:
+    """A server that answers so, once after another."""
+    left = list(answers)
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        answer = left.pop(0)
+        assert len(answer) == len(statements)
+        return list(answer)
+
+    return ask
+
+
+def backends(count: int, version: str = "180004") -> list[list[list[str | None]]]:
+    return [[[version, str(count), "2026-11-21 12:00:00+00"]]]
+
+
+def total(count: int, is_old: str | None = None) -> list[list[list[str | None]]]:
+    return [[[str(count), is_old]]]
+
+
+def counted(engine: str, ask: Ask, *, parted: bool) -> dict[str, int]:
+    found = find(engine, ask)
+    assert isinstance(found, Counts)
+    return found.counted(SERVER, parted)
+
+
+def test_before_a_phase_nobody_waits_for_open_connections() -> None:
+    ask = telling(backends(8), total(70))
+    assert counted("postgres", ask, parted=False) == {"transactions": 70}
+
+
+def test_after_it_the_count_is_read_once_the_last_backend_is_gone() -> None:
+    ask = telling(backends(8), backends(1), backends(0), total(99))
+    assert counted("postgres", ask, parted=True) == {"transactions": 99}
+
+
+@pytest.mark.parametrize(
+    "ask", [telling(backends(8), total(70)), telling(backends(0), total(70, "t"))]
+)
+def test_what_does_not_come_to_an_end_leaves_the_count_unknown(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "PATIENCE_S", -1.0)
+    assert counted("postgres", ask, parted=True) == {}
+
+
+def test_a_collectors_count_is_read_once_it_is_young_enough_and_named_for_what_it_is() -> None:
+    ask = telling(backends(0, "120022"), total(70, "t"), total(70, "t"), total(99, "f"))
+    assert counted("postgres", ask, parted=True) == {"collected_transactions": 99}
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_a_server_without_the_counter_has_no_count(engine: str) -> None:
+    assert counted(engine, telling([[["Questions", "12"]]]), parted=True) == {"statements": 12}
+    assert counted(engine, telling([[]]), parted=True) == {}
+
+
+def test_engines_that_live_in_the_driver_count_nothing() -> None:
+    assert not isinstance(find("sqlite", telling()), Counts)
+
+
+def test_the_count_is_taken_before_the_phase_and_once_the_connections_are_closed(
+    tmp_path: Path,
+) -> None:
+    heard: list[bool] = []
+
+    def count(parted: bool) -> dict[str, int]:
+        heard.append(parted)
+        return {"statements": 100 * len(heard)}
+
+    watched = Watched(None, os.getpid(), tmp_path, counted=count)
+    before = phases.ready(watched)
+    after = phases.answered(watched)
+    assert heard == [False], "not while connections are open"
+    joined = phases.joined(make_record([]), before, {**after, **phases.parted(watched)})
+    assert heard == [False, True]
+    (own,) = [each for each in joined.readings if each.probe == "server"]
+    assert (own.name, own.unit, own.value) == ("server_statements", "statements", 100.0)

@@ -1,0 +1,84 @@
+"""Where a server may live and as whom: its user, its socket's place, the libraries it needs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dyno.engines._server import account, log, process, socket
+from dyno.errors import HostError, TrialFailed
+
+
+def test_a_program_whose_parent_died_first_does_not_run(home: Path) -> None:
+    guarded = account.prefix(account.account(), signal.SIGKILL)
+    command = [*guarded[:-1], "1", "echo", "it runs"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 1 and done.stdout == b""
+    assert process.completed(["echo", "it runs"], home) == "it runs\n"
+
+
+def test_a_tool_that_fails_says_why(home: Path) -> None:
+    assert process.completed(["cat"], home, given="CREATE") == "CREATE"
+    with pytest.raises(TrialFailed, match=r"sh failed: its last words are\nno disk"):
+        process.completed(["sh", "-c", "echo no disk >&2; exit 1"], home)
+
+
+def test_a_socket_moves_where_its_path_would_be_too_long(home: Path) -> None:
+    near = socket.place(home, "s.sock")
+    assert near.path == home / "s.sock" and not near.passing
+    far = socket.place(home / ("deep" * 25), "s.sock")
+    assert far.passing and len(str(far.path)) <= 107
+    folder = far.path.parent
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert folder.stat().st_uid == account.account().uid
+    far.remove()
+    assert not folder.exists()
+    with pytest.raises(HostError, match="no place for a socket"):
+        socket.place(home, "s" * 120)
+
+
+def test_the_user_is_who_called_sudo_else_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    assert (account.account().name, account.account().switch) == ("nobody", True)
+    monkeypatch.setenv("SUDO_UID", "1")
+    assert (account.account().uid, account.account().switch) == (1, True)
+    monkeypatch.setenv("SUDO_UID", "4000000")
+    with pytest.raises(HostError, match="do not run as root"):
+        account.account()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not account.account().switch
+
+
+def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "closed" / "open").mkdir(parents=True)
+    tmp_path.chmod(0o700)
+    stranger = account.Account("stranger", 4_000_000, 4_000_000, switch=True)
+    with pytest.raises(HostError, match="is closed to stranger, whom servers run as") as caught:
+        account.check_reach(stranger, tmp_path / "closed" / "open", "set DYNO_TMP")
+    assert "DYNO_TMP" in caught.value.hint
+    account.check_reach(stranger, Path("/usr/bin/env"), "set DYNO_CACHE")
+
+
+def test_a_program_is_looked_over_before_it_is_started(tmp_path: Path) -> None:
+    log.check_libraries(Path("/bin/sh"), {})
+    log.check_libraries(tmp_path / "none", {})
+    words = "\tlibnuma.so.1 => not found\n"
+    (tmp_path / "ldd").write_text(f"#!/bin/sh\nprintf '{words}'\n")
+    (tmp_path / "ldd").chmod(0o755)
+    with pytest.raises(HostError, match=r"no libnuma\.so\.1") as caught:
+        log.check_libraries(Path("/bin/sh"), {"PATH": f"{tmp_path}:/bin"})
+    assert "libnuma1" in caught.value.hint
+
+
+def test_without_setpriv_no_server_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HostError, match="no setpriv on PATH") as caught:
+        account.prefix(account.account(), signal.SIGKILL)
+    assert "util-linux" in caught.value.hint

@@ -1,0 +1,39 @@
+"""The experiments that come along: each is readable, its options exist, its figures hit a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dyno import experiment
+from dyno.experiment import factors
+from dyno.resolve import candidates, workloads
+
+FILES = sorted((Path(__file__).resolve().parents[3] / "experiments").glob("*.toml"))
+#: What a published figure may be singled out by (`report/sections/published.py`).
+KEYS = {"figure", "source", "workload", "phase", "stream", "metric", "candidate", "cell"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
+    found = experiment.read(file)
+    plans = [plan for plan, _ in workloads.workloads(found)]
+    assert found.name == file.stem and found.question.endswith("?")
+    primaries = [pair for plan in plans for phase in plan.phases for pair in phase["primary"]]
+    assert primaries, "a verdict rests on something"
+    phases = {phase["name"] for plan in plans for phase in plan.phases if phase["primary"]}
+    known = {
+        "workload": {plan.name for plan in plans},
+        "phase": phases,
+        "candidate": {side.name for side in found.candidates[1:]},
+        "cell": {cell.name for cell in factors.cells(found.candidates, found.crossed)},
+    }
+    assert bool(candidates.kinds(found)) == bool(found.crossed.levels), (
+        "each factor is somebody's word"
+    )
+    for figure in found.published:
+        assert set(figure) <= KEYS and figure["figure"] and figure["source"]
+        assert set(figure) & (KEYS - {"figure", "source", "stream"}), "it names no line"
+        for key, names in known.items():
+            assert figure.get(key, "") in {"", *names}, f"{figure} hits nothing"

@@ -1,0 +1,122 @@
+"""The forecast: what a run will take, and how a budget cuts it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from fakes import make_phase, make_run, make_workload
+
+from dyno.errors import UsageError
+from dyno.forecast.earlier_run import UNKNOWN_S, limit_s
+from dyno.forecast.estimate import (
+    OVERHEAD_S,
+    SERVER_S,
+    SPARE_BYTES,
+    disk_bytes,
+    fit_budget,
+    forecast_run,
+)
+from dyno.forecast.planner import Planner
+from dyno.resolve.experiment import Prepared
+from dyno.stats.interval import to_log
+from dyno.stats.power import Errors, mde80
+
+TRIAL_S = 10 + OVERHEAD_S
+
+
+def make_prepared(**design: Any) -> Prepared:
+    return Prepared(make_run(**design), {}, {})
+
+
+def test_a_run_is_foretold_to_its_first_look_and_to_its_last_replay() -> None:
+    said = forecast_run(make_prepared())
+    assert said.expected_s == pytest.approx(6 * 2 * TRIAL_S)
+    assert said.worst_s == pytest.approx(36 * 2 * TRIAL_S)
+    assert (said.blocks_expected, said.blocks_worst) == (6, 36)
+    assert said.disk_bytes == SPARE_BYTES
+
+
+def test_an_engine_in_the_driver_costs_a_floor_too() -> None:
+    run = make_run()
+    side = dataclasses.replace(run.candidates[0], engine="embedded")
+    embedded = dataclasses.replace(run, candidates=(side, run.candidates[1]))
+    more = (
+        forecast_run(Prepared(embedded, {}, {})).expected_s
+        - forecast_run(make_prepared()).expected_s
+    )
+    assert more == pytest.approx(TRIAL_S)
+
+
+def test_a_server_takes_its_time_to_start_and_to_stop() -> None:
+    run = make_run()
+    served = dataclasses.replace(run.candidates[0], embedded=False)
+    mixed = dataclasses.replace(run, candidates=(served, run.candidates[1]))
+    more = (
+        forecast_run(Prepared(mixed, {}, {})).expected_s - forecast_run(make_prepared()).expected_s
+    )
+    assert more == pytest.approx(6 * SERVER_S)
+
+
+def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:
+    phase = make_phase() | {"stop": {"kind": "count", "events": 9}, "expected_s": 3.0}
+    run = make_run(workloads=[make_workload(phases=[phase])])
+    assert forecast_run(Prepared(run, {}, {})).expected_s == pytest.approx(12 * (3 + OVERHEAD_S))
+
+
+def test_more_noise_or_fewer_blocks_detect_less() -> None:
+    many = forecast_run(make_prepared()).detectable
+    few = forecast_run(make_prepared(looks=(6,))).detectable
+    assert many[1.0] < many[2.0] < many[5.0]
+    assert all(many[sd] < few[sd] for sd in many)
+    once = forecast_run(make_prepared(looks=(24,))).detectable
+    assert once[2.0] < many[2.0]
+    # Cohen 1988: n = 24, two-sided 5 %, power 80 % needs d = 0.60
+    assert once[2.0] == pytest.approx(2 * 0.60, rel=0.02)
+
+
+def test_a_budget_cuts_the_looks_and_never_adds_any() -> None:
+    prepared = make_prepared()
+    assert fit_budget(prepared, 1e6) is prepared
+    cut = fit_budget(prepared, 15 * 2 * TRIAL_S + 1)
+    assert cut.run.design.looks == (6, 10, 15)
+    assert fit_budget(make_prepared(looks=(10,)), 4 * 2 * TRIAL_S + 1).run.design.looks == (4,)
+    with pytest.raises(UsageError, match=r"nothing can be told within 60 s(.|\n)*3 blocks take 62"):
+        fit_budget(prepared, 60)
+
+
+def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:
+    known = Planner(make_prepared())  # spreads of 1, 2, 5 % are assumed, the last of which decides
+    seen = {n: mde80(known.looks(n), Errors(to_log(5.0)), 1) for n in (6, 7, 8, 9)}
+    assert seen[9] < seen[7] < seen[8] < seen[6]  # the look at 6 costs sight, and saves time
+    assert known.to_detect(seen[7] + 0.01).looks == (7,)
+
+
+def test_every_phase_has_a_limit_far_above_its_length() -> None:
+    assert limit_s(make_phase()) == 2 * 10 + 60
+    assert limit_s({"stop": {"kind": "count"}, "expected_s": 100.0}) == 2000
+    assert limit_s({}) == UNKNOWN_S
+
+
+class Outgrowing:
+    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+        return data_bytes + int(settings.get("redo", "1000"))
+
+
+def test_an_engine_says_what_its_files_take_beside_the_data() -> None:
+    run = make_run()
+    big = dataclasses.replace(run.candidates[1], settings={"redo": "9000"})
+    run = dataclasses.replace(run, candidates=(run.candidates[0], big))
+    engines: dict[str, Any] = dict.fromkeys(("old", "new"), Outgrowing())
+    assert disk_bytes(Prepared(run, engines, {}, 500)) == SPARE_BYTES + 9500
+    assert disk_bytes(Prepared(run, {}, {}, 500)) == SPARE_BYTES + 1000
+
+
+@pytest.mark.parametrize(
+    ("loads", "size_bytes", "homes"),
+    [(None, 1 << 20, 1), (None, 1 << 30, 2), (0, 1 << 30, 1), (1, 1 << 20, 2)],
+)
+def test_a_load_that_is_kept_is_there_twice(loads: int | None, size_bytes: int, homes: int) -> None:
+    prepared = dataclasses.replace(make_prepared(loads=loads), size_bytes=size_bytes)
+    assert disk_bytes(prepared) == SPARE_BYTES + homes * 2 * size_bytes

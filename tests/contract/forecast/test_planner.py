@@ -1,0 +1,150 @@
+"""The planner: what a time buys, what a slowdown costs to be found, from an earlier run or not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fakes import make_run, make_trials, make_workload
+
+from dyno.cli import ended
+from dyno.errors import UsageError
+from dyno.forecast import earlier_run
+from dyno.forecast.planner import Planner
+from dyno.record import Run
+from dyno.resolve.experiment import Prepared
+from dyno.run_folder import Folder, all_runs, create_run
+
+SD = 0.03
+EXPERIMENT = """
+name = "fake"
+candidates = ["old=null@200us", "new=null@210us"]
+[[workload]]
+name = "oltp_point_select"
+"""
+
+
+def played(runs: Path, run: Run, blocks: int = 12) -> Folder:
+    """A run on disk whose blocks vary by `SD`, a trial of 10 s every 14 s."""
+    raw = np.random.default_rng(3).normal(0.0, 1.0, blocks)
+    logs = SD * (raw - raw.mean()) / raw.std(ddof=1)
+    made = create_run(run, runs)
+    for trial in make_trials({"new": list(logs)}):
+        seconds = 14 * trial.number
+        began = f"2026-01-01T00:{seconds // 60:02}:{seconds % 60:02}Z"
+        made.write_trial(
+            dataclasses.replace(trial, workload=run.workloads[0].name, started_utc=began)
+        )
+    return made
+
+
+def planner(run: Run, source: Folder | None = None) -> Planner:
+    return Planner(Prepared(run, {}, {}), earlier_run.learnt(source) if source else None)
+
+
+def test_without_a_run_three_spreads_are_assumed() -> None:
+    plan = planner(make_run()).for_budget(5 * 60)
+    assert plan.source == ""
+    assert plan.looks == (6, 10, 14)  # 20.4 s a block
+    assert [round(each.sd_percent, 6) for each in plan.sights] == [1.0, 2.0, 5.0]
+    assert all(each.doubled_percent < each.mde80_percent for each in plan.sights)
+    assert plan.full_s <= 300 < plan.worst_s
+    assert plan.expected_s <= plan.full_s
+
+
+def test_an_earlier_run_tells_spread_and_cost(tmp_path: Path) -> None:
+    plan = planner(make_run(), played(tmp_path, make_run())).for_budget(10 * 60)
+    assert plan.source.endswith("-fake")
+    assert plan.block_s == pytest.approx(2 * 14)
+    assert plan.looks[-1] == int(600 / 28)
+    (sight,) = plan.sights
+    assert sight.primary.startswith("select / run / reader")
+    assert sight.sd_percent == pytest.approx(100 * np.expm1(SD), rel=1e-3)
+
+
+def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
+    made = create_run(make_run(), tmp_path)
+    for trial in make_trials({"new": list(np.random.default_rng(3).normal(0.0, SD, 12))}):
+        kept = {"load": {"name": f"{trial.candidate}{trial.block % 3}", "of": "3"}}
+        made.write_trial(dataclasses.replace(trial, conditions=kept))
+    assert earlier_run.learnt(made).loads == 3
+    few = planner(make_run(), made).planned(24).sights[0]
+    many = planner(make_run(loads=0), made).planned(24).sights[0]
+    assert few.mde80_percent > 1.5 * many.mde80_percent
+
+
+def test_the_fewest_blocks_that_find_it_are_found(tmp_path: Path) -> None:
+    known = planner(make_run(), played(tmp_path, make_run()))
+    fewer = known.planned((plan := known.to_detect(1.5)).looks[-1] - 1)
+    assert plan.sights[0].mde80_percent <= 1.5 < fewer.sights[0].mde80_percent
+    assert {24, 32} < set(plan.looks) and plan.looks[-1] < 60
+
+
+def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
+    known = planner(make_run(), played(tmp_path, make_run()))
+    with pytest.raises(
+        UsageError, match=r"200 blocks are too few(.|\n)*in select / run .* blocks find"
+    ):
+        known.to_detect(0.1)
+    with pytest.raises(UsageError, match=r"nothing can be told within 60 s(.|\n)*3 blocks take 84"):
+        known.for_budget(60)
+    with pytest.raises(UsageError, match="no slowdown"):
+        known.to_detect(0)
+
+
+def test_more_candidates_and_primaries_see_less() -> None:
+    two, four = make_run(), make_run(["old", "b", "c", "d"])
+    few, many = planner(two).planned(24), planner(four).planned(24)
+    assert (few.primaries, many.primaries) == (1, 3)
+    assert few.sights[1].mde80_percent < many.sights[1].mde80_percent
+    assert few.expected_s < many.expected_s
+
+
+def test_an_experiment_with_one_look_keeps_it() -> None:
+    run = make_run(looks=(10,))
+    assert planner(run).planned(10).looks == (10,)
+    assert planner(run).for_budget(20.5 * 20.4).looks == (6, 10, 14, 20)
+
+
+def test_a_run_of_something_else_or_too_short_is_no_source(tmp_path: Path) -> None:
+    other = make_run(workloads=[make_workload("update")])
+    played(tmp_path, other)
+    played(tmp_path, make_run(), blocks=2)
+    assert earlier_run.newest(all_runs(tmp_path), make_run()) is None
+    with pytest.raises(UsageError, match="2 valid blocks, too few"):
+        earlier_run.learnt(all_runs(tmp_path)[-1])
+    wanted = played(tmp_path, make_run())
+    found = earlier_run.newest(all_runs(tmp_path), make_run())
+    assert found is not None and found.name == wanted.path.name and found.blocks == 12
+
+
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    file = tmp_path / "fake.toml"
+    file.write_text(EXPERIMENT)
+    return ended(["plan", str(file), *words])
+
+
+def test_the_command_plays_nothing_and_writes_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli(tmp_path, monkeypatch, "--budget", "2m", "--json", str(tmp_path / "p.json")) == 0
+    said = capsys.readouterr().out
+    for word in ("by assumption", "MDE80", "with twice", "to play it: dyno run", "--blocks"):
+        assert word in said
+    told: dict[str, Any] = json.loads((tmp_path / "p.json").read_text())
+    assert told["looks"][-1] * told["block_s"] <= 120
+    assert not (tmp_path / "runs").exists()
+    assert cli(tmp_path, monkeypatch) == 0
+    assert "fake.toml\n" in capsys.readouterr().out  # --blocks would give other looks to fixed ones
+
+
+def test_two_questions_at_once_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli(tmp_path, monkeypatch, "--budget", "2m", "--detect", "2%") == 64
+    assert "ask one" in capsys.readouterr().err

@@ -1,0 +1,84 @@
+"""`dyno history` where runs are not comparable, left out, too few, or damaged."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from fakes import make_run
+from nights import Shown, nightly, shower, written
+
+from dyno.cli import ended
+from dyno.run_folder import create_run
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
+    return shower(runs, capsys)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Shown:
+    def refuse(*words: str) -> str:
+        assert ended(["history", *words]) == 64
+        sentence, hint = capsys.readouterr().err.splitlines()
+        assert (sentence[:6], hint[:6]) == ("dyno: ", "hint: ")
+        return f"{sentence}\n{hint}"
+
+    return refuse
+
+
+CUTS: dict[str, tuple[dict[str, object], str]] = {
+    "host": ({"host": {"cpu": "four of them"}}, "host's cpu was 'two of them' and is 'four of"),
+    "driver": ({"driver_sha256": "f" * 64}, "driver was '' and is 'ffffffff'"),
+    "control": (
+        {"design": dataclasses.replace(make_run().design, controls={"aslr": "off"})},
+        "control aslr was '' and is 'off'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CUTS)
+def test_a_series_is_cut_where_something_else_changed(what: str, runs: Path, shown: Shown) -> None:
+    changed, clause = CUTS[what]
+    nightly(runs, [0.0] * 10)
+    nightly(runs, [0.1] * 10, first=11, **changed)
+    said = shown()
+    assert "0 nominations in 2 series" in said
+    flat = " ".join(said.split())
+    assert "cut from an earlier series" in flat
+    assert clause.split(" was ")[0] in flat
+
+
+def test_what_had_to_be_left_out_is_named(runs: Path, shown: Shown) -> None:
+    nightly(runs, [0.0] * 10)
+    torn = create_run(dataclasses.replace(make_run(), name="torn"), runs)
+    said = shown()
+    assert f"left out: {torn.path.name}: no valid block of select" in said
+
+
+def test_what_is_no_history_is_refused_with_what_is_missing(
+    runs: Path, tmp_path: Path, refused: Shown
+) -> None:
+    assert "there is no folder" in refused(str(tmp_path / "nowhere"))
+    (tmp_path / "empty").mkdir()
+    assert "there is no run under" in refused(str(tmp_path / "empty"))
+    one = written(runs, 1, {"1.0": 0.0})
+    said = refused(str(one))
+    assert "the longest has 1 point" in said
+    assert "at least 10 are needed" in said
+    nightly(runs, [0.0] * 9, first=2, driver_sha256="f" * 64)
+    assert "series were cut where driver was" in refused(str(runs))
+
+
+def test_a_damaged_record_is_named(runs: Path, refused: Shown) -> None:
+    last = nightly(runs, [0.0] * 10)[-1]
+    (last / "trials" / "0001.json").write_text("{")
+    said = refused(str(runs))
+    assert "0001.json is damaged" in said

@@ -1,0 +1,87 @@
+"""`dyno history --json` and `--html`: files that say what the terminal says, or one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nights import nightly
+
+from dyno import decode
+from dyno.cli import ended
+from dyno.record import SCHEMA, History
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    nightly(tmp_path / "runs", [0.0] * 6 + [0.05] * 6)
+    nightly(tmp_path / "runs", [0.0], first=20, host={"cpu": "four of them"})
+    return tmp_path / "runs"
+
+
+def test_json_reads_back_as_the_record_and_holds_every_point(runs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "history.json"
+    assert ended(["history", str(runs), "--json", str(file)]) == 0
+    found = decode.load(History, json.loads(file.read_text()))
+    assert (found.alpha, found.points_least, found.schema) == (0.01, 10, SCHEMA)
+    (tested,) = found.tested
+    assert [point.version for point in tested.points] == [f"1.{day}" for day in range(1, 13)]
+    first = tested.points[0]
+    assert first.low is not None and first.high is not None
+    assert first.low < first.value < first.high
+    assert first.value == pytest.approx(1e4, rel=0.05)
+    old, new = tested.levels
+    assert new / old == pytest.approx(0.951, rel=0.02)
+    (nominated,) = tested.nominations
+    assert nominated.at == 6
+    assert nominated.low_percent < 5.1 < nominated.high_percent
+    assert nominated.convict == "dyno compare null@1.6 null@1.7 -w select.lua"
+    (short,) = (each for each in found.series if not each.tested)
+    assert short.alike["host's cpu"] == "four of them"
+
+
+def test_the_page_says_what_the_terminal_says(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "history.html"
+    assert ended(["history", str(runs), "--html", str(file)]) == 0
+    said, page = capsys.readouterr().out, file.read_text()
+    assert f"page: {file}" in said
+    assert "1 nomination in 1 series" in page
+    assert "dyno compare null@1.6 null@1.7 -w select.lua" in page
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_pipe_is_written_to_and_not_replaced(runs: Path, tmp_path: Path) -> None:
+    file, link = tmp_path / "real.json", tmp_path / "link.json"
+    link.symlink_to(file)
+    assert ended(["history", str(runs), "--json", str(link)]) == 0
+    assert link.is_symlink()
+    assert json.loads(file.read_text())["alpha"] == 0.01
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--html", "/no/such/folder/x.html"], "there is no folder /no/such/folder"),
+        (["--json", "/"], "is a directory"),
+        (["--html", "x", "--json", "./x"], "--json and --html both name x"),
+        (["--since", "2026-01-01"], "--since says what the gate looks at"),
+        (["--gate", "--since", "yesterday"], "'yesterday' does not match the format"),
+        (["--alpha", "0.5"], "0.5 is not in the range"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(
+    words: list[str],
+    told: str,
+    runs: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(runs)
+    assert ended(["history", str(runs), *words]) == 64
+    sentence, hint = capsys.readouterr().err.splitlines()
+    assert told in sentence
+    assert hint.startswith("hint: ")
+    assert not (runs / "x").exists()

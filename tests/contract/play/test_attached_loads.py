@@ -1,0 +1,115 @@
+"""A server that runs already: scripts load only where nothing is, and drop what they made."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+from fakes import make_candidate, make_trial, make_workload
+
+from dyno.builds import Build
+from dyno.engines import Engine
+from dyno.errors import UsageError
+from dyno.play import attached_tables
+from dyno.play.attached_tables import check_empty, is_loaded
+from dyno.play.job import Job
+from dyno.record import PhaseRecord
+from dyno.run_folder import Folder
+
+
+class Theirs:
+    """A database with these tables in it, of a server that runs already."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = set(names)
+
+    def tables(self, build: Build) -> list[str]:
+        return sorted(self.names)
+
+    def drop(self, build: Build, tables: Sequence[str]) -> None:
+        self.names -= set(tables)
+
+
+def build(attached: bool = True) -> Build:
+    return Build("any", "//joe@h/d", "1", Path("/dev/null"), attached=attached)
+
+
+def side(*names: str, attached: bool = True) -> tuple[Engine, Build]:
+    return cast(Engine, Theirs(*names)), build(attached)
+
+
+def test_nothing_is_loaded_beside_somebodys_tables() -> None:
+    loading, reading = (
+        dataclasses.replace(make_workload(), commands=commands)
+        for commands in (("prepare", "run"), ("run",))
+    )
+    with pytest.raises(UsageError, match=r"//joe@h/d is not empty: .*, and theirs is there"):
+        check_empty([side(), side("theirs")], [reading, loading])
+    check_empty([side("theirs")], [reading])
+    check_empty([side(), side("theirs", attached=False)], [loading])
+
+
+def phase(name: str, failed: int = 0, interrupted: bool = False) -> PhaseRecord:
+    (played,) = make_trial(1, "old", 0, 100.0).phases
+    stream = played.streams[0]
+    tally = dataclasses.replace(stream, failed=failed, intended=stream.intended + failed)
+    return dataclasses.replace(played, phase=name, interrupted=interrupted, streams=(tally,))
+
+
+def test_what_a_script_made_is_known_by_the_end_of_its_load() -> None:
+    assert is_loaded([phase("prepare"), phase("run", failed=1)])
+    assert not is_loaded([phase("run")]) and not is_loaded([])
+    assert not is_loaded([phase("prepare", failed=1)])
+    assert not is_loaded([phase("prepare", interrupted=True)])
+
+
+def loaded(theirs: Theirs, folder: Folder) -> attached_tables.Loaded:
+    """What trial 7 of a candidate `old` lists of its tables there."""
+    engine, trial = cast(Engine, theirs), make_trial(7, "old", 0, 100.0)
+    job = Job(
+        number=trial.number,
+        block=0,
+        attempt=1,
+        order=0,
+        seed=1,
+        workload=make_workload(),
+        candidate=make_candidate("old"),
+        engine=engine,
+        build=build(),
+        controls={},
+        home=folder.path,
+        log=folder.log(7),
+        loaded=folder.loaded(7),
+    )
+    return attached_tables.Loaded(job)
+
+
+def test_what_appeared_during_the_load_is_listed_until_it_is_cleaned_up(tmp_path: Path) -> None:
+    theirs = Theirs("before")
+    list_of = loaded(theirs, Folder(tmp_path))
+    list_of.begin()
+    theirs.names |= {"two", "one"}
+    list_of.note()
+    kept = json.loads((tmp_path / "loaded" / "0007.json").read_text())
+    assert kept == {"candidate": "old", "tables": ["one", "two"]}
+    list_of.forget()
+    assert not [*tmp_path.rglob("*.json")]
+
+
+def test_a_torn_run_drops_what_it_listed_and_nothing_else(tmp_path: Path) -> None:
+    theirs, said = Theirs(), list[str]()
+    list_of = loaded(theirs, Folder(tmp_path))
+    list_of.begin()
+    theirs.names |= {"one", "two"}
+    list_of.note()
+    theirs.names = {"two", "made_since"}
+    engines, builds = {"old": cast(Engine, theirs)}, {"old": build()}
+    attached_tables.drop(Folder(tmp_path), engines, builds, said.append)
+    assert said == ["dropping two, which the torn run loaded at //joe@h/d"]
+    assert theirs.names == {"made_since"} and not [*tmp_path.rglob("*.json")]
+    attached_tables.drop(Folder(tmp_path), engines, builds, said.append)
+    assert len(said) == 1

@@ -1,0 +1,151 @@
+"""The controls of a whole trial, on the null engine: what each does where, and what is recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import ClassVar
+
+import knob_tree
+import pytest
+
+from dyno import driver
+from dyno.builds import Build
+from dyno.controls import NOT_HERE, Subject, allocator, controls
+from dyno.engines import UNHELD, Server, Under, null
+from dyno.errors import UsageError
+from dyno.experiment import Measuring, compared
+from dyno.play import controls as held
+from dyno.play.run import play_once
+from dyno.record import Trial
+from dyno.resolve.experiment import resolve_experiment
+
+SHORT = {"time": "0.2", "warmup_time": "0", "table_size": "10"}
+
+
+def _played(*words: str, spec: str = "null@10us", status: str = "ok") -> tuple[Trial, list[str]]:
+    """A trial under these controls (`NAME=VALUE`), and what was said before it."""
+    measuring = Measuring(controls=dict(word.split("=") for word in words))
+    said: list[str] = []
+    prepared = resolve_experiment(
+        compared([spec], "oltp_point_select", SHORT, measuring), said.append
+    )
+    trial = play_once(prepared, lambda _: None)
+    assert trial.status == status, trial.failure
+    return trial, said
+
+
+def test_a_trial_has_every_control_among_its_conditions(knobs: Path) -> None:
+    before = knob_tree.values(knobs)
+    trial, said = _played("thp=never", "governor=performance")
+    assert set(controls()) <= set(trial.conditions)
+    assert trial.conditions["thp"] == {"value": "never", "before": "madvise", "set": "never"}
+    assert trial.conditions["swap"]["value"] == "keep" and "set" not in trial.conditions["swap"]
+    assert all("before" in trial.conditions[name] for name in controls())
+    assert (said, knob_tree.values(knobs)) == ([], before)
+
+
+def test_what_cannot_be_held_is_said_before_and_recorded_after(knobs: Path) -> None:
+    trial, said = _played("numa=interleave", "preload=on", "adaptive_hash_index=off")
+    assert len(said) == 3 and all(line.startswith(NOT_HERE) for line in said)
+    for name in ("numa", "preload", "adaptive_hash_index"):
+        assert trial.conditions[name]["state"].startswith(NOT_HERE)
+        assert "set" not in trial.conditions[name]
+
+
+def test_a_control_of_a_copy_rests_where_the_data_are_loaded_anew(knobs: Path) -> None:
+    trial, _ = _played("page_cache=drop")
+    assert trial.conditions["page_cache"]["state"] == f"{NOT_HERE}: {held.NO_COPY}"
+    assert "set" not in trial.conditions["page_cache"]
+
+
+def test_the_engine_s_process_is_looked_at_once_it_runs(
+    knobs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some other library stands for an allocator: whether it is one, nobody looks."""
+    library = allocator._library("jemalloc") or _some_library()
+    monkeypatch.setattr(allocator, "_library", lambda _: library)
+    trial, _ = _played("allocator=jemalloc", "thp=off", "niceness=3")
+    assert trial.conditions["allocator"]["in_process"] == "loaded"
+    assert trial.conditions["thp"]["in_process"] == "not told by this kernel"  # no such file
+    assert trial.conditions["niceness"]["set"] == "3"
+    monkeypatch.setattr(allocator, "_library", lambda _: "/nowhere/libnothing.so")
+    trial, _ = _played("allocator=jemalloc")
+    assert trial.conditions["allocator"]["state"].startswith(f"{NOT_HERE}: the loader did not take")
+    assert "set" not in trial.conditions["allocator"]
+
+
+def _some_library() -> str:
+    """A library that the driver is not linked with."""
+    found = dict(allocator._listed())
+    return next(
+        found[name] for name in ("libz.so.1", "librt.so.1", "libutil.so.1") if name in found
+    )
+
+
+def test_a_process_of_its_own_keeps_from_huge_pages() -> None:
+    """On the real kernel: the prefix is run, and the child's own status is read."""
+    trial, _ = _played("thp=off")
+    assert trial.conditions["thp"]["in_process"] in ("disabled", "not told by this kernel")
+
+
+def test_a_value_that_another_run_holds_is_shared_and_another_refused(knobs: Path) -> None:
+    with controls()["swap"].hold("10", Subject(embedded=False)):
+        trial, _ = _played("swap=10")
+        assert trial.conditions["swap"]["set"] == "10"
+        refused, _ = _played("swap=20", status="failed")
+    assert "a run under way holds it at 10" in refused.failure
+
+
+class Knobbed(null.Engine):
+    """The null engine with a setting that a control names, and a cache that can be filled."""
+
+    options: ClassVar[dict[str, tuple[str, str]]] = {"ahi": ("ON", "a hash index")}
+    knobs: ClassVar[dict[str, dict[str, dict[str, str]]]] = {
+        "adaptive_hash_index": {"on": {"ahi": "ON"}, "off": {"ahi": "OFF"}}
+    }
+    filled: ClassVar[list[str]] = []
+    asked: ClassVar[list[dict[str, str]]] = []
+
+    def start(
+        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+    ) -> Server:
+        self.asked.append(settings)
+        return super().start(build, home, {})
+
+    def preload(self, server: Server) -> dict[str, str]:
+        self.filled.append(server.session["kind"])
+        return {"read": "3 tables, 4 indexes"}
+
+
+@pytest.fixture
+def knobbed(monkeypatch: pytest.MonkeyPatch) -> type[Knobbed]:
+    monkeypatch.setattr(null, "Engine", Knobbed)
+    Knobbed.filled.clear()
+    Knobbed.asked.clear()
+    return Knobbed
+
+
+def test_an_engine_s_own_knobs_are_set_and_its_cache_filled(knobbed: type[Knobbed]) -> None:
+    trial, said = _played("preload=on", "adaptive_hash_index=off")
+    assert said == []
+    assert trial.conditions["adaptive_hash_index"]["set"] == "off"
+    assert trial.conditions["preload"]["read"] == "3 tables, 4 indexes"
+    assert knobbed.asked == [{"ahi": "OFF"}]
+    assert [phase.phase for phase in trial.phases] == ["prepare", "run"]
+    assert knobbed.filled == ["null"]  # before the run, and not before the load
+
+
+def test_a_control_and_a_setting_that_are_one_thing_may_not_differ(knobbed: type[Knobbed]) -> None:
+    with pytest.raises(UsageError, match="has both adaptive_hash_index=off and ahi"):
+        _played("adaptive_hash_index=off", spec="null@1us?ahi=ON")
+    assert _played("adaptive_hash_index=off", spec="null@1us?ahi=off")[0].status == "ok"
+
+
+def test_a_server_that_runs_already_is_recorded_as_not_held(tmp_path: Path) -> None:
+    engine = null.Engine(driver.ask)
+    build = dataclasses.replace(engine.program("0", {}, lambda _: None), attached=True)
+    subject = held.subject(engine, build, tmp_path)
+    assert subject.attached
+    for name in ("aslr", "pinning"):
+        assert controls()[name].refusal(controls()[name].default, subject)

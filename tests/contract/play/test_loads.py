@@ -1,0 +1,138 @@
+"""Loads that are kept: made once, restored into each trial's home, and the ledger stays true."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+from fakes import make_run, make_trial, make_workload
+
+from dyno.builds import cache
+from dyno.errors import UsageError
+from dyno.experiment import Measuring, compared
+from dyno.play import loads
+from dyno.play.job import Turn
+from dyno.play.run import play_run
+from dyno.record import Run, Trial
+from dyno.resolve.experiment import resolve_experiment
+from dyno.run_folder import Folder, create_run
+
+WORKLOAD = make_workload()
+CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def _played(folder: Path, loads_of: int | None, *specs: str, blocks: int = 3) -> list[Trial]:
+    options = {"table_size": "300", "time": "0.1", "warmup_time": "0"}
+    measuring = Measuring(blocks=blocks, fixed=True, limits=CALM, seed=3, loads=loads_of)
+    experiment = compared(specs, "oltp_write_only", options, measuring)
+    prepared = resolve_experiment(experiment, lambda _: None)
+    kept: Folder = create_run(prepared.run, folder)
+    play_run(prepared, kept, lambda _: None)
+    return [trial for trial in kept.trials() if trial.block >= 0]
+
+
+def _kept() -> list[cache.Entry]:
+    return [entry for entry in cache.entries() if entry.kind == "load"]
+
+
+def test_blocks_take_turns_with_the_loads_and_the_ledger_stays_true(tmp_path: Path) -> None:
+    trials = _played(tmp_path, 2, "sqlite@system", "sqlite@system?cache_size=-100")
+    assert {trial.status for trial in trials} == {"ok"}
+    turns = {(t.block, t.conditions["load"]["number"]) for t in trials}
+    assert turns == {(0, "1"), (1, "2"), (2, "1")}
+    assert {t.conditions["load"]["of"] for t in trials} == {"2"}
+    assert all(e.found == str(e.expected) and e.expected > 0 for t in trials for e in t.evidence)
+    assert {tuple(p.phase for p in t.phases) for t in trials} == {("run",)}
+    assert len(_kept()) == 2, "both candidates share their loads: a cache's size shapes no file"
+
+
+def test_candidates_whose_files_differ_have_loads_of_their_own(tmp_path: Path) -> None:
+    _played(tmp_path, 1, "sqlite@system", "sqlite@system?page_size=8192")
+    assert len(_kept()) == 2
+
+
+def test_a_quick_load_is_made_anew_in_every_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loads, "SMALL_BYTES", 0)
+    trials = _played(tmp_path, None, "sqlite@system", "sqlite@system")
+    assert all("load" not in trial.conditions for trial in trials)
+    assert {tuple(p.phase for p in t.phases) for t in trials} == {("prepare", "run")}
+    assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
+    assert not _kept()
+
+
+def test_a_slow_load_is_kept_and_seven_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loads, "SMALL_BYTES", 0)
+    monkeypatch.setattr(loads, "SLOW_S", 0.0)
+    trials = _played(tmp_path, None, "sqlite@system", "sqlite@system", blocks=9)
+    turns = [(t.block, t.conditions["load"]["number"]) for t in trials]
+    assert dict(turns) == {block: str(block % 8 + 1) for block in range(9)}
+    assert len(_kept()) == 8
+    assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
+
+
+def _run(of: int | None) -> Run:
+    run = make_run(workloads=[WORKLOAD])
+    return dataclasses.replace(run, design=dataclasses.replace(run.design, loads=of))
+
+
+def test_the_first_trial_decides_for_all() -> None:
+    slow = make_trial(1, "old", 0, 1.0, conditions={"load": {"number": "1", "of": "8"}})
+    fast = make_trial(1, "old", 0, 1.0)
+    failed = dataclasses.replace(slow, status="failed")
+    assert loads.turn(_run(None), WORKLOAD, [], 0) == Turn(0, 0)
+    assert loads.turn(_run(None), WORKLOAD, [], 0, size_bytes=1000) is None
+    assert loads.turn(_run(None), WORKLOAD, [failed], 0) == Turn(0, 0)
+    assert loads.turn(_run(None), WORKLOAD, [slow], 9) == Turn(1, 8)
+    assert loads.turn(_run(None), WORKLOAD, [fast], 9) is None
+
+
+def test_the_experiment_decides_before_anybody() -> None:
+    assert loads.turn(_run(0), WORKLOAD, [], 0) is None
+    assert loads.turn(_run(3), WORKLOAD, [], 4, size_bytes=1000) == Turn(1, 3)
+    only_run = dataclasses.replace(WORKLOAD, commands=("run",))
+    assert loads.turn(_run(3), only_run, [], 4) is None
+
+
+def _filled(kind: str, name: str, size: int, used_s: int) -> None:
+    home = cache.get(kind, name, lambda home: _write(home, size), lambda _: None)
+    os.utime(home, (used_s, used_s))
+
+
+def _write(home: Path, size: int) -> None:
+    (home / "x").write_bytes(b"x" * size)
+
+
+def test_the_longest_unused_loads_make_room_and_builds_never_do() -> None:
+    _filled("program", "build", 5000, used_s=1)
+    for used_s, name in ((4, "last"), (2, "first"), (3, "second")):
+        _filled("load", name, 1000, used_s)
+    cache.trim("load", 2000)
+    assert [entry.name for entry in cache.entries()] == ["build", "second", "last"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("", 20 << 30), ("500M", 500 << 20), ("2g", 2 << 30), ("7", 7)]
+)
+def test_the_limit_is_read_from_the_environment(
+    text: str, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE_LIMIT", text)
+    assert cache.limit_bytes() == found
+
+
+def test_a_limit_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNO_CACHE_LIMIT", "much")
+    with pytest.raises(UsageError, match="cannot be 'much'"):
+        cache.limit_bytes()

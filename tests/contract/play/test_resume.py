@@ -1,0 +1,153 @@
+"""Killed runs go on, with the real driver: nothing is counted twice, no process is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from processes import users_of, wait_for
+from resolving import PLAIN
+
+from dyno import experiment
+from dyno.errors import UsageError
+from dyno.experiment import Measuring
+from dyno.play import watch
+from dyno.play.blocks import upcoming
+from dyno.play.run import resume_run
+from dyno.record import Trial
+from dyno.resolve import experiment as preparing
+from dyno.resolve.experiment import resolve_experiment
+from dyno.run_folder import Folder, create_run
+
+OPTIONS = {"time": "0.2", "warmup_time": "0"}
+BLOCKS = 3
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """A run of two candidates on `null`, three blocks of two trials of 0.2 s, not yet played."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "select.lua"
+    script.write_text(PLAIN)
+    # a busy machine is no reason to drop blocks here
+    calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
+    measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm)
+    made = experiment.compared(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
+    return create_run(resolve_experiment(made, lambda _: None).run, tmp_path / "runs")
+
+
+def play(kept: Folder, told: Callable[[watch.Event], None] = lambda _: None) -> None:
+    resume_run(kept, told)
+
+
+def states(kept: Folder) -> list[tuple[int, int, str]]:
+    return [(t.block, t.attempt, t.status) for t in kept.trials()]
+
+
+def counted(trials: list[Trial]) -> list[tuple[int, str]]:
+    """Which candidate counts in which block: the trials of each block's last attempt."""
+    last = {t.block: t.attempt for t in trials}
+    return sorted((t.block, t.candidate) for t in trials if t.attempt == last[t.block])
+
+
+#: Goes on with a run, and kills itself while the driver of the fourth trial is at work.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dyno.play.run import resume_run
+from dyno.run_folder import Folder
+from dyno.play.watch import PhaseStarted, TrialStarted
+numbers = []
+def kill(event):
+    if isinstance(event, TrialStarted):
+        numbers.append(event.number)
+    if isinstance(event, PhaseStarted) and numbers[-1] == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+resume_run(Folder(Path(sys.argv[1])), kill)
+"""
+EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@1ms", "null@2ms")]
+
+
+def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: Folder) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, begun.path], check=False)
+    assert done.returncode == -9
+    assert (begun.homes() / "0004").exists()
+    wait_for(lambda: not users_of(begun.path))
+    torn = states(begun)
+    assert len(torn) == 3
+    play(begun)
+    assert states(begun)[:5] == [*torn, (1, 2, "ok"), (1, 2, "ok")]
+    assert upcoming(begun.run(), "select", begun.trials()).block == BLOCKS
+    assert counted(begun.trials()) == EACH_ONCE
+    assert [t.number for t in begun.trials()] == list(range(1, len(begun.trials()) + 1))
+    assert not begun.homes().exists()
+
+
+def in_the_second(act: Callable[[], None]) -> Callable[[watch.Event], None]:
+    """A watcher that acts while the second trial plays."""
+    ended: list[Trial] = []
+
+    def told(event: watch.Event) -> None:
+        if isinstance(event, watch.TrialEnded):
+            ended.append(event.trial)
+        if isinstance(event, watch.PhaseStarted) and len(ended) == 1:
+            act()
+
+    return told
+
+
+def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: Folder) -> None:
+    def kill() -> None:
+        for pid in users_of(begun.homes()):
+            os.kill(pid, signal.SIGKILL)
+
+    play(begun, in_the_second(kill))
+    assert states(begun)[:4] == [(0, 1, "ok"), (0, 1, "failed"), (0, 2, "ok"), (0, 2, "ok")]
+    assert begun.trials()[1].failure == "the driver was killed (signal 9)"
+    assert counted(begun.trials()) == EACH_ONCE
+
+
+def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: Folder) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play(begun, in_the_second(stop))
+    assert states(begun) == [(0, 1, "ok"), (0, 1, "interrupted")]
+    assert not users_of(begun.path)
+    play(begun)
+    assert counted(begun.trials()) == EACH_ONCE
+
+
+def test_a_complete_run_stays_as_it_is(begun: Folder) -> None:
+    play(begun)
+    before = {file: file.stat().st_mtime_ns for file in begun.path.rglob("*")}
+    told: list[watch.Event] = []
+    play(begun, told.append)
+    after = {file: file.stat().st_mtime_ns for file in begun.path.rglob("*.json")}
+    assert after.items() <= before.items()
+    assert [type(event) for event in told] == [watch.RunStarted, watch.RunEnded]
+
+
+def test_a_run_goes_on_only_where_nothing_changed(
+    begun: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Path(begun.run().workloads[0].script)
+    script.write_text(PLAIN + "-- edited\n")
+    with pytest.raises(UsageError, match=r"select\.lua was edited"):
+        play(begun)
+    script.write_text(PLAIN)
+    here = preparing.here()
+    monkeypatch.setattr("dyno.resolve.experiment.here", lambda: here | {"kernel": "another"})
+    with pytest.raises(UsageError, match=f"kernel was '{here['kernel']}' and is 'another'"):
+        play(begun)
+    monkeypatch.setattr("dyno.resolve.experiment.here", lambda: here | {"load_1min": "99"})
+    monkeypatch.setattr("dyno.resolve.experiment.sha256", lambda _: "0")
+    with pytest.raises(UsageError, match="dyno-driver is another one"):
+        play(begun)
+    assert begun.trials() == []

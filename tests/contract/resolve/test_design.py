@@ -1,0 +1,33 @@
+"""A run's design: its looks follow from the number of blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dyno import experiment
+from dyno.experiment import Measuring
+from dyno.resolve.design import design
+
+
+@pytest.mark.parametrize(
+    ("measuring", "looks"),
+    [
+        ({}, (6, 10, 14, 18, 24)),
+        ({"blocks": 12}, (6, 10, 12)),
+        ({"blocks": 14}, (6, 10, 14)),
+        ({"blocks": 30}, (6, 10, 14, 18, 24, 30)),
+        ({"blocks": 7}, (7,)),
+        ({"blocks": 25}, (6, 10, 14, 18, 25)),
+        ({"blocks": 4}, (4,)),
+        ({"blocks": 12, "fixed": True}, (12,)),
+        ({"quick": True}, (5,)),
+    ],
+)
+def test_the_looks_follow_from_the_blocks(
+    measuring: dict[str, Any], looks: tuple[int, ...]
+) -> None:
+    made = experiment.compared(["null@1us", "null@2us"], "mine.lua", {}, Measuring(**measuring))
+    found = design(made, "null@1us", {})
+    assert (found.looks, found.quick) == (looks, measuring.get("quick", False))

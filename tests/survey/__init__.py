@@ -1,1 +1,0 @@
-"""The survey of machines that are made of files."""
