@@ -18,7 +18,7 @@ from pathlib import Path
 
 from paired import report
 
-from dyno.decode import load
+from dyno.decode import decode
 from dyno.record import Finding
 
 #: Engine to its two builds, and how many runs of each workload it has.
@@ -58,7 +58,7 @@ class Run:
         if done.returncode > 3 or not verdicts:
             raise SystemExit(f"dyno {' '.join(words)} exited {done.returncode}:\n{done.stderr}")
         said = json.loads(verdicts[0].read_text())
-        return [load(Finding, each) for each in said["findings"]]
+        return [decode(Finding, each) for each in said["findings"]]
 
 
 def runs(engines: list[str], workloads: list[str], *, quick: bool) -> Iterator[Run]:

@@ -11,7 +11,7 @@ from rules import Log
 from dyno.stats.interval import to_log
 from dyno.stats.looks import Looks
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT
-from dyno.stats.simulate import Rule, play
+from dyno.stats.simulate import Rule, simulate_runs
 
 #: Windows of a restart that the rules which pool are shown: as many as `go test -count=10` gives.
 WINDOWS = 10
@@ -56,7 +56,9 @@ def made_up(kind: Components, percent: float, runs: int, looks: Looks = LOOKS) -
     means[:, 1] += to_log(percent)
     windows = np.exp(means[..., None] + dice.normal(0, window, (*shape, WINDOWS)))
     logs = np.log(windows.mean(axis=-1))
-    found = play((logs[:, 1] - logs[:, 0])[:, None, :], Rule(looks, to_log(MARGIN_PERCENT)))
+    found = simulate_runs(
+        (logs[:, 1] - logs[:, 0])[:, None, :], Rule(looks, to_log(MARGIN_PERCENT))
+    )
     for run, blocks in enumerate(found.blocks):
         log = Log(windows[run, 0, :blocks], windows[run, 1, :blocks])
         yield Made(str(found.words[run, 0]) == "slower", log)

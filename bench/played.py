@@ -13,7 +13,7 @@ from dyno import driver, engines
 from dyno.driver import End, Event, Launch, Limit, Process, Progress, Ready
 from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
-from dyno.workloads import find
+from dyno.workloads import find_workload
 
 NULL: Session = {"kind": "null", "delay_ns": 0}
 SEED = 20261121
@@ -22,7 +22,7 @@ PHASE_LIMIT_S = 300.0
 
 def session(engine: str, build: str, home: Path) -> Session:
     """A session on an engine of ours with its default settings, its data in `home`."""
-    chosen = engines.find(engine, driver.ask)
+    chosen = engines.find_engine(engine, driver.ask)
     return chosen.start(chosen.program(build, {}, print), home, {}).session
 
 
@@ -53,7 +53,13 @@ class Played:
 def plan(at: Session, workload: str, commands: Sequence[str], **options: object) -> Plan:
     """The plan of one of our workloads, of a script beside this file, or of one by its path."""
     beside = BENCH / f"{workload}.lua"  # a path of its own stays what it is
-    path = Path(workload) if "/" in workload else beside if beside.is_file() else find(workload)
+    path = (
+        Path(workload)
+        if "/" in workload
+        else beside
+        if beside.is_file()
+        else find_workload(workload)
+    )
     texts = {name: str(value) for name, value in options.items()}
     return Plan(at, Script(str(path), texts), SEED, tuple(commands), progress_s=0.2)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dyno import driver, engines
-from dyno.engines import Server, Under
+from dyno.engines import Server, StartConditions
 from dyno.experiment import candidates
 
 SERVER_CORE, CLIENT_CORE = 0, 1
@@ -55,14 +55,14 @@ def serving(spec: str, **settings: str) -> Iterator[Server]:
     """
     if (os.cpu_count() or 1) < 2:
         raise SystemExit("a server and its client need a core each")
-    parsed = candidates.parse(spec)
-    engine = engines.find(parsed.engine, driver.ask)
+    parsed = candidates.parse_candidate(spec)
+    engine = engines.find_engine(parsed.engine, driver.ask)
     build = engine.program(parsed.build, {}, say)
     with tempfile.TemporaryDirectory(prefix="dyno-bench-") as home:
         Path(home).chmod(0o755)  # the server's user, who is not root, passes through
         private = Path(home) / "server"
         private.mkdir()
-        keys, under = settings | parsed.keys, Under(pinned(SERVER_CORE))
+        keys, under = settings | parsed.keys, StartConditions(pinned(SERVER_CORE))
         server = engine.start(build, private, keys, under)
         try:
             yield server

@@ -20,7 +20,7 @@ from rules import RULES, Floats, Log
 
 from dyno import calibration
 from dyno.calibration import Entry
-from dyno.resolve.experiment import here
+from dyno.resolve.experiment import host_here
 from dyno.stats.simulate import clopper_pearson
 
 RUNS = 2000
@@ -32,7 +32,7 @@ HEADS = ("called slower, %", "n", "Dyno", *RULES)
 def stored() -> dict[tuple[str, str], list[Made]]:
     """Every comparison of rates that was calibrated here and had a verdict, by engine and kind."""
     found: dict[tuple[str, str], list[Made]] = defaultdict(list)
-    for entry in calibration.entries(calibration.path(here())):
+    for entry in calibration.entries(calibration.store_file(host_here())):
         if entry.better == "higher" and entry.restarts:
             found[entry.engine, entry.what].append(Made("slower" in entry.words, _log(entry)))
     return found

@@ -68,7 +68,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The judge hears no audit: made-up trials need not be sound in every way."""
-    monkeypatch.setattr("dyno.analysis.hearing.audits", dict)
+    monkeypatch.setattr("dyno.analysis.analysis.audits", dict)
 
 
 @pytest.fixture

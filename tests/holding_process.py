@@ -14,7 +14,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from dyno.controls import Subject, _knob, controls
+from dyno.controls import ControlTarget, _knob, controls
 
 NOBODY = 65534
 
@@ -23,14 +23,14 @@ def main() -> None:
     """Holds, tells, waits."""
     words, known = sys.argv[1:], controls()
     if words[0] == "--before-write":
-        _knob.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        _knob.set_value = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     if words[0] == "--as-nobody":
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     words = [word for word in words if not word.startswith("--")]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as dyno itself does
-    subject = Subject(embedded=False, home=Path(os.environ.get(_knob.ROOT, "/")))
+    subject = ControlTarget(embedded=False, home=Path(os.environ.get(_knob.ROOT, "/")))
     with ExitStack() as stack:
         found = {}
         for word in words:

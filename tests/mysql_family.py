@@ -11,8 +11,8 @@ from inhabitants import left_in as left_in
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.engines import Engine, Server, find
-from dyno.experiment.candidates import parse
+from dyno.engines import Engine, Server, find_engine
+from dyno.experiment.candidates import parse_candidate
 
 #: Whatever these tests need of the machine.
 CLIENTS = ("mvn", "npm", "apt-get", "setpriv")
@@ -22,8 +22,8 @@ def build(text: str) -> tuple[Engine, Build, dict[str, str]]:
     """The engine, its build (from the cache, fetched once), and the settings."""
     for client in CLIENTS:
         outside(client)
-    spec = parse(text)
-    engine = find(spec.engine, driver.ask)
+    spec = parse_candidate(text)
+    engine = find_engine(spec.engine, driver.ask)
     return engine, engine.program(spec.given, {}, lambda _: None), spec.keys
 
 

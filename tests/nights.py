@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.record import Candidate
 from dyno.run_folder import create_run
 
@@ -23,7 +23,7 @@ def shower(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
     """What `dyno history` says of the runs; its exit code is 0 whatever it nominates."""
 
     def show(*words: str) -> str:
-        assert ended(["history", *words, str(runs)]) == 0
+        assert exit_code(["history", *words, str(runs)]) == 0
         return capsys.readouterr().out
 
     return show

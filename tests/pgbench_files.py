@@ -21,7 +21,7 @@ EXPRESSIONS = dict(
 
 def sqlite_with_table(home: Path) -> Session:
     """A session on the system's library, a table `r (name, value)` made."""
-    engine = engines.find("sqlite", driver.ask)
+    engine = engines.find_engine("sqlite", driver.ask)
     session = engine.start(engine.program("system", {}, lambda _: None), home, {}).session
     driver.ask(session, ["create table r (name text, value text)"])
     return session

@@ -14,7 +14,7 @@ NULL: Session = {"kind": "null", "delay_ns": 0}
 
 
 SMALL_INSERT = {"load_rows": 2000, "write_rows": 1000, "query_seconds": 0.1, "query_rates": "500"}
-OLTP = sorted(name for name in workloads.every() if name.startswith("oltp_"))
+OLTP = sorted(name for name in workloads.all_workloads() if name.startswith("oltp_"))
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Played:
 
 def make_plan(session: Session, workload: str, seed: int = 7, **options: Any) -> Plan:
     texts = {name: str(value) for name, value in options.items()}
-    return Plan(session, Script(str(workloads.find(workload)), texts), seed, progress_s=0)
+    return Plan(session, Script(str(workloads.find_workload(workload)), texts), seed, progress_s=0)
 
 
 def described(workload: str, **options: Any) -> Description:

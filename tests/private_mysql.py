@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dyno import driver
-from dyno.engines import Server, find
+from dyno.engines import Server, find_engine
 from dyno.plan import Session
 
 #: All of 127/8 is ours: an address of this process, and ports that none is given by the kernel.
@@ -41,7 +41,7 @@ TABLE = [
 def private(version: str) -> Iterator[Server]:
     """A server of this version, also on a TCP port (`tcp`); its users' password is `PASSWORD`."""
     name, _, build = version.partition("@")
-    engine = find(name, driver.ask)
+    engine = find_engine(name, driver.ask)
     program = engine.program(build, {}, lambda _: None)
     open_port = {"skip_networking": "OFF", "port": str(next(PORTS)), "bind_address": HOST}
     with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:

@@ -11,7 +11,7 @@ import pytest
 from conftest import outside
 
 from dyno import driver
-from dyno.engines import Server, find
+from dyno.engines import Server, find_engine
 
 VERSIONS = ("10", "18")
 PASSWORD = "tr0ub4dor"
@@ -46,14 +46,14 @@ def version(request: pytest.FixtureRequest) -> str:
 
 def started(version: str, home: Path, **settings: str) -> Server:
     """A server on the data in `home`; who starts it stops it."""
-    engine = find("postgres", driver.ask)
+    engine = find_engine("postgres", driver.ask)
     return engine.start(engine.program(version, {}, lambda _: None), home, settings)
 
 
 @contextmanager
 def private(version: str) -> Iterator[Server]:
     """A server of this version; its users' password is `PASSWORD`."""
-    engine = find("postgres", driver.ask)
+    engine = find_engine("postgres", driver.ask)
     build = engine.program(version, {}, lambda _: None)
     with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
         # the server's user is not ours, and has to pass through

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dyno import driver
-from dyno.engines import Server, find
+from dyno.engines import Server, find_engine
 
 #: Name of a test's parameter -> engine, build, settings.
 SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {
@@ -27,7 +27,7 @@ SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {
 def serving(name: str, **more: str) -> Iterator[Server]:
     """The server called so, its database empty; `more` joins its settings."""
     kind, version, settings = SERVERS[name]
-    engine = find(kind, driver.ask)
+    engine = find_engine(kind, driver.ask)
     build = engine.program(version, {}, lambda _: None)
     with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
         # the server's user is not ours, and has to pass through

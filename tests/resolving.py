@@ -39,5 +39,5 @@ def resolve(
     script: Path, *specs: str, options: dict[str, str] | None = None, **measuring: Any
 ) -> Run:
     sides = specs or ("null@1us", "null@2us")
-    made = experiment.compared(sides, str(script), options or {}, Measuring(**measuring))
+    made = experiment.compare_candidates(sides, str(script), options or {}, Measuring(**measuring))
     return resolve_experiment(made, lambda _: None).run

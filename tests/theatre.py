@@ -20,10 +20,10 @@ from dyno.driver import End, Event, Progress, Ready, Settle
 from dyno.errors import TrialFailed
 from dyno.plan import Description, LedgerEntry, Plan
 from dyno.play import controls, phases, watch
-from dyno.play.job import Job
+from dyno.play.job import TrialJob
 from dyno.record import Run, Trial, WorkloadPlan
 from dyno.resolve.experiment import Prepared
-from dyno.run_folder import Folder, create_run
+from dyno.run_folder import RunFolder, create_run
 
 PHASE = make_record([make_tally(100.0)])
 
@@ -47,9 +47,9 @@ class Theatre:
     plans: list[Plan] = dataclasses.field(default_factory=list)
     events: list[watch.Event] = dataclasses.field(default_factory=list)
 
-    def job(self, tmp_path: Path, **changes: Any) -> Job:
+    def job(self, tmp_path: Path, **changes: Any) -> TrialJob:
         workload = WorkloadPlan("select", "select.lua", "", {}, (make_phase(),), ())
-        job = Job(
+        job = TrialJob(
             number=1,
             block=0,
             attempt=1,
@@ -92,7 +92,7 @@ def counting(looks: Sequence[int], decided: int) -> Callable[..., judge.Look]:
     return look
 
 
-def begin(theatre: Theatre, tmp_path: Path, **changes: Any) -> tuple[Prepared, Folder]:
+def begin(theatre: Theatre, tmp_path: Path, **changes: Any) -> tuple[Prepared, RunFolder]:
     planned = make_run(("a", "b"), looks=(2, 4), controls={"fake": "on"}, **changes)
     return theatre.prepared(planned), create_run(planned, tmp_path)
 

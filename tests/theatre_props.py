@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build
-from dyno.controls import Held, Subject
-from dyno.engines import UNHELD, Server, Under
-from dyno.probes import Measure, Watched
+from dyno.controls import ControlResult, ControlTarget
+from dyno.engines import NO_CONDITIONS, Server, StartConditions
+from dyno.probes import Measure, ProbeTarget
 
 Journal = list[str]
 
@@ -28,7 +28,11 @@ class FakeEngine:
         return Build("fake", build, "1", Path("/bin/true"))
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         del under
         assert home.is_dir()
@@ -57,11 +61,11 @@ class FakeControl:
         self.journal = journal
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         assert subject.embedded
         self.journal.append(f"hold {value}")
         try:
-            yield Held({"was": "off"}, ("nice",), {"MARK": "1"}, (1,))
+            yield ControlResult({"was": "off"}, ("nice",), {"MARK": "1"}, (1,))
         finally:
             self.journal.append("release")
 
@@ -78,7 +82,7 @@ class FakeProbe:
         self.journal = journal
         self.samples = 0
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         assert watched.server_pid == watched.client_pid == 42
         self.journal.append("sample")
         self.samples += 10

@@ -11,14 +11,14 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 T = TypeVar("T")
 
 
-class ShapeError(ValueError):
+class WrongShape(ValueError):
     """Data that does not have the shape of its type; says where."""
 
 
-def load(kind: type[T], data: Any) -> T:
+def decode(kind: type[T], data: Any) -> T:
     """`data` as a `kind`; fields with defaults may be missing, unknown ones may not be there.
 
-    Raises `ShapeError` with the path of the field that does not fit.
+    Raises `WrongShape` with the path of the field that does not fit.
     """
     read: Loader = _loader(kind)  # type: ignore[arg-type]
     made: T = read(data, kind.__name__)
@@ -53,9 +53,9 @@ def _dataclass(kind: type) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         _expect(data, dict, place)
         if unknown := data.keys() - fields.keys():
-            raise ShapeError(f"{place}: unknown field {sorted(unknown)[0]}")
+            raise WrongShape(f"{place}: unknown field {sorted(unknown)[0]}")
         if missing := needed - data.keys():
-            raise ShapeError(f"{place}: no field {sorted(missing)[0]}")
+            raise WrongShape(f"{place}: no field {sorted(missing)[0]}")
         values = {n: _loader(hints[n])(v, f"{place}.{n}") for n, v in data.items()}
         return kind(**values)
 
@@ -90,7 +90,7 @@ def _mapping(inner: Loader) -> Loader:
 def _literal(allowed: tuple[Any, ...]) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         if data not in allowed:
-            raise ShapeError(f"{place}: {data!r} is none of {allowed}")
+            raise WrongShape(f"{place}: {data!r} is none of {allowed}")
         return data
 
     return load_it
@@ -109,4 +109,4 @@ def _scalar(kind: Any) -> Loader:
 
 def _expect(data: Any, kind: type, place: str) -> None:
     if not isinstance(data, kind) or (isinstance(data, bool) and kind is int):
-        raise ShapeError(f"{place}: {kind.__name__} expected, found {type(data).__name__}")
+        raise WrongShape(f"{place}: {kind.__name__} expected, found {type(data).__name__}")

@@ -40,7 +40,7 @@ def read_json(kind: type[T], file: Path) -> T:
         raise _damaged(file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}") from error
     _refuse_newer(file, data)
     try:
-        return decode.load(kind, data)
+        return decode.decode(kind, data)
     except ValueError as error:
         raise _damaged(file, error) from error
 
@@ -95,7 +95,7 @@ LOADED = "loaded"
 
 
 @dataclass(frozen=True)
-class Folder:
+class RunFolder:
     """One run's folder."""
 
     path: Path
@@ -139,7 +139,7 @@ class Folder:
 
         The kernel lets go of it however we end.
         """
-        with _locked(self.path) as ours:
+        with _try_lock(self.path) as ours:
             if not ours:
                 hint = "wait for its end, or interrupt it"
                 raise UsageError(f"another dyno plays {self.path.name}", hint=hint)
@@ -147,7 +147,7 @@ class Folder:
 
     def is_played(self) -> bool:
         """Does a dyno play this run just now?"""
-        with _locked(self.path) as ours:
+        with _try_lock(self.path) as ours:
             return not ours
 
     def homes(self) -> Path:
@@ -172,7 +172,7 @@ class Folder:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
+def _try_lock(folder: Path) -> Iterator[bool]:
     """Is the folder ours alone until the end? Yes, where nothing can be locked."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -191,18 +191,18 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def create_run(run: Run, runs: Path) -> Folder:
+def create_run(run: Run, runs: Path) -> RunFolder:
     """A new folder ``<utc>-<name>`` under `runs`, with `run.json` in it."""
     stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
     name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
-    path = _fresh(runs, f"{stamp}-{name}")
+    path = _new_folder(runs, f"{stamp}-{name}")
     for room in ("trials", "logs"):
         (path / room).mkdir()
     write_json(path / "run.json", asdict(run))
-    return Folder(path)
+    return RunFolder(path)
 
 
-def _fresh(runs: Path, name: str) -> Path:
+def _new_folder(runs: Path, name: str) -> Path:
     for count in range(1, 1000):
         path = runs / (name if count == 1 else f"{name}-{count}")
         try:
@@ -216,16 +216,16 @@ def _fresh(runs: Path, name: str) -> Path:
     raise HostError(f"too many runs are called {name}")
 
 
-def open_run(path: Path, runs: Path = Path("runs")) -> Folder:
+def open_run(path: Path, runs: Path = Path("runs")) -> RunFolder:
     """The folder at `path`, or at ``runs/path``; `UsageError` where there is no run in it."""
     for folder in (path, runs / path):
         if (folder / "run.json").is_file():
-            return Folder(folder)
+            return RunFolder(folder)
     if path.is_dir():
         raise UsageError(f"there is no run in {path}", hint="run.json is missing")
     raise unknown("run", str(path), [f.path.name for f in all_runs(runs)])
 
 
-def all_runs(runs: Path) -> list[Folder]:
+def all_runs(runs: Path) -> list[RunFolder]:
     """All runs under `runs`, oldest first."""
-    return [Folder(file.parent) for file in sorted(runs.glob("*/run.json"))]
+    return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.record import History, LeftOut, Metric, Nominated, PastPoint, PastSeries, PastTrial
+from dyno.record import (
+    FreshComparison,
+    History,
+    HistoryNomination,
+    HistoryPoint,
+    HistorySeries,
+    LeftOut,
+    Metric,
+)
 
 RATE = Metric("insert", "l.i0", "insert", "rate_per_s", "row/s", "higher")
 P99 = Metric("insert", "l.i0", "insert", "latency_ns_p99", "ns", "lower")
 
 
-def make_points(values: Sequence[float], name: str = "null") -> tuple[PastPoint, ...]:
+def make_points(values: Sequence[float], name: str = "null") -> tuple[HistoryPoint, ...]:
     """A build a night; the last of them had one restart only, hence no interval."""
     points = [
-        PastPoint(
+        HistoryPoint(
             run=f"202601{day:02}-{name}",
             began_utc=f"2026-01-{day:02}T00:00:00Z",
             candidate=f"{name}@1.{day}",
@@ -27,14 +35,18 @@ def make_points(values: Sequence[float], name: str = "null") -> tuple[PastPoint,
         for day, value in enumerate(values, 1)
     ]
     *most, last = points
-    alone = PastPoint(**{**vars(last), "restarts": 1, "low": None, "high": None})
+    alone = HistoryPoint(**{**vars(last), "restarts": 1, "low": None, "high": None})
     return (*most, alone)
 
 
-def make_nominated(at: int, slowdown: float, trial: PastTrial | None = None) -> Nominated:
+def make_nominated(
+    at: int, slowdown: float, trial: FreshComparison | None = None
+) -> HistoryNomination:
     """A change of that size, one percent to either side."""
     command = "dyno compare a b -w insert"
-    return Nominated(at, slowdown, slowdown - 1, slowdown + 1, 0.002, True, command, trial=trial)
+    return HistoryNomination(
+        at, slowdown, slowdown - 1, slowdown + 1, 0.002, True, command, trial=trial
+    )
 
 
 def make_history(name: str = "null") -> History:
@@ -42,13 +54,13 @@ def make_history(name: str = "null") -> History:
     host, and a run that gave nothing.
     """
     alike = {"option threads": "4", "host's cpu": "two of them"}
-    tried = PastTrial("20260120-fresh", "slower", 4.5, 6.1)
+    tried = FreshComparison("20260120-fresh", "slower", 4.5, 6.1)
     changed = (make_nominated(4, 5.0, tried), make_nominated(8, -8.0))
     values = [1e4] * 4 + [9.5e3] * 4 + [1.03e4] * 4
-    rates = PastSeries(
+    rates = HistorySeries(
         RATE, "null", alike, make_points(values, name), True, (1e4, 9.5e3, 1.03e4), changed
     )
-    quiet = PastSeries(
+    quiet = HistorySeries(
         P99,
         "null",
         alike,
@@ -58,6 +70,6 @@ def make_history(name: str = "null") -> History:
         cut=("driver was 'a' and is 'b'",),
     )
     other = alike | {"host's cpu": "four of them"}
-    short = PastSeries(RATE, "null", other, make_points([1e4] * 3), False, (1e4,))
+    short = HistorySeries(RATE, "null", other, make_points([1e4] * 3), False, (1e4,))
     lost = LeftOut("20260119-torn", "no valid block of insert")
     return History(0.01, 10, (rates, quiet, short), (lost,))

@@ -93,7 +93,7 @@ def test_the_spread_of_each_cell_is_a_table_and_so_is_that_of_each_level() -> No
 def test_levels_that_one_at_a_time_leaves_with_unequally_many_cells_are_not_compared() -> None:
     book = make_book("one at a time")
     assert "By level" not in rendered("spread", book)
-    assert "all  " in text.plain(book.run, book.verdict)
+    assert "all  " in text.verdict_text(book.run, book.verdict)
 
 
 def test_a_main_effect_s_note_stands_below_it() -> None:
@@ -111,7 +111,7 @@ def test_a_published_spread_stands_beside_the_cell_s_own() -> None:
 def test_the_page_holds_no_table_of_cells_against_the_base() -> None:
     book = make_book()
     assert "against" not in words(rendered("verdict", book)).partition("Slowdown")[0]
-    assert "Effects of the factors" in page.html(book)
+    assert "Effects of the factors" in page.run_page(book)
 
 
 def test_a_run_without_factors_has_no_effects() -> None:
@@ -122,7 +122,7 @@ def test_a_run_without_factors_has_no_effects() -> None:
 
 def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None:
     book = make_book()
-    lines = text.plain(book.run, book.verdict).splitlines()
+    lines = text.verdict_text(book.run, book.verdict).splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[0] == "effects on select / run / reader rate, margin 2 %"
     said = " ".join(lines[-3:])
@@ -132,5 +132,5 @@ def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None
 
 def test_everything_shows_an_interaction_once() -> None:
     book = make_book()
-    said = text.plain(book.run, book.verdict, everything=True)
+    said = text.verdict_text(book.run, book.verdict, everything=True)
     assert said.count("aslr=off × preload=on") == 1

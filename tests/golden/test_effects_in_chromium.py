@@ -25,13 +25,13 @@ LABELS = "[...document.querySelectorAll('#effects .annotation text')]"
 def test_names_of_effects_are_broken_where_the_page_ends(
     width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dyno.analysis.hearing.audits", dict)
+    monkeypatch.setattr("dyno.analysis.analysis.audits", dict)
     run = crossed(LONG)
     trials = played(run, lambda at: 0.05 * (at["innodb_adaptive_hash_index"] == "OFF"))
     book = Book(tmp_path, run, trials, judge(run, trials))
     with browser(needed(), tmp_path / "profile") as tab:
         tab.size(width, 900)
-        tab.open(page.write(book).as_uri())
+        tab.open(page.write_page(book).as_uri())
         tab.evaluate("document.getElementById('effects').scrollIntoView()")
         tab.wait(f"{LABELS}.length === 15")
         boxes = f"{LABELS}.map((label) => label.getBoundingClientRect())"

@@ -17,7 +17,7 @@ from golden.test_page import EVIL, Reader
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return history.html(make_history())
+    return history.history_page(make_history())
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def part(text: str, anchor: str) -> str:
 
 
 def drawn() -> dict[str, Any]:
-    made = timeline.chart(make_history().series[0])
+    made = timeline.series_chart(make_history().series[0])
     return {"data": list(made.traces), "layout": made.layout}
 
 
@@ -93,7 +93,7 @@ def test_the_chart_has_levels_points_intervals_and_changes() -> None:
 def test_a_wide_interval_does_not_squeeze_the_points() -> None:
     series = make_history().series[0]
     wild = replace(series.points[0], low=1.0, high=1e9)
-    layout = timeline.chart(replace(series, points=(wild, *series.points[1:]))).layout
+    layout = timeline.series_chart(replace(series, points=(wild, *series.points[1:]))).layout
     low, high = layout["yaxis"]["range"]
     assert 8e3 < low < 9.5e3
     assert 1.03e4 < high < 1.2e4
@@ -102,18 +102,18 @@ def test_a_wide_interval_does_not_squeeze_the_points() -> None:
 def test_builds_of_one_version_are_told_by_their_day() -> None:
     series = make_history().series[0]
     points = tuple(replace(point, version="9.0") for point in series.points)
-    axis = timeline.chart(replace(series, points=points)).layout["xaxis"]
+    axis = timeline.series_chart(replace(series, points=points)).layout["xaxis"]
     assert axis["ticktext"][:2] == ["2026-01-01", "2026-01-03"]
 
 
 def test_names_from_users_are_escaped() -> None:
-    evil = history.html(make_history(EVIL))
+    evil = history.history_page(make_history(EVIL))
     assert "<script>alert" not in evil
-    assert Reader(evil).scripts == Reader(history.html(make_history())).scripts
+    assert Reader(evil).scripts == Reader(history.history_page(make_history())).scripts
 
 
 def test_a_history_without_anything_still_has_a_page() -> None:
-    empty = Reader(history.html(History(0.01, 10, ())))
+    empty = Reader(history.history_page(History(0.01, 10, ())))
     assert empty.anchors == ["nominations", "excluded"]
 
 
@@ -123,5 +123,5 @@ def test_many_quiet_series_are_folded() -> None:
     many = tuple(
         replace(quiet, metric=replace(RATE, phase=f"p{n}"), nominations=()) for n in range(9)
     )
-    assert "open>" in history.html(made)
-    assert " open>" not in history.html(replace(made, series=many))
+    assert "open>" in history.history_page(made)
+    assert " open>" not in history.history_page(replace(made, series=many))

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dyno.report import numbers
-from dyno.report.html.markup import coded
+from dyno.report.html.markup import with_code
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,5 @@ def test_a_size_in_percent_stays_short(percent: float, shown: str) -> None:
 
 
 def test_commands_in_a_sentence_are_code_and_the_rest_is_escaped() -> None:
-    said = coded("quiet it (`dyno doctor <x>`), or <b>")
+    said = with_code("quiet it (`dyno doctor <x>`), or <b>")
     assert said == "quiet it (<code>dyno doctor &lt;x&gt;</code>), or &lt;b&gt;"

@@ -52,7 +52,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 @pytest.fixture(scope="module")
 def reader(book: Book) -> Reader:
-    return Reader(page.html(book))
+    return Reader(page.run_page(book))
 
 
 def test_every_section_is_on_the_page_in_its_place(book: Book, reader: Reader) -> None:
@@ -68,7 +68,7 @@ def test_nothing_is_fetched(reader: Reader) -> None:
 
 
 def test_the_page_forbids_the_browser_to_fetch(book: Book) -> None:
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.html(book))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.run_page(book))
     assert policy
     assert "default-src 'none'" in policy[1]
     assert "http" not in policy[1]
@@ -104,7 +104,8 @@ def test_a_dropped_block_is_hollow_and_shaded(reader: Reader) -> None:
 
 def test_names_from_users_are_escaped(tmp_path: Path) -> None:
     plain, evil = (
-        page.html(make_book(tmp_path, ("old", name), blocks=3, phases=1)) for name in ("new", EVIL)
+        page.run_page(make_book(tmp_path, ("old", name), blocks=3, phases=1))
+        for name in ("new", EVIL)
     )
     assert EVIL not in evil
     assert "<script>alert" not in evil
@@ -114,26 +115,26 @@ def test_names_from_users_are_escaped(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_missed_its_target_is_grey_and_says_why(book: Book) -> None:
-    assert 'missed"\n title="insert kept 91 % of its target"' in page.html(book)
+    assert 'missed"\n title="insert kept 91 % of its target"' in page.run_page(book)
 
 
 def test_a_page_is_written_whole_beside_its_run(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("old", "new"), blocks=3, phases=1)
-    assert page.write(book) == tmp_path / "report.html"
-    assert page.write(book).read_text(encoding="utf-8").rstrip().endswith("</html>")
+    assert page.write_page(book) == tmp_path / "report.html"
+    assert page.write_page(book).read_text(encoding="utf-8").rstrip().endswith("</html>")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_a_run_without_trials_still_has_a_page(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("old", "new"), blocks=2, phases=1)
     verdict = type(book.verdict)("invalid", "no trial ended well", False, (), (), {})
-    empty = Reader(page.html(Book(tmp_path, book.run, [], verdict)))
+    empty = Reader(page.run_page(Book(tmp_path, book.run, [], verdict)))
     assert empty.anchors[0] == "verdict"
     assert empty.figures == []
 
 
 def test_trials_csv_has_a_row_for_each_number_of_each_trial(book: Book) -> None:
-    with export.write(book).open(newline="", encoding="utf-8") as file:
+    with export.write_csv(book).open(newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
     assert list(found[0])[:6] == ["workload", "block", "attempt", "order", "trial", "candidate"]
     rates = [r for r in found if (r["phase"], r["metric"]) == ("l.i0", "rate_per_s")]

@@ -45,9 +45,9 @@ def kind(request: pytest.FixtureRequest) -> str:
 def written(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     if kind == "report":
-        return page.write(make_book(folder, blocks=5, phases=2))
+        return page.write_page(make_book(folder, blocks=5, phases=2))
     file = folder / "history.html"
-    file.write_text(history.html(make_history()), encoding="utf-8")
+    file.write_text(history.history_page(make_history()), encoding="utf-8")
     return file
 
 

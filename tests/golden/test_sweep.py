@@ -94,5 +94,5 @@ def test_words_stand_in_a_row() -> None:
 def test_the_terminal_s_table_has_the_values_in_the_experiment_s_order() -> None:
     book = make_book(["1", "4", "16"])
     verdict = judge.judge(book.run, book.trials)
-    said = text.plain(book.run, verdict)
+    said = text.verdict_text(book.run, verdict)
     assert re.findall(r"threads=(\d+)\n", said)[:3] == ["1", "4", "16"]

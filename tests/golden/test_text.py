@@ -33,18 +33,18 @@ def check(name: str, found: str) -> None:
 
 def test_the_table_of_a_run_with_two_candidates_is_as_it_was(tmp_path: Path) -> None:
     book = make_book(tmp_path)
-    check("table.txt", text.plain(book.run, book.verdict))
+    check("table.txt", text.verdict_text(book.run, book.verdict))
 
 
 def test_the_table_shows_exploratory_metrics_when_asked(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
-    check("table-everything.txt", text.plain(book.run, book.verdict, everything=True))
+    check("table-everything.txt", text.verdict_text(book.run, book.verdict, everything=True))
 
 
 def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1, quick=True)
     verdict = dataclasses.replace(book.verdict, complete=False)
-    found = text.plain(book.run, verdict)
+    found = text.verdict_text(book.run, verdict)
     assert found.startswith("QUICK")
     assert "not complete" in found
 
@@ -52,38 +52,38 @@ def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
 def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(tmp_path: Path) -> None:
     book = make_book(tmp_path)
     for width in (100, 72):
-        lines = text.plain(book.run, book.verdict, everything=True, width=width).splitlines()
+        lines = text.verdict_text(book.run, book.verdict, everything=True, width=width).splitlines()
         assert max(map(len, lines)) <= width
 
 
 def test_no_word_claims_that_nothing_changed(tmp_path: Path) -> None:
     book = make_book(tmp_path)
-    assert "no change" not in text.plain(book.run, book.verdict, everything=True).lower()
+    assert "no change" not in text.verdict_text(book.run, book.verdict, everything=True).lower()
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("[red]old[/red]", "[bold]"), phases=1)
-    found = text.plain(book.run, book.verdict)
+    found = text.verdict_text(book.run, book.verdict)
     assert "[bold] against [red]old[/red]" in found
 
 
 def test_a_verdict_without_comparisons_still_says_its_sentence() -> None:
     verdict = Verdict("invalid", "no trial ended well", False, (), (), {})
-    assert "no trial ended well" in text.plain(make_run(), verdict)
+    assert "no trial ended well" in text.verdict_text(make_run(), verdict)
 
 
 def test_the_rows_are_as_they_were(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=3)
     rounded = [
         {k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()}
-        for row in export.rows(book.verdict)
+        for row in export.json_rows(book.verdict)
         if row["primary"]
     ]
     check("rows.json", json.dumps(rounded, indent=1) + "\n")
 
 
 def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(tmp_path: Path) -> None:
-    for row in export.rows(make_book(tmp_path).verdict):
+    for row in export.json_rows(make_book(tmp_path).verdict):
         assert " ".join(row) == KEYS
         assert row["low_percent"] <= row["change_percent"] <= row["high_percent"]
 
@@ -91,6 +91,6 @@ def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(tmp_path:
 def test_a_number_that_json_does_not_know_is_null(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
     first = dataclasses.replace(book.verdict.comparisons[0], low_percent=float("-inf"))
-    found = export.rows(dataclasses.replace(book.verdict, comparisons=(first,)))
+    found = export.json_rows(dataclasses.replace(book.verdict, comparisons=(first,)))
     assert found[0]["low_percent"] is None
     json.dumps(found, allow_nan=False)

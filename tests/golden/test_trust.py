@@ -110,18 +110,18 @@ def test_many_observations_are_folded(book: Book) -> None:
 
 
 def test_every_link_on_the_page_leads_somewhere(book: Book) -> None:
-    drawn = page.html(book)
+    drawn = page.run_page(book)
     assert not set(re.findall(r'href="#([^"]+)"', drawn)) - set(re.findall(r'id="([^"]+)"', drawn))
     assert "#trial-2" in AUDITS.render(book)
 
 
 def test_a_long_row_of_trials_is_cut(book: Book) -> None:
-    told = words(markup.trials(range(1, 31))).strip()
+    told = words(markup.trial_links(range(1, 31))).strip()
     assert told == "1, 2, 3, 4, 5, 6, 7, 8 and 22 more"
 
 
 def test_each_trial_says_whether_it_counts(book: Book) -> None:
-    drawn = words(page.html(book))
+    drawn = words(page.run_page(book))
     assert drawn.count("Z yes") == 18
     assert drawn.count("no: its block was dropped") == 3
     assert drawn.count("no: failed") == 1

@@ -11,7 +11,7 @@ from dyno.analysis.judge import judge
 from dyno.builds import Build, Say
 from dyno.engines import postgres, sqlite
 from dyno.engines.sqlite import builds
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_run
 from dyno.record import Finding
 from dyno.resolve.experiment import resolve_experiment
@@ -26,7 +26,9 @@ OPTIONS = {"time": "0.3", "warmup_time": "0", "table_size": "20000"}
 def _found(home: Path, *sides: str, workload: str = "oltp_point_select") -> dict[str, Finding]:
     """The first finding of each audit after three blocks."""
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
-    prepared = resolve_experiment(compared(sides, workload, OPTIONS, measuring), lambda _: None)
+    prepared = resolve_experiment(
+        compare_candidates(sides, workload, OPTIONS, measuring), lambda _: None
+    )
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
     findings = judge(prepared.run, kept.trials()).findings

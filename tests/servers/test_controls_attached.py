@@ -13,7 +13,7 @@ import private_postgres
 import pytest
 
 from dyno import driver
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.controls import NOT_HERE
 from dyno.plan import Session
 
@@ -76,7 +76,7 @@ def test_what_is_not_ours_to_control_is_said_and_left_alone(
     with theirs(kind) as server:
         before = server.state()
         sides = [f"one={server.url}", f"two={server.url}"]
-        code = ended(["compare", *sides, "-w", "oltp_read_write", *size, *asked])
+        code = exit_code(["compare", *sides, "-w", "oltp_read_write", *size, *asked])
         assert server.state() == before
     said = "".join(capfd.readouterr())
     assert code in (0, 1, 2), said

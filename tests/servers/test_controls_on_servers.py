@@ -9,7 +9,7 @@ from mysql_family import answers, asked, running
 
 from dyno.controls import NOT_HERE
 from dyno.engines import Preloads
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_once
 from dyno.resolve.experiment import resolve_experiment
 
@@ -28,7 +28,7 @@ def test_a_trial_records_what_its_controls_did_to_the_server(
     monkeypatch.setenv("DYNO_TMP", str(home))
     measuring = Measuring(controls=CONTROLS)
     prepared = resolve_experiment(
-        compared([engine], "oltp_point_select", SHORT, measuring), lambda _: None
+        compare_candidates([engine], "oltp_point_select", SHORT, measuring), lambda _: None
     )
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure

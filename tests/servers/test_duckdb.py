@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dyno import driver
-from dyno.cli import ended
-from dyno.engines import find
+from dyno.cli import exit_code
+from dyno.engines import find_engine
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -40,7 +40,7 @@ def client() -> None:
 def test_a_workload_ends_with_a_true_ledger(
     version: str, workload: str, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended(["play", f"duckdb@{version}", "-w", workload, *options]) == 0
+    assert exit_code(["play", f"duckdb@{version}", "-w", workload, *options]) == 0
     said = capsys.readouterr().out
     (ledger,) = (line for line in said.splitlines() if line.startswith("ledger: rows"))
     found, expected = (word for word in ledger.split() if word.isdigit())
@@ -48,7 +48,7 @@ def test_a_workload_ends_with_a_true_ledger(
 
 
 def test_settings_are_read_back_as_they_were_set(tmp_path: Path) -> None:
-    engine = find("duckdb", driver.ask)
+    engine = find_engine("duckdb", driver.ask)
     build = engine.program(OLD, {}, lambda _: None)
     server = engine.start(build, tmp_path, {"memory_limit": "300MiB", "threads": "2"})
     found = engine.settings(server)
@@ -59,7 +59,7 @@ def test_settings_are_read_back_as_they_were_set(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_the_session_keeps_its_promises_to_this_version(version: str) -> None:
-    library = find("duckdb", driver.ask).program(version, {}, lambda _: None).program
+    library = find_engine("duckdb", driver.ask).program(version, {}, lambda _: None).program
     done = subprocess.run(
         ["cargo", "test", "--quiet", "-p", "dyno-driver", "duckdb", "--", "--include-ignored"],
         cwd=ROOT,

@@ -27,7 +27,9 @@ READ = "SHOW GLOBAL STATUS LIKE 'Handler_read_next'"
 
 def _plan(server: Server, rows: int) -> Plan:
     options = {"load_rows": str(rows), "write_rows": "50", "queries": ""}
-    return Plan(server.session, Script(str(workloads.find("insert")), options), 7, progress_s=0)
+    return Plan(
+        server.session, Script(str(workloads.find_workload("insert")), options), 7, progress_s=0
+    )
 
 
 def _cached(server: Server) -> list[int]:

@@ -10,7 +10,7 @@ import processes
 import pytest
 from killing import Killer, Pauser, Stopper
 
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_once, play_run
 from dyno.play.watch import Watch
 from dyno.record import Trial
@@ -42,7 +42,7 @@ def runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def once(engine: str, killer: Watch, **options: str) -> Trial:
     """One trial, while somebody is killed."""
-    experiment = compared([engine], "oltp_point_select", OPTIONS | options)
+    experiment = compare_candidates([engine], "oltp_point_select", OPTIONS | options)
     return play_once(resolve_experiment(experiment, lambda _: None), killer)
 
 
@@ -73,7 +73,7 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(
     runs: Path, engine: str
 ) -> None:
     measuring = Measuring(blocks=3, fixed=True, limits=CALM)
-    experiment = compared([engine, engine], "oltp_point_select", OPTIONS, measuring)
+    experiment = compare_candidates([engine, engine], "oltp_point_select", OPTIONS, measuring)
     prepared = resolve_experiment(experiment, lambda _: None)
     folder = create_run(prepared.run, runs)
     play_run(prepared, folder, Killer(processes.server, "run"))

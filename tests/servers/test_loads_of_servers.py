@@ -8,7 +8,7 @@ import pytest
 
 from dyno.builds import cache
 from dyno.errors import HostError
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_run
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import create_run
@@ -35,7 +35,7 @@ def test_a_load_is_made_once_and_every_trial_starts_on_a_copy(
     measuring = Measuring(blocks=3, fixed=True, limits=CALM, loads=1, controls=drop)
     sides = [engine, f"{engine}?{MEMORY[engine.partition('@')[0]]}"]
     prepared = resolve_experiment(
-        compared(sides, "oltp_write_only", OPTIONS, measuring), lambda _: None
+        compare_candidates(sides, "oltp_write_only", OPTIONS, measuring), lambda _: None
     )
     folder = create_run(prepared.run, home)
     before = {entry.name for entry in cache.entries()}
@@ -57,7 +57,7 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_started(
 ) -> None:
     options = OPTIONS | {"table_size": str(10**10)}
     prepared = resolve_experiment(
-        compared([engine, engine], "oltp_write_only", options), lambda _: None
+        compare_candidates([engine, engine], "oltp_write_only", options), lambda _: None
     )
     with pytest.raises(HostError, match="MB free, and the run needs"):
         play_run(prepared, create_run(prepared.run, home), lambda _: None)

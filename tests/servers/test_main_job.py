@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.run_folder import all_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -33,7 +33,7 @@ def test_two_builds_from_source_end_in_a_verdict_and_a_report(
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     (tmp_path / "job.toml").write_text(EXPERIMENT)
     rows = tmp_path / "rows.json"
-    assert ended(["run", str(tmp_path / "job.toml"), "--json", str(rows)]) == 0
+    assert exit_code(["run", str(tmp_path / "job.toml"), "--json", str(rows)]) == 0
     (folder,) = all_runs(tmp_path / "runs")
     trials = folder.trials()
     assert {trial.status for trial in trials} == {"ok"}
@@ -53,6 +53,6 @@ def test_a_planted_slowdown_is_found_wherever_the_host_allows(
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     words = ["compare", "null@1ms", "null@2ms", "-w", "oltp_point_select", "--quick"]
-    code = ended([*words, "--set", "time=0.5"])
+    code = exit_code([*words, "--set", "time=0.5"])
     said = capsys.readouterr().out
     assert code == 1 or (code == 2 and "too noisy" in said), said

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dyno import driver
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.engines import Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -38,7 +38,7 @@ def url(server: Server, user: str) -> str:
 
 def refused(server: Server, user: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What is said where nothing is played; the database is as empty as it was."""
-    assert ended(["play", url(server, user), *BRIEF]) == 64
+    assert exit_code(["play", url(server, user), *BRIEF]) == 64
     question = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'bench'"
     assert driver.ask(server.session, [question]) == [[]]
     return capsys.readouterr().err
@@ -70,4 +70,4 @@ def test_a_server_that_takes_no_writes_is_told(
 
 
 def test_who_may_all_this_is_let_in(theirs: Server) -> None:
-    assert ended(["play", url(theirs, "root"), *BRIEF]) == 0
+    assert exit_code(["play", url(theirs, "root"), *BRIEF]) == 0

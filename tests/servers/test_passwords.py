@@ -17,7 +17,7 @@ from private_postgres import private
 
 from dyno import driver
 from dyno.engines import Server
-from dyno.run_folder import Folder, all_runs
+from dyno.run_folder import RunFolder, all_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -79,7 +79,7 @@ def _overheard(pid: int) -> dict[str, bytes]:
     return found
 
 
-def _good(folder: Folder) -> int:
+def _good(folder: RunFolder) -> int:
     return sum(trial.status == "ok" for trial in folder.trials())
 
 

@@ -18,7 +18,7 @@ from dyno.plan import Plan
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 TIMES = 20
-OWN = [name for name in workloads.every() if name.startswith("pgbench_")]
+OWN = [name for name in workloads.all_workloads() if name.startswith("pgbench_")]
 TABLES = "drop table if exists r; create table r (name text, value text)"
 
 
@@ -33,7 +33,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 def accounts(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
     """The server with pgbench's tables, as Dyno's own scripts make them."""
     home = tmp_path_factory.mktemp("prepare")
-    text = workloads.find("pgbench_tpcb_like").read_text()
+    text = workloads.find_workload("pgbench_tpcb_like").read_text()
     plan = make_plan(server.session, text, home)
     play_plan(Plan(plan.session, plan.script, 7, ("prepare",)), home)
     return server
@@ -71,7 +71,7 @@ def test_the_values_of_expressions_are_still_what_pgbench_says(
 def test_pgbenchs_own_scripts_send_what_pgbench_sends(
     accounts: Server, tmp_path: Path, name: str
 ) -> None:
-    text = workloads.find(name).read_text()
+    text = workloads.find_workload(name).read_text()
     start = arrived(accounts)
     pgbench(accounts, text, tmp_path, "-t", str(TIMES), "-M", "prepared")
     between = arrived(accounts)

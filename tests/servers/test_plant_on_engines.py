@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.analysis.measures import operations
-from dyno.calibration.cases import lots
-from dyno.calibration.pilot import Shape, flown, reading, with_keys
+from dyno.analysis.measures import operations_of
+from dyno.calibration.cases import calibration_cases
+from dyno.calibration.pilot import Shape, add_keys, fly_pilot, reading_value
 from dyno.play.run import play_once
 from dyno.resolve.experiment import resolve_experiment
 
@@ -19,9 +19,9 @@ SPIN_NS = 200_000
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
-    pilot = flown(engine, TINY, lambda _: None)
+    pilot = fly_pilot(engine, TINY, lambda _: None)
     assert pilot.answers_per_op == pytest.approx(1.0, abs=0.05)
-    assert {lot.kind for lot in lots(engine, pilot, {"plant": 1, "p99": 1})} == {
+    assert {lot.kind for lot in calibration_cases(engine, pilot, {"plant": 1, "p99": 1})} == {
         "plant",
         "p99 plant",
     }
@@ -30,16 +30,16 @@ def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_planted_is_what_the_client_waits_for(engine: str) -> None:
     """200 µs in each answer: counted by the plant, and seen by the driver in every latency."""
-    planted = with_keys(engine, {"plant": f"{SPIN_NS}ns"})
+    planted = add_keys(engine, {"plant": f"{SPIN_NS}ns"})
     prepared = resolve_experiment(TINY.experiment([planted], "rate_per_s"), lambda _: None)
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     record = trial.phases[-1]
-    assert reading(record, "planted_ns") / operations(record) >= 0.95 * SPIN_NS
+    assert reading_value(record, "planted_ns") / operations_of(record) >= 0.95 * SPIN_NS
     assert record.streams[0].latency.percentiles_ns["50"] >= SPIN_NS
 
 
 def test_an_engine_that_gives_no_such_answer_gets_no_plant() -> None:
-    pilot = flown("duckdb", TINY, lambda _: None)
+    pilot = fly_pilot("duckdb", TINY, lambda _: None)
     assert pilot.answers_per_op < 0.5
-    assert lots("duckdb", pilot, {"plant": 1, "p99": 1}) == []
+    assert calibration_cases("duckdb", pilot, {"plant": 1, "p99": 1}) == []

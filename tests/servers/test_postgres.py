@@ -11,8 +11,8 @@ from private_postgres import OLD, started
 from private_postgres import version as version
 
 from dyno import driver
-from dyno.cli import ended
-from dyno.engines import Server, find
+from dyno.cli import exit_code
+from dyno.engines import Server, find_engine
 from dyno.errors import TrialFailed, UsageError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -24,11 +24,11 @@ BRIEF = ["--set", "time=0.3", "--set", "table_size=200"]
 def server(version: str, home: Path) -> Iterator[Server]:
     running = started(version, home, work_mem="7MB")
     yield running
-    find("postgres", driver.ask).stop(running)
+    find_engine("postgres", driver.ask).stop(running)
 
 
 def test_settings_are_read_back_and_tables_settled(server: Server, version: str) -> None:
-    engine = find("postgres", driver.ask)
+    engine = find_engine("postgres", driver.ask)
     driver.ask(server.session, ["CREATE TABLE t (a int)", "INSERT INTO t SELECT 1"])
     engine.settle(server)
     found = engine.settings(server)
@@ -52,12 +52,12 @@ def test_a_server_runs_as_nobody_special_on_a_private_socket(server: Server) -> 
 def test_a_setting_that_something_else_decides_fails_the_trial(server: Server) -> None:
     driver.ask(server.session, ["ALTER DATABASE dyno SET work_mem = '5MB'"])
     with pytest.raises(TrialFailed, match=r"work_mem=5MB \(database\), though 7MB was asked for"):
-        find("postgres", driver.ask).settings(server)
+        find_engine("postgres", driver.ask).settings(server)
 
 
 def test_what_a_version_does_not_take_is_known_before_the_first_trial() -> None:
     command = ["play", "-w", "oltp_point_select", *BRIEF]
-    engine = find("postgres", driver.ask)
+    engine = find_engine("postgres", driver.ask)
     build = engine.program(OLD, {}, lambda _: None)
     for settings, message in (
         ({"io_method": "sync"}, r"unknown setting of this postgres 'io_method'"),
@@ -65,13 +65,13 @@ def test_what_a_version_does_not_take_is_known_before_the_first_trial() -> None:
     ):
         with pytest.raises(UsageError, match=message):
             engine.accept(build, settings)  # type: ignore[attr-defined]
-    assert ended([*command, f"postgres@{OLD}?shared_bufers=1GB"]) == 64
+    assert exit_code([*command, f"postgres@{OLD}?shared_bufers=1GB"]) == 64
 
 
 def test_a_prefix_of_ones_own_is_a_build(version: str, capsys: pytest.CaptureFixture[str]) -> None:
-    program = find("postgres", driver.ask).program(version, {}, lambda _: None).program
+    program = find_engine("postgres", driver.ask).program(version, {}, lambda _: None).program
     words = ["play", f"postgres@{program.parent.parent}", "-w", "oltp_insert", *BRIEF]
-    assert ended(words) == 0
+    assert exit_code(words) == 0
     said = capsys.readouterr().out
     (ledger,) = (line for line in said.splitlines() if line.startswith("ledger: rows"))
     found, expected = (word for word in ledger.split() if word.isdigit())

@@ -10,7 +10,7 @@ import pytest
 from private_postgres import PASSWORD, private
 
 from dyno import driver
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.engines import Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -42,7 +42,7 @@ def test_a_comparison_leaves_the_server_as_it_was(
     first, second = url(theirs, f"ann:{PASSWORD}", "anns"), url(theirs, "ann", "anns")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     words = ["compare", f"one={first}", f"two={second}", "-w", "oltp_insert", *BRIEF]
-    assert ended([*words, "--blocks", "3"]) in (0, 1, 2)
+    assert exit_code([*words, "--blocks", "3"]) in (0, 1, 2)
     assert tables(theirs, "anns") == []
     (folder,) = tmp_path.iterdir()
     run = json.loads((folder / "run.json").read_text())
@@ -57,7 +57,7 @@ def test_tables_that_were_there_are_left_alone(
 ) -> None:
     kept = {**theirs.session, "database": "others"}
     driver.ask(kept, ["CREATE TABLE sbtest1 (theirs int)", "INSERT INTO sbtest1 VALUES (7)"])
-    assert ended(["play", url(theirs, "dyno", "others"), "-w", "oltp_insert", *BRIEF]) == 64
+    assert exit_code(["play", url(theirs, "dyno", "others"), "-w", "oltp_insert", *BRIEF]) == 64
     assert "is not empty: oltp_insert loads its own tables" in capsys.readouterr().err
     assert driver.ask(kept, ["SELECT theirs FROM sbtest1"]) == [[["7"]]]
 
@@ -74,7 +74,7 @@ def test_tables_that_were_there_are_left_alone(
 def test_what_cannot_be_attached_to_is_told_before_anything_is_played(
     theirs: Server, user: str, database: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended(["play", url(theirs, user, database), "-w", "oltp_insert", *BRIEF]) == 64
+    assert exit_code(["play", url(theirs, user, database), "-w", "oltp_insert", *BRIEF]) == 64
     said = capsys.readouterr()
     assert message in said.err and PASSWORD not in said.err + said.out
 
@@ -84,5 +84,5 @@ def test_a_database_that_is_read_only_is_refused(
 ) -> None:
     driver.ask(theirs.session, ["ALTER ROLE few SET default_transaction_read_only = on"])
     driver.ask(theirs.session, ["ALTER ROLE few CONNECTION LIMIT -1"])
-    assert ended(["play", url(theirs, "few", "anns"), "-w", "oltp_insert", *BRIEF]) == 64
+    assert exit_code(["play", url(theirs, "few", "anns"), "-w", "oltp_insert", *BRIEF]) == 64
     assert "the database 'anns' is read-only" in capsys.readouterr().err

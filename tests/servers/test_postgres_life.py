@@ -14,14 +14,14 @@ from private_postgres import NEW, started
 from private_postgres import version as version
 
 from dyno import driver
-from dyno.engines import find
+from dyno.engines import find_engine
 from dyno.errors import HostError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 def test_a_stop_leaves_no_process_and_data_that_start_again(version: str, home: Path) -> None:
-    engine = find("postgres", driver.ask)
+    engine = find_engine("postgres", driver.ask)
     first = started(version, home)
     driver.ask(first.session, ["CREATE TABLE kept AS SELECT generate_series(1, 1000) AS a"])
     engine.stop(first)
@@ -42,7 +42,7 @@ def test_a_home_whose_path_is_too_long_for_a_socket_still_works(version: str, ho
     home.chmod(0o755)
     server = started(version, deep)
     assert len(server.session["host"]) <= 107 and Path(server.session["host"]).exists()
-    find("postgres", driver.ask).stop(server)
+    find_engine("postgres", driver.ask).stop(server)
     assert not Path(server.session["host"]).parent.exists() and not inhabitants(deep)
 
 
@@ -82,7 +82,7 @@ def test_a_killed_server_leaves_no_backend_after_its_stop(version: str, home: Pa
     server = started(version, home)
     assert server.pid is not None and len(inhabitants(home)) > 1
     os.kill(server.pid, signal.SIGKILL)
-    find("postgres", driver.ask).stop(server)
+    find_engine("postgres", driver.ask).stop(server)
     assert not left_in(home)
 
 

@@ -11,7 +11,7 @@ import pytest
 from private_postgres import PASSWORD, private
 
 from dyno import driver
-from dyno.engines import Server, find
+from dyno.engines import Server, find_engine
 from dyno.errors import DynoError, UsageError
 from dyno.plan import Session
 
@@ -48,7 +48,7 @@ def certificate(folder: Path, name: str, alternative: str) -> Path:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    engine = find("postgres", driver.ask)
+    engine = find_engine("postgres", driver.ask)
     with private("18") as server:
         data = server.home / "data"
         certificate(data, "ours", f"IP:{HOST}")

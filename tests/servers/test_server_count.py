@@ -16,10 +16,10 @@ from private_servers import SERVERS, serving
 from dyno import driver
 from dyno.audits import audits
 from dyno.driver import Launch, Process
-from dyno.engines import Server, find
-from dyno.experiment import compared
+from dyno.engines import Server, find_engine
+from dyno.experiment import compare_candidates
 from dyno.plan import Plan, Script, Session
-from dyno.play.phases import Listener
+from dyno.play.phases import PhaseLoop
 from dyno.play.run import play_once
 from dyno.play.watch import Progressed
 from dyno.record import PhaseRecord
@@ -77,9 +77,9 @@ def played(name: str, server: Server, text: str, folder: Path, **options: str) -
     script = Script(str(folder / "script.lua"), options)
     plan = Plan(server.session, script, seed=7, commands=("run",), progress_s=0)
     phases: list[PhaseRecord] = []
-    engine = find(SERVERS[name][0], driver.ask)
+    engine = find_engine(SERVERS[name][0], driver.ask)
     with Process(plan, Launch(folder / "driver.log")) as process:
-        Listener(engine, server, {}, folder, lambda _: None, phases).listen(process)
+        PhaseLoop(engine, server, {}, folder, lambda _: None, phases).listen(process)
     (record,) = phases
     return record
 
@@ -121,7 +121,9 @@ def test_another_client_of_a_server_that_runs_already_is_noticed(
     monkeypatch.setenv("DYNO_TMP", str(tmp_path))
     options = {"time": "1.5", "warmup_time": "0", "table_size": "200", "rate": "200"}
     with theirs(kind) as (session, url):
-        prepared = resolve_experiment(compared([url], "oltp_point_select", options), lambda _: None)
+        prepared = resolve_experiment(
+            compare_candidates([url], "oltp_point_select", options), lambda _: None
+        )
 
         def hammer(told: object) -> None:
             if isinstance(told, Progressed):

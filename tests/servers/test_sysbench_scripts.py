@@ -15,7 +15,7 @@ from debian_scripts import NAMES, SCRIPTS
 
 from dyno import driver
 from dyno.driver import End, Launch, Limit, Process
-from dyno.engines import find
+from dyno.engines import find_engine
 from dyno.errors import DynoError
 from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
@@ -50,7 +50,7 @@ def options_of(name: str) -> dict[str, str]:
 
 def database(home: Path) -> Session:
     """A new SQLite database, by the system's own library."""
-    engine = find("sqlite", driver.ask)
+    engine = find_engine("sqlite", driver.ask)
     return engine.start(engine.program("system", {}, lambda _: None), home, {}).session
 
 

@@ -12,12 +12,12 @@ import private_postgres
 import pytest
 
 from dyno import driver
-from dyno.engines import Attaches, Server, find
+from dyno.engines import Attaches, Server, find_engine
 from dyno.errors import UsageError
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import resume_run
 from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import LOADED, Folder, create_run
+from dyno.run_folder import LOADED, RunFolder, create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -29,10 +29,10 @@ import os, signal, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[3], str(Path(sys.argv[3]).parent)]
 from dyno.play.run import resume_run
-from dyno.run_folder import Folder
+from dyno.run_folder import RunFolder
 from dyno.play.watch import PhaseStarted
 from test_torn_attached import tables
-kept = Folder(Path(sys.argv[1]))
+kept = RunFolder(Path(sys.argv[1]))
 def kill(event):
     if isinstance(event, PhaseStarted) and event.phase == sys.argv[2]:
         while not tables(kept):
@@ -56,7 +56,7 @@ def theirs(request: pytest.FixtureRequest) -> Iterator[tuple[str, Server]]:
 @pytest.fixture
 def begun(
     theirs: tuple[str, Server], home: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[Folder, Server]]:
+) -> Iterator[tuple[RunFolder, Server]]:
     """A run of two candidates in a new database of that server, not yet played."""
     monkeypatch.setenv("DYNO_TMP", str(home))
     engine, server = theirs
@@ -64,7 +64,7 @@ def begun(
     place = str(server.session["host"]).replace("/", "%2F")
     url = f"{engine}://{server.session['user']}@{place}/bench"
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, aa=True)
-    made = compared([f"a={url}", f"b={url}"], "oltp_point_select", OPTIONS, measuring)
+    made = compare_candidates([f"a={url}", f"b={url}"], "oltp_point_select", OPTIONS, measuring)
     prepared = resolve_experiment(made, lambda _: None)
     yield create_run(prepared.run, home), bench(server)
     driver.ask(server.session, ["DROP DATABASE bench"])
@@ -75,22 +75,22 @@ def bench(server: Server) -> Server:
     return Server({**server.session, "database": "bench"}, server.home)
 
 
-def killed(kept: Folder, phase: str) -> None:
+def killed(kept: RunFolder, phase: str) -> None:
     here = Path(__file__).parent
     done = subprocess.run([sys.executable, "-c", KILLED, kept.path, phase, here], check=False)
     assert done.returncode == -9
 
 
-def tables(kept: Folder) -> list[str]:
+def tables(kept: RunFolder) -> list[str]:
     """What lies in the database, as a candidate sees it."""
     (side, *_) = kept.run().candidates
-    engine = find(side.engine, driver.ask)
+    engine = find_engine(side.engine, driver.ask)
     build = engine.program("//" + side.spec.partition("//")[2], {}, lambda _: None)
     assert isinstance(engine, Attaches)
     return engine.tables(build)
 
 
-def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[Folder, Server]) -> None:
+def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[RunFolder, Server]) -> None:
     kept, _ = begun
     killed(kept, "run")
     assert tables(kept) == ["sbtest1"]
@@ -103,7 +103,7 @@ def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[Folder, Server])
     assert {trial.status for trial in kept.trials()} == {"ok"}
 
 
-def test_what_somebody_made_since_stays_and_stops_the_run(begun: tuple[Folder, Server]) -> None:
+def test_what_somebody_made_since_stays_and_stops_the_run(begun: tuple[RunFolder, Server]) -> None:
     kept, server = begun
     killed(kept, "run")
     driver.ask(server.session, ["CREATE TABLE theirs (id int)"])
@@ -112,7 +112,9 @@ def test_what_somebody_made_since_stays_and_stops_the_run(begun: tuple[Folder, S
     assert tables(kept) == ["theirs"]
 
 
-def test_a_kill_within_the_load_leaves_no_list_and_all_stays(begun: tuple[Folder, Server]) -> None:
+def test_a_kill_within_the_load_leaves_no_list_and_all_stays(
+    begun: tuple[RunFolder, Server],
+) -> None:
     kept, _ = begun
     killed(kept, "prepare")
     assert not (kept.path / LOADED).exists()

@@ -28,8 +28,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "lineitem_load": {"scale": 0.002, "threads": 2},
 }
 OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_time": 0}
-PGBENCH = [name for name in workloads.every() if name.startswith("pgbench_")]
-ANYWHERE = [name for name in workloads.every() if name not in PGBENCH]
+PGBENCH = [name for name in workloads.all_workloads() if name.startswith("pgbench_")]
+ANYWHERE = [name for name in workloads.all_workloads() if name not in PGBENCH]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def server(name: str) -> Iterator[Server]:
 
 def play(session: Session, workload: str, commands: str, **options: Any) -> Played:
     texts = {key: str(value) for key, value in options.items()}
-    script = Script(str(workloads.find(workload)), texts)
+    script = Script(str(workloads.find_workload(workload)), texts)
     plan = Plan(session, script, 7, tuple(commands.split()), progress_s=0)
     phases = {}
     with (

@@ -8,7 +8,7 @@ import pytest
 from dyno.stats.interval import t_interval, to_log, to_percent
 from dyno.stats.looks import Looks, adjusted_p, critical_values, nominal_levels, pocock
 from dyno.stats.scenarios import Scenario
-from dyno.stats.simulate import Rule, play
+from dyno.stats.simulate import Rule, simulate_runs
 
 FIVE_EQUAL = (0.2, 0.4, 0.6, 0.8, 1.0)
 DEFAULT = Looks((6, 10, 14, 18, 24), 0.05)
@@ -54,7 +54,7 @@ def test_the_estimate_leans_towards_what_a_run_stopped_for() -> None:
     rule = Rule(DEFAULT, to_log(2.0))
     for truth, mean in ((0.0, -0.16), (2.0, 2.22)):
         logs = Scenario("normal", 2.0, truth).logs(20_000, 24)
-        ended = play(logs[:, None, :], rule)
+        ended = simulate_runs(logs[:, None, :], rule)
         assert to_percent(float(ended.estimate.mean())) == pytest.approx(mean, abs=0.03)
 
 

@@ -11,7 +11,7 @@ from dyno.stats import scenarios
 from dyno.stats.interval import t_interval, to_log
 from dyno.stats.looks import Looks
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures, fixed_coverage
-from dyno.stats.simulate import Rule, clopper_pearson, play
+from dyno.stats.simulate import Rule, clopper_pearson, simulate_runs
 from dyno.stats.verdict import benjamini_hochberg
 
 RUNS = 20_000
@@ -69,7 +69,11 @@ def test_the_quick_look_keeps_its_level_too() -> None:
 def test_many_primaries_together_call_slower_in_less_than_one_run_of_twenty() -> None:
     dice = np.random.default_rng(5)
     logs = np.stack([scenarios.normal(dice, (10_000, 24), 0.03) for _ in range(4)], axis=1)
-    wrong = (play(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower").any(axis=1).sum()
+    wrong = (
+        (simulate_runs(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower")
+        .any(axis=1)
+        .sum()
+    )
     assert clopper_pearson(int(wrong), 10_000)[1] <= 0.05
 
 
@@ -90,7 +94,7 @@ def test_blocks_that_share_a_load_are_no_data_of_their_own(model: str) -> None:
 
 def test_three_loads_pooled_break_the_error_rate_and_as_units_keep_it() -> None:
     logs = Scenario("three loads rotated").logs(RUNS, LOOKS.maximum)
-    pooled = play(logs[:, None, :], Rule(LOOKS, to_log(MARGIN_PERCENT)))
+    pooled = simulate_runs(logs[:, None, :], Rule(LOOKS, to_log(MARGIN_PERCENT)))
     assert 0.07 < pooled.share("slower") < 0.13
     assert played("three loads rotated").slower.high <= 0.02
 
@@ -100,7 +104,11 @@ def test_candidates_that_share_a_base_are_blamed_wrongly_in_less_than_one_run_of
     dice = np.random.default_rng(6)
     base = dice.normal(0.0, 0.02, (10_000, 1, 24))
     logs = dice.normal(0.0, 0.02, (10_000, 5, 24)) - base
-    wrong = (play(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower").any(axis=1).sum()
+    wrong = (
+        (simulate_runs(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower")
+        .any(axis=1)
+        .sum()
+    )
     assert clopper_pearson(int(wrong), 10_000)[1] <= 0.05
 
 
@@ -108,7 +116,7 @@ def test_a_suite_with_one_slower_part_passes_in_less_than_one_run_of_twenty() ->
     """An intersection-union test needs no correction: three equal workloads, one at the margin."""
     dice = np.random.default_rng(7)
     truth = np.array([0.0, 0.0, 0.0, to_log(MARGIN_PERCENT)])[:, None]
-    found = play(truth + dice.normal(0.0, 0.01, (10_000, 4, 24)), Rule(LOOKS, truth[3, 0]))
+    found = simulate_runs(truth + dice.normal(0.0, 0.01, (10_000, 4, 24)), Rule(LOOKS, truth[3, 0]))
     passed = np.isin(found.words, ("not slower", "faster")).all(axis=1).sum()
     assert clopper_pearson(int(passed), 10_000)[1] <= 0.05
 

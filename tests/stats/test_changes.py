@@ -9,7 +9,7 @@ import pytest
 from numpy.random import Generator
 
 from dyno.stats import changes as module
-from dyno.stats.changes import Change, changes, drawn_in, points_least
+from dyno.stats.changes import Change, changes, clip_far_values, points_least
 from dyno.stats.interval import Floats
 
 RUNS = 200
@@ -108,8 +108,8 @@ def test_no_series_shorter_than_the_least_could_have_a_change(
 
 def test_an_outlier_is_drawn_in_and_nothing_else() -> None:
     values = np.append(np.random.default_rng(1).normal(size=20), 100.0)
-    drawn = drawn_in(values)
+    drawn = clip_far_values(values)
     assert (drawn[:20] == values[:20]).all()
     assert drawn[20] < 6
     two = np.array([1.0] * 6 + [2.0] * 4)
-    assert (drawn_in(two) == two).all()
+    assert (clip_far_values(two) == two).all()

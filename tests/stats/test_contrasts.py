@@ -12,7 +12,7 @@ import pytest
 from dyno.stats.contrasts import Contrast, factorial, one_at_a_time
 from dyno.stats.interval import Floats, t_interval
 from dyno.stats.looks import Looks
-from dyno.stats.simulate import Rule, play
+from dyno.stats.simulate import Rule, simulate_runs
 
 
 def named(contrasts: list[Contrast]) -> dict[tuple[tuple[int, ...], tuple[int, ...]], Contrast]:
@@ -134,6 +134,6 @@ def test_of_three_main_effects_of_nothing_few_runs_call_one_slower() -> None:
     logs = dice.normal(0, 0.03, (3000, 24, 8))
     main = [each.weights for each in factorial([2, 2, 2]) if len(each.factors) == 1]
     rule = Rule(Looks((6, 10, 14, 18, 24), 0.05), 0.02)
-    outcome = play(np.stack([logs @ weights for weights in main], axis=1), rule)
+    outcome = simulate_runs(np.stack([logs @ weights for weights in main], axis=1), rule)
     assert (outcome.words == "slower").any(axis=1).mean() <= 0.05
     assert outcome.covered(0.0) >= 0.95

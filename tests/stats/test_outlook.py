@@ -10,7 +10,7 @@ import pytest
 from dyno.stats.interval import to_log
 from dyno.stats.looks import Looks
 from dyno.stats.power import Errors, blocks_expected, chances, detectable_percent, mde80
-from dyno.stats.simulate import Rule, play
+from dyno.stats.simulate import Rule, simulate_runs
 
 LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
 DELTA = to_log(2.0)
@@ -30,7 +30,7 @@ def test_a_sequential_run_finds_its_mde80_four_times_in_five(family: int) -> Non
     effect = to_log(mde80(LOOKS, errors, family))
     dice = np.random.default_rng(6)
     logs = dice.normal(effect, errors.sd, (6000, 1, 24))
-    found = play(logs, Rule(LOOKS, 1e-4, family=family)).share("slower")
+    found = simulate_runs(logs, Rule(LOOKS, 1e-4, family=family)).share("slower")
     # earlier looks, which the formula leaves out, find a little more
     assert 0.79 <= found <= 0.86
 

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from dyno.stats.windows import Costs, best_windows, dearness, within
+from dyno.stats.windows import Costs, best_windows, time_times_variance, within_restarts
 
 
 def test_the_best_number_is_the_cheapest_of_all() -> None:
     """Kalibera & Jones' rule against a search by hand."""
     costs, window, restart = Costs(restart_s=20.0), 0.37, 0.63
     best = best_windows(costs, window, restart)
-    cheapest = min(range(1, 200), key=lambda m: dearness(costs, m, window, restart))
+    cheapest = min(range(1, 200), key=lambda m: time_times_variance(costs, m, window, restart))
     assert best == pytest.approx(math.sqrt(20.0 * 0.37 / 0.63))
     assert abs(cheapest - best) <= 0.5
 
@@ -26,7 +26,7 @@ def test_restarts_that_do_not_differ_ask_for_one_long_trial() -> None:
 
 
 def test_windows_are_pooled_over_restarts() -> None:
-    found = within([np.array([0.0, 2.0]), np.array([10.0, 12.0, 14.0])])
+    found = within_restarts([np.array([0.0, 2.0]), np.array([10.0, 12.0, 14.0])])
     assert found is not None
     assert (found.variance, found.df) == ((2.0 + 8.0) / 3, 3)
     assert found.count == pytest.approx(2 / (1 / 2 + 1 / 3))
@@ -34,8 +34,8 @@ def test_windows_are_pooled_over_restarts() -> None:
 
 
 def test_a_restart_of_one_second_tells_nothing_of_seconds() -> None:
-    assert within([np.array([0.0, 2.0]), np.array([1.0])]) is None
-    assert within([]) is None
+    assert within_restarts([np.array([0.0, 2.0]), np.array([1.0])]) is None
+    assert within_restarts([]) is None
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
@@ -45,7 +45,7 @@ def test_the_mean_of_seconds_alike_varies_as_it_is_said_to(correlation: float) -
     for i in range(1, 40):
         keep = math.sqrt(1 - correlation**2)
         seconds[:, i] = correlation * seconds[:, i - 1] + keep * seconds[:, i]
-    found = within(list(seconds))
+    found = within_restarts(list(seconds))
     assert found is not None
     said = found.variance * found.inflation / found.count
     assert said == pytest.approx(float(seconds.mean(axis=1).var()), rel=0.15)

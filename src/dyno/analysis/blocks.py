@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dyno.analysis.host_noise import shares
+from dyno.analysis.host_noise import noise_shares
 from dyno.record import Run, Trial, WorkloadPlan
 
 #: A limit's name to what it limits: a share, in percent, of all CPU time there was.
@@ -50,26 +50,26 @@ class Blocks:
         return next(r for r in reversed(self.dropped.values()) if r.startswith(often))
 
 
-def sorted_out(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:
+def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:
     """The blocks of `workload`, each judged by its latest attempt."""
     names = {candidate.name for candidate in run.candidates}
     phases = {phase["name"] for phase in workload.phases}
     found = Blocks()
-    for number, block in sorted(latest(workload.name, trials).items()):
+    for number, block in sorted(latest_attempts(workload.name, trials).items()):
         lost = [trial for trial in block if trial.status == "failed"]
         good = {trial.candidate: trial for trial in block if trial.status == "ok"}
         if lost:
             why = lost[-1].failure.partition("\n")[0]  # a server's last words stay in its trial
             found.failed[number] = f"{lost[-1].candidate} failed: {why}"
         elif names <= set(good):
-            if reason := _noise(block, phases, run.design.limits):
+            if reason := _broken_limit(block, phases, run.design.limits):
                 found.dropped[number] = reason
             else:
                 found.valid.append(good)
     return found
 
 
-def latest(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
+def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
     """The trials of each block's latest attempt, by block; the floor (block -1) is none."""
     blocks: dict[int, list[Trial]] = defaultdict(list)
     for trial in trials:
@@ -79,9 +79,9 @@ def latest(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
     return {n: [t for t in block if t.attempt == last[n]] for n, block in blocks.items()}
 
 
-def _noise(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -> str:
+def _broken_limit(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -> str:
     """Why the block breaks a limit; empty where it does not."""
-    seen = [shares(trial, phases) for trial in block]
+    seen = [noise_shares(trial, phases) for trial in block]
     for limit, most in sorted(limits.items()):
         worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
         if worst > most:
@@ -93,18 +93,20 @@ def _noise(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -
 LOAD = "load"
 
 
-def load_turns(blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> tuple[int, ...] | None:
+def shared_loads(
+    blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
+) -> tuple[int, ...] | None:
     """A number for each block, the same for those that share their loads.
 
     None where every trial loaded anew, or where all sides began with the very same load, whose
     luck then cancels.
     """
-    found = [tuple(_load(block[side]) for side in sides) for block in blocks]
+    found = [tuple(_load_of(block[side]) for side in sides) for block in blocks]
     if all(len(set(loads)) == 1 for loads in found):
         return None
     numbers = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
     return tuple(numbers[loads] for loads in found)
 
 
-def _load(trial: Trial) -> str:
+def _load_of(trial: Trial) -> str:
     return trial.conditions.get(LOAD, {}).get("name", "")

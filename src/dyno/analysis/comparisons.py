@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dyno.analysis.blocks import load_turns
+from dyno.analysis.blocks import shared_loads
 from dyno.analysis.effects import Effect, effects
 from dyno.analysis.measures import Numbers
 from dyno.record import Metric, Run, Trial, WorkloadPlan
-from dyno.stats.interval import Floats, Interval, data
+from dyno.stats.interval import Floats, Interval, independent_data
 from dyno.stats.looks import Looks
 
 #: Paced writers that did less of their target leave a grey cell (Callaghan's rule).
@@ -24,10 +24,10 @@ TARGET_LEAST = 0.95
 
 
 @dataclass(frozen=True)
-class Line:
+class PairedMetric:
     """One comparison before it is judged: a number per block of either side, all above 0.
 
-    `grey` says why the phase gets no verdict; it is empty where it gets one. `turns` numbers the
+    `grey` says why the phase gets no verdict; it is empty where it gets one. `groups` numbers the
     loads that the blocks were played on where loads come again, and is None where they do not.
     """
 
@@ -38,7 +38,7 @@ class Line:
     base_values: Floats
     values: Floats
     grey: str = ""
-    turns: tuple[int, ...] | None = None
+    groups: tuple[int, ...] | None = None
 
     @cached_property
     def logs(self) -> Floats:
@@ -49,11 +49,11 @@ class Line:
     @cached_property
     def data(self) -> Floats:
         """The independent ones among `logs`: means over the blocks that share their loads."""
-        return data(self.logs, self.turns)
+        return independent_data(self.logs, self.groups)
 
 
 @dataclass(frozen=True)
-class Pair:
+class DeclaredPrimary:
     """A primary as declared: a phase, a stream's metric, its margin (None: the run's)."""
 
     workload: str
@@ -68,53 +68,56 @@ class Pair:
         return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
 
 
-def pairs(workload: WorkloadPlan) -> list[Pair]:
+def declared_primaries(workload: WorkloadPlan) -> list[DeclaredPrimary]:
     """The primaries of a workload. The throughput of a paced stream was set and not measured, so
     it is none.
     """
     found = []
     for phase in workload.phases:
-        paced = {stream["name"] for stream in phase["streams"] if _paced(stream)}
+        paced = {stream["name"] for stream in phase["streams"] if _is_paced(stream)}
         for each in phase["primary"]:
             if each["metric"] != "rate_per_s" or each["stream"] not in paced:
                 named = (phase["name"], each["stream"], each["metric"])
-                found.append(Pair(workload.name, *named, each.get("margin_percent")))
+                found.append(DeclaredPrimary(workload.name, *named, each.get("margin_percent")))
     return found
 
 
-def lines(
+def paired_metrics(
     run: Run,
     workload: WorkloadPlan,
     blocks: Sequence[dict[str, Trial]],
     numbers: dict[int, Numbers],
-) -> Iterator[Line]:
+) -> Iterator[PairedMetric]:
     """Every comparison of `workload` in `blocks`; `numbers` are the measures by trial number.
 
     A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line. Of
     interactions only those in primary metrics are looked at.
     """
-    declared, phases = pairs(workload), {phase["name"]: phase for phase in workload.phases}
+    declared, phases = (
+        declared_primaries(workload),
+        {phase["name"]: phase for phase in workload.phases},
+    )
     own = [{name: numbers[trial.number] for name, trial in block.items()} for block in blocks]
     for effect in effects(run):
-        grey = {name: _behind(phase, blocks, effect.cells) for name, phase in phases.items()}
-        turns = load_turns(blocks, effect.cells)
-        for metric in _shared(own, effect.cells):
+        grey = {name: _missed_target(phase, blocks, effect.cells) for name, phase in phases.items()}
+        groups = shared_loads(blocks, effect.cells)
+        for metric in _shared_metrics(own, effect.cells):
             pair = next((pair for pair in declared if pair.names(metric)), None)
             if metric.phase in phases and (pair or not effect.interaction):
                 base_values, values = effect.values(_columns(own, effect.cells, metric))
-                yield Line(
+                yield PairedMetric(
                     metric=metric,
                     effect=effect,
                     primary=pair is not None and not effect.interaction,
-                    margin_percent=_margin(run, pair),
+                    margin_percent=_margin_of(run, pair),
                     base_values=base_values,
                     values=values,
                     grey=grey[metric.phase],
-                    turns=turns,
+                    groups=groups,
                 )
 
 
-def _margin(run: Run, pair: Pair | None) -> float:
+def _margin_of(run: Run, pair: DeclaredPrimary | None) -> float:
     own = pair.margin_percent if pair else None
     return run.design.margin_percent if own is None else own
 
@@ -125,16 +128,18 @@ def _columns(
     return {cell: np.array([block[cell][metric] for block in own]) for cell in cells}
 
 
-def _shared(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> list[Metric]:
+def _shared_metrics(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> list[Metric]:
     """The metrics that are above 0 on all sides of every block."""
     columns = [block[side] for block in own for side in sides]
     first = columns[0] if columns else {}
     return [m for m in sorted(first) if all(column.get(m, 0.0) > 0.0 for column in columns)]
 
 
-def _behind(phase: dict[str, Any], blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> str:
+def _missed_target(
+    phase: dict[str, Any], blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
+) -> str:
     """Whose paced writers did less than 95 % of what was due over all blocks, in words."""
-    writers = {s["name"] for s in phase["streams"] if _paced(s) and s["role"] == "writer"}
+    writers = {s["name"] for s in phase["streams"] if _is_paced(s) and s["role"] == "writer"}
     for side in sides:
         tallies = [
             tally
@@ -150,12 +155,12 @@ def _behind(phase: dict[str, Any], blocks: Sequence[dict[str, Trial]], sides: Se
     return ""
 
 
-def _paced(stream: dict[str, Any]) -> bool:
+def _is_paced(stream: dict[str, Any]) -> bool:
     return bool(stream["pace"]["kind"] != "closed")
 
 
 @dataclass(frozen=True)
-class Case:
+class ComparisonContext:
     """What is the same for all comparisons of a run.
 
     `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate, phase)
@@ -173,7 +178,7 @@ class Case:
         """When the data are looked at."""
         return Looks(self.run.design.looks, self.run.design.alpha)
 
-    def condemned(self, line: Line) -> str:
+    def condemned(self, line: PairedMetric) -> str:
         """The finding that makes `line` invalid, by one of its sides; else empty."""
         sides, phases = line.effect.cells, ("", line.metric.phase)
         places = [(line.metric.workload, side, phase) for side in sides for phase in phases]
@@ -182,9 +187,9 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Estimate:
     """A line with its interval; `p` counts all looks and all comparisons of its family."""
 
-    line: Line
+    line: PairedMetric
     interval: Interval
     p: float

@@ -110,13 +110,13 @@ def _by_cell(cells: Sequence[str], weights: Floats) -> dict[str, float]:
     return {cell: float(w) for cell, w in zip(cells, weights, strict=True) if w}
 
 
-def noted(rows: Sequence[Comparison], alpha: float) -> list[Comparison]:
+def note_interactions(rows: Sequence[Comparison], alpha: float) -> list[Comparison]:
     """The rows, with a note on every main effect whose size depends on another factor's level."""
     found = [row for row in rows if len(row.levels) > 1 and row.p_value <= alpha]
-    return [_noted(row, found) for row in rows]
+    return [_with_note(row, found) for row in rows]
 
 
-def _noted(row: Comparison, interactions: Sequence[Comparison]) -> Comparison:
+def _with_note(row: Comparison, interactions: Sequence[Comparison]) -> Comparison:
     meant = [
         f"its size depends on the other factor: interaction {other.candidate}"
         for other in interactions

@@ -13,7 +13,7 @@ HOST = "host"
 CONDITIONS = (HOST, "clock", "server")
 
 
-def counted(trial: Trial, phases: Collection[str]) -> dict[str, float]:
+def counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:
     """What the probe's counters gained over the trial's `phases`, summed."""
     sums: dict[str, float] = defaultdict(float)
     for record in trial.phases:
@@ -23,12 +23,12 @@ def counted(trial: Trial, phases: Collection[str]) -> dict[str, float]:
     return sums
 
 
-def shares(trial: Trial, phases: Collection[str]) -> dict[str, float]:
+def noise_shares(trial: Trial, phases: Collection[str]) -> dict[str, float]:
     """Steal and foreign CPU in percent of all CPU time, by the name of the limit on it.
 
     Nobody is foreign where it is not known whose work is ours: beside a server that runs already.
     """
-    sums = counted(trial, phases)
+    sums = counter_gains(trial, phases)
     total = sums.get("steal_ns", 0.0) + sums.get("busy_ns", 0.0) + sums.get("idle_ns", 0.0)
     if total <= 0.0:
         return {}

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dyno.analysis.effects import noted
-from dyno.analysis.hearing import Hearing
-from dyno.analysis.sentence import overall, sentence
+from dyno.analysis.analysis import Analysis
+from dyno.analysis.effects import note_interactions
+from dyno.analysis.sentence import sentence, worst_verdict
 from dyno.record import Comparison, Run, Trial, Verdict
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
@@ -54,7 +54,7 @@ class Look:
 
 def look(run: Run, trials: Sequence[Trial]) -> Look:
     """What to do after the trials so far; cheap between two looks, so ask after each block."""
-    return _look(Hearing(run, trials))
+    return _look(Analysis(run, trials))
 
 
 def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
@@ -63,13 +63,13 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     A workload with fewer than two valid blocks has no comparison; `sentence` says so. A run whose
     MAX was raised after a look is exploratory: nothing in it is primary, nothing is decided.
     """
-    hearing = Hearing(run, trials)
+    hearing = Analysis(run, trials)
     now = _look(hearing)
-    rows = noted(hearing.comparisons(), run.design.alpha)
+    rows = note_interactions(hearing.comparisons(), run.design.alpha)
     if run.design.extended_from:
         rows = [_explored(run, row) for row in rows]
     primaries = [row for row in rows if row.primary]
-    word = overall(primaries, hearing.case.primaries, invalid=hearing.condemned)
+    word = worst_verdict(primaries, hearing.case.primaries, invalid=hearing.condemned)
     complete = now.state in ("decided", "undecided", "too noisy")
     return Verdict(
         overall=word,
@@ -87,7 +87,7 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     )
 
 
-def _look(hearing: Hearing) -> Look:
+def _look(hearing: Analysis) -> Look:
     looks, valid = hearing.case.looks, hearing.valid
     least = min(valid.values(), default=0)
     reached, of = looks.reached(least), hearing.case.primaries
@@ -97,20 +97,20 @@ def _look(hearing: Hearing) -> Look:
     now = Look("go on", following, "", valid, missing, decided, of)
     said = f"{decided} of {of} primary comparisons decided"
     if least == reached > 0 and of and decided == of:
-        return _over(now, "decided", f"decided at {reached} valid blocks")
+        return _end_look(now, "decided", f"decided at {reached} valid blocks")
     if reached == looks.maximum:
-        return _over(now, "undecided", f"all {reached} blocks are played, {said}")
-    if stuck := _stuck(hearing, missing):
-        return _over(now, *stuck)
+        return _end_look(now, "undecided", f"all {reached} blocks are played, {said}")
+    if stuck := _why_stuck(hearing, missing):
+        return _end_look(now, *stuck)
     told = f"{least} of {following} valid blocks for the next look"
     return replace(now, sentence=f"{told}, {said}" if reached else told)
 
 
-def _over(now: Look, state: State, text: str) -> Look:
+def _end_look(now: Look, state: State, text: str) -> Look:
     return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
 
 
-def _stuck(hearing: Hearing, missing: dict[str, int]) -> tuple[State, str] | None:
+def _why_stuck(hearing: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
     """Why a workload can get no more blocks; None where all can."""
     most = math.ceil(REPLAYS * hearing.case.looks.maximum)
     first = hearing.case.looks.blocks[0]
@@ -125,7 +125,7 @@ def _stuck(hearing: Hearing, missing: dict[str, int]) -> tuple[State, str] | Non
     return None
 
 
-def _reason(hearing: Hearing, now: Look) -> str:
+def _reason(hearing: Analysis, now: Look) -> str:
     """Why a run has found less than it should have; empty for one that was played to its end."""
     former, maximum = hearing.run.design.extended_from, hearing.case.looks.maximum
     if former:

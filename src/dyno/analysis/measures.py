@@ -28,13 +28,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from dyno.analysis.host_noise import CONDITIONS
-from dyno.record import FLOOR, Better, Latency, Metric, PhaseRecord, Reading, Tally, Trial, Usage
-from dyno.stats.histogram import decoded, merged
+from dyno.record import (
+    FLOOR,
+    Better,
+    Latency,
+    Metric,
+    PhaseRecord,
+    Reading,
+    Tally,
+    Trial,
+    Usage,
+)
+from dyno.stats.histogram import decode_histogram, merge_histograms
 
 PERCENTILES = ("50", "95", "99", "99.9")
 
 
-def of_latency(latency: Latency) -> dict[tuple[str, str], float]:
+def latency_figures(latency: Latency) -> dict[tuple[str, str], float]:
     """Percentiles, mean and maximum in ns, by name and unit; none where nothing was answered."""
     if latency.count == 0:
         return {}
@@ -47,20 +57,23 @@ def of_latency(latency: Latency) -> dict[tuple[str, str], float]:
     return found | {identity: float(value) for identity, value in ends.items()}
 
 
-def together(streams: Sequence[Tally]) -> dict[str, dict[str, int]]:
+def merged_percentiles(streams: Sequence[Tally]) -> dict[str, dict[str, int]]:
     """Unit to percentile to ns, for each unit that two or more of `streams` answered in."""
     texts: dict[str, list[str]] = {}
     for tally in streams:
         if tally.latency.count:
             texts.setdefault(tally.unit, []).append(tally.latency.hdr)
     shared = {unit: tuple(own) for unit, own in texts.items() if len(own) > 1 and all(own)}
-    return {unit: dict(zip(PERCENTILES, _read(own), strict=True)) for unit, own in shared.items()}
+    return {
+        unit: dict(zip(PERCENTILES, _read_percentiles(own), strict=True))
+        for unit, own in shared.items()
+    }
 
 
 @lru_cache(maxsize=4096)
-def _read(texts: tuple[str, ...]) -> tuple[int, ...]:
+def _read_percentiles(texts: tuple[str, ...]) -> tuple[int, ...]:
     """The percentiles of histograms added up; kept, since a run is judged after every block."""
-    whole = merged([decoded(text) for text in texts])
+    whole = merge_histograms([decode_histogram(text) for text in texts])
     return tuple(whole.percentile(float(name)) for name in PERCENTILES)
 
 
@@ -82,21 +95,21 @@ def measures(trial: Trial, floor: Trial | None = None) -> Numbers:
     found: Numbers = {}
     own = {record.phase: record for record in floor.phases} if floor else {}
     for record in trial.phases:
-        found |= dict(_of_phase(trial.workload, record, own.get(record.phase)))
+        found |= dict(_phase_measures(trial.workload, record, own.get(record.phase)))
     return found
 
 
 def floors(trials: Iterable[Trial]) -> dict[Played, Trial]:
-    """The last good trial of the driver's floor, looked up `as_played`."""
-    return {as_played(t): t for t in trials if t.candidate == FLOOR and t.status == "ok"}
+    """The last good trial of the driver's floor, looked up `floor_key`."""
+    return {floor_key(t): t for t in trials if t.candidate == FLOOR and t.status == "ok"}
 
 
-def as_played(trial: Trial) -> Played:
+def floor_key(trial: Trial) -> Played:
     """The workload, and the options of it that belong to the trial's cell."""
     return trial.workload, tuple(sorted(trial.options.items()))
 
 
-def operations(record: PhaseRecord) -> int:
+def operations_of(record: PhaseRecord) -> int:
     """The units that a phase's costs are divided by, those of the warm-up included."""
     closed = [tally for tally in record.streams if tally.target_per_s is None]
     return sum(
@@ -105,18 +118,18 @@ def operations(record: PhaseRecord) -> int:
     )
 
 
-def _of_phase(
+def _phase_measures(
     workload: str, record: PhaseRecord, floor: PhaseRecord | None
 ) -> Iterator[tuple[Metric, float]]:
     for tally in record.streams:
-        for (name, unit), value in _of_stream(tally, record.duration_s).items():
+        for (name, unit), value in _stream_measures(tally, record.duration_s).items():
             better: Better = "higher" if name == "rate_per_s" else "lower"
             yield Metric(workload, record.phase, tally.name, name, unit, better), value
         for kind, latency in tally.transactions.items():
-            for (name, unit), value in of_latency(latency).items():
+            for (name, unit), value in latency_figures(latency).items():
                 transaction = f"{tally.name}/{kind}"
                 yield Metric(workload, record.phase, transaction, name, unit, "lower"), value
-    for common, percentiles in together(record.streams).items():
+    for common, percentiles in merged_percentiles(record.streams).items():
         for name, ns in percentiles.items():
             identity = (f"all {common} streams", f"latency_ns_p{name}", "ns")
             yield Metric(workload, record.phase, *identity, "lower"), float(ns)
@@ -128,19 +141,19 @@ def _of_phase(
         yield metric, max(0.0, cost - drivers)
 
 
-def _of_stream(tally: Tally, duration_s: float) -> dict[tuple[str, str], float]:
+def _stream_measures(tally: Tally, duration_s: float) -> dict[tuple[str, str], float]:
     found = {}
     if duration_s > 0.0:
         rate = tally.done * tally.units_per_event / duration_s
         found["rate_per_s", f"{tally.unit}/s"] = rate
     if played := tally.done + tally.failed:
         found["failed_percent", "%"] = 100.0 * tally.failed / played
-    return found | of_latency(tally.latency)
+    return found | latency_figures(tally.latency)
 
 
 def _costs(record: PhaseRecord) -> Iterator[tuple[Reading, float]]:
     """Each reading with its cost per operation, or with its value where it is a gauge."""
-    done = operations(record)
+    done = operations_of(record)
     for reading in _readings(record):
         if not reading.per_operation:
             yield reading, reading.value
@@ -158,7 +171,7 @@ def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
     names = {each.name for each in read}
     usage = record.usage
     if SERVED in names:
-        return (*read, *_drivers(usage))
+        return (*read, *_driver_readings(usage))
     switches = {
         "context_switches": usage.voluntary_switches,
         "involuntary_switches": usage.involuntary_switches,
@@ -169,7 +182,7 @@ def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
     return (*read, *own)
 
 
-def _drivers(usage: Usage) -> Iterator[Reading]:
+def _driver_readings(usage: Usage) -> Iterator[Reading]:
     spent_ns = {
         "driver_cpu_us": usage.user_ns + usage.system_ns,
         "driver_user_us": usage.user_ns,

@@ -17,13 +17,13 @@ from typing import cast
 
 import numpy as np
 
-from dyno.analysis.comparisons import Case, Line, Seen
+from dyno.analysis.comparisons import ComparisonContext, Estimate, PairedMetric
 from dyno.record import Comparison, VerdictName
 from dyno.stats.interval import (
     BLOCKS_LEAST,
     Floats,
-    data,
     hodges_lehmann,
+    independent_data,
     sign_flip_p,
     t_interval,
     to_log,
@@ -33,16 +33,18 @@ from dyno.stats.power import detectable
 from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, benjamini_hochberg, holm, verdicts
 
 
-def comparisons(case: Case, found: Sequence[Line]) -> list[Comparison]:
+def judged_comparisons(case: ComparisonContext, found: Sequence[PairedMetric]) -> list[Comparison]:
     """Primaries first; each of the two families adjusted by itself."""
     primary = [line for line in found if line.primary]
     others = [line for line in found if not line.primary]
     unmeasured = case.primaries - len(primary)
-    seen = _seen(case, primary, lambda p: holm(np.append(p, np.ones(unmeasured))))
-    return [_row(case, each) for each in (*seen, *_seen(case, others, benjamini_hochberg))]
+    seen = _estimates(case, primary, lambda p: holm(np.append(p, np.ones(unmeasured))))
+    return [_row(case, each) for each in (*seen, *_estimates(case, others, benjamini_hochberg))]
 
 
-def _seen(case: Case, found: Sequence[Line], adjust: Callable[[Floats], Floats]) -> Iterator[Seen]:
+def _estimates(
+    case: ComparisonContext, found: Sequence[PairedMetric], adjust: Callable[[Floats], Floats]
+) -> Iterator[Estimate]:
     """The interval of each line, and its p value after the looks and after `adjust`."""
     looks = case.looks
     intervals = [t_interval(each.data, looks.level(each.logs.size)) for each in found]
@@ -50,12 +52,12 @@ def _seen(case: Case, found: Sequence[Line], adjust: Callable[[Floats], Floats])
     p_values = [float(looks.adjusted(i.p, line.logs.size)) for line, i in pairs]
     adjusted = adjust(np.array(p_values))
     for (line, interval), p_value in zip(pairs, adjusted, strict=False):
-        yield Seen(line, interval, float(p_value))
+        yield Estimate(line, interval, float(p_value))
 
 
-def _row(case: Case, seen: Seen) -> Comparison:
+def _row(case: ComparisonContext, seen: Estimate) -> Comparison:
     line, interval = seen.line, seen.interval
-    verdict, notes = word(case, seen)
+    verdict, notes = verdict_word(case, seen)
     estimate, n = float(interval.estimate), line.logs.size
     second = line.data.size >= BLOCKS_LEAST
     return Comparison(
@@ -63,8 +65,8 @@ def _row(case: Case, seen: Seen) -> Comparison:
         primary=line.primary,
         base=line.effect.base,
         candidate=line.effect.candidate,
-        base_value=_typical(line, line.base_values),
-        candidate_value=_typical(line, line.values),
+        base_value=_geometric_mean(line, line.base_values),
+        candidate_value=_geometric_mean(line, line.values),
         change_percent=to_percent(-estimate if line.metric.better == "higher" else estimate),
         slowdown_percent=to_percent(estimate),
         low_percent=to_percent(float(interval.low)),
@@ -83,19 +85,19 @@ def _row(case: Case, seen: Seen) -> Comparison:
     )
 
 
-def _typical(line: Line, values: Floats) -> float:
+def _geometric_mean(line: PairedMetric, values: Floats) -> float:
     """The geometric mean, so that the ratio of two of them is the estimate."""
-    return float(np.exp(data(np.log(values), line.turns).mean()))
+    return float(np.exp(independent_data(np.log(values), line.groups).mean()))
 
 
-def _mde80_percent(case: Case, seen: Seen) -> float:
+def _mde80_percent(case: ComparisonContext, seen: Estimate) -> float:
     """MDE80 among several primaries: at the level of Holm's first and hardest step."""
     alpha = case.looks.alpha / (max(case.primaries, 1) if seen.line.primary else 1)
     level = replace(case.looks, alpha=alpha).level(seen.line.logs.size)
     return to_percent(detectable(seen.line.data.size, float(seen.interval.sd), level))
 
 
-def word(case: Case, seen: Seen) -> tuple[VerdictName, tuple[str, ...]]:
+def verdict_word(case: ComparisonContext, seen: Estimate) -> tuple[VerdictName, tuple[str, ...]]:
     """The verdict and the notes; what condemns a line or greys it comes before any figure."""
     line, n = seen.line, seen.line.logs.size
     if sentence := case.condemned(line):
@@ -114,7 +116,7 @@ def word(case: Case, seen: Seen) -> tuple[VerdictName, tuple[str, ...]]:
     return cast("VerdictName", str(said)), tuple(_notes(case, seen, str(said)))
 
 
-def _notes(case: Case, seen: Seen, word: str) -> Iterator[str]:
+def _notes(case: ComparisonContext, seen: Estimate, word: str) -> Iterator[str]:
     interval, margin = seen.interval, f"{seen.line.margin_percent:g} %"
     if word == FASTER:
         yield "so not slower either"
@@ -125,12 +127,12 @@ def _notes(case: Case, seen: Seen, word: str) -> Iterator[str]:
     yield from _second_opinion(seen, case.looks.level(seen.line.logs.size))
 
 
-def _family(case: Case, seen: Seen) -> str:
+def _family(case: ComparisonContext, seen: Estimate) -> str:
     """Among what a p value was adjusted."""
     return f"{case.primaries} primaries" if seen.line.primary else "all that was explored"
 
 
-def _second_opinion(seen: Seen, level: float) -> Iterator[str]:
+def _second_opinion(seen: Estimate, level: float) -> Iterator[str]:
     """Where the tests without a normal distribution say something else: a flag, not a vote."""
     logs, interval = seen.line.data, seen.interval
     if logs.size < BLOCKS_LEAST:

@@ -10,7 +10,7 @@ QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
 
 
-def overall(primaries: Sequence[Comparison], declared: int, *, invalid: bool) -> VerdictName:
+def worst_verdict(primaries: Sequence[Comparison], declared: int, *, invalid: bool) -> VerdictName:
     """The worst word of the primaries; one that was declared and not measured is inconclusive."""
     words = {"not slower" if c.verdict == "faster" else c.verdict for c in primaries}
     if invalid:
@@ -29,11 +29,11 @@ def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reaso
     if word == "inconclusive" and reason:
         text = f"inconclusive: {reason}"
     else:
-        text = _found(run, word, primaries) + (f" ({reason})" if reason else "")
+        text = _result_clause(run, word, primaries) + (f" ({reason})" if reason else "")
     return f"{QUICK}{text}" if run.design.quick else text
 
 
-def _found(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
+def _result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
     meant = [c for c in primaries if c.verdict == word]
     if word == "invalid":
         return f"invalid: {meant[0].notes[0]}" if meant else "invalid: an audit says so"
@@ -42,7 +42,7 @@ def _found(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
     if word == "not slower":
         return _not_slower(run, primaries)
     return _inconclusive(run, meant, primaries) + (
-        "" if _few(run, primaries) else _cleared(primaries)
+        "" if _names_every_effect(run, primaries) else _count_passed(primaries)
     )
 
 
@@ -50,24 +50,24 @@ def _slower(run: Run, meant: Sequence[Comparison], primaries: Sequence[Compariso
     worst, of = max(meant, key=lambda c: c.slowdown_percent), len(primaries)
     told = f"{worst.candidate} is slower than {worst.base}: {_figures(run, worst)}"
     holm = f"; p = {worst.p_value:.2g} among {of} (Holm)" if of > 1 else ""
-    if _few(run, primaries):
-        return f"{told}{holm}{_others(worst, primaries)}"
-    return f"{told}{_more(meant)}{holm}"
+    if _names_every_effect(run, primaries):
+        return f"{told}{holm}{_other_effects(worst, primaries)}"
+    return f"{told}{_primaries_clause(meant)}{holm}"
 
 
-def _few(run: Run, primaries: Sequence[Comparison]) -> bool:
+def _names_every_effect(run: Run, primaries: Sequence[Comparison]) -> bool:
     """Factors are crossed and one metric is primary, so that every main effect can be named."""
     return bool(run.factors) and len({c.metric for c in primaries}) == 1
 
 
-def _others(told: Comparison, primaries: Sequence[Comparison]) -> str:
+def _other_effects(told: Comparison, primaries: Sequence[Comparison]) -> str:
     """What else the factors do: `; beside it threads=2 faster (-50.2 %)`."""
     others = [c for c in primaries if c is not told]
     found = (f"{c.candidate} {c.verdict} ({c.slowdown_percent:+.1f} %)" for c in others)
     return f"; beside it {', '.join(found)}" if others else ""
 
 
-def _cleared(primaries: Sequence[Comparison]) -> str:
+def _count_passed(primaries: Sequence[Comparison]) -> str:
     """How many would pass, where the suite does not: it passes only if every primary does."""
     passed = sum(c.verdict in ("not slower", "faster") for c in primaries)
     return f"; {passed} of {len(primaries)} primary comparisons are not slower" if passed else ""
@@ -83,8 +83,8 @@ def _not_slower(run: Run, primaries: Sequence[Comparison]) -> str:
     faster, of = sum(c.verdict == "faster" for c in primaries), len(primaries)
     tail = f"; faster in {faster} of {of} primary comparisons" if faster else ""
     closest = "closest"
-    if _few(run, primaries):
-        tail, closest = _others(worst, primaries), f"closest {worst.candidate}"
+    if _names_every_effect(run, primaries):
+        tail, closest = _other_effects(worst, primaries), f"closest {worst.candidate}"
     # an intersection-union test: the suite passes as each of its parts does, at the same level
     whole = f", in each of {of} primary comparisons; {closest}" if of > 1 else ""
     return f"{held}{whole}: {_figures(run, worst)}{tail}"
@@ -97,7 +97,11 @@ def _inconclusive(run: Run, meant: Sequence[Comparison], primaries: Sequence[Com
     doubt = f"{widest.candidate} may be slower than {widest.base} or not"
     if widest.notes:
         doubt = f"{doubt} ({widest.notes[0]})"
-    more = _others(widest, primaries) if _few(run, primaries) else _more(meant)
+    more = (
+        _other_effects(widest, primaries)
+        if _names_every_effect(run, primaries)
+        else _primaries_clause(meant)
+    )
     return f"inconclusive after {widest.blocks} blocks: {doubt}: {_figures(run, widest)}{more}"
 
 
@@ -108,6 +112,6 @@ def _figures(run: Run, c: Comparison) -> str:
     return f"slowdown {c.slowdown_percent:+.1f} % ({level} interval {interval}) in {where}"
 
 
-def _more(meant: Sequence[Comparison]) -> str:
+def _primaries_clause(meant: Sequence[Comparison]) -> str:
     more = len(meant) - 1
     return f", and {more} more primary comparison{'s' * (more > 1)}" if more else ""

@@ -18,7 +18,7 @@ from statistics import median
 
 import numpy as np
 
-from dyno.analysis.comparisons import pairs
+from dyno.analysis.comparisons import declared_primaries
 from dyno.analysis.measures import Numbers, measures
 from dyno.record import Metric, PhaseRecord, Run, Spread, Trial, WorkloadPlan
 from dyno.stats.components import (
@@ -32,7 +32,7 @@ from dyno.stats.components import (
 )
 from dyno.stats.components import components as components_of
 from dyno.stats.interval import Floats
-from dyno.stats.windows import Costs, best_windows, dearness
+from dyno.stats.windows import Costs, best_windows, time_times_variance
 
 
 def restart_spreads(
@@ -45,7 +45,7 @@ def restart_spreads(
 
     A metric that is not above 0 in every block has none.
     """
-    declared = pairs(workload)
+    declared = declared_primaries(workload)
     found = []
     for side in run.candidates:
         own = [numbers[block[side.name].number] for block in blocks]
@@ -111,11 +111,13 @@ class Sources:
         if best is None or windows is None or restarts is None or inside is None or not self.costs:
             return 0.0
         variances = (windows.variance * inside.inflation, restarts.variance)
-        now = dearness(self.costs, seconds, *variances)
-        return max(0.0, 1.0 - dearness(self.costs, best, *variances) / now) if now else 0.0
+        now = time_times_variance(self.costs, seconds, *variances)
+        return (
+            max(0.0, 1.0 - time_times_variance(self.costs, best, *variances) / now) if now else 0.0
+        )
 
 
-def spreads(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Sources]:
+def spread_sources(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Sources]:
     """The spread of each of `metrics` that can be told; needs three blocks of two candidates."""
     numbers = {trial.number: measures(trial) for trial in trials}
     found = []
@@ -162,12 +164,12 @@ def _costs(trials: Sequence[Trial], metric: Metric) -> Costs | None:
     """What a trial takes beside measuring this phase: from its start to that of the next one."""
     in_order = sorted(trials, key=lambda trial: trial.number)
     beside = [
-        (_began(after) - _began(before)).total_seconds() - _phase(before, metric).duration_s
+        (_start_s(after) - _start_s(before)).total_seconds() - _phase(before, metric).duration_s
         for before, after in pairwise(in_order)
         if after.number == before.number + 1 and after.block == before.block
     ]
     return Costs(max(0.0, median(beside))) if beside else None
 
 
-def _began(trial: Trial) -> datetime:
+def _start_s(trial: Trial) -> datetime:
     return datetime.fromisoformat(trial.started_utc)

@@ -4,7 +4,7 @@ An audit reads the records of a run and touches nothing else. The worst finding 
 `invalid` makes the comparisons it names invalid, whatever the figures say.
 
 Most ask how the numbers came about, and hear the trials that the numbers rest on. What an engine
-did is a fact wherever it was seen: noise makes nobody lose a row (`HearsAll`).
+did is a fact wherever it was seen: noise makes nobody lose a row (`JudgesEveryTrial`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Audit(Protocol):
 
 
 @runtime_checkable
-class HearsAll(Protocol):
+class JudgesEveryTrial(Protocol):
     """An audit that hears the good trials of blocks that do not count too (docs/METHOD.md)."""
 
     hears_all: bool

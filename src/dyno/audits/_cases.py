@@ -62,10 +62,10 @@ class Case:
 
 def cases(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     """Every candidate in every phase with a primary metric: elsewhere no verdict is at stake."""
-    return (case for case in every(run, trials) if case.plan.get("primary"))
+    return (case for case in every_case(run, trials) if case.plan.get("primary"))
 
 
-def every(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
+def every_case(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     """Every candidate in every phase, those of its loads included."""
     good = [trial for trial in trials if trial.status == "ok"]
     for workload in run.workloads:

@@ -64,7 +64,7 @@ def _faults(case: Case, claims: list[dict[str, str]]) -> Iterator[str]:
     if cache and claim == "io-bound" and held < cache:
         yield f"claims to be io-bound, with {sizes}"
         return
-    fetched = _fetched(case.records)
+    fetched = _bytes_fetched(case.records)
     if fetched is None:
         return
     words = f"fetched {fetched / 1e6:.1f} MB from storage of {held / 1e6:.0f} MB of data"
@@ -79,7 +79,9 @@ def _cold_start(case: Case, allowed: float) -> str:
     """What a finding adds where later phases found in the cache what this one had to fetch."""
     last = case.played[-1]
     names = [record.phase for record in last.phases]
-    later = [_fetched(records(case.played, name)) for name in names[names.index(case.phase) + 1 :]]
+    later = [
+        _bytes_fetched(records(case.played, name)) for name in names[names.index(case.phase) + 1 :]
+    ]
     most = max((fetched for fetched in later if fetched is not None), default=None)
     if most is None or most > allowed:
         return ""
@@ -87,7 +89,7 @@ def _cold_start(case: Case, allowed: float) -> str:
     return f": a cold start, for no later phase fetched more than {most / 1e6:.1f} MB{remedy}"
 
 
-def _fetched(played: Sequence[PhaseRecord]) -> float | None:
+def _bytes_fetched(played: Sequence[PhaseRecord]) -> float | None:
     """The median over the restarts of the bytes read from storage; None where nobody knows."""
     found = [
         reading.value

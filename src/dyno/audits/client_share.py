@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from dyno.analysis.measures import operations
+from dyno.analysis.measures import operations_of
 from dyno.audits._cases import Case, cases, records
 from dyno.record import FLOOR, Finding, PhaseRecord, Run, Trial
 
@@ -83,7 +83,7 @@ def _share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
 
 def _cpu_ns_per_operation(record: PhaseRecord) -> float | None:
     """CPU of the driver's process for one operation, those of the warm-up included in both."""
-    done = operations(record)
+    done = operations_of(record)
     return (record.usage.user_ns + record.usage.system_ns) / done if done else None
 
 

@@ -50,7 +50,7 @@ def _findings(case: Case, run: Run) -> Iterator[Finding]:
     for (soundness, words), numbers in faults.items():
         sentence = f"{case.name}: {words}"
         yield Finding("clock", soundness, sentence, tuple(numbers), case.phase)
-    if words := _dear(case):
+    if words := _reading_cost(case):
         yield case.finding("clock", "doubtful", words)
 
 
@@ -66,7 +66,7 @@ def _faults(record: PhaseRecord, margin_percent: float) -> Iterator[tuple[Soundn
         yield "doubtful", f"the clock was bent by more than {SLEW_PERCENT} %"
 
 
-def _dear(case: Case) -> str:
+def _reading_cost(case: Case) -> str:
     """What a reading of the clock costs, where that is dear."""
     found = [_readings(record) for record in case.records]
     costs = [each["clock_read_ns"] for each in found if "clock_read_ns" in each]

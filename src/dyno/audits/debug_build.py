@@ -29,7 +29,7 @@ class DebugBuild:
 
     def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
         """A finding for each candidate whose build is not fit; else one that is sound."""
-        told = {side.name: _told(side, trials) for side in run.candidates}
+        told = {side.name: _build_facts(side, trials) for side in run.candidates}
         faults = {name: words for name, facts in told.items() if (words := _faults(facts))}
         if not faults:
             known = sum(bool(facts) for facts in told.values())
@@ -52,7 +52,7 @@ def _finding(side: Candidate, faults: list[str], uneven: bool, trials: Sequence[
     return Finding("debug_build", soundness, words, meant)
 
 
-def _told(side: Candidate, trials: Sequence[Trial]) -> dict[str, str]:
+def _build_facts(side: Candidate, trials: Sequence[Trial]) -> dict[str, str]:
     """What is known of how the candidate was built, with `optimisation` from flags if need be."""
     own = next((t.settings for t in trials if t.candidate == side.name and t.settings), {})
     known = own | side.build

@@ -28,7 +28,7 @@ class Durability:
 
     def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
         """A finding for each candidate that promises otherwise than the base; else a sound one."""
-        told = {side.name: _told(side, trials) for side in run.candidates}
+        told = {side.name: _last_condition(side, trials) for side in run.candidates}
         known = {name: facts for name, facts in told.items() if facts.get(FIGURE)}
         base = next((side for side in run.candidates if side.name == run.design.base), None)
         if base is None or base.name not in known:
@@ -47,8 +47,8 @@ def _finding(
 ) -> Finding:
     ours, theirs = known[side.name], known[base.name]
     sentence = (
-        f"a commit survives {ours[FIGURE]} on {side.name} ({_spelled(ours)}) and {theirs[FIGURE]} "
-        f"on {base.name} ({_spelled(theirs)})"
+        f"a commit survives {ours[FIGURE]} on {side.name} ({_facts_in_words(ours)}) and "
+        f"{theirs[FIGURE]} on {base.name} ({_facts_in_words(theirs)})"
     )
     asked = side.engine == base.engine and side.settings != base.settings
     soundness: Soundness = "sound" if asked else "doubtful"
@@ -59,13 +59,13 @@ def _finding(
     return Finding("durability", soundness, words, () if asked else meant)
 
 
-def _told(side: Candidate, trials: Sequence[Trial]) -> dict[str, str]:
+def _last_condition(side: Candidate, trials: Sequence[Trial]) -> dict[str, str]:
     """The condition as the candidate's last good trial found it."""
     own = [t.conditions for t in trials if t.status == "ok" and t.candidate == side.name]
     return own[-1].get(CONDITION, {}) if own else {}
 
 
-def _spelled(facts: dict[str, str]) -> str:
+def _facts_in_words(facts: dict[str, str]) -> str:
     decided_by = ", ".join(f"{name}={value}" for name, value in facts.items() if name != FIGURE)
     return decided_by or "always"
 

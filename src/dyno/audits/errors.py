@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dyno.audits._cases import Case, every
+from dyno.audits._cases import Case, every_case
 from dyno.record import Finding, Run, Soundness, Tally, Trial
 
 DOUBTFUL_PERCENT = 1.0
@@ -50,11 +50,11 @@ class Errors:
         """A finding for each stream that failed too often; else one with the largest share."""
         shares = {
             (case.workload, case.candidate.name, case.phase, stream): _share([t for _, t in seen])
-            for case in every(run, trials)
+            for case in every_case(run, trials)
             for stream, seen in case.streams.items()
         }
         findings: list[Finding] = []
-        for case in every(run, trials):
+        for case in every_case(run, trials):
             for stream in case.streams:
                 place = (case.phase, stream)
                 own = shares[case.workload, case.candidate.name, *place]

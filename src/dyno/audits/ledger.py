@@ -31,7 +31,7 @@ class Ledger:
             for soundness, words, numbers in _faults(run, trial):
                 faults.setdefault((soundness, words), {}).setdefault(trial.number, numbers)
         if not faults:
-            return [Finding("ledger", "sound", _checked(played))]
+            return [Finding("ledger", "sound", _sound(played))]
         return [_finding(*fault, seen) for fault, seen in faults.items()]
 
 
@@ -45,18 +45,18 @@ def _finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:
 def _faults(run: Run, trial: Trial) -> Iterator[_Fault]:
     yield from _evidence(run, trial)
     if not any(tally.done for phase in trial.phases for tally in phase.streams):
-        yield "invalid", f"{_who(trial)} did nothing at all", ""
+        yield "invalid", f"{_trial_name(trial)} did nothing at all", ""
 
 
 def _evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
     for entry in trial.evidence:
         if not entry.digest and not _equal(entry.found, entry.expected):
-            words = f"{_who(trial)} lost or made up work in '{entry.name}'"
+            words = f"{_trial_name(trial)} lost or made up work in '{entry.name}'"
             numbers = f"{entry.expected} counted, the engine says {entry.found or 'nothing'}"
             yield "invalid", words, numbers
     declared = next((each.ledger for each in run.workloads if each.name == trial.workload), ())
     if declared and not trial.evidence and not _keeps_nothing(run, trial):
-        words = f"{_who(trial)} left no evidence, though the workload declares a ledger"
+        words = f"{_trial_name(trial)} left no evidence, though the workload declares a ledger"
         yield "doubtful", words, ""
 
 
@@ -74,11 +74,11 @@ def _equal(found: str, expected: int) -> bool:
         return False
 
 
-def _who(trial: Trial) -> str:
+def _trial_name(trial: Trial) -> str:
     return f"{trial.workload} on {trial.candidate}"
 
 
-def _checked(played: Sequence[Trial]) -> str:
+def _sound(played: Sequence[Trial]) -> str:
     asked = sum(not entry.digest for trial in played for entry in trial.evidence)
     if not asked:
         return "no engine was asked, since none keeps data or no ledger is declared"

@@ -25,10 +25,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from dyno.analysis.host_noise import counted, shares
+from dyno.analysis.host_noise import counter_gains, noise_shares
 from dyno.record import Finding, Run, Trial, WorkloadPlan
 from dyno.stats.interval import sign_p
-from dyno.stats.windows import beyond, common
+from dyno.stats.windows import common_change, is_beyond
 
 DROPPED_MOST = 1 / 3
 #: Fewer drops are no habit.
@@ -49,7 +49,7 @@ class _Side:
 
     def shares(self, block: int) -> dict[str, float]:
         """Of steal and foreign CPU beside one of its trials."""
-        return shares(self.trials[block], {phase["name"] for phase in self.workload.phases})
+        return noise_shares(self.trials[block], {phase["name"] for phase in self.workload.phases})
 
     def breaks(self, block: int) -> bool:
         """Did others have more than the limits allow?"""
@@ -77,10 +77,10 @@ class Noise:
             base, *others = _sides(run, workload, trials)
             dropped = {b for side in (base, *others) for b in side.trials if side.breaks(b)}
             played: set[int] = set().union(*(side.trials for side in (base, *others)))
-            findings += _many(workload, dropped, played)
+            findings += _many_dropped(workload, dropped, played)
             for side in others:
-                findings += (*_one_sided(base, side), *_uneven(base, side, dropped))
-            findings += [f for side in (base, *others) for f in _pressed(side)]
+                findings += (*_one_sided(base, side), *_dropped_unevenly(base, side, dropped))
+            findings += [f for side in (base, *others) for f in _under_pressure(side)]
             told.append(f"{len(dropped)} of {len(played)} blocks of {workload.name}")
         return findings or [Finding("noise", "sound", f"dropped for noise: {', '.join(told)}")]
 
@@ -94,7 +94,7 @@ def _sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_S
     return [_Side(run, workload, name, blocks[name]) for name in names]
 
 
-def _many(workload: WorkloadPlan, dropped: set[int], played: set[int]) -> Iterator[Finding]:
+def _many_dropped(workload: WorkloadPlan, dropped: set[int], played: set[int]) -> Iterator[Finding]:
     if len(dropped) >= DROPS_LEAST and len(dropped) > DROPPED_MOST * len(played):
         words = f"{workload.name}: {len(dropped)} of {len(played)} blocks were dropped for noise"
         yield Finding("noise", "doubtful", f"{words}: what was calm is hardly typical of this host")
@@ -109,16 +109,16 @@ def _one_sided(base: _Side, side: _Side) -> Iterator[Finding]:
         yield side.finding(f"{words}: is it its own work that is taken for foreign?")
 
 
-def _uneven(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
+def _dropped_unevenly(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
     calm = sorted((base.trials.keys() & side.trials.keys()) - dropped)
     here, there = ([sum(each.shares(b).values()) for b in calm] for each in (side, base))
-    more = common([ours - theirs for ours, theirs in zip(here, there, strict=True)])
-    if more is not None and beyond(more, side.run.design.margin_percent):
+    more = common_change([ours - theirs for ours, theirs in zip(here, there, strict=True)])
+    if more is not None and is_beyond(more, side.run.design.margin_percent):
         words = f"others had {mean(here):.1f} % of the CPU time beside it, {mean(there):.1f} %"
         yield side.finding(f"{words} beside the base: in its way, or for it, as kernel threads do")
 
 
-def _pressed(side: _Side) -> Iterator[Finding]:
+def _under_pressure(side: _Side) -> Iterator[Finding]:
     """Tasks waited more than is usual here, though our own processes worked no more."""
     seen = [pair for trial in side.trials.values() if (pair := _pressure(side, trial))]
     if not seen:
@@ -137,7 +137,7 @@ def _pressed(side: _Side) -> Iterator[Finding]:
 def _pressure(side: _Side, trial: Trial) -> tuple[float, float] | None:
     """In percent of the time: some task waited (PSI); our own processes worked."""
     phases = {phase["name"] for phase in side.workload.phases}
-    sums = counted(trial, phases)
+    sums = counter_gains(trial, phases)
     time_ns = sum(r.ended_ns - r.started_ns for r in trial.phases if r.phase in phases)
     if "psi_cpu_ns" not in sums or "own_ns" not in sums or not time_ns:
         return None

@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from dyno.audits._cases import Case, every
+from dyno.audits._cases import Case, every_case
 from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Trial
 
 QUERIES_LEAST = 100
@@ -92,17 +92,19 @@ def _numbers(entry: Evidence, there: Evidence) -> str:
 
 def _streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
     base: dict[tuple[str, ...], float] = {}
-    for case in sorted(every(run, good), key=lambda case: case.candidate.name != run.design.base):
+    for case in sorted(
+        every_case(run, good), key=lambda case: case.candidate.name != run.design.base
+    ):
         for name, stream in case.streams.items():
             rows = _rows_per_query([tally for _, tally in stream])
             if rows is None:
                 continue
             own = (f"{option}={value}" for option, value in case.candidate.options.items())
             at = (case.workload, case.phase, name, *own)
-            yield from _compared(case, name, rows, base.setdefault(at, rows))
+            yield from _compare_rows(case, name, rows, base.setdefault(at, rows))
 
 
-def _compared(case: Case, stream: str, rows: float, base: float) -> Iterator[Finding]:
+def _compare_rows(case: Case, stream: str, rows: float, base: float) -> Iterator[Finding]:
     most = max(rows, base)
     share = abs(rows - base) / most if most else 0.0
     if share > DOUBTFUL_SHARE:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dyno.audits._cases import Case, every
+from dyno.audits._cases import Case, every_case
 from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
 
 PROBE = "server"
@@ -73,7 +73,7 @@ class ServerCount:
         """A finding for each phase of a candidate whose counts differ; else one that is sound."""
         findings: list[Finding] = []
         asked: list[_Account] = []
-        for case in every(run, trials):
+        for case in every_case(run, trials):
             seen = [(trial, _account(trial, case.phase)) for trial in case.played]
             known = [(trial, account) for trial, account in seen if account]
             asked += [account for _, account in known]
@@ -81,7 +81,7 @@ class ServerCount:
                 odd = [(t, a) for t, a in known if (_lacks(a) if less else _exceeds(a))]
                 if odd:
                     findings.append(_finding(case, odd, less=less))
-        return findings or [Finding("server_count", "sound", _checked(asked))]
+        return findings or [Finding("server_count", "sound", _sound(asked))]
 
 
 def _account(trial: Trial, phase: str) -> _Account | None:
@@ -137,7 +137,7 @@ def _cause(less: bool, attached: bool, is_lossy: bool) -> str:
     return "a text or a procedure that commits by itself, or a count that is wrong"
 
 
-def _checked(asked: list[_Account]) -> str:
+def _sound(asked: list[_Account]) -> str:
     if not asked:
         return "not known here: no server counted along"
     beside = (max(a.claimed - a.counted, a.counted - a.claimed - a.further, 0) for a in asked)

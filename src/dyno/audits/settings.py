@@ -65,7 +65,7 @@ class Settings:
         base = next((s for s in run.candidates if s.name == run.design.base), run.candidates[0])
         differing: set[str] = set()
         for side in run.candidates:
-            if names := _differing(base, side, own):
+            if names := _differences(base, side, own):
                 differing |= set(names)
                 findings += _unasked(base, side, names, own[side.name])
         return findings or [Finding("settings", "sound", _sound(len(good), sorted(differing)))]
@@ -78,7 +78,7 @@ def _unasked(
     program = base.build.get("sha256")
     asked = (base.settings, base.controls) == (side.settings, side.controls)
     if program and program == side.build.get("sha256") and asked:
-        words = f"{side.name} runs with another {_listed(names)} than {base.name}, unasked"
+        words = f"{side.name} runs with another {_list_names(names)} than {base.name}, unasked"
         yield _finding("doubtful", words, own)
 
 
@@ -86,7 +86,7 @@ def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     for name, asked in side.settings.items():
         told = {trial.settings[name] for trial in own if name in trial.settings}
         for value in sorted(told):
-            if soundness := _judged(asked, value):
+            if soundness := _mismatch(asked, value):
                 words = f"{side.name} was asked for {name}={asked} and runs with {value}"
                 yield _finding(soundness, words, own)
     seen: dict[str, set[str]] = {}
@@ -96,7 +96,7 @@ def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     changed = sorted(name for name, values in seen.items() if len(values) > 1)
     if changed:
         first = f"{changed[0]} is {' or '.join(sorted(seen[changed[0]])[:3])}"
-        words = f"{side.name} does not run alike in every restart: {_listed(changed)} ({first})"
+        words = f"{side.name} does not run alike in every restart: {_list_names(changed)} ({first})"
         yield _finding("doubtful", words, own)
 
 
@@ -104,7 +104,7 @@ def _finding(soundness: Soundness, words: str, own: Sequence[Trial]) -> Finding:
     return Finding("settings", soundness, words, tuple(trial.number for trial in own))
 
 
-def _judged(asked: str, told: str) -> Soundness | None:
+def _mismatch(asked: str, told: str) -> Soundness | None:
     """How wrong the value is; None where it is right, or cannot be compared."""
     wanted, found = quantity(asked), quantity(SOURCE.sub("", told))
     if asked == "-1":
@@ -121,7 +121,7 @@ def _words(text: str) -> list[str]:
     return [word for word in re.split(r"[,\s']+", text.casefold()) if word]
 
 
-def _differing(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:
+def _differences(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:
     """Settings that both report, with other values, though neither was asked for them.
 
     Places of files are the build's, and no choice.
@@ -139,7 +139,7 @@ def _values(trial: Trial) -> dict[str, str]:
     return {name: value for name, value in told.items() if not value.startswith("/")}
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 
@@ -150,7 +150,7 @@ def _sound(trials: int, differing: list[str]) -> str:
     words = f"{trials} trials ran with what was asked"
     if not differing:
         return f"{words}; nothing else differs between candidates"
-    return f"{words}; by default also differ: {_listed(differing)}"
+    return f"{words}; by default also differ: {_list_names(differing)}"
 
 
 AUDIT = Settings()

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dyno.audits._cases import Case, cases, full_seconds
 from dyno.record import Finding, Run, Soundness, Trial
 from dyno.stats.interval import Interval, to_log, to_percent
-from dyno.stats.windows import beyond, common, halves
+from dyno.stats.windows import common_change, half_means, is_beyond
 
 LIMIT_PERCENT = 5.0
 INVALID = math.log(2.0)
@@ -69,19 +69,19 @@ def _halves(case: Case, stream: str) -> _Halves:
         for record in trial.phases
         if record.phase == case.phase
         for tally in record.streams
-        if tally.name == stream and (found := halves(full_seconds(record, tally)))
+        if tally.name == stream and (found := half_means(full_seconds(record, tally)))
     }
 
 
 def _change(ends: _Halves) -> Interval | None:
-    return common([math.log(second / first) for first, second in ends.values()])
+    return common_change([math.log(second / first) for first, second in ends.values()])
 
 
 def _drifting(case: Case, stream: str, ends: _Halves) -> Iterator[Finding]:
     change = _change(ends)
-    if change is None or not beyond(change, to_log(LIMIT_PERCENT)):
+    if change is None or not is_beyond(change, to_log(LIMIT_PERCENT)):
         return
-    soundness: Soundness = "invalid" if beyond(change, INVALID) else "doubtful"
+    soundness: Soundness = "invalid" if is_beyond(change, INVALID) else "doubtful"
     words = (
         f"the rate of {stream} changed by {to_percent(float(change.estimate)):+.0f} % from the "
         f"first half of the phase to the second, in {len(ends)} restarts; in a steady state it is "
@@ -96,8 +96,8 @@ def _shifting(run: Run, case: Case, stream: str, ends: _Halves, seen: _Seen) -> 
     base = next((e for c, s, e in seen if (c.candidate.name, c.workload, c.phase, s) == place), {})
     blocks = sorted(base.keys() & ends.keys())
     first, last = ([math.log(base[b][end] / ends[b][end]) for b in blocks] for end in (0, 1))
-    shift = common([late - early for early, late in zip(first, last, strict=True)])
-    if shift is None or not beyond(shift, to_log(run.design.margin_percent)):
+    shift = common_change([late - early for early, late in zip(first, last, strict=True)])
+    if shift is None or not is_beyond(shift, to_log(run.design.margin_percent)):
         return
     early, late = (to_percent(sum(logs) / len(logs)) for logs in (first, last))
     words = (

@@ -62,7 +62,7 @@ Done = subprocess.CompletedProcess[str]
 PAUSE_S = 3.0
 
 
-def tried(run: Callable[[], Done], say: Say, final: Sequence[str]) -> Done:
+def run_twice(run: Callable[[], Done], say: Say, final: Sequence[str]) -> Done:
     """What the client ends with; where it fails without one of the words `final`, what it ends
     with when it is run once more. What `run` raises passes through.
     """

@@ -30,7 +30,7 @@ from dyno.errors import HostError, UsageError
 
 
 @contextmanager
-def alone(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
+def exclusive_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
     """Holds the lock `file`, which it makes; calls `waiting` first where somebody else does."""
     with file.open("w") as lock:
         try:
@@ -42,24 +42,24 @@ def alone(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
 
 
 @contextmanager
-def used(entry: Path) -> Iterator[None]:
+def share_entry(entry: Path) -> Iterator[None]:
     """Shares the lock of the folder `entry`; `HostError` where there is none any more."""
     try:
         handle = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
-        raise _gone(entry) from None
+        raise _gone_error(entry) from None
     try:
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_SH)
         if not entry.exists():  # removed between the two calls
-            raise _gone(entry)
+            raise _gone_error(entry)
         yield
     finally:
         os.close(handle)
 
 
 @contextmanager
-def unused(entry: Path) -> Iterator[bool]:
+def claim_unused(entry: Path) -> Iterator[bool]:
     """Says whether nobody uses the folder `entry`, and lets nobody begin to meanwhile."""
     try:
         handle = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
@@ -67,18 +67,18 @@ def unused(entry: Path) -> Iterator[bool]:
         yield True
         return
     try:
-        yield _locked(handle)
+        yield _try_lock(handle)
     finally:
         os.close(handle)
 
 
 def is_used(entry: Path) -> bool:
     """Does somebody use the folder `entry` just now?"""
-    with unused(entry) as free:
+    with claim_unused(entry) as free:
         return not free
 
 
-def _locked(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -88,7 +88,7 @@ def _locked(handle: int) -> bool:
     return True
 
 
-def _gone(entry: Path) -> HostError:
+def _gone_error(entry: Path) -> HostError:
     hint = "start again: what is missing is fetched or made anew"
     return HostError(f"{entry.name} was removed from the cache meanwhile", hint=hint)
 
@@ -122,7 +122,7 @@ def root() -> Path:
     return (Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache") / "dyno"
 
 
-def get(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:
+def cached_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:
     """The entry's folder; where it is missing, `make` fills an empty one that becomes it.
 
     Safe among threads and processes: one makes, the others wait. What `make` raises passes
@@ -148,7 +148,7 @@ def entries() -> list[Entry]:
 
 
 @contextmanager
-def held(files: Iterable[Path]) -> Iterator[None]:
+def keep_entries(files: Iterable[Path]) -> Iterator[None]:
     """Keeps the entries that `files` lie in from being removed; a file elsewhere is nobody's.
 
     `HostError` where one is not there any more.
@@ -157,13 +157,13 @@ def held(files: Iterable[Path]) -> Iterator[None]:
     within = [place.relative_to(home).parts[:2] for place in places if place.is_relative_to(home)]
     with ExitStack() as stack:
         for parts in set(within):
-            stack.enter_context(used(home.joinpath(*parts)))
+            stack.enter_context(share_entry(home.joinpath(*parts)))
         yield
 
 
 def remove(entry: Entry) -> bool:
     """Frees an entry, in one step for whoever looks for it meanwhile; False where a run uses it."""
-    with _alone(entry.kind, entry.name, lambda _: None), unused(entry.path) as free:
+    with _alone(entry.kind, entry.name, lambda _: None), claim_unused(entry.path) as free:
         if free and entry.path.exists():
             doomed = Path(tempfile.mkdtemp(prefix=UNDER_WAY, dir=entry.path.parent))
             entry.path.rename(doomed / entry.name)
@@ -217,4 +217,4 @@ def _alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
     (root() / kind).mkdir(parents=True, exist_ok=True)
     (root() / LOCKS).mkdir(exist_ok=True)
     lock = root() / LOCKS / f"{kind}-{name}"
-    return alone(lock, lambda: say(f"waiting for {name}, which somebody else is making"))
+    return exclusive_lock(lock, lambda: say(f"waiting for {name}, which somebody else is making"))

@@ -35,14 +35,14 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledLibrary:
     """A library and what made it, for the record."""
 
     program: Path
     facts: dict[str, str]
 
 
-def compiled(recipe: Recipe, say: Say) -> Compiled:
+def compile_library(recipe: Recipe, say: Say) -> CompiledLibrary:
     """The recipe's library, from the cache or compiled now (an amalgamation takes ~20 s).
 
     `$CC` chooses the compiler (`cc`). `HostError` where there is none, `UsageError` with the
@@ -64,8 +64,8 @@ def compiled(recipe: Recipe, say: Say) -> Compiled:
         say(f"compiling {recipe.name} ({recipe.cflags})")
         _run([*compiler, *_arguments(recipe), "-o", str(folder / file)], recipe)
 
-    program = cache.get("program", f"{recipe.name}-{key}", make, say) / file
-    return Compiled(program, {**facts, "sha256": sha256(program)})
+    program = cache.cached_entry("program", f"{recipe.name}-{key}", make, say) / file
+    return CompiledLibrary(program, {**facts, "sha256": sha256(program)})
 
 
 def _arguments(recipe: Recipe) -> list[str]:

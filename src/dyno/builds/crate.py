@@ -46,7 +46,7 @@ def fetch(name: str, version: str, say: Say) -> Path:
             _vendor(package, f"{name} {version}", say)
             shutil.copytree(package / "vendor" / name, folder, dirs_exist_ok=True)
 
-    return cache.get("crate", f"{name}-{version}", make, say)
+    return cache.cached_entry("crate", f"{name}-{version}", make, say)
 
 
 def _vendor(package: Path, crate: str, say: Say) -> None:
@@ -55,7 +55,7 @@ def _vendor(package: Path, crate: str, say: Say) -> None:
     how = {"capture_output": True, "text": True, "check": False}
     run = partial(subprocess.run, command, cwd=package, timeout=FETCH_S, **how)
     try:
-        done = builds.tried(run, say, ABSENT)
+        done = builds.run_twice(run, say, ABSENT)
     except subprocess.TimeoutExpired:
         hint = "is the registry, or its mirror in cargo's configuration, reachable?"
         raise HostError(f"cargo fetched crate {crate} for {FETCH_S:.0f} s", hint=hint) from None

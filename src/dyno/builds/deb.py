@@ -42,10 +42,10 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
 
     # another choice of companions is another entry; a colon would end a word of a library path
     choice = hashlib.sha256(" ".join(beside).encode()).hexdigest()[:8]
-    return cache.get("deb", f"{name}-{version.replace(':', '_')}-{choice}", make, say)
+    return cache.cached_entry("deb", f"{name}-{version.replace(':', '_')}-{choice}", make, say)
 
 
-def candidate(name: str) -> str:
+def installable_version(name: str) -> str:
     """The version of package `name` that apt would install now; nothing is fetched.
 
     `HostError` where there is no apt, or it knows no such package.
@@ -73,7 +73,7 @@ def _run(command: list[str], folder: Path, say: Say | None = None) -> str:
         timeout=FETCH_S,
     )
     try:
-        done = builds.tried(run, say, ABSENT) if say else run()
+        done = builds.run_twice(run, say, ABSENT) if say else run()
     except FileNotFoundError:
         hint = "Debian packages need a Debian or an Ubuntu; or name your own build by its path"
         raise HostError(f"cannot fetch: no {command[0]} on PATH", hint=hint) from None
@@ -81,11 +81,11 @@ def _run(command: list[str], folder: Path, say: Say | None = None) -> str:
         hint = "are apt's mirrors (/etc/apt/sources.list.d) reachable?"
         raise HostError(f"{command[0]} ran for {FETCH_S:.0f} s", hint=hint) from None
     if done.returncode:
-        raise _refused(command, done.stderr)
+        raise _refusal(command, done.stderr)
     return done.stdout
 
 
-def _refused(command: list[str], said: str) -> HostError:
+def _refusal(command: list[str], said: str) -> HostError:
     """Why apt has nothing for us, by its lines of errors; its warnings are left out."""
     lines = [line.strip() for line in said.splitlines() if line[:2] != "W:"]
     cause = "\n".join(lines[-6:]) or "nothing"

@@ -51,24 +51,24 @@ def fetch(
     def make(folder: Path) -> None:
         say(f"fetching {coordinate} (maven)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
-            archive = _copied(Path(scratch), coordinate, say)
+            archive = _copy_archive(Path(scratch), coordinate, say)
             _verify(archive, coordinate, checksum)
             _unpack(archive, folder, members)
 
     # another choice of members is another entry
     choice = hashlib.sha256("\n".join(members).encode()).hexdigest()[:8]
     entry = "-".join(filter(None, (artifact, version, classifier, choice)))
-    return cache.get("maven", entry, make, say)
+    return cache.cached_entry("maven", entry, make, say)
 
 
-def _copied(scratch: Path, coordinate: str, say: Say) -> Path:
+def _copy_archive(scratch: Path, coordinate: str, say: Say) -> Path:
     """The archive as mvn fetched it; `-U` because mvn remembers what it did not find once."""
     options = ["--batch-mode", "--quiet", "--strict-checksums", "-U", "-Dstyle.color=never"]
     command = ["mvn", *options, COPY, f"-Dartifact={coordinate}", f"-DoutputDirectory={scratch}"]
     how = {"capture_output": True, "text": True, "check": False}
     run = partial(subprocess.run, command, cwd=scratch, timeout=FETCH_S, **how)
     try:
-        done = builds.tried(run, say, (ABSENT,))
+        done = builds.run_twice(run, say, (ABSENT,))
     except FileNotFoundError:
         hint = "install Maven (mvn, with Java), or name your own build by its path"
         raise HostError(f"cannot fetch {coordinate}: no mvn on PATH", hint=hint) from None
@@ -77,11 +77,11 @@ def _copied(scratch: Path, coordinate: str, say: Say) -> Path:
         raise HostError(f"mvn fetched {coordinate} for {FETCH_S:.0f} s", hint=hint) from None
     archives = [file for file in scratch.iterdir() if file.suffix in (".jar", ".zip")]
     if done.returncode or len(archives) != 1:
-        raise _refused(coordinate, done.stdout + done.stderr)
+        raise _refusal(coordinate, done.stdout + done.stderr)
     return archives[0]
 
 
-def _refused(coordinate: str, said: str) -> HostError:
+def _refusal(coordinate: str, said: str) -> HostError:
     """Why mvn has nothing for us: it writes its errors to stdout, the cause in the first."""
     words = (ADORNED.sub("", line).strip() for line in said.splitlines())
     cause = next(filter(None, words), "nothing").partition(" -> [Help")[0]
@@ -106,24 +106,24 @@ def _verify(archive: Path, coordinate: str, checksum: str) -> None:
 def _unpack(archive: Path, folder: Path, members: Sequence[str]) -> None:
     try:
         with zipfile.ZipFile(archive) as packed:
-            around = _around(packed.namelist())
+            around = _common_folder(packed.namelist())
             for member in packed.infolist():
                 name = member.filename.removeprefix(around)
-                if name and not member.is_dir() and _wanted(name, members):
+                if name and not member.is_dir() and _is_wanted(name, members):
                     _extract(packed, member, folder, name)
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as broken:
         hint = "remove it from Maven's local repository and fetch again"
         raise HostError(f"cannot unpack {archive.name}", cause=broken, hint=hint) from None
 
 
-def _around(names: Sequence[str]) -> str:
+def _common_folder(names: Sequence[str]) -> str:
     """The one folder that all members lie in, with its slash; empty where there is none."""
     tops = {name.partition("/")[0] for name in names}
     top = f"{tops.pop()}/" if len(tops) == 1 else ""
     return top if top and all(name.startswith(top) for name in names) else ""
 
 
-def _wanted(name: str, members: Sequence[str]) -> bool:
+def _is_wanted(name: str, members: Sequence[str]) -> bool:
     out = (pattern[1:] for pattern in members if pattern.startswith("!"))
     within = (pattern for pattern in members if not pattern.startswith("!"))
     return any(fnmatchcase(name, each) for each in within) and not any(

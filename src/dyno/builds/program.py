@@ -27,7 +27,7 @@ LEVEL = re.compile(r"(?:^|\s)-(O\S*)")
 WEAK = ("-O0", "-Og", "-O", "-O1", "-Os", "-Oz")
 
 
-def facts(program: Path) -> dict[str, str]:
+def build_facts(program: Path) -> dict[str, str]:
     """`instrumentation` and `optimisation`, each where the file tells it; empty for an empty file.
 
     Of several flags (a library in it was built by another hand) the strongest optimisation counts.

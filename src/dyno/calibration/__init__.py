@@ -4,7 +4,16 @@
 not. What plays is not imported here, since a run that is resolved asks for the rates.
 """
 
-from dyno.calibration.error_rates import known
-from dyno.calibration.store import METHOD, Entry, Restart, append, entries, instrument, path
+from dyno.calibration.error_rates import known_error_rates
+from dyno.calibration.store import METHOD, Entry, Restart, append, entries, instrument, store_file
 
-__all__ = ["METHOD", "Entry", "Restart", "append", "entries", "instrument", "known", "path"]
+__all__ = [
+    "METHOD",
+    "Entry",
+    "Restart",
+    "append",
+    "entries",
+    "instrument",
+    "known_error_rates",
+    "store_file",
+]

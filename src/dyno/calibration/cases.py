@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dyno.calibration.pilot import Pilot, with_keys
+from dyno.calibration.pilot import Pilot, add_keys
 from dyno.engines import null
 from dyno.errors import UsageError
 from dyno.experiment import candidates
@@ -25,7 +25,7 @@ ANSWERS_LEAST = 0.5
 
 
 @dataclass(frozen=True)
-class Lot:
+class CalibrationCase:
     """Comparisons of one kind; `base` and `candidate` are specs as a user would write them."""
 
     kind: str
@@ -43,50 +43,54 @@ class Lot:
         return self.base == self.candidate
 
 
-def lots(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list[Lot]:
+def calibration_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list[CalibrationCase]:
     """Every lot of the engine that `text` names; `goals` maps a kind to a number, and lacks those
     that are not wanted.
     """
-    spec = candidates.parse(text)
-    found = list(_same(text, goals))
+    spec = candidates.parse_candidate(text)
+    found = list(_aa_cases(text, goals))
     if spec.engine == "null":
-        found += _delayed(text, pilot, goals)
+        found += _delay_cases(text, pilot, goals)
     elif pilot.answers_per_op >= ANSWERS_LEAST:
-        found += _planted(text, pilot, goals)
+        found += _plant_cases(text, pilot, goals)
     return [lot for lot in found if lot.goal]
 
 
-def _same(text: str, goals: Mapping[str, int]) -> Iterator[Lot]:
-    yield Lot("A/A", "same build", 0.0, goals.get("aa", 0), text, text)
+def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
+    yield CalibrationCase("A/A", "same build", 0.0, goals.get("aa", 0), text, text)
     beside = "same build, a CPU hog on and off"
-    yield Lot("noise", beside, 0.0, goals.get("noise", 0), text, text, beside_hog=True)
+    yield CalibrationCase("noise", beside, 0.0, goals.get("noise", 0), text, text, beside_hog=True)
 
 
-def _delayed(text: str, pilot: Pilot, goals: Mapping[str, int]) -> Iterator[Lot]:
+def _delay_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
     """Longer delays, by shares of the whole operation; the base's is 0 only by mistake."""
-    delay_ns = null.delay_ns(candidates.parse(text).build or "0")
+    delay_ns = null.delay_ns(candidates.parse_candidate(text).build or "0")
     if not delay_ns:
         hint = "for instance null@70us: a share of nothing cannot be planted"
         raise UsageError("null answers at once", hint=hint)
     for percent in PLANTED_PERCENT:
         slower = f"null@{round(delay_ns + pilot.per_op_ns * percent / 100)}ns"
-        yield Lot("plant", _what(percent), percent, goals.get("plant", 0), text, slower)
+        yield CalibrationCase(
+            "plant", _title(percent), percent, goals.get("plant", 0), text, slower
+        )
 
 
-def _planted(text: str, pilot: Pilot, goals: Mapping[str, int]) -> Iterator[Lot]:
+def _plant_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
     """Spins sized by the pilot's trial, so that a slower host gets longer ones."""
-    base = with_keys(text, {"plant": "0ns"})
+    base = add_keys(text, {"plant": "0ns"})
     answers = pilot.answers_per_op
     for percent in PLANTED_PERCENT:
         spin_ns = round(pilot.per_op_ns * percent / 100 / answers)
-        slower = with_keys(text, {"plant": f"{spin_ns}ns"})
-        yield Lot("plant", _what(percent), percent, goals.get("plant", 0), base, slower)
+        slower = add_keys(text, {"plant": f"{spin_ns}ns"})
+        yield CalibrationCase(
+            "plant", _title(percent), percent, goals.get("plant", 0), base, slower
+        )
     spin_ns = round(pilot.p99_ns * (1 + P99_PERCENT / 100) - pilot.p50_ns)
-    rare = with_keys(text, {"plant": f"{spin_ns}ns/{EVERY}"})
+    rare = add_keys(text, {"plant": f"{spin_ns}ns/{EVERY}"})
     what = f"p99 raised by {P99_PERCENT:g} %: one answer in {EVERY} held up"
     metric, goal = "latency_ns_p99", goals.get("p99", 0)
-    yield Lot("p99 plant", what, P99_PERCENT, goal, base, rare, metric)
+    yield CalibrationCase("p99 plant", what, P99_PERCENT, goal, base, rare, metric)
 
 
-def _what(percent: float) -> str:
+def _title(percent: float) -> str:
     return f"{percent:g} % planted"

@@ -27,13 +27,13 @@ from statistics import mean
 import dyno
 from dyno import calibration
 from dyno.analysis import judge
-from dyno.analysis.blocks import sorted_out
-from dyno.analysis.measures import measures, operations
+from dyno.analysis.blocks import sort_blocks
+from dyno.analysis.measures import measures, operations_of
 from dyno.builds import Say
 from dyno.calibration import Entry, Restart
-from dyno.calibration.cases import EVERY, Lot
-from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading
-from dyno.calibration.store import telling
+from dyno.calibration.cases import EVERY, CalibrationCase
+from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading_value
+from dyno.calibration.store import relevant_facts
 from dyno.errors import TrialFailed
 from dyno.experiment import candidates
 from dyno.play.run import play_run
@@ -69,7 +69,7 @@ while True:
 
 
 @contextmanager
-def coming_and_going(cores: Sequence[int], dice: random.Random) -> Iterator[None]:
+def intermittent_hog(cores: Sequence[int], dice: random.Random) -> Iterator[None]:
     """Burns the first of `cores` (any, if there is none) for random stretches, until left.
 
     One process all the time: the kernel adds the CPU of a child that ended to its parent's, and
@@ -93,13 +93,13 @@ def _text(numbers: Sequence[float]) -> str:
 TOLERANCE = 0.2
 
 
-def is_off(effect_percent: float, dose_percent: float) -> bool:
+def dose_is_off(effect_percent: float, dose_percent: float) -> bool:
     """Was something else planted than what was asked for? The truth is the dose all the same."""
     return abs(dose_percent - effect_percent) > TOLERANCE * effect_percent
 
 
 def dose_percent(
-    lot: Lot, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
+    lot: CalibrationCase, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
 ) -> float | None:
     """The slowdown planted, the mean over the blocks; None where nothing was to be planted.
 
@@ -115,15 +115,15 @@ def dose_percent(
 
 
 def _more_ns(base: PhaseRecord, candidate: PhaseRecord) -> float:
-    return _held_ns(candidate) - _held_ns(base)
+    return _planted_ns(candidate) - _planted_ns(base)
 
 
-def _held_ns(record: PhaseRecord) -> float:
+def _planted_ns(record: PhaseRecord) -> float:
     """What was planted in an operation: the spin, or the whole median answer of `null`."""
     tally = record.streams[0]
     if tally.service_ns is not None:
         return tally.latency.percentiles_ns["50"] / tally.units_per_event
-    return reading(record, "planted_ns") / max(1, operations(record))
+    return reading_value(record, "planted_ns") / max(1, operations_of(record))
 
 
 def _p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
@@ -154,7 +154,9 @@ class _Windows:
             self.before_s = event.elapsed_s
 
 
-def played(lot: Lot, shape: Shape, pilot: Pilot, room: Path, say: Say) -> Entry:
+def play_comparison(
+    lot: CalibrationCase, shape: Shape, pilot: Pilot, room: Path, say: Say
+) -> Entry:
     """Plays a comparison of `lot` with its run in `room`, judges it, and says what came of it.
 
     `TrialFailed` where it could not be played to its end.
@@ -166,43 +168,43 @@ def played(lot: Lot, shape: Shape, pilot: Pilot, room: Path, say: Say) -> Entry:
     run, made = prepared.run, create_run(prepared.run, room)
     phase = run.workloads[0].phases[-1]
     windows = _Windows(phase["name"], phase["warmup_s"])
-    with coming_and_going(pilot.cores, dice) if lot.beside_hog else nullcontext():
+    with intermittent_hog(pilot.cores, dice) if lot.beside_hog else nullcontext():
         play_run(prepared, made, windows)
     trials = made.trials()
     verdict = judge.judge(run, trials)
     if not verdict.complete:
         raise TrialFailed(f"a comparison of {lot.base} came to no end", cause=verdict.sentence)
-    entry = _judged(_blank(lot, shape, pilot, run), run, trials, verdict)
+    entry = _with_verdict(_empty_entry(lot, shape, pilot, run), run, trials, verdict)
     entry = replace(entry, restarts=_restarts(run, trials, windows.found))
-    blocks = sorted_out(run, run.workloads[0], trials).valid
+    blocks = sort_blocks(run, run.workloads[0], trials).valid
     dose = dose_percent(lot, blocks, BASE, CANDIDATE)
     seconds = round(time.monotonic() - began_s, 1)
-    return _covering(replace(entry, dose_percent=dose, seconds=seconds), lot)
+    return _interval_covers(replace(entry, dose_percent=dose, seconds=seconds), lot)
 
 
-def _blank(lot: Lot, shape: Shape, pilot: Pilot, run: Run) -> Entry:
+def _empty_entry(lot: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> Entry:
     return Entry(
         kind=lot.kind,
-        engine=candidates.parse(lot.base).engine,
+        engine=candidates.parse_candidate(lot.base).engine,
         what=lot.what,
         effect_percent=lot.effect_percent,
         words={},
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         dyno=dyno.__version__,
-        host=telling(calibration.instrument(run.host, run.driver_sha256)),
+        host=relevant_facts(calibration.instrument(run.host, run.driver_sha256)),
         method=calibration.METHOD,
-        settings=settings(lot, shape, pilot),
+        settings=case_settings(lot, shape, pilot),
         seed=run.seed,
         better="higher" if lot.metric == "rate_per_s" else "lower",
     )
 
 
-def settings(lot: Lot, shape: Shape, pilot: Pilot) -> dict[str, str]:
+def case_settings(lot: CalibrationCase, shape: Shape, pilot: Pilot) -> dict[str, str]:
     """What a comparison is played with; those of one lot and size are added up."""
     return {**shape.settings, "metric": lot.metric, "version": pilot.version}
 
 
-def _judged(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verdict) -> Entry:
+def _with_verdict(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verdict) -> Entry:
     """The verdict of the one primary; none at all, where too few blocks were calm."""
     dropped = len(verdict.dropped)
     primary = next((row for row in verdict.comparisons if row.primary), None)
@@ -219,7 +221,7 @@ def _judged(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verdict) -
     )
 
 
-def _covering(entry: Entry, lot: Lot) -> Entry:
+def _interval_covers(entry: Entry, lot: CalibrationCase) -> Entry:
     """Does the interval hold the truth? Of the p99 only a lower bound is known: not asked."""
     if lot.metric != "rate_per_s" or not entry.coverable:
         return replace(entry, coverable=0)
@@ -236,7 +238,7 @@ def _restarts(
     phase = workload.phases[-1]
     primary = phase["primary"][0]
     found = []
-    for number, block in enumerate(sorted_out(run, workload, trials).valid):
+    for number, block in enumerate(sort_blocks(run, workload, trials).valid):
         for name, trial in block.items():
             value = _value(trial, phase["name"], primary["stream"], primary["metric"])
             pieces = tuple(round(rate, 1) for rate in windows.get(trial.number, ()))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from dyno.calibration import store
-from dyno.calibration.store import METHOD, TELLING, Entry, telling
+from dyno.calibration.store import METHOD, RELEVANT, Entry, relevant_facts
 from dyno.record import Calibration, Score
 from dyno.stats.simulate import clopper_pearson
 
@@ -15,14 +15,16 @@ from dyno.stats.simulate import clopper_pearson
 AGE_DAYS_MAX = 90
 
 
-def known(host: Mapping[str, str], now: datetime | None = None) -> Calibration | None:
+def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> Calibration | None:
     """What is known on this host at `now`: what was found with the host and the method as they
     are; where that is nothing, what was found last, and why it is stale.
     """
-    found = store.entries(store.path(host))
+    found = store.entries(store.store_file(host))
     if not found:
         return None
-    current = [each for each in found if each.host == telling(host) and each.method == METHOD]
+    current = [
+        each for each in found if each.host == relevant_facts(host) and each.method == METHOD
+    ]
     last = current[-1] if current else found[-1]
     chosen = [each for each in found if (each.host, each.method) == (last.host, last.method)]
     return Calibration(
@@ -32,12 +34,12 @@ def known(host: Mapping[str, str], now: datetime | None = None) -> Calibration |
         first_utc=chosen[0].utc,
         last_utc=last.utc,
         scores=scores(chosen),
-        stale=tuple(_stale(last, telling(host), now or datetime.now(UTC))),
+        stale=tuple(_why_stale(last, relevant_facts(host), now or datetime.now(UTC))),
     )
 
 
-def _stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[str]:
-    for name in TELLING:
+def _why_stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[str]:
+    for name in RELEVANT:
         was, found = last.host.get(name, ""), host.get(name, "")
         if was != found:
             yield f"{name.replace('_', ' ')} was '{was}' and is '{found}'"

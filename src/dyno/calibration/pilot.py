@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dyno.analysis.measures import operations
+from dyno.analysis.measures import operations_of
 from dyno.builds import Say
 from dyno.errors import TrialFailed
-from dyno.experiment import Experiment, Measuring, Workload, compared
+from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.run import play_once
 from dyno.record import PhaseRecord, Trial
 from dyno.resolve.experiment import Prepared, outline_experiment, resolve_experiment
@@ -39,7 +39,7 @@ class Shape:
     def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
         """The experiment that compares `specs` in one primary metric."""
         measuring = Measuring(blocks=self.blocks, limits=self.limits, aa=aa)
-        made = compared(specs, self.workload, self.options, measuring)
+        made = compare_candidates(specs, self.workload, self.options, measuring)
         judged = Workload(self.workload, made.workloads[0].options, ({"metric": metric},))
         return Experiment("calibrate", made.candidates, (judged,), measuring)
 
@@ -64,21 +64,21 @@ class Pilot:
     cores: tuple[int, ...]
 
 
-def flown(text: str, shape: Shape, say: Say) -> Pilot:
+def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:
     """Plays trials of the engine with a plant of nothing; `TrialFailed` where one fails."""
-    prepared = resolve_experiment(_experiment(text, shape), say)
+    prepared = resolve_experiment(_pilot_experiment(text, shape), say)
     version = prepared.run.candidates[0].build["version"]
-    found = [seen(_trial(prepared), version) for _ in range(TRIALS)]
+    found = [pilot_figures(_trial(prepared), version) for _ in range(TRIALS)]
     return sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
 
 
-def check(text: str, shape: Shape) -> None:
+def check_pilot(text: str, shape: Shape) -> None:
     """`UsageError` for a word that no pilot could fly with; nothing is fetched or played."""
-    outline_experiment(_experiment(text, shape))
+    outline_experiment(_pilot_experiment(text, shape))
 
 
-def _experiment(text: str, shape: Shape) -> Experiment:
-    return shape.experiment([with_keys(text, {"plant": "0ns"})], "rate_per_s")
+def _pilot_experiment(text: str, shape: Shape) -> Experiment:
+    return shape.experiment([add_keys(text, {"plant": "0ns"})], "rate_per_s")
 
 
 def _trial(prepared: Prepared) -> Trial:
@@ -91,13 +91,13 @@ def _trial(prepared: Prepared) -> Trial:
     return trial
 
 
-def with_keys(text: str, keys: Mapping[str, str]) -> str:
+def add_keys(text: str, keys: Mapping[str, str]) -> str:
     """The spec with these keys as well."""
     more = "&".join(f"{name}={value}" for name, value in keys.items())
     return f"{text}{'&' if '?' in text else '?'}{more}"
 
 
-def seen(trial: Trial, version: str) -> Pilot:
+def pilot_figures(trial: Trial, version: str) -> Pilot:
     """What a trial of one closed-loop stream tells of its last phase."""
     record = trial.phases[-1]
     tally = record.streams[0]
@@ -106,7 +106,7 @@ def seen(trial: Trial, version: str) -> Pilot:
         per_op_ns=per_operation_ns(record),
         p50_ns=float(tally.latency.percentiles_ns["50"]),
         p99_ns=float(tally.latency.percentiles_ns["99"]),
-        answers_per_op=reading(record, "planted_answers") / max(1, operations(record)),
+        answers_per_op=reading_value(record, "planted_answers") / max(1, operations_of(record)),
         version=version,
         cores=tuple(int(core) for core in cores.split(",") if core),
     )
@@ -118,6 +118,6 @@ def per_operation_ns(record: PhaseRecord) -> float:
     return record.duration_s * 1e9 * tally.connections / max(1, tally.done * tally.units_per_event)
 
 
-def reading(record: PhaseRecord, name: str) -> float:
+def reading_value(record: PhaseRecord, name: str) -> float:
     """A probe's number of that name; 0 where there is none."""
     return sum(each.value for each in record.readings if each.name == name)

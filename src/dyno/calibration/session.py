@@ -20,20 +20,20 @@ import dyno
 from dyno import calibration
 from dyno.builds import Say
 from dyno.calibration import METHOD, Entry
-from dyno.calibration.cases import GOALS, Lot, lots
-from dyno.calibration.comparison import played, settings
-from dyno.calibration.pilot import Pilot, Shape, check, flown
-from dyno.calibration.store import telling
+from dyno.calibration.cases import GOALS, CalibrationCase, calibration_cases
+from dyno.calibration.comparison import case_settings, play_comparison
+from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot
+from dyno.calibration.store import relevant_facts
 from dyno.errors import HostError
-from dyno.experiment.candidates import parse
-from dyno.resolve.experiment import instrument
+from dyno.experiment.candidates import parse_candidate
+from dyno.resolve.experiment import instrument_here
 from dyno.run_folder import all_runs
 from dyno.stats import scenarios
 from dyno.stats.scenarios import LOOKS, Scenario, figures
 
 
 @contextmanager
-def room(file: Path) -> Iterator[Path]:
+def exclusive_folder(file: Path) -> Iterator[Path]:
     """A folder beside the store `file`, for nobody else meanwhile; `HostError` where somebody is.
 
     What a killed calibration left is removed first, its engines' data as well.
@@ -42,19 +42,19 @@ def room(file: Path) -> Iterator[Path]:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with file.with_suffix(".lock").open("w") as lock:
-            _alone(lock.fileno(), file)
-            clear(place)
+            _lock_store(lock.fileno(), file)
+            clear_folder(place)
             place.mkdir()
             try:
                 yield place
             finally:
-                clear(place)
+                clear_folder(place)
     except PermissionError as error:
         hint = "set DYNO_STATE to a folder that can be written"
         raise HostError(f"cannot write {file.parent}", cause=error.strerror, hint=hint) from error
 
 
-def _alone(lock: int, file: Path) -> None:
+def _lock_store(lock: int, file: Path) -> None:
     """The kernel frees the lock if we die."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,7 +63,7 @@ def _alone(lock: int, file: Path) -> None:
         raise HostError(f"another dyno calibrates this host ({file})", hint=hint) from None
 
 
-def clear(place: Path) -> None:
+def clear_folder(place: Path) -> None:
     """Removes the runs in `place`, and the folders where their engines keep data."""
     for run in all_runs(place):
         run.clear_homes()
@@ -79,14 +79,14 @@ SCENARIOS = (
 )
 
 
-def what(scenario: Scenario) -> str:
+def scenario_title(scenario: Scenario) -> str:
     """`same build, heavy-tailed`."""
     truth = scenario.truth_percent
     sides = f"{truth:g} % slower" if truth else "same build"
     return f"{sides}, {scenario.model}"
 
 
-def entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
+def scenario_entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
     """Plays a scenario; about a second."""
     found = figures(scenario, RUNS)
     words = {
@@ -98,12 +98,12 @@ def entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
     return Entry(
         kind=KIND,
         engine="",
-        what=what(scenario),
+        what=scenario_title(scenario),
         effect_percent=scenario.truth_percent,
         words=words,
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         dyno=dyno.__version__,
-        host=telling(host),
+        host=relevant_facts(host),
         covered=found.covered.hits,
         coverable=RUNS,
         settings={"block sd": f"{scenario.sd_percent:g} %", "looks": looks},
@@ -138,22 +138,22 @@ class Session:
     wanted: Wanted
     say: Say
     tell: Tell
-    host: dict[str, str] = field(default_factory=instrument)
+    host: dict[str, str] = field(default_factory=instrument_here)
 
     def __post_init__(self) -> None:
         for text in self.wanted.engines:
-            check(text, self.wanted.shape)
-        self.file = calibration.path(self.host)
+            check_pilot(text, self.wanted.shape)
+        self.file = calibration.store_file(self.host)
         self.began_s = time.monotonic()
 
     def current(self) -> list[Entry]:
         """The lines that were found with this host and this method as they are."""
-        ours = (telling(self.host), METHOD)
+        ours = (relevant_facts(self.host), METHOD)
         return [e for e in calibration.entries(self.file) if (e.host, e.method) == ours]
 
     def play(self) -> bool:
         """Until every goal is reached (True) or the budget is spent."""
-        with room(self.file) as place:
+        with exclusive_folder(self.file) as place:
             if self.wanted.made_up:
                 self._make_up()
             return all(self._engine(text, place) for text in self.wanted.engines)
@@ -161,45 +161,45 @@ class Session:
     def _make_up(self) -> None:
         there = {entry.what for entry in self.current() if entry.kind == KIND}
         for scenario in SCENARIOS:
-            if what(scenario) not in there:
-                self._store(entry(scenario, self.host), 1, 1)
+            if scenario_title(scenario) not in there:
+                self._store(scenario_entry(scenario, self.host), 1, 1)
 
     def _engine(self, text: str, place: Path) -> bool:
         """The engine's lots in turn, the one that lacks most first, so that each has some."""
-        pilot = flown(text, self.wanted.shape, self.say)
-        found = lots(text, pilot, self.wanted.goals)
+        pilot = fly_pilot(text, self.wanted.shape, self.say)
+        found = calibration_cases(text, pilot, self.wanted.goals)
         while open_lots := [lot for lot in found if self._done(lot, pilot) < lot.goal]:
             lot = min(open_lots, key=lambda each: self._done(each, pilot) / each.goal)
             if not self._affords(lot):
                 return False
-            entry = played(lot, self.wanted.shape, pilot, place, self.say)
-            clear(place)
+            entry = play_comparison(lot, self.wanted.shape, pilot, place, self.say)
+            clear_folder(place)
             self._store(entry, self._done(lot, pilot) + 1, lot.goal)
         return True
 
     def _store(self, entry: Entry, done: int, of: int) -> None:
         calibration.append(self.file, entry)
-        if entry.host != telling(self.host):  # it would never count as done
+        if entry.host != relevant_facts(self.host):  # it would never count as done
             hint = "the comparison is stored; the same command begins anew on the host as it is"
             raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 
-    def _of(self, lot: Lot, pilot: Pilot) -> list[Entry]:
-        same = (lot.kind, parse(lot.base).engine, lot.what, lot.effect_percent)
-        chosen = settings(lot, self.wanted.shape, pilot)
+    def _of(self, lot: CalibrationCase, pilot: Pilot) -> list[Entry]:
+        same = (lot.kind, parse_candidate(lot.base).engine, lot.what, lot.effect_percent)
+        chosen = case_settings(lot, self.wanted.shape, pilot)
         return [
             e
             for e in self.current()
             if (e.kind, e.engine, e.what, e.effect_percent) == same and e.settings == chosen
         ]
 
-    def _done(self, lot: Lot, pilot: Pilot) -> int:
+    def _done(self, lot: CalibrationCase, pilot: Pilot) -> int:
         return len(self._of(lot, pilot))
 
-    def _affords(self, lot: Lot) -> bool:
+    def _affords(self, lot: CalibrationCase) -> bool:
         """Would a comparison as long as the last one on this engine end within the budget?"""
         if self.wanted.budget_s is None:
             return True
-        engine = parse(lot.base).engine
+        engine = parse_candidate(lot.base).engine
         last = [entry.seconds for entry in self.current() if entry.engine == engine][-1:]
         return time.monotonic() - self.began_s + sum(last) <= self.wanted.budget_s

@@ -26,7 +26,7 @@ METHOD = 1
 #: Facts that tell one host from another, and name its file.
 IDENTITY = ("cpu", "machine", "virtualisation")
 #: Facts whose change makes a calibration stale.
-TELLING = (
+RELEVANT = (
     *(*IDENTITY, "cores", "kernel", "governor", "turbo", "clock_source", "huge_pages"),
     "driver",
 )
@@ -81,12 +81,12 @@ def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:
     return {**host, "driver": driver_sha256[:12]}
 
 
-def telling(host: Mapping[str, str]) -> dict[str, str]:
+def relevant_facts(host: Mapping[str, str]) -> dict[str, str]:
     """Those of an `instrument`'s facts that a calibration depends on."""
-    return {name: host[name] for name in TELLING if name in host}
+    return {name: host[name] for name in RELEVANT if name in host}
 
 
-def path(host: Mapping[str, str]) -> Path:
+def store_file(host: Mapping[str, str]) -> Path:
     """The file of this host; it need not exist yet."""
     own, shared = os.environ.get("DYNO_STATE"), os.environ.get("XDG_STATE_HOME")
     root = Path(own) if own else (Path(shared) if shared else _home()) / "dyno"
@@ -126,5 +126,5 @@ def entries(file: Path) -> list[Entry]:
     with suppress(OSError):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(ValueError):
-                found.append(decode.load(Entry, json.loads(line)))
+                found.append(decode.decode(Entry, json.loads(line)))
     return found

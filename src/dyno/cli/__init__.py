@@ -34,7 +34,7 @@ from dyno.cli import (
     run,
     show,
 )
-from dyno.experiment.candidates import masked
+from dyno.experiment.candidates import mask_password
 
 #: The fields of proc_pid_stat(5) that say where a process's arguments lie, counted behind its name.
 ARGUMENTS = slice(45, 47)
@@ -46,7 +46,7 @@ def hide_passwords() -> None:
     For a moment they were there all the same: what must not be seen at all comes by the
     environment. Where the kernel does not let us, nothing happens.
     """
-    if not any(masked(word) != word for word in sys.argv):
+    if not any(mask_password(word) != word for word in sys.argv):
         return
     with suppress(OSError, ValueError):
         told = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
@@ -55,13 +55,13 @@ def hide_passwords() -> None:
             memory.seek(begin)
             words = memory.read(end - begin).split(b"\0")
             memory.seek(begin)
-            memory.write(b"\0".join(map(_starred, words)))
+            memory.write(b"\0".join(map(_with_stars, words)))
 
 
-def _starred(word: bytes) -> bytes:
+def _with_stars(word: bytes) -> bytes:
     """The word, as long as it was, with its password overwritten."""
     text = word.decode("latin-1")
-    shown = masked(text)
+    shown = mask_password(text)
     if shown == text:
         return word
     behind = shown.partition("***")[2]
@@ -98,13 +98,13 @@ for module in (*MEASURING, *READING, restore, clean, completion):
     command.add_command(module.command)
 
 
-def ended(words: Sequence[str] | None = None) -> int:
+def exit_code(words: Sequence[str] | None = None) -> int:
     """Plays the command line's words (those of the process if None): HOUSE.md's exit code."""
-    return exits.guarded(lambda: command.main(words, prog_name="dyno", standalone_mode=False))
+    return exits.run_guarded(lambda: command.main(words, prog_name="dyno", standalone_mode=False))
 
 
 def main() -> None:
     """The program `dyno`. A SIGTERM ends it as SIGINT does: what was measured is written down."""
     hide_passwords()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(ended())
+    sys.exit(exit_code())

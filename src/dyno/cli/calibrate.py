@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dyno.cli import options
-from dyno.cli.judged_run import said
+from dyno.cli.judged_run import print_progress
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 
 if TYPE_CHECKING:
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "planted", "held")
 
 
-def tell_known() -> None:
+def print_known() -> None:
     """Everything that a run would quote now."""
     from dyno import calibration
-    from dyno.resolve.experiment import instrument
+    from dyno.resolve.experiment import instrument_here
 
-    known = calibration.known(instrument())
+    known = calibration.known_error_rates(instrument_here())
     if known is None:
         click.echo("this host was never calibrated; `dyno calibrate` begins")
         return
-    screen.table(HEADS, map(row, known.scores), right=range(2, 9))
+    screen.table(HEADS, map(score_row, known.scores), right=range(2, 9))
     click.echo()
-    screen.paragraph(spelled(known))
+    screen.paragraph(known_in_words(known))
 
 
-def row(score: Score) -> Sequence[object]:
+def score_row(score: Score) -> Sequence[object]:
     """A score as a line of the table; `held` is the share of intervals that held the truth."""
     between = f"{score.low_percent:.1f} to {score.high_percent:.1f} %"
     dose = "" if score.dose_percent is None else f"{score.dose_percent:.2f} %"
@@ -55,7 +55,7 @@ def row(score: Score) -> Sequence[object]:
     )
 
 
-def spelled(known: Calibration) -> str:
+def known_in_words(known: Calibration) -> str:
     """When it was found, how to read it, and why it is stale if it is."""
     dates = f"{known.first_utc[:10]} to {known.last_utc[:10]}"
     reading = (
@@ -123,11 +123,11 @@ def command(**words: Any) -> None:
     dyno calibrate --show
     """
     if not words["show"]:
-        play(asked(**words))
-    tell_known()
+        play_missing(wishes_from(**words))
+    print_known()
 
 
-def asked(**words: Any) -> Wanted:
+def wishes_from(**words: Any) -> Wanted:
     """The words as the room understands them."""
     from dyno.calibration.cases import GOALS, QUICK
     from dyno.calibration.pilot import Shape
@@ -147,11 +147,11 @@ def asked(**words: Any) -> Wanted:
     )
 
 
-def play(wanted: Wanted) -> None:
+def play_missing(wanted: Wanted) -> None:
     """Plays what is missing; whatever stops it, what was found stays."""
     from dyno.calibration.session import Session
 
-    session = Session(wanted, said, told)
+    session = Session(wanted, print_progress, print_entry)
     click.echo(f"{len(session.current())} lines of this host are there ({session.file})")
     try:
         done = session.play()
@@ -161,7 +161,7 @@ def play(wanted: Wanted) -> None:
     click.echo("" if done else "\nthe budget is spent; the same command goes on\n")
 
 
-def told(entry: Entry, done: int, of: int) -> None:
+def print_entry(entry: Entry, done: int, of: int) -> None:
     """A line for each comparison, as it is stored."""
     words = ", ".join(f"{word} {count:,}" for word, count in entry.words.items() if count)
     if entry.kind == "synthetic":
@@ -171,16 +171,16 @@ def told(entry: Entry, done: int, of: int) -> None:
         f"{entry.slowdown_percent:+.1f} % [{entry.low_percent:+.1f}, {entry.high_percent:+.1f}]"
     )
     (word,) = entry.words
-    found = f"{word}  {bounds}{dosed(entry)}  {entry.seconds:.0f} s"
+    found = f"{word}  {bounds}{dose_note(entry)}  {entry.seconds:.0f} s"
     click.echo(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
 
 
-def dosed(entry: Entry) -> str:
+def dose_note(entry: Entry) -> str:
     """What was really planted, and that it is not what was asked for, if it is not."""
-    from dyno.calibration.comparison import is_off
+    from dyno.calibration.comparison import dose_is_off
 
     dose = entry.dose_percent
     if dose is None:
         return ""
-    off = f", not {entry.effect_percent:g} %" if is_off(entry.effect_percent, dose) else ""
+    off = f", not {entry.effect_percent:g} %" if dose_is_off(entry.effect_percent, dose) else ""
     return f"  dose {dose:.2f} %{off}"

@@ -18,7 +18,7 @@ from dyno.errors import unknown
 
 if TYPE_CHECKING:
     from dyno.builds.cache import Entry
-    from dyno.run_folder import Folder
+    from dyno.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Item:
 
 def names_at_hand() -> list[str]:
     """What a shell offers for NAME."""
-    return [item.name for item in everything()]
+    return [item.name for item in all_items()]
 
 
 @click.command("clean")
@@ -57,7 +57,7 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     from dyno.builds import cache
 
     cache.limit_bytes()  # one that is none is told here too, where room is looked after
-    items = chosen(names, kind)
+    items = choose_items(names, kind)
     items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
     for item in items:
         if item.stays:
@@ -66,9 +66,11 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     if not items:
         click.echo("nothing to free")
         return
-    rows = [(i.kind, i.name, screen.spelled_bytes(i.size_bytes), age(i.age_s)) for i in items]
+    rows = [
+        (i.kind, i.name, screen.format_bytes(i.size_bytes), age_in_words(i.age_s)) for i in items
+    ]
     screen.table(("what", "name", "size", "age"), rows, right=(2, 3))
-    total = screen.spelled_bytes(sum(i.size_bytes for i in items))
+    total = screen.format_bytes(sum(i.size_bytes for i in items))
     if not yes:
         click.echo(f"\n{total} in all; nothing was freed, --yes frees what is listed")
         return
@@ -77,9 +79,9 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     click.echo(f"\nfreed {total}")
 
 
-def chosen(names: tuple[str, ...], kind: str | None) -> list[Item]:
+def choose_items(names: tuple[str, ...], kind: str | None) -> list[Item]:
     """Everything at hand of `kind`, or what `names` pick of it, largest first."""
-    items = [item for item in everything() if kind in (None, item.kind)]
+    items = [item for item in all_items() if kind in (None, item.kind)]
     known = {item.name for item in items}
     for name in names:
         if name not in known:
@@ -88,7 +90,7 @@ def chosen(names: tuple[str, ...], kind: str | None) -> list[Item]:
     return sorted(picked, key=lambda item: -item.size_bytes)
 
 
-def everything() -> list[Item]:
+def all_items() -> list[Item]:
     """Each run, and each entry of the cache."""
     from dyno.builds import cache
     from dyno.run_folder import all_runs
@@ -107,7 +109,7 @@ def cache_item(entry: Entry) -> Item:
     return Item("cache", entry.name, entry.size_bytes, age_s, free, stays)
 
 
-def run_item(run: Folder) -> Item:
+def run_item(run: RunFolder) -> Item:
     """A run with the disk it takes (blocks, not lengths) and the time since it was written.
 
     What a killed one left of its engines' data goes with it, wherever that lies.
@@ -117,15 +119,15 @@ def run_item(run: Folder) -> Item:
     age_s = time.time() - max(stat.st_mtime for stat in stats)
     size_bytes = sum(stat.st_blocks * 512 for stat in stats)
     stays = "is being played" if run.is_played() else ""
-    return Item("run", run.path.name, size_bytes, age_s, partial(free, run), stays)
+    return Item("run", run.path.name, size_bytes, age_s, partial(free_item, run), stays)
 
 
-def free(run: Folder) -> None:
+def free_item(run: RunFolder) -> None:
     """Removes a run's engines' data and its folder."""
     run.clear_homes()
     shutil.rmtree(run.path)
 
 
-def age(seconds: float) -> str:
+def age_in_words(seconds: float) -> str:
     """Time since, in its largest unit: a list needs no more."""
-    return " ".join(screen.spelled_duration(max(seconds, 1)).split()[:2])
+    return " ".join(screen.format_duration(max(seconds, 1)).split()[:2])

@@ -56,18 +56,18 @@ def command(**words: Any) -> int:
     dyno compare null@200us slow=null@210us?aslr=off -w insert --budget 10m
     dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
-    wanted = judged_run.Wanted(words["budget"], words["json_file"])
-    verdict = judged_run.play(experiment(**words), wanted)
+    wanted = judged_run.RunWishes(words["budget"], words["json_file"])
+    verdict = judged_run.play_and_judge(experiment(**words), wanted)
     return judged_run.EXITS[verdict.overall]
 
 
 def experiment(**words: Any) -> Experiment:
     """The command line's words as an experiment."""
     from dyno import experiment as experiments
-    from dyno.experiment import factors
+    from dyno.experiment.factors import cross_factors
 
     moved = words["one_at_a_time"]
-    crossed = factors.crossed(words["factors"], "one at a time" if moved else "factorial")
+    crossed = cross_factors(words["factors"], "one at a time" if moved else "factorial")
     if moved and not crossed.levels:
         raise UsageError("--one-at-a-time without a factor", hint="--factor KEY=A,B names one")
     if len(words["candidates"]) < 2 and not crossed.levels:
@@ -86,8 +86,8 @@ def experiment(**words: Any) -> Experiment:
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])
-    made = experiments.compared(
-        words["candidates"], first, chosen, measuring, judged_run.spelled_command()
+    made = experiments.compare_candidates(
+        words["candidates"], first, chosen, measuring, judged_run.typed_command()
     )
     more = tuple(experiments.Workload(name, chosen) for name in others)
     return replace(made, workloads=made.workloads + more, crossed=crossed)

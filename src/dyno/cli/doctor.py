@@ -47,20 +47,20 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     """
     from dyno.host import survey
     from dyno.host._machine import Machine
-    from dyno.run_folder import Folder
+    from dyno.run_folder import RunFolder
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
-    data = folder.absolute() if folder else Folder(runs_home() / "any").homes()
+    data = folder.absolute() if folder else RunFolder(runs_home() / "any").homes()
     found = survey(Machine(data=data, watch_s=watch))
     if as_json:
-        click.echo(spelled(found))
+        click.echo(survey_json(found))
     else:
-        tell(found, everything)
+        print_survey(found, everything)
     return POOR_EXIT if gate and any(o.mark == "poor" for o in found) else 0
 
 
-def tell(found: tuple[Observation, ...], everything: bool) -> None:
+def print_survey(found: tuple[Observation, ...], everything: bool) -> None:
     """The score, then what is not good with its remedy, then the rest in a line."""
     from dyno.host import grade
     from dyno.record import host_score
@@ -68,7 +68,7 @@ def tell(found: tuple[Observation, ...], everything: bool) -> None:
     click.echo(f"{host_score(found)} of 100, {grade(found)}\n")
     shown = [o for o in found if everything or o.mark in ("poor", "fair")]
     if shown:
-        screen.draw(table(shown))
+        screen.draw(survey_table(shown))
     for mark in () if everything else ("unknown", "good"):
         names = [o.name for o in found if o.mark == mark]
         if names:
@@ -77,7 +77,7 @@ def tell(found: tuple[Observation, ...], everything: bool) -> None:
         click.echo("\n--all says what each of them is, and why it counts")
 
 
-def table(observations: Sequence[Observation]) -> Table:
+def survey_table(observations: Sequence[Observation]) -> Table:
     """A row each: the mark, what was found with why and what to do below it, the points."""
     from rich.table import Table
     from rich.text import Text
@@ -91,7 +91,7 @@ def table(observations: Sequence[Observation]) -> Table:
     return made
 
 
-def spelled(found: tuple[Observation, ...]) -> str:
+def survey_json(found: tuple[Observation, ...]) -> str:
     """The survey as JSON."""
     from dyno.host import grade
     from dyno.record import host_score

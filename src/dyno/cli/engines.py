@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dyno.cli.judged_run import said
+from dyno.cli.judged_run import print_progress
 from dyno.cli.options import ENGINE, Word
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError, unknown
@@ -21,17 +21,17 @@ def install(engines: tuple[str, ...]) -> None:
     """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
     from dyno import driver
     from dyno.controls import controls
-    from dyno.engines import find, settings_of
+    from dyno.engines import find_engine, settings_of
     from dyno.experiment import candidates
 
     for text in engines:
-        spec = candidates.parse(text)
-        engine = find(spec.engine, driver.ask)
+        spec = candidates.parse_candidate(text)
+        engine = find_engine(spec.engine, driver.ask)
         options = settings_of(engine)
-        owned = candidates.owned(
+        owned = candidates.sort_keys(
             spec.keys, flags=engine.flags, options=options, controls=controls()
         )
-        build = engine.program(spec.given, owned.flags, said)
+        build = engine.program(spec.given, owned.flags, print_progress)
         click.echo(f"{build.engine} {build.version}  {build.program}")
 
 
@@ -47,7 +47,7 @@ def list_() -> None:
     ]
     screen.table(("engine", "builds that can be fetched (a path works too)"), rows)
     entries = sorted(cache.entries(), key=lambda entry: (entry.kind, entry.name))
-    cached = [(e.name, e.kind, screen.spelled_bytes(e.size_bytes)) for e in entries]
+    cached = [(e.name, e.kind, screen.format_bytes(e.size_bytes)) for e in entries]
     click.echo(f"\nin the cache, {cache.root()}:" if cached else "\nnothing in the cache yet")
     if cached:
         screen.table(("name", "kind", "size"), cached, right=(2,))
@@ -70,15 +70,15 @@ def remove(names: tuple[str, ...]) -> None:
     from dyno.builds import cache
 
     found = {entry.name: entry for entry in cache.entries()}
-    doomed = [name for word in names for name in meant(word, list(found))]
+    doomed = [name for word in names for name in entries_named(word, list(found))]
     for name in dict.fromkeys(doomed):
         if not cache.remove(found[name]):
             hint = "wait for the end of the run, or interrupt it"
             raise UsageError(f"{name} is used by a run", hint=hint)
-        click.echo(f"freed {name}, {screen.spelled_bytes(found[name].size_bytes)}")
+        click.echo(f"freed {name}, {screen.format_bytes(found[name].size_bytes)}")
 
 
-def meant(word: str, cached: list[str]) -> list[str]:
+def entries_named(word: str, cached: list[str]) -> list[str]:
     """The cache's entries that `word` names: itself, or every build of `engine@version`."""
     if word in cached:
         return [word]

@@ -39,14 +39,14 @@ HOST_HINTS = {
 }
 
 
-def guarded(command: Callable[[], object]) -> int:
+def run_guarded(command: Callable[[], object]) -> int:
     """Plays `command` and answers its exit code; whatever it raises is said on stderr."""
     try:
         result = command()
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort) as stop:
         cause = stop.__cause__ or stop  # click wraps the interrupt
-        say(DynoError("interrupted", hint=" ".join(map(str, cause.args))))
+        print_error(DynoError("interrupted", hint=" ".join(map(str, cause.args))))
         return INTERRUPTED_EXIT
     except (BrokenPipeError, SystemExit) as end:
         # click exits by itself after completing a word (0), and where nobody reads on (1)
@@ -57,28 +57,28 @@ def guarded(command: Callable[[], object]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except Exception as error:  # the last line of defence: a user never meets a bare traceback
-        return failed(error)
+        return report_failure(error)
     return result if isinstance(result, int) else 0
 
 
-def failed(error: Exception) -> int:
+def report_failure(error: Exception) -> int:
     """Says `error` in the house's form and answers the code that it ends with."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.ctx.get_help(), err=True)
         return USAGE_EXIT
-    told = sentence_of(error)
+    told = as_dyno_error(error)
     if told.exit_code == INTERNAL_EXIT and not isinstance(told, TrialFailed):
-        told = with_report(told, error)
-    say(told)
+        told = add_traceback_hint(told, error)
+    print_error(told)
     return USAGE_EXIT if isinstance(told, TrialFailed) else told.exit_code
 
 
-def sentence_of(error: Exception) -> DynoError:
+def as_dyno_error(error: Exception) -> DynoError:
     """Any exception as one of the house's."""
     if isinstance(error, DynoError):
         return error
     if isinstance(error, click.ClickException):
-        return from_click(error)
+        return clause_of_click(error)
     if isinstance(error, OSError) and error.errno in HOST_HINTS:
         where = f" ({error.filename})" if error.filename else ""
         cause = os.strerror(error.errno).lower() + where
@@ -86,7 +86,7 @@ def sentence_of(error: Exception) -> DynoError:
     return InternalError("internal error", cause=f"{type(error).__name__}: {error}".strip(": "))
 
 
-def from_click(error: click.ClickException) -> UsageError:
+def clause_of_click(error: click.ClickException) -> UsageError:
     """click's sentence in the house's form: lower case, no full stop, remedy on its own line."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "dyno"
@@ -95,11 +95,11 @@ def from_click(error: click.ClickException) -> UsageError:
     elif isinstance(error, click.exceptions.NoSuchCommand):
         message = f"unknown command '{error.command_name}'"
     else:
-        message = lowered(error.format_message())
-    return UsageError(message, hint=_remedy(error, path))
+        message = as_clause(error.format_message())
+    return UsageError(message, hint=_hint_of_click(error, path))
 
 
-def _remedy(error: click.ClickException, path: str) -> str:
+def _hint_of_click(error: click.ClickException, path: str) -> str:
     """What may have been meant; who comes from sysbench gives a workload's options as our own."""
     near = getattr(error, "possibilities", None)
     if near:
@@ -111,13 +111,13 @@ def _remedy(error: click.ClickException, path: str) -> str:
     return remedy
 
 
-def lowered(sentence: str) -> str:
+def as_clause(sentence: str) -> str:
     """`Invalid value for '--x': 3 is too small.` as a clause of ours."""
     one_line = re.sub(r"\s+", " ", sentence).strip().removesuffix(".")
     return one_line[:1].lower() + one_line[1:]
 
 
-def with_report(told: DynoError, error: Exception) -> DynoError:
+def add_traceback_hint(told: DynoError, error: Exception) -> DynoError:
     """`told` with a hint where its traceback is: shown if DYNO_TRACEBACK=1, else in a file."""
     trace = "".join(traceback.format_exception(error))
     please = "this is a fault of Dyno's own; please report it with the traceback"
@@ -135,7 +135,7 @@ def with_report(told: DynoError, error: Exception) -> DynoError:
     return InternalError(told.message, cause=told.cause, hint=hint)
 
 
-def say(error: DynoError) -> None:
+def print_error(error: DynoError) -> None:
     """One sentence on stderr, its hint below; colours only on a terminal."""
     sentence, _, hint = str(error).partition("\nhint: ")
     click.echo(f"{click.style('dyno:', fg='red', bold=True)} {sentence}", err=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dyno.cli.judged_run import EXITS
 
 if TYPE_CHECKING:
-    from dyno.record import History, Nominated
+    from dyno.record import History, HistoryNomination
 from collections.abc import Iterator, Sequence
 from math import log
 
@@ -22,7 +22,7 @@ import click
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.record import History, Nominated, PastSeries
+    from dyno.record import History, HistoryNomination, HistorySeries
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 WORST = ("invalid", "slower", "inconclusive")
 
 
-def code(found: History, since: datetime | None) -> int:
+def gate_code(found: History, since: datetime | None) -> int:
     """That of the worst slowdown which stands and was nominated on a run since then; 0 without."""
     day = since.strftime("%Y-%m-%d") if since else ""
     words = {
-        word(each)
+        nomination_word(each)
         for series, each in found.nominations
         if each.slowdown_percent > 0 and each.stands and series.points[each.at].began_utc >= day
     }
     return EXITS[next((each for each in WORST if each in words), "not slower")]
 
 
-def word(nomination: Nominated) -> str:
+def nomination_word(nomination: HistoryNomination) -> str:
     """What its fresh comparison said; a suspicion that nobody has tried is inconclusive."""
     return nomination.trial.verdict if nomination.trial else "inconclusive"
 
@@ -62,36 +62,36 @@ DRAWN = 40
 NAMED = 5
 
 
-def show(found: History) -> None:
+def print_history(found: History) -> None:
     """The series, what is nominated in them, what was not looked at, what it all is worth."""
-    from dyno.report.words import worth
+    from dyno.report.words import nominations_worth
 
-    screen.table(("series", "points", "time"), rows(found), right=(1,))
+    screen.table(("series", "points", "time"), series_rows(found), right=(1,))
     click.echo("\neach bar a build in a run, in the order of the builds; higher took longer\n")
     for series, nomination in found.nominations:
-        tell(series, nomination, found.alpha)
-    remark(found)
-    screen.paragraph(worth(found))
+        print_nomination(series, nomination, found.alpha)
+    left_out_note(found)
+    screen.paragraph(nominations_worth(found))
 
 
-def rows(found: History) -> Iterator[tuple[object, ...]]:
+def series_rows(found: History) -> Iterator[tuple[object, ...]]:
     """Each series with its points drawn, and what cut it from an earlier one below."""
-    from dyno.report.words import told
+    from dyno.report.words import series_name
 
     for each in found.tested:
         at = [nomination.at for nomination in each.nominations]
-        yield told(each), len(each.points), drawn(times(each), at)
+        yield series_name(each), len(each.points), draw_bars(time_logs(each), at)
         if each.cut:
             yield f"  cut from an earlier series: {'; '.join(each.cut)}", "", ""
 
 
-def times(series: PastSeries) -> list[float]:
+def time_logs(series: HistorySeries) -> list[float]:
     """The logs of the points' times, whatever the metric's direction."""
     sign = -1.0 if series.metric.better == "higher" else 1.0
     return [sign * log(point.value) for point in series.points]
 
 
-def drawn(values: Sequence[float], changes: Sequence[int]) -> str:
+def draw_bars(values: Sequence[float], changes: Sequence[int]) -> str:
     """A bar for each value, the newest `DRAWN` of them; `|` where a change is nominated."""
     low, high = min(values), max(values)
     size = (high - low) or 1.0
@@ -100,18 +100,19 @@ def drawn(values: Sequence[float], changes: Sequence[int]) -> str:
     return ("…" if len(bars) > DRAWN else "") + "".join(marked[-DRAWN:])
 
 
-def tell(series: PastSeries, nomination: Nominated, alpha: float) -> None:
+def print_nomination(series: HistorySeries, nomination: HistoryNomination, alpha: float) -> None:
     """What seems to have changed, between which builds, and what settles it or has."""
-    from dyno.report.words import past_verdict, place, size, told
+    from dyno.report.words import nomination_size, past_verdict, point_name, series_name
 
     before, after = series.points[nomination.at - 1 : nomination.at + 1]
-    click.echo(f"{click.style('nominated', bold=True)}: {told(series)}: {size(nomination, alpha)}")
-    click.echo(f"  before: {place(before)}\n  after:  {place(after)}")
+    nominated = click.style("nominated", bold=True)
+    click.echo(f"{nominated}: {series_name(series)}: {nomination_size(nomination, alpha)}")
+    click.echo(f"  before: {point_name(before)}\n  after:  {point_name(after)}")
     click.echo(f"  verdict: {past_verdict(nomination)}")
     click.echo(f"  to convict or acquit: {nomination.convict or nomination.why_none}\n")
 
 
-def remark(found: History) -> None:
+def left_out_note(found: History) -> None:
     """What was not looked at."""
     short = len(found.series) - len(found.tested)
     if short:
@@ -123,7 +124,7 @@ def remark(found: History) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class HistoryWishes:
     """What the user asked for beside the history itself."""
 
     json_file: Path | None
@@ -177,18 +178,18 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     and no comparison has decided, 0 where there is none or all were acquitted; 64 where no series
     is long enough to tell.
     """
-    from dyno.history import history
+    from dyno.history import build_history
 
-    asked = checked(Asked(**words))  # type: ignore[arg-type]
-    found = history(runs_under(folders or (runs_home(),)), alpha)
+    asked = check_asked(HistoryWishes(**words))  # type: ignore[arg-type]
+    found = build_history(runs_under(folders or (runs_home(),)), alpha)
     if not found.tested:
-        raise too_short(found)
-    show(found)
-    write(found, asked)
-    return code(found, asked.since) if asked.gate else 0
+        raise no_series_error(found)
+    print_history(found)
+    write_files(found, asked)
+    return gate_code(found, asked.since) if asked.gate else 0
 
 
-def checked(asked: Asked) -> Asked:
+def check_asked(asked: HistoryWishes) -> HistoryWishes:
     """`asked`, if it makes sense together."""
     if asked.since and not asked.gate:
         raise UsageError("--since says what the gate looks at", hint="add --gate")
@@ -198,7 +199,7 @@ def checked(asked: Asked) -> Asked:
     return asked
 
 
-def too_short(found: History) -> UsageError:
+def no_series_error(found: History) -> UsageError:
     """Why there is nothing to look at, and what was in the way."""
     from dyno.report.words import plural
 
@@ -212,15 +213,15 @@ def too_short(found: History) -> UsageError:
     )
 
 
-def write(found: History, asked: Asked) -> None:
+def write_files(found: History, asked: HistoryWishes) -> None:
     """The files that were asked for, each whole or not at all."""
     from dyno.report.html import page
 
     if asked.json_file:
         text = json.dumps(asdict(found), indent=1, allow_nan=False)
-        page.put(asked.json_file, text + "\n")
+        page.write_user_file(asked.json_file, text + "\n")
     if asked.html_file:
         from dyno.report.html import history as history_page
 
-        page.put(asked.html_file, history_page.html(found))
+        page.write_user_file(asked.html_file, history_page.history_page(found))
         click.echo(f"\npage: {asked.html_file}")

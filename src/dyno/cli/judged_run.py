@@ -15,7 +15,7 @@ import click
 from dyno.cli.runs import runs_home
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
-from dyno.cli.terminal.live import watching
+from dyno.cli.terminal.live import live_watch
 from dyno.errors import DynoError
 
 if TYPE_CHECKING:
@@ -24,56 +24,56 @@ if TYPE_CHECKING:
     from dyno.play.watch import Watch
     from dyno.record import Run, Verdict
     from dyno.report import Book
-    from dyno.run_folder import Folder
+    from dyno.run_folder import RunFolder
 
 #: HOUSE.md's codes of a comparison.
 EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunWishes:
     """What a user asked of a run beside the experiment itself."""
 
     budget_s: float | None = None
     json_file: Path | None = None
 
 
-def spelled_command() -> str:
+def typed_command() -> str:
     """The command that is being played, as one would type it again, without a password."""
-    from dyno.experiment.candidates import masked
+    from dyno.experiment.candidates import mask_password
 
-    return shlex.join(["dyno", *map(masked, sys.argv[1:])])
+    return shlex.join(["dyno", *map(mask_password, sys.argv[1:])])
 
 
-def play(experiment: Experiment, wanted: Wanted) -> Verdict:
+def play_and_judge(experiment: Experiment, wanted: RunWishes) -> Verdict:
     """Resolves, announces, plays and judges `experiment`."""
-    from dyno.forecast.disk_space import check_room
+    from dyno.forecast.disk_space import check_disk_space
     from dyno.forecast.estimate import fit_budget, forecast_run
     from dyno.play.run import play_run
     from dyno.resolve.experiment import resolve_experiment
     from dyno.run_folder import create_run
 
-    prepared = resolve_experiment(experiment, said)
-    check_room(prepared)
+    prepared = resolve_experiment(experiment, print_progress)
+    check_disk_space(prepared)
     if wanted.budget_s is not None:
         prepared = fit_budget(prepared, wanted.budget_s)
     forecast = forecast_run(prepared)
     made = create_run(prepared.run, runs_home())
     announce(prepared, forecast, made)
-    watched(lambda watch: play_run(prepared, made, watch), made, forecast)
-    return tell(made, wanted.json_file)
+    play_watched(lambda watch: play_run(prepared, made, watch), made, forecast)
+    return tell_verdict(made, wanted.json_file)
 
 
-def said(clause: str) -> None:
+def print_progress(clause: str) -> None:
     """What preparing is at, on stderr: it belongs to nobody's output."""
     click.echo(f"{clause} …", err=True)
 
 
-def watched(work: Callable[[Watch], Run], made: Folder, forecast: Forecast | None) -> None:
+def play_watched(work: Callable[[Watch], Run], made: RunFolder, forecast: Forecast | None) -> None:
     """Plays under the live display; whatever stops it, what was measured stays and can go on."""
     name = made.path.name
     try:
-        with watching(forecast) as watch:
+        with live_watch(forecast) as watch:
             work(watch)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
@@ -86,30 +86,30 @@ def watched(work: Callable[[Watch], Run], made: Folder, forecast: Forecast | Non
         raise
 
 
-def tell(made: Folder, json_file: Path | None) -> Verdict:
+def tell_verdict(made: RunFolder, json_file: Path | None) -> Verdict:
     """Judges what is in the folder, writes what is derived, prints table and sentence."""
     from dyno.report.text import brief
 
-    book = derive(made)
+    book = derive_files(made)
     if json_file:
         write_rows(book.verdict, json_file)
     click.echo()
-    screen.draw(brief.table(book))
+    screen.draw(brief.brief_table(book))
     click.echo(f"\nreport: {made.path / 'report.html'}")
     if not book.verdict.complete:
         click.echo(f"to go on: dyno resume {made.path.name}")
     elif book.run.command:
-        click.echo(f"to repeat: {again(book.run)}")
+        click.echo(f"to repeat: {repeat_command(book.run)}")
     return book.verdict
 
 
-def again(run: Run) -> str:
+def repeat_command(run: Run) -> str:
     """The command that plays a run once more, with the same seed."""
     seeded = "--seed" in run.command or not run.command.startswith("dyno compare")
     return run.command if seeded else f"{run.command} --seed {run.seed}"
 
 
-def derive(made: Folder) -> Book:
+def derive_files(made: RunFolder) -> Book:
     """Makes verdict.json, report.html and trials.csv anew from what was measured."""
     from dyno.analysis.judge import judge
     from dyno.report import Book, export
@@ -119,13 +119,13 @@ def derive(made: Folder) -> Book:
     verdict = judge(run, played)
     made.write_verdict(verdict)
     book = Book(made.path, run, played, verdict)
-    export.write(book)
-    page.write(book)
+    export.write_csv(book)
+    page.write_page(book)
     return book
 
 
 def write_rows(verdict: Verdict, file: Path) -> None:
     """`--json`: a list with a row per comparison."""
-    from dyno.report.export import rows
+    from dyno.report.export import json_rows
 
-    file.write_text(json.dumps(rows(verdict), indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(json_rows(verdict), indent=1) + "\n", encoding="utf-8")

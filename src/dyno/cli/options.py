@@ -134,14 +134,14 @@ def workload_names() -> list[str]:
     """Every workload that ships with Dyno."""
     from dyno import workloads
 
-    return list(workloads.every())
+    return list(workloads.all_workloads())
 
 
 def experiment_names() -> list[str]:
     """Every experiment that ships with Dyno or lies in ./experiments."""
     from dyno import experiment
 
-    return list(experiment.every())
+    return list(experiment.all_experiments())
 
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()

@@ -15,7 +15,7 @@ from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
     from dyno.experiment import Experiment
-    from dyno.forecast.planner import Length, Planned, Planner, Sight
+    from dyno.forecast.planner import DetectionForecast, PhaseLength, Planner, RunPlan
 
 
 @click.command("plan")
@@ -54,7 +54,7 @@ def command(
 
     if budget is not None and detect is not None:
         raise click.UsageError("--budget and --detect are two questions: ask one")
-    planner = planner_of(experiments.read(Path(experiment)), source)
+    planner = planner_of(experiments.read_experiment(Path(experiment)), source)
     if detect is not None:
         plan = planner.to_detect(detect)
     elif budget is not None:
@@ -63,30 +63,30 @@ def command(
         plan = planner.planned(planner.run.design.looks[-1])
     if json_file:
         json_file.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
-    tell(experiment, plan, planner.run.design.looks)
+    print_plan(experiment, plan, planner.run.design.looks)
 
 
 def planner_of(experiment: Experiment, source: str | None) -> Planner:
     """A planner that knows the run meant by `source`, or else the last one of the experiment."""
-    from dyno.forecast import earlier_run
+    from dyno.forecast.earlier_run import learn_from, newest_run
     from dyno.forecast.planner import Planner
     from dyno.resolve.experiment import outline_experiment
     from dyno.run_folder import all_runs
 
     prepared = outline_experiment(experiment)
     if source:
-        return Planner(prepared, earlier_run.learnt(run_folder(source)))
-    return Planner(prepared, earlier_run.newest(all_runs(runs_home()), prepared.run))
+        return Planner(prepared, learn_from(run_folder(source)))
+    return Planner(prepared, newest_run(all_runs(runs_home()), prepared.run))
 
 
-def tell(experiment: str, plan: Planned, own: tuple[int, ...]) -> None:
+def print_plan(experiment: str, plan: RunPlan, own: tuple[int, ...]) -> None:
     """The plan as a paragraph and a table, and how to play it; `own` are the experiment's looks."""
-    screen.paragraph(summary(plan))
+    screen.paragraph(plan_summary(plan))
     click.echo()
-    screen.table(HEADS, [row(each) for each in plan.sights], range(1, len(HEADS)))
+    screen.table(HEADS, [primary_row(each) for each in plan.sights], range(1, len(HEADS)))
     click.echo(f"\n{MEANINGS}")
     for each in plan.lengths:
-        click.echo(f"\n{length(each)}")
+        click.echo(f"\n{length_note(each)}")
     blocks = "" if plan.looks == own else f" --blocks {plan.looks[-1]}"
     click.echo(f"\nto play it: dyno run {experiment}{blocks}")
 
@@ -97,10 +97,10 @@ MDE80: the slowdown found 4 times in 5, all looks and primaries counted; with tw
 found: how often a slowdown of the margin is called slower; cleared: an equal build not slower"""
 
 
-def summary(plan: Planned) -> str:
+def plan_summary(plan: RunPlan) -> str:
     """Blocks, looks, time, and where the numbers come from."""
     times = (plan.block_s, plan.expected_s, plan.full_s, plan.worst_s)
-    block, expected, full, worst = map(screen.spelled_duration, times)
+    block, expected, full, worst = map(screen.format_duration, times)
     looks = " and ".join(", ".join(map(str, plan.looks)).rsplit(", ", 1))
     source = f"as in {plan.source}" if plan.source else "by assumption: no run of this was found"
     together = (
@@ -113,14 +113,14 @@ def summary(plan: Planned) -> str:
     )
 
 
-def row(sight: Sight) -> tuple[str, ...]:
+def primary_row(sight: DetectionForecast) -> tuple[str, ...]:
     """A primary, as the heads have it."""
     percents = (sight.sd_percent, sight.mde80_percent, sight.doubled_percent, sight.margin_percent)
     shares = (f"{100 * share:.0f} %" for share in (sight.found, sight.cleared))
     return (sight.primary, *(f"{percent:.2g} %" for percent in percents), *shares)
 
 
-def length(each: Length) -> str:
+def length_note(each: PhaseLength) -> str:
     """How long a phase is best measured, where that is worth a word."""
     now = f"{each.phase} is measured for {each.seconds:g} s in each trial"
     if each.time_saved < 0.05:

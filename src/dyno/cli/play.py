@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options
-from dyno.cli.judged_run import said, spelled_command
+from dyno.cli.judged_run import print_progress, typed_command
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 from dyno.cli.terminal import screen
-from dyno.cli.terminal.live import stream_said
+from dyno.cli.terminal.live import stream_line
 from dyno.errors import UsageError
 from dyno.record import Latency, Trial
 
@@ -42,7 +42,7 @@ def command(engine: str, **words: Any) -> None:
     \b
     dyno play null@200us --workload oltp_point_select --time 5s
     """
-    from dyno.experiment import Measuring, compared
+    from dyno.experiment import Measuring, compare_candidates
     from dyno.play.run import play_once
     from dyno.resolve.experiment import resolve_experiment
 
@@ -52,29 +52,29 @@ def command(engine: str, **words: Any) -> None:
     workload = words["workload"]
     (script,) = options.scripts([workload] if workload else [], words["pgbench"])
     measuring = Measuring(controls=dict(words["controls"]))
-    experiment = compared([engine], script, chosen, measuring, command=spelled_command())
-    summarise(play_once(resolve_experiment(experiment, said), each_second))
+    experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
+    print_summary(play_once(resolve_experiment(experiment, print_progress), print_second))
 
 
-def each_second(event: Event) -> None:
+def print_second(event: Event) -> None:
     """A line per second and phase, as it happens."""
     from dyno.play.watch import PhaseStarted, Progressed
 
     if isinstance(event, PhaseStarted):
         click.echo(f"phase {event.phase}")
     elif isinstance(event, Progressed):
-        streams = "  ".join(stream_said(stream) for stream in event.streams)
+        streams = "  ".join(stream_line(stream) for stream in event.streams)
         click.echo(f"{event.elapsed_s:6.0f} s  {streams}")
     sys.stdout.flush()
 
 
-def summarise(trial: Trial) -> None:
+def print_summary(trial: Trial) -> None:
     """What the trial measured; a failed one is said last, as an error."""
     click.echo()
     if trial.phases:
         heads = ("phase", "stream", "rate/s", *(f"p{p}" for p in PERCENTILES), "max", "failed")
         screen.table(heads, stream_rows(trial), right=range(2, len(heads)))
-    for line in (*errors(trial), *ledger(trial)):
+    for line in (*error_words(trial), *ledger_words(trial)):
         click.echo(line)
     if trial.status == "interrupted":
         raise KeyboardInterrupt
@@ -90,25 +90,25 @@ def stream_rows(trial: Trial) -> list[tuple[object, ...]]:
     for phase in trial.phases:
         for tally in phase.streams:
             per_s = tally.done * tally.units_per_event / phase.duration_s if tally.done else 0.0
-            rate = f"{screen.spelled_rate(per_s)} {screen.plural(tally.unit)}"
+            rate = f"{screen.format_rate(per_s)} {screen.plural(tally.unit)}"
             failed = f"{tally.failed:,}"
-            rows.append((phase.phase, tally.name, rate, *latencies(tally.latency), failed))
+            rows.append((phase.phase, tally.name, rate, *latency_words(tally.latency), failed))
             rows += [
-                ("", f"  {name}", f"{latency.count:,} in all", *latencies(latency), "")
+                ("", f"  {name}", f"{latency.count:,} in all", *latency_words(latency), "")
                 for name, latency in tally.transactions.items()
             ]
     return rows
 
 
-def latencies(latency: Latency) -> tuple[str, ...]:
+def latency_words(latency: Latency) -> tuple[str, ...]:
     """Percentiles and maximum, spelled."""
     if not latency.count:
         return ("-",) * (len(PERCENTILES) + 1)
     values = (*(latency.percentiles_ns[p] for p in PERCENTILES), latency.max_ns)
-    return tuple(screen.spelled_latency(value) for value in values)
+    return tuple(screen.format_latency(value) for value in values)
 
 
-def errors(trial: Trial) -> list[str]:
+def error_words(trial: Trial) -> list[str]:
     """What engines refused and what was not sent, by stream."""
     lines = []
     for phase in trial.phases:
@@ -124,7 +124,7 @@ def errors(trial: Trial) -> list[str]:
     return lines
 
 
-def ledger(trial: Trial) -> list[str]:
+def ledger_words(trial: Trial) -> list[str]:
     """Whether the database holds what the driver says it did."""
     return [
         f"ledger: {e.name}: {e.found} found, {e.expected} expected"

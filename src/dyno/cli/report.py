@@ -20,4 +20,4 @@ def command(run: str, json_file: Path | None) -> None:
     RUN is its folder, its name, a unique beginning of the name, or `last`. Nothing that was
     measured is touched, and no engine is needed.
     """
-    judged_run.tell(run_folder(run), json_file)
+    judged_run.tell_verdict(run_folder(run), json_file)

@@ -17,13 +17,13 @@ def command(dry_run: bool) -> None:
     it now, from any folder. A knob that somebody has changed since is left alone. Exits with 0 if
     nothing is left to be put back, and with 64 if something could not be.
     """
-    from dyno.controls import elsewhere, put_back
+    from dyno.controls import knobs_of_root, put_back
 
     outcomes = put_back(dry=dry_run)
     for outcome in outcomes:
         would = dry_run and outcome.state == "put back"
         click.echo(f"would put back {outcome.intended}" if would else str(outcome))
-    if roots := elsewhere():
+    if roots := knobs_of_root():
         click.echo(f"in root's journal, which is not yours: {', '.join(roots)} (sudo dyno restore)")
     if failed := [outcome for outcome in outcomes if outcome.state == "refused"]:
         hint = "set it by hand, or run this as root; the journal keeps what was found"

@@ -24,5 +24,7 @@ def command(run: str, json_file: Path | None) -> int:
 
     made = run_folder(run)
     made.run()
-    judged_run.watched(lambda watch: resume_run(made, watch, judged_run.said), made, None)
-    return judged_run.EXITS[judged_run.tell(made, json_file).overall]
+    judged_run.play_watched(
+        lambda watch: resume_run(made, watch, judged_run.print_progress), made, None
+    )
+    return judged_run.EXITS[judged_run.tell_verdict(made, json_file).overall]

@@ -31,19 +31,21 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """
     from dyno import experiment as experiments
 
-    read = experiments.read(Path(experiment))
-    measuring = changed(read.measuring, words["blocks"], words["quick"])
+    read = experiments.read_experiment(Path(experiment))
+    measuring = override_measuring(read.measuring, words["blocks"], words["quick"])
     held = measuring.controls | dict(words["controls"])
     made = replace(
         read,
         measuring=replace(measuring, controls=held),
-        command=judged_run.spelled_command(),
+        command=judged_run.typed_command(),
     )
-    verdict = judged_run.play(made, judged_run.Wanted(words["budget"], words["json_file"]))
+    verdict = judged_run.play_and_judge(
+        made, judged_run.RunWishes(words["budget"], words["json_file"])
+    )
     return judged_run.EXITS[verdict.overall] if gate else 0
 
 
-def changed(measuring: Measuring, blocks: int | None, quick: bool) -> Measuring:
+def override_measuring(measuring: Measuring, blocks: int | None, quick: bool) -> Measuring:
     """The file's way of measuring, where the command line does not say otherwise."""
     if quick:
         return replace(measuring, quick=True, blocks=blocks)

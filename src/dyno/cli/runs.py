@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.run_folder import Folder
+    from dyno.run_folder import RunFolder
 
 
 def runs_home() -> Path:
@@ -25,7 +25,7 @@ def run_names() -> list[str]:
     return [run.path.name for run in all_runs(runs_home())]
 
 
-def run_folder(word: str) -> Folder:
+def run_folder(word: str) -> RunFolder:
     """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
     from dyno.run_folder import open_run
 
@@ -40,11 +40,11 @@ def run_folder(word: str) -> Folder:
     return open_run(Path(only), runs_home())
 
 
-def runs_under(folders: Sequence[Path]) -> list[Folder]:
+def runs_under(folders: Sequence[Path]) -> list[RunFolder]:
     """Every run in or below `folders`; `UsageError` where there is none."""
-    from dyno.run_folder import Folder
+    from dyno.run_folder import RunFolder
 
-    found: dict[Path, Folder] = {}
+    found: dict[Path, RunFolder] = {}
     for folder in folders:
         if not folder.is_dir():
             hint = "name a folder with runs in it, or a run's own"
@@ -52,5 +52,5 @@ def runs_under(folders: Sequence[Path]) -> list[Folder]:
         below = [file.parent for file in sorted(folder.rglob("run.json"))]
         if not below:
             raise UsageError(f"there is no run under {folder}", hint="`dyno compare` makes one")
-        found |= {path.resolve(): Folder(path) for path in below}
+        found |= {path.resolve(): RunFolder(path) for path in below}
     return list(found.values())

@@ -30,7 +30,7 @@ def anything() -> list[str]:
     return [*OVERVIEWS, *(name for what in OVERVIEWS for name in names_of(what)), "last"]
 
 
-def in_room(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What a shell offers for NAME: the names in the room that was written before it."""
     room = ctx.params.get("what")
     return [name for name in names_of(room) if name.startswith(incomplete)] if room else []
@@ -38,7 +38,7 @@ def in_room(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 @click.command("show")
 @click.argument("what", required=False, type=Word("what", anything))
-@click.argument("name", required=False, shell_complete=in_room)
+@click.argument("name", required=False, shell_complete=complete_name)
 def command(what: str | None, name: str | None) -> None:
     """Show what there is and what it takes.
 
@@ -48,16 +48,16 @@ def command(what: str | None, name: str | None) -> None:
     """
     if what is None:
         for room in OVERVIEWS:
-            overview(room)
+            print_overview(room)
     elif what in OVERVIEWS and name is None:
-        overview(what)
+        print_overview(what)
     elif what in OVERVIEWS and name is not None:
-        detail(what, name)
+        print_detail(what, name)
     else:
-        detail(room_of(what), what)
+        print_detail(kind_of_name(what), what)
 
 
-def room_of(word: str) -> str:
+def kind_of_name(word: str) -> str:
     """The room in which `word` is a name."""
     for room in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
         if word in names_of(room):
@@ -70,7 +70,7 @@ def room_of(word: str) -> str:
     raise near
 
 
-def overview(room: str) -> None:
+def print_overview(room: str) -> None:
     """A room's names with a line on each."""
     rows = OVERVIEWS[room]()
     click.echo(click.style(room, bold=True))
@@ -78,7 +78,7 @@ def overview(room: str) -> None:
     click.echo()
 
 
-def detail(room: str, name: str) -> None:
+def print_detail(room: str, name: str) -> None:
     """All there is to know of one thing."""
     show_details.DETAILS[room](name)
 
@@ -88,7 +88,7 @@ def first_sentence(text: str) -> str:
     return " ".join(text.split("\n\n")[0].split()).split(". ")[0].removesuffix(".")
 
 
-def of_room(room: str, attribute: str) -> Callable[[], Rows]:
+def overview_of(room: str, attribute: str) -> Callable[[], Rows]:
     """The overview of a room of things that sum themselves up."""
     return lambda: [
         (name, first_sentence(thing.summary)) for name, thing in things(room, attribute).items()
@@ -105,10 +105,13 @@ def workloads() -> Rows:
     """Each workload with the first sentence of its script."""
     from dyno import workloads as known
 
-    return [(name, first_sentence(opening(script))) for name, script in known.every().items()]
+    return [
+        (name, first_sentence(opening_comment(script)))
+        for name, script in known.all_workloads().items()
+    ]
 
 
-def opening(script: Path) -> str:
+def opening_comment(script: Path) -> str:
     """The comment that a Lua script begins with."""
     lines: list[str] = []
     for line in script.read_text(encoding="utf-8").splitlines():
@@ -120,12 +123,12 @@ def opening(script: Path) -> str:
 
 def experiments() -> Rows:
     """Each experiment with its question."""
-    from dyno.experiment import every, read
+    from dyno.experiment import all_experiments, read_experiment
 
     rows = []
-    for name, file in every().items():
+    for name, file in all_experiments().items():
         try:
-            said = read(file).question
+            said = read_experiment(file).question
         except DynoError as error:
             said = f"({error.message})"
         rows.append((name, " ".join(said.split())))
@@ -135,9 +138,9 @@ def experiments() -> Rows:
 OVERVIEWS: dict[str, Callable[[], Rows]] = {
     "engines": engines,
     "workloads": workloads,
-    "controls": show_details.overview,
-    "probes": of_room("dyno.probes", "PROBE"),
-    "audits": of_room("dyno.audits", "AUDIT"),
+    "controls": show_details.controls_overview,
+    "probes": overview_of("dyno.probes", "PROBE"),
+    "audits": overview_of("dyno.audits", "AUDIT"),
     "experiments": experiments,
     "runs": lambda: [(name, "") for name in run_names()],
 }

@@ -15,13 +15,13 @@ from dyno.cli.terminal import screen
 from dyno.errors import unknown
 
 if TYPE_CHECKING:
-    from dyno.controls import Control, Subject
+    from dyno.controls import Control, ControlTarget
 import textwrap
 from collections.abc import Callable
 from typing import Any
 
 from dyno.cli.runs import run_folder
-from dyno.cli.terminal import announcement
+from dyno.cli.terminal.announcement import cells_comment
 from dyno.plugins import modules, things
 
 
@@ -39,28 +39,28 @@ def show_run(word: str) -> None:
     screen.table(("candidate", "engine", "version", "as written"), rows)
     click.echo(f"\n{len(trials)} trials on {', '.join(w.name for w in run.workloads)}\n")
     book = Book(made.path, run, trials, judge(run, trials))
-    screen.draw(brief.table(book, everything=True))
-    screen.draw(components.table(book))
+    screen.draw(brief.brief_table(book, everything=True))
+    screen.draw(components.sources_table(book))
 
 
 Rows = list[tuple[str, str]]
 
 
-def overview() -> Rows:
+def controls_overview() -> Rows:
     """Each control with its values, and what of it this host does not allow."""
     from dyno.controls import controls
 
-    return [(name, said(control)) for name, control in controls().items()]
+    return [(name, control_lines(control)) for name, control in controls().items()]
 
 
-def said(control: Control) -> str:
+def control_lines(control: Control) -> str:
     """What it does; its values; and which of them cannot be held here, by the reason."""
     from dyno.controls import NOT_HERE
 
     others = [value for value in control.values if value != control.default]
     barred: dict[str, list[str]] = {}
     for value in control.values:
-        if why := refusal(control, value):
+        if why := control_refusal(control, value):
             barred.setdefault(why, []).append(value)
     lines = [control.summary, ", ".join([f"{control.default} (default)", *others])]
     for why, values in barred.items():
@@ -69,7 +69,7 @@ def said(control: Control) -> str:
     return "\n".join(lines)
 
 
-def show(name: str) -> None:
+def show_control(name: str) -> None:
     """A control's values, each with what stands in its way here."""
     from dyno.controls import controls
     from dyno.plugins import modules
@@ -80,7 +80,12 @@ def show(name: str) -> None:
     click.echo(click.style(name, bold=True) + "\n")
     click.echo((modules("dyno.controls")[name].__doc__ or control.summary).strip() + "\n")
     rows = [
-        (value, "default" if value == control.default else "", refusal(control, value), meaning)
+        (
+            value,
+            "default" if value == control.default else "",
+            control_refusal(control, value),
+            meaning,
+        )
         for value, meaning in control.values.items()
     ]
     screen.table(("value", "", "not controllable here", "meaning"), rows)
@@ -90,22 +95,22 @@ def show(name: str) -> None:
     )
 
 
-def refusal(control: Control, value: str) -> str:
+def control_refusal(control: Control, value: str) -> str:
     """Why this host cannot hold `value` for an engine that could; empty where it can."""
-    return control.refusal(value, anybody())
+    return control.refusal(value, any_engine())
 
 
-def anybody() -> Subject:
+def any_engine() -> ControlTarget:
     """An engine of no kind: what a control needs of one is there."""
-    from dyno.controls import Subject, controls
-    from dyno.run_folder import Folder
+    from dyno.controls import ControlTarget, controls
+    from dyno.run_folder import RunFolder
 
-    home = Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
+    home = RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
     settings = {name: {value: {"": ""} for value in c.values} for name, c in controls().items()}
-    return Subject(embedded=False, home=home, settings=settings, preloads=True)
+    return ControlTarget(embedded=False, home=home, settings=settings, preloads=True)
 
 
-def thing(room: str, attribute: str, kind: str, name: str) -> Any:
+def find_thing(room: str, attribute: str, kind: str, name: str) -> Any:
     """The thing `name` of a room, or the error with its neighbours' names."""
     found = things(room, attribute)
     if name not in found:
@@ -115,27 +120,27 @@ def thing(room: str, attribute: str, kind: str, name: str) -> Any:
 
 def show_engine(name: str) -> None:
     """An engine's versions, build flags and settings, and how they are written."""
-    kind = thing("dyno.engines", "Engine", "engine", name)
-    heading(name, modules("dyno.engines")[name].__doc__ or "")
+    kind = find_thing("dyno.engines", "Engine", "engine", name)
+    print_heading(name, modules("dyno.engines")[name].__doc__ or "")
     where = "the driver's process" if kind.embedded else "its own process"
     click.echo(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
     if kind.versions:
         versions = textwrap.fill(", ".join(kind.versions), 96, break_on_hyphens=False)
         click.echo(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
-    rows = [("build flag", *row(item)) for item in kind.flags.items()]
-    if rows := rows + [("engine setting", *row(item)) for item in kind.options.items()]:
+    rows = [("build flag", *option_row(item)) for item in kind.flags.items()]
+    if rows := rows + [("engine setting", *option_row(item)) for item in kind.options.items()]:
         screen.table(("whose", "key", "default", "meaning"), rows)
     more = "one of the engine's variables, or " if hasattr(kind, "variables") else ""
     click.echo(f"\nA key may also be {more}a control: `dyno show controls`.")
 
 
-def row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
+def option_row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
     """Key, default, meaning."""
     key, (default, meaning) = item
     return key, default, meaning
 
 
-def heading(name: str, text: str) -> None:
+def print_heading(name: str, text: str) -> None:
     """A name and what it says of itself."""
     click.echo(click.style(name, bold=True) + "\n")
     click.echo(textwrap.dedent(text).strip() + "\n")
@@ -145,15 +150,15 @@ def show_workload(name: str) -> None:
     """A workload's phases, primaries and options, as the driver reads them from its script."""
     from dyno import driver
     from dyno.plan import Plan, Script
-    from dyno.workloads import find
+    from dyno.workloads import find_workload
 
-    script = find(name)
+    script = find_workload(name)
     plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script)), seed=1)
     said = driver.describe(plan)
-    heading(name, said.summary)
+    print_heading(name, said.summary)
     click.echo(f"script: {script}\ncommands: {', '.join(said.commands)}\n")
     phases = [
-        (p.name, ", ".join(s.name for s in p.streams), spelled_stop(p.stop), primaries(p))
+        (p.name, ", ".join(s.name for s in p.streams), stop_rule_words(p.stop), primary_names(p))
         for p in said.phases
     ]
     screen.table(("phase", "streams", "stops after", "judged by"), phases)
@@ -163,15 +168,15 @@ def show_workload(name: str) -> None:
     screen.table(("whose", "option", "default", "meaning"), options)
 
 
-def primaries(phase: Any) -> str:
+def primary_names(phase: Any) -> str:
     """The metrics that a verdict on a phase rests on."""
     return ", ".join(f"{p.stream} {p.metric}" for p in phase.primary) or "(explored only)"
 
 
-def spelled_stop(stop: dict[str, Any]) -> str:
+def stop_rule_words(stop: dict[str, Any]) -> str:
     """A stop rule in words."""
     if stop["kind"] == "time":
-        return screen.spelled_duration(stop["duration_s"])
+        return screen.format_duration(stop["duration_s"])
     if stop["kind"] == "stream":
         return f"{stop['events']:,} events of {stop['stream']}"
     events = stop["events"]
@@ -180,8 +185,8 @@ def spelled_stop(stop: dict[str, Any]) -> str:
 
 def show_probe(name: str) -> None:
     """A probe's numbers."""
-    probe = thing("dyno.probes", "PROBE", "probe", name)
-    heading(name, probe.summary)
+    probe = find_thing("dyno.probes", "PROBE", "probe", name)
+    print_heading(name, probe.summary)
     rows = [
         (m.name, m.unit, m.better, "per operation" if m.per_operation else "")
         for m in probe.measures
@@ -191,23 +196,23 @@ def show_probe(name: str) -> None:
 
 def show_audit(name: str) -> None:
     """What an audit catches."""
-    heading(name, thing("dyno.audits", "AUDIT", "audit", name).summary)
+    print_heading(name, find_thing("dyno.audits", "AUDIT", "audit", name).summary)
 
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.experiment import every
+    from dyno.experiment import all_experiments
 
-    found = every()
+    found = all_experiments()
     if name not in found:
         raise unknown("experiment", name, found)
-    click.echo(found[name].read_text(encoding="utf-8") + announcement.cells(found[name]), nl=False)
+    click.echo(found[name].read_text(encoding="utf-8") + cells_comment(found[name]), nl=False)
 
 
 DETAILS: dict[str, Callable[[str], None]] = {
     "engines": show_engine,
     "workloads": show_workload,
-    "controls": show,
+    "controls": show_control,
     "probes": show_probe,
     "audits": show_audit,
     "experiments": show_experiment,

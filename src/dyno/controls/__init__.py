@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from dyno.controls._journal import put_back
-from dyno.controls._journal_entry import Outcome, elsewhere
+from dyno.controls._journal_entry import Outcome, knobs_of_root
 from dyno.plugins import things
 
-__all__ = ["NOT_HERE", "Outcome", "controls", "elsewhere", "put_back"]
+__all__ = ["NOT_HERE", "Outcome", "controls", "knobs_of_root", "put_back"]
 
-#: How `Held.found` begins to say, under `state`, that this machine did not let a control do it.
+#: How `ControlResult.found` begins to say, under `state`, that this machine does not allow it.
 NOT_HERE = "not controllable here"
 #: The value of a control that leaves things as they are.
 KEEP = "keep"
@@ -28,13 +28,13 @@ KEEP = "keep"
 RUNS_ALREADY = "the server runs already, is not ours, and may be on another host"
 
 #: What a control does to the folder of a load's copy, and what it answers for the record.
-Restored = Callable[[Path], dict[str, str]]
+AfterRestore = Callable[[Path], dict[str, str]]
 #: What a control finds in the engine's process, once it runs, for the record.
-Started = Callable[[int], dict[str, str]]
+AfterStart = Callable[[int], dict[str, str]]
 
 
 @dataclass(frozen=True)
-class Subject:
+class ControlTarget:
     """What a control is held for.
 
     `embedded`: the engine lives in the driver's process. `attached`: it is a server that runs
@@ -53,7 +53,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Held:
+class ControlResult:
     """What a control did.
 
     `found` is for the record: `before`, the state found; `set`, what was set, if anything; and
@@ -68,8 +68,8 @@ class Held:
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] = ()
-    restored: Restored | None = None
-    started: Started | None = None
+    restored: AfterRestore | None = None
+    started: AfterStart | None = None
     preload: bool = False
 
 
@@ -86,10 +86,10 @@ class Control(Protocol):
     def check(self, value: str) -> None:
         """`UsageError` where the control takes no such value, before anything is started."""
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """Why `value` (or a kind of values) cannot be held here; empty where it can."""
 
-    def hold(self, value: str, subject: Subject) -> AbstractContextManager[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> AbstractContextManager[ControlResult]:
         """Holds `value` for one trial, or says under `state` why not."""
 
 
@@ -98,6 +98,6 @@ def controls() -> dict[str, Control]:
     return things("dyno.controls", "CONTROL")
 
 
-def refused(before: str, why: str) -> Held:
+def not_held(before: str, why: str) -> ControlResult:
     """Nothing is held, and the record says why."""
-    return Held({"before": before, "state": f"{NOT_HERE}: {why}"})
+    return ControlResult({"before": before, "state": f"{NOT_HERE}: {why}"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import KEEP, RUNS_ALREADY, Held, Subject, refused
+from dyno.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, not_held
 from dyno.errors import unknown
 
 TRIED_S = 10.0
@@ -28,7 +28,7 @@ class OneProcess:
         """Why no process of this host can have `value`; empty where one can."""
         raise NotImplementedError
 
-    def start(self, value: str, found: dict[str, str]) -> Held:
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """How to start one that has; `found` goes into the record."""
         raise NotImplementedError
 
@@ -37,25 +37,25 @@ class OneProcess:
         if value not in self.values:
             raise unknown(f"value of {self.name}", value, self.values)
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """What stands in the way."""
         if value == KEEP:
             return ""
         return RUNS_ALREADY if subject.attached else self.reason(value)
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers prefix and environment."""
         before = self.before()
         if value == KEEP:
-            yield Held({"before": before})
+            yield ControlResult({"before": before})
         elif why := self.refusal(value, subject):
-            yield refused(before, why)
+            yield not_held(before, why)
         else:
             yield self.start(value, {"before": before, "set": value})
 
 
-def tried(command: Sequence[str]) -> tuple[bool, str]:
+def try_command(command: Sequence[str]) -> tuple[bool, str]:
     """Did the command succeed, and what did it say? A missing one did not, and says nothing."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TRIED_S, check=False)

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.controls import KEEP, NOT_HERE, RUNS_ALREADY, Held, Subject, _journal, _knob, refused
-from dyno.controls._journal import Holding
+from dyno.controls import (
+    KEEP,
+    NOT_HERE,
+    RUNS_ALREADY,
+    ControlResult,
+    ControlTarget,
+    _journal,
+    _knob,
+    not_held,
+)
+from dyno.controls._journal import KnobHold
 from dyno.errors import unknown
 
 
@@ -32,7 +41,7 @@ class HostWide:
     values: ClassVar[dict[str, str]]
     default = KEEP
 
-    def settings(self, value: str, subject: Subject) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """The knobs of this host with what each is to hold; `keep` asks only which they are."""
         raise NotImplementedError
 
@@ -46,7 +55,7 @@ class HostWide:
         if value not in self.values:
             raise unknown(f"value of {self.name}", value, self.values)
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """The first thing that stands in the way, as far as looking tells."""
         if value == KEEP:
             return ""
@@ -57,33 +66,33 @@ class HostWide:
         return next(filter(None, whys), "") if settings else self.missing
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Sets the knobs; one that somebody else set meanwhile is told at the end."""
         settings = self.settings(value, subject)
-        before = self._told((each, _knob.value(each.knob)) for each in settings)
+        before = self._told((each, _knob.current_value(each.knob)) for each in settings)
         if value == KEEP:
-            yield Held({"before": before})
+            yield ControlResult({"before": before})
         elif why := self.refusal(value, subject):
-            yield refused(before, why)
+            yield not_held(before, why)
         else:
             with ExitStack() as stack:
                 found, holdings = self._entered(value, settings, stack)
-                yield Held(found)
-            if changed := _meanwhile(settings, holdings):
+                yield ControlResult(found)
+            if changed := _why_lost(settings, holdings):
                 found["state"] = f"{NOT_HERE}: {changed}"
                 found.pop("set", None)
 
     def _entered(
         self, value: str, settings: Sequence[Setting], stack: ExitStack
-    ) -> tuple[dict[str, str], list[Holding]]:
+    ) -> tuple[dict[str, str], list[KnobHold]]:
         """Holds every knob until the stack is left; none, where one is refused."""
-        holdings: list[Holding] = []
+        holdings: list[KnobHold] = []
         try:
             for each in settings:
-                holdings.append(stack.enter_context(_journal.held(each.knob, each.text)))
-        except _knob.Refused as why:
+                holdings.append(stack.enter_context(_journal.hold_knob(each.knob, each.text)))
+        except _knob.KnobRefused as why:
             stack.close()
-            before = self._told((each, _knob.value(each.knob)) for each in settings)
+            before = self._told((each, _knob.current_value(each.knob)) for each in settings)
             return {"before": before, "state": f"{NOT_HERE}: {why}"}, []
         pairs = zip(settings, holdings, strict=True)
         before = self._told((each, holding.found) for each, holding in pairs)
@@ -95,7 +104,7 @@ class HostWide:
         return ", ".join(words) or "none"
 
 
-def _meanwhile(settings: Sequence[Setting], holdings: Sequence[Holding]) -> str:
+def _why_lost(settings: Sequence[Setting], holdings: Sequence[KnobHold]) -> str:
     """Why a control was not held to the end; empty where it was."""
     for each, holding in zip(settings, holdings, strict=False):
         outcome = holding.outcome

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import IO
 
 from dyno.controls import _journal_entry, _knob
-from dyno.controls._journal_entry import Entry, Outcome, alone, own
+from dyno.controls._journal_entry import Entry, Outcome, journal_lock, own_journal
 from dyno.errors import HostError
 
 
 @dataclass
-class Holding:
+class KnobHold:
     """A knob that is held: what was found, and, once it was let go, what became of it."""
 
     found: str
@@ -33,27 +33,27 @@ class Holding:
 
 
 @contextmanager
-def held(knob: Path, value: str) -> Iterator[Holding]:
+def hold_knob(knob: Path, value: str) -> Iterator[KnobHold]:
     """Holds `knob` at `value` and puts back what was found there.
 
-    `Refused` where the host does not take it, and then it is as it was. `HostError` where a run
+    `KnobRefused` where the host does not take it, and then it is as it was. `HostError` where a run
     under way holds it at another value; one at the same value is joined, and the last one out
     puts back.
     """
-    journal = own()
-    file = journal / _journal_entry.name(_knob.shown(knob))
-    with alone(journal):
-        lock = _joined(file, value) or _journal_entry.begun(journal, knob, value)
-        entry = _journal_entry.read(file)
-    holding = Holding(entry.found)
+    journal = own_journal()
+    file = journal / _journal_entry.entry_name(_knob.kernel_path(knob))
+    with journal_lock(journal):
+        lock = _join_entry(file, value) or _journal_entry.begin_entry(journal, knob, value)
+        entry = _journal_entry.read_entry(file)
+    holding = KnobHold(entry.found)
     try:
-        if _knob.value(knob) != value:
-            _knob.write(knob, value)
+        if _knob.current_value(knob) != value:
+            _knob.set_value(knob, value)
         yield holding
     finally:
-        with alone(journal):
+        with journal_lock(journal):
             lock.close()
-            holding.outcome = _let_go(file, entry)
+            holding.outcome = _release_entry(file, entry)
 
 
 def put_back(*, dry: bool = False) -> list[Outcome]:
@@ -62,13 +62,13 @@ def put_back(*, dry: bool = False) -> list[Outcome]:
     `dry` changes nothing and says what would become of it. A knob that holds another value than
     the one set was changed by somebody else since, and is left alone.
     """
-    journal = own()
+    journal = own_journal()
     if not _entries(journal):
         return []
     try:
-        with alone(journal):
-            return [_left(file, dry) for file in _entries(journal)]
-    except _knob.Refused as why:
+        with journal_lock(journal):
+            return [_put_back_entry(file, dry) for file in _entries(journal)]
+    except _knob.KnobRefused as why:
         raise HostError(f"cannot look into {journal}", cause=why) from why
 
 
@@ -76,34 +76,34 @@ def _entries(journal: Path) -> list[Path]:
     return sorted(file for file in journal.glob(f"*{_journal_entry.KIND}") if file.name[0] != ".")
 
 
-def _left(file: Path, dry: bool) -> Outcome:
-    entry = _journal_entry.read(file)
-    judged = _journal_entry.judged(entry)
-    if _journal_entry.in_use(file):
+def _put_back_entry(file: Path, dry: bool) -> Outcome:
+    entry = _journal_entry.read_entry(file)
+    judged = _journal_entry.next_outcome(entry)
+    if _journal_entry.is_in_use(file):
         return Outcome(entry, "in use", judged.now)
-    return judged if dry else _journal_entry.settled(file, entry)
+    return judged if dry else _journal_entry.settle_entry(file, entry)
 
 
-def _joined(file: Path, value: str) -> IO[str] | None:
+def _join_entry(file: Path, value: str) -> IO[str] | None:
     """The entry of a run under way, joined; None where there is none: a dead one is settled."""
     if not file.exists():
         return None
-    entry = _journal_entry.read(file)
-    if not _journal_entry.in_use(file):
-        outcome = _journal_entry.settled(file, entry)
+    entry = _journal_entry.read_entry(file)
+    if not _journal_entry.is_in_use(file):
+        outcome = _journal_entry.settle_entry(file, entry)
         if outcome.state == "refused":
-            raise _knob.Refused(str(outcome))
+            raise _knob.KnobRefused(str(outcome))
         return None
     if entry.set != value:
         cause = f"a run under way holds it at {entry.set}"
         hint = "wait for its end, or ask for the same value"
         raise HostError(f"{entry.path} cannot be set to {value}", cause=cause, hint=hint)
-    return _journal_entry.shared(file)
+    return _journal_entry.share_entry(file)
 
 
-def _let_go(file: Path, entry: Entry) -> Outcome:
+def _release_entry(file: Path, entry: Entry) -> Outcome:
     """What became of a knob that we no longer hold; others who do put it back when they go."""
-    if not _journal_entry.in_use(file):
-        return _journal_entry.settled(file, entry)
-    judged = _journal_entry.judged(entry)
+    if not _journal_entry.is_in_use(file):
+        return _journal_entry.settle_entry(file, entry)
+    judged = _journal_entry.next_outcome(entry)
     return judged if judged.state == "changed since" else Outcome(entry, "in use", judged.now)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from dyno.controls import _knob
-from dyno.controls._knob import Refused
+from dyno.controls._knob import KnobRefused
 from dyno.errors import HostError
 
 #: Names another folder.
@@ -34,7 +34,7 @@ PATIENCE_S = 10.0
 PAUSE_S = 0.01
 
 
-def own() -> Path:
+def own_journal() -> Path:
     """Our journal's folder; it need not exist yet."""
     if chosen := os.environ.get(CHOSEN):
         return Path(chosen).absolute()
@@ -44,36 +44,36 @@ def own() -> Path:
     return Path(runtime) / "dyno" if runtime else Path(f"/var/tmp/dyno-{os.geteuid()}")
 
 
-def elsewhere() -> list[str]:
+def knobs_of_root() -> list[str]:
     """The knobs in root's journal, where it is not ours: their names are all that we may see."""
-    return [] if own() == ROOTS else sorted(file.stem for file in ROOTS.glob("*.json"))
+    return [] if own_journal() == ROOTS else sorted(file.stem for file in ROOTS.glob("*.json"))
 
 
 @contextmanager
-def alone(journal: Path) -> Iterator[None]:
+def journal_lock(journal: Path) -> Iterator[None]:
     """Nobody else is at the journal meanwhile; the kernel frees its lock if we die.
 
-    `Refused` where the folder cannot be made, `HostError` where others could write what we would
-    put back, or hold the lock for good.
+    `KnobRefused` where the folder cannot be made, `HostError` where others could write what we
+    would put back, or hold the lock for good.
     """
     try:
         journal.mkdir(mode=0o755, parents=True, exist_ok=True)
         _check(journal)
-        lock = private(journal / LOCK)
+        lock = private_file(journal / LOCK)
     except OSError as error:
         why = f"{error.strerror or error} ({error.filename})".lower()
-        raise Refused(f"no journal can be kept: {why}") from error
+        raise KnobRefused(f"no journal can be kept: {why}") from error
     with lock:
         _wait(lock.fileno(), journal)
         yield
 
 
-def private(path: Path) -> IO[str]:
+def private_file(path: Path) -> IO[str]:
     """A file to write to that only its owner can open, and so only its owner can lock."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w")
 
 
-def flush(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """A file that was renamed or removed is so on the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -145,12 +145,12 @@ class Outcome:
         }[self.state]
 
 
-def name(path: str) -> str:
+def entry_name(path: str) -> str:
     """The name of a knob's entry."""
     return path.strip("/").replace("/", "+") + KIND
 
 
-def read(file: Path) -> Entry:
+def read_entry(file: Path) -> Entry:
     """The entry; `HostError` where the file holds none."""
     try:
         return Entry(**json.loads(file.read_text()))
@@ -159,32 +159,32 @@ def read(file: Path) -> Entry:
         raise HostError(f"{file} is no entry of a journal", cause=error, hint=hint) from error
 
 
-def begun(journal: Path, knob: Path, value: str) -> IO[str]:
+def begin_entry(journal: Path, knob: Path, value: str) -> IO[str]:
     """Notes what the knob holds; the answer is the entry's file, and holds its shared lock.
 
     The lock is taken before the file has its name: nobody ever sees an entry under way without.
     """
-    entry = Entry(_knob.shown(knob), _knob.value(knob), value, _knob.boot())
-    fresh = journal / (UNDER_WAY + name(entry.path))
+    entry = Entry(_knob.kernel_path(knob), _knob.current_value(knob), value, _knob.boot_id())
+    fresh = journal / (UNDER_WAY + entry_name(entry.path))
     fresh.unlink(missing_ok=True)
-    with private(fresh) as file:
+    with private_file(fresh) as file:
         file.write(json.dumps(asdict(entry)) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    kept = shared(fresh)
-    fresh.rename(journal / name(entry.path))
-    flush(journal)
+    kept = share_entry(fresh)
+    fresh.rename(journal / entry_name(entry.path))
+    flush_folder(journal)
     return kept
 
 
-def shared(file: Path) -> IO[str]:
+def share_entry(file: Path) -> IO[str]:
     """The entry's file with our shared lock on it, until it is closed."""
     kept = file.open()
     fcntl.flock(kept, fcntl.LOCK_SH | fcntl.LOCK_NB)
     return kept
 
 
-def in_use(file: Path) -> bool:
+def is_in_use(file: Path) -> bool:
     """Does anybody alive hold the entry?"""
     with file.open() as tried:
         with suppress(BlockingIOError):
@@ -193,27 +193,27 @@ def in_use(file: Path) -> bool:
         return True
 
 
-def judged(entry: Entry) -> Outcome:
+def next_outcome(entry: Entry) -> Outcome:
     """What is to be done with a knob, by what it holds now."""
-    now = _knob.value(_knob.at(entry.path))
+    now = _knob.current_value(_knob.path_of(entry.path))
     if not now:
         return Outcome(entry, "refused", "nothing", "it cannot be read")
-    if entry.boot != _knob.boot():
+    if entry.boot != _knob.boot_id():
         return Outcome(entry, "host restarted", now)
     if now == entry.found:
         return Outcome(entry, "as found", now)
     return Outcome(entry, "put back" if now == entry.set else "changed since", now)
 
 
-def settled(file: Path, entry: Entry) -> Outcome:
+def settle_entry(file: Path, entry: Entry) -> Outcome:
     """Puts the knob back where it is still as it was set; the file goes unless that failed."""
-    outcome = judged(entry)
+    outcome = next_outcome(entry)
     if outcome.state == "put back":
         try:
-            _knob.write(_knob.at(entry.path), entry.found)
-        except _knob.Refused as why:
+            _knob.set_value(_knob.path_of(entry.path), entry.found)
+        except _knob.KnobRefused as why:
             outcome = Outcome(entry, "refused", outcome.now, str(why))
     if outcome.state != "refused":
         file.unlink()
-        flush(file.parent)
+        flush_folder(file.parent)
     return outcome

@@ -16,63 +16,63 @@ ROOT = "DYNO_KNOBS"
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-class Refused(Exception):
+class KnobRefused(Exception):
     """The host does not let a knob be set; the text says why, in a clause."""
 
 
-def at(path: str) -> Path:
+def path_of(path: str) -> Path:
     """Where the kernel's file `path` lies."""
     return Path(os.environ.get(ROOT, "/") + path)
 
 
-def shown(knob: Path) -> str:
+def kernel_path(knob: Path) -> str:
     """The path as the kernel has it, whatever stands before it."""
     return "/" + str(knob).removeprefix(os.environ.get(ROOT, "/")).lstrip("/")
 
 
-def line(knob: Path) -> str:
+def text_of(knob: Path) -> str:
     """What the file holds; empty where there is none, or it cannot be read."""
     with suppress(OSError):
         return knob.read_text().strip()
     return ""
 
 
-def value(knob: Path) -> str:
+def current_value(knob: Path) -> str:
     """The value that holds: the one in brackets, where the file lists them all."""
-    text = line(knob)
+    text = text_of(knob)
     chosen = re.search(r"\[(\S+)\]", text)
     return chosen[1] if chosen else text
 
 
-def offered(knob: Path) -> list[str]:
+def offered_values(knob: Path) -> list[str]:
     """The values that the file itself lists; none where it lists none."""
-    text = line(knob)
+    text = text_of(knob)
     return text.replace("[", "").replace("]", "").split() if "[" in text else []
 
 
 def refusal(knob: Path, wanted: str) -> str:
     """Why `wanted` cannot be written there, as far as looking tells; empty where it can."""
-    if not value(knob):
-        return f"no {shown(knob)}"
-    if (known := offered(knob)) and wanted not in known:
-        return f"{shown(knob)} offers {', '.join(known)}"
-    if value(knob) == wanted or os.access(knob, os.W_OK):
+    if not current_value(knob):
+        return f"no {kernel_path(knob)}"
+    if (known := offered_values(knob)) and wanted not in known:
+        return f"{kernel_path(knob)} offers {', '.join(known)}"
+    if current_value(knob) == wanted or os.access(knob, os.W_OK):
         return ""
-    return "needs root" if os.geteuid() else f"{shown(knob)} is read-only"
+    return "needs root" if os.geteuid() else f"{kernel_path(knob)} is read-only"
 
 
-def write(knob: Path, wanted: str) -> None:
-    """Sets the knob; `Refused` where the kernel does not take the value, or not keep it."""
+def set_value(knob: Path, wanted: str) -> None:
+    """Sets the knob; `KnobRefused` where the kernel does not take the value, or not keep it."""
     try:
         with os.fdopen(os.open(knob, os.O_WRONLY | os.O_TRUNC), "wb", buffering=0) as file:
             file.write(wanted.encode())
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise Refused(f"{shown(knob)} does not take {wanted} ({why})") from error
-    if (now := value(knob)) != wanted:
-        raise Refused(f"{shown(knob)} was set to {wanted} and holds {now}")
+        raise KnobRefused(f"{kernel_path(knob)} does not take {wanted} ({why})") from error
+    if (now := current_value(knob)) != wanted:
+        raise KnobRefused(f"{kernel_path(knob)} was set to {wanted} and holds {now}")
 
 
-def boot() -> str:
+def boot_id() -> str:
     """Which start of the host this is; a value set before an earlier one is gone."""
-    return line(at(BOOT))
+    return text_of(path_of(BOOT))

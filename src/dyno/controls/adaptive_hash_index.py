@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import KEEP, RUNS_ALREADY, Held, Subject, refused
+from dyno.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, not_held
 from dyno.errors import unknown
 
 NAME = "adaptive_hash_index"
@@ -33,7 +33,7 @@ class AdaptiveHashIndex:
         if value not in self.values:
             raise unknown(f"value of {NAME}", value, self.values)
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """Few engines have one, and a server that runs is not ours to set."""
         if value == KEEP:
             return ""
@@ -43,13 +43,13 @@ class AdaptiveHashIndex:
         return "" if has_one else "this engine has no adaptive hash index"
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """The candidate has the setting already: the record says that it was wanted."""
         before = "as the engine is set"
         if why := self.refusal(value, subject):
-            yield refused(before, why)
+            yield not_held(before, why)
         else:
-            yield Held({"before": before} | ({} if value == KEEP else {"set": value}))
+            yield ControlResult({"before": before} | ({} if value == KEEP else {"set": value}))
 
 
 CONTROL = AdaptiveHashIndex()

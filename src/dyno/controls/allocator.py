@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.controls import KEEP, NOT_HERE, Held
-from dyno.controls._engine_process import OneProcess, tried
+from dyno.controls import KEEP, NOT_HERE, ControlResult
+from dyno.controls._engine_process import OneProcess, try_command
 
 #: The libraries that carry each, the preferred first, and Debian's package of it.
 LIBRARIES = {
@@ -43,11 +43,13 @@ class Allocator(OneProcess):
         _, package = LIBRARIES[value]
         return "" if _library(value) else f"no {value} is installed (package {package})"
 
-    def start(self, value: str, found: dict[str, str]) -> Held:
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
         library = _library(value)
         loaded = partial(_loaded, library)
-        return Held(found | {"library": library}, (), {"LD_PRELOAD": library}, started=loaded)
+        return ControlResult(
+            found | {"library": library}, (), {"LD_PRELOAD": library}, started=loaded
+        )
 
 
 def _library(value: str) -> str:
@@ -63,7 +65,7 @@ def _library(value: str) -> str:
 
 def _listed() -> Iterator[tuple[str, str]]:
     """The loader's own list (ldconfig(8), which an ordinary user may not have on the path)."""
-    said = tried(["ldconfig", "-p"])[1] or tried(["/sbin/ldconfig", "-p"])[1]
+    said = try_command(["ldconfig", "-p"])[1] or try_command(["/sbin/ldconfig", "-p"])[1]
     for line in reversed(said.splitlines()):
         name, arrow, path = line.partition(" => ")
         if arrow:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import ClassVar
 
-from dyno.controls import RUNS_ALREADY, Held, Subject, _knob, refused
+from dyno.controls import RUNS_ALREADY, ControlResult, ControlTarget, _knob, not_held
 from dyno.errors import unknown
 
 #: Fills the environment; its length moves the stack, which begins below it.
@@ -41,7 +41,7 @@ class Aslr:
         if value not in self.values:
             raise unknown("value of aslr", value, self.values)
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """A server that runs has its layout; a host may lack the word or refuse it."""
         if subject.attached:
             return RUNS_ALREADY
@@ -50,19 +50,19 @@ class Aslr:
         return f"switched off for the whole machine ({SWITCH})" if _state() == "off" else ""
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers the prefix and the filler; nothing of the machine is changed."""
         filler = "x" * (subject.dice.randrange(FILLER_BYTES) if value == "on" else 0)
         if why := self.refusal(value, subject):
-            yield refused(_state(), why)
+            yield not_held(_state(), why)
             return
         found = {"before": _state(), "set": value, "filler_bytes": str(len(filler))}
-        yield Held(found, PREFIX if value == "off" else (), {FILLER: filler})
+        yield ControlResult(found, PREFIX if value == "off" else (), {FILLER: filler})
 
 
 def _state() -> str:
     """The machine's own setting: `off`, `stack` (without the heap) or `on` (proc(5))."""
-    digit = _knob.value(_knob.at(SWITCH))
+    digit = _knob.current_value(_knob.path_of(SWITCH))
     return {"0": "off", "1": "stack", "2": "on"}.get(digit, digit or "unknown")
 
 

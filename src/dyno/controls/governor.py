@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dyno.controls import KEEP, Subject, _knob
+from dyno.controls import KEEP, ControlTarget, _knob
 from dyno.controls._host_wide import HostWide, Setting
 
 POLICIES = "/sys/devices/system/cpu/cpufreq"
@@ -31,15 +31,15 @@ class Governor(HostWide):
         "conservative": "by load, up step by step",
     }
 
-    def settings(self, value: str, subject: Subject) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """One knob per policy."""
-        found = sorted(_knob.at(POLICIES).glob("policy*/scaling_governor"))
+        found = sorted(_knob.path_of(POLICIES).glob("policy*/scaling_governor"))
         return [Setting(knob, value) for knob in found]
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """The kernel lists the governors that it has beside each knob."""
         for each in self.settings(value, subject) if value != KEEP else ():
-            known = _knob.line(each.knob.with_name("scaling_available_governors")).split()
+            known = _knob.text_of(each.knob.with_name("scaling_available_governors")).split()
             if known and value not in known:
                 return f"the kernel offers {', '.join(known)}"
         return super().refusal(value, subject)

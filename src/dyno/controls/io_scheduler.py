@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.controls import KEEP, Subject, _knob
+from dyno.controls import KEEP, ControlTarget, _knob
 from dyno.controls._host_wide import HostWide, Setting
 
 BLOCK = "/sys/dev/block"
@@ -29,7 +29,7 @@ def disk_queues(folder: Path) -> list[Path]:
     """
     there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), None)
     device = _device(there.stat().st_dev) if there else None
-    return sorted(set(_below(_knob.at(f"{BLOCK}/{device}")))) if device else []
+    return sorted(set(_below(_knob.path_of(f"{BLOCK}/{device}")))) if device else []
 
 
 def _device(number: int) -> str:
@@ -39,7 +39,7 @@ def _device(number: int) -> str:
     own = f"{os.major(number)}:{os.minor(number)}"
     if os.major(number):
         return own
-    for line in _knob.line(_knob.at(MOUNTS)).splitlines():
+    for line in _knob.text_of(_knob.path_of(MOUNTS)).splitlines():
         before, _, after = line.partition(" - ")
         if before.split()[2] == own:
             with suppress(OSError, IndexError):
@@ -75,7 +75,7 @@ class IoScheduler(HostWide):
         "bfq": "a fair share for each process",
     }
 
-    def settings(self, value: str, subject: Subject) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """One knob per disk below the file system of the data."""
         queues = disk_queues(subject.home)
         return [Setting(q / "scheduler", value) for q in queues if (q / "scheduler").exists()]

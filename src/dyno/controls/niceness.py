@@ -10,8 +10,8 @@ import os
 import re
 from typing import ClassVar
 
-from dyno.controls import KEEP, Held
-from dyno.controls._engine_process import OneProcess, tried
+from dyno.controls import KEEP, ControlResult
+from dyno.controls._engine_process import OneProcess, try_command
 from dyno.errors import unknown
 
 LEAST, MOST = -20, 19
@@ -39,19 +39,21 @@ class Niceness(OneProcess):
 
     def reason(self, value: str) -> str:
         """Found by trying: nice(1) only warns where it is refused, and goes on."""
-        if value not in self.values and tried([*self._prefix(value), "nice"])[1] != _plain(value):
+        if value not in self.values and try_command([*self._prefix(value), "nice"])[
+            1
+        ] != _number_of(value):
             return "needs root" if os.geteuid() else "the host refuses it"
         return ""
 
-    def start(self, value: str, found: dict[str, str]) -> Held:
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By nice(1), which counts from our own."""
-        return Held(found, prefix=self._prefix(value))
+        return ControlResult(found, prefix=self._prefix(value))
 
     def _prefix(self, value: str) -> tuple[str, ...]:
         return ("nice", "-n", str(int(value) - int(self.before())))
 
 
-def _plain(value: str) -> str:
+def _number_of(value: str) -> str:
     return str(int(value))
 
 

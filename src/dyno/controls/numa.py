@@ -11,8 +11,8 @@ import re
 import shutil
 from typing import ClassVar
 
-from dyno.controls import KEEP, Held, _knob
-from dyno.controls._engine_process import OneProcess, tried
+from dyno.controls import KEEP, ControlResult, _knob
+from dyno.controls._engine_process import OneProcess, try_command
 from dyno.errors import unknown
 
 NODES = "/sys/devices/system/node/online"
@@ -46,17 +46,17 @@ class Numa(OneProcess):
             return "the host has one node of memory"
         if not shutil.which("numactl"):
             return "no numactl (install numactl)"
-        works, said = tried([*_prefix(value), "true"]) if value != "NODES" else (True, "")
+        works, said = try_command([*_prefix(value), "true"]) if value != "NODES" else (True, "")
         return "" if works else said.splitlines()[0] if said else "numactl is refused"
 
-    def start(self, value: str, found: dict[str, str]) -> Held:
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By numactl(8)."""
-        return Held(found, prefix=_prefix(value))
+        return ControlResult(found, prefix=_prefix(value))
 
 
 def _nodes() -> str:
     """`0-1`; empty where the kernel knows of no nodes."""
-    return _knob.line(_knob.at(NODES))
+    return _knob.text_of(_knob.path_of(NODES))
 
 
 def _prefix(value: str) -> tuple[str, ...]:

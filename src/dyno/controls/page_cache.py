@@ -13,7 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.controls import KEEP, RUNS_ALREADY, Held, Restored, Subject, refused
+from dyno.controls import (
+    KEEP,
+    RUNS_ALREADY,
+    AfterRestore,
+    ControlResult,
+    ControlTarget,
+    not_held,
+)
 from dyno.errors import unknown
 
 CHUNK_BYTES = 1 << 20
@@ -35,23 +42,23 @@ class PageCache:
         if value not in self.values:
             raise unknown("value of page_cache", value, self.values)
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """The files of a server that runs already are not ours to touch."""
         return RUNS_ALREADY if subject.attached and value != KEEP else ""
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers what is to be done with a load's files; nothing is held."""
         before, act = "as it was", {"warm": _warm, "drop": _drop}.get(value)
         if why := self.refusal(value, subject):
-            yield refused(before, why)
+            yield not_held(before, why)
         elif act is None:
-            yield Held({"before": before})
+            yield ControlResult({"before": before})
         else:
-            yield Held({"before": before, "set": value}, restored=_over(act))
+            yield ControlResult({"before": before, "set": value}, restored=_over(act))
 
 
-def _over(act: Callable[[int], None]) -> Restored:
+def _over(act: Callable[[int], None]) -> AfterRestore:
     def restored(home: Path) -> dict[str, str]:
         files = [file for file in home.rglob("*") if file.is_file() and not file.is_symlink()]
         for file in files:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import NOT_HERE, RUNS_ALREADY, Held, Subject, refused
+from dyno.controls import NOT_HERE, RUNS_ALREADY, ControlResult, ControlTarget, not_held
 from dyno.errors import UsageError, unknown
 
 
@@ -34,41 +34,43 @@ class Pinning:
         if value not in ("apart", "off"):
             _cores(value)
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """There must be cores for both, and a server that runs already is not ours to place."""
         if value in ("off", "LIST"):
             return ""
         if subject.attached:
             return RUNS_ALREADY
         usable = sorted(os.sched_getaffinity(0))
-        driver, engine = _divided(value, usable, subject.embedded)
+        driver, engine = _divide_cores(value, usable, subject.embedded)
         if not driver or not engine:
             return f"{len(usable)} core to share"
         return "" if subject.embedded or shutil.which("taskset") else "no taskset"
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers the cores; nothing of this process is changed, so nothing is put back.
 
         Of an attached server only the driver can be placed, and the record says so.
         """
         usable = sorted(os.sched_getaffinity(0))
-        driver, engine = _divided(value, usable, subject.embedded)
+        driver, engine = _divide_cores(value, usable, subject.embedded)
         why, before = self.refusal(value, subject), _text(usable)
         if value == "off":
-            yield Held({"before": before})
+            yield ControlResult({"before": before})
         elif subject.attached and driver:
             found = {"before": before, "driver": _text(driver), "state": f"{NOT_HERE}: {why}"}
-            yield Held(found, cpus=tuple(driver))
+            yield ControlResult(found, cpus=tuple(driver))
         elif why:
-            yield refused(before, why)
+            yield not_held(before, why)
         else:
             prefix = () if subject.embedded else ("taskset", "-c", _text(engine))
             found = {"driver": _text(driver), "engine": _text(engine)}
-            yield Held({"before": before, "set": value, **found}, prefix, cpus=tuple(driver))
+            yield ControlResult(
+                {"before": before, "set": value, **found}, prefix, cpus=tuple(driver)
+            )
 
 
-def _divided(value: str, usable: Sequence[int], embedded: bool) -> tuple[list[int], list[int]]:
+def _divide_cores(value: str, usable: Sequence[int], embedded: bool) -> tuple[list[int], list[int]]:
     """The driver's cores and the engine's; the same where it lives in the driver's process."""
     if value == "off":
         return [], []

@@ -13,8 +13,8 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.builds.compiler import Recipe, compiled
-from dyno.controls import KEEP, Held
+from dyno.builds.compiler import Recipe, compile_library
+from dyno.controls import KEEP, ControlResult
 from dyno.controls._engine_process import OneProcess
 from dyno.errors import DynoError, unknown
 
@@ -53,21 +53,21 @@ class Plant(OneProcess):
             return error.message
         return ""
 
-    def start(self, value: str, found: dict[str, str]) -> Held:
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
         delay_ns, every = _dose(value)
         library = _library()
         dose = {"LD_PRELOAD": library, "DYNO_PLANT": f"{delay_ns} {every}"}
-        return Held(found | {"library": library}, environment=dose)
+        return ControlResult(found | {"library": library}, environment=dose)
 
 
 def _library() -> str:
     """From the cache, or compiled now (a moment)."""
-    return str(compiled(Recipe("plant", SOURCE, "-O2", "", ("dl",)), lambda _: None).program)
+    return str(compile_library(Recipe("plant", SOURCE, "-O2", "", ("dl",)), lambda _: None).program)
 
 
 def _dose(value: str) -> tuple[int, int]:
-    """The spin in ns, and the how-manyth answer gets it."""
+    """The spin in ns, and the nth answer gets it."""
     match = re.fullmatch(r"(\d{1,10})ns(?:/([1-9]\d{0,5}))?", value)
     if match is None or int(match[1]) > LONGEST_NS:
         raise unknown("value of plant", value, Plant.values)

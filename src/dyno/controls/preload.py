@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import KEEP, Held, Subject, refused
+from dyno.controls import KEEP, ControlResult, ControlTarget, not_held
 from dyno.errors import unknown
 
 
@@ -30,22 +30,22 @@ class Preload:
         if value not in self.values:
             raise unknown("value of preload", value, self.values)
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """Not every engine can be told to."""
         if value == KEEP or subject.preloads:
             return ""
         return "nobody but its own connections can fill this engine's cache"
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Asks for it; what was read joins the record."""
         before = "as it was"
         if why := self.refusal(value, subject):
-            yield refused(before, why)
+            yield not_held(before, why)
         elif value == KEEP:
-            yield Held({"before": before})
+            yield ControlResult({"before": before})
         else:
-            yield Held({"before": before, "set": value}, preload=True)
+            yield ControlResult({"before": before, "set": value}, preload=True)
 
 
 CONTROL = Preload()

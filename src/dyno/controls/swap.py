@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import KEEP, Held, Subject, _knob
+from dyno.controls import KEEP, ControlResult, ControlTarget, _knob
 from dyno.controls._host_wide import HostWide, Setting
 from dyno.errors import unknown
 
@@ -40,16 +40,18 @@ class Swap(HostWide):
         ):
             raise unknown("value of swap", value, self.values)
 
-    def settings(self, value: str, subject: Subject) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """The one number, where the kernel has it."""
-        knob, text = _knob.at(SWAPPINESS), value if value.isdigit() else "0"
-        return [Setting(knob, str(int(text)))] if _knob.value(knob) else []
+        knob, text = _knob.path_of(SWAPPINESS), value if value.isdigit() else "0"
+        return [Setting(knob, str(int(text)))] if _knob.current_value(knob) else []
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """The record says too which swap devices there are: without any, nothing is swapped."""
         with super().hold(value, subject) as held:
-            devices = [line.split()[0] for line in _knob.line(_knob.at(SWAPS)).splitlines()[1:]]
+            devices = [
+                line.split()[0] for line in _knob.text_of(_knob.path_of(SWAPS)).splitlines()[1:]
+            ]
             held.found["devices"] = " ".join(devices) or "none"
             yield held
 

@@ -11,7 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import KEEP, NOT_HERE, RUNS_ALREADY, Held, Subject, _knob, refused
+from dyno.controls import (
+    KEEP,
+    NOT_HERE,
+    RUNS_ALREADY,
+    ControlResult,
+    ControlTarget,
+    _knob,
+    not_held,
+)
 from dyno.controls._host_wide import HostWide, Setting
 
 ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -41,19 +49,19 @@ class Thp(HostWide):
         "never": "to none of them",
     }
 
-    def settings(self, value: str, subject: Subject) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """The one switch, where the kernel has it."""
-        knob = _knob.at(ENABLED)
-        return [Setting(knob, value)] if _knob.value(knob) else []
+        knob = _knob.path_of(ENABLED)
+        return [Setting(knob, value)] if _knob.current_value(knob) else []
 
-    def refusal(self, value: str, subject: Subject) -> str:
+    def refusal(self, value: str, subject: ControlTarget) -> str:
         """A process needs nobody's leave."""
         if value != "off":
             return super().refusal(value, subject)
         return RUNS_ALREADY if subject.attached else ""
 
     @contextmanager
-    def hold(self, value: str, subject: Subject) -> Iterator[Held]:
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """The host's switch is set; the process gets a prefix, and is looked at once it runs."""
         if value != "off":
             with super().hold(value, subject) as held:
@@ -62,14 +70,16 @@ class Thp(HostWide):
         with super().hold(KEEP, subject) as host:
             before = host.found["before"]
             if why := self.refusal(value, subject):
-                yield refused(before, why)
+                yield not_held(before, why)
             else:
-                yield Held({"before": before, "set": value}, prefix=PREFIX, started=_looked)
+                yield ControlResult(
+                    {"before": before, "set": value}, prefix=PREFIX, started=_status_of
+                )
 
 
-def _looked(pid: int) -> dict[str, str]:
+def _status_of(pid: int) -> dict[str, str]:
     """What the kernel says of the process (proc_pid_status(5), Linux 5.0 and later)."""
-    lines = _knob.line(_knob.at(STATUS.format(pid=pid))).splitlines()
+    lines = _knob.text_of(_knob.path_of(STATUS.format(pid=pid))).splitlines()
     said = next((line.split()[1] for line in lines if line.startswith("THP_enabled:")), "")
     if said == "1":
         return {"state": f"{NOT_HERE}: the engine's process has huge pages all the same"}

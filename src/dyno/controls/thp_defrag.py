@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dyno.controls import KEEP, Subject, _knob
+from dyno.controls import KEEP, ControlTarget, _knob
 from dyno.controls._host_wide import HostWide, Setting
 
 DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
@@ -30,10 +30,10 @@ class ThpDefrag(HostWide):
         "never": "all do without",
     }
 
-    def settings(self, value: str, subject: Subject) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """The one switch, where the kernel has it."""
-        knob = _knob.at(DEFRAG)
-        return [Setting(knob, value)] if _knob.value(knob) else []
+        knob = _knob.path_of(DEFRAG)
+        return [Setting(knob, value)] if _knob.current_value(knob) else []
 
 
 CONTROL = ThpDefrag()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dyno.controls import KEEP, Subject, _knob
+from dyno.controls import KEEP, ControlTarget, _knob
 from dyno.controls._host_wide import HostWide, Setting
 
 #: intel_pstate's switch says no, the others' say yes.
@@ -30,14 +30,14 @@ class Turbo(HostWide):
         "off": "never above it",
     }
 
-    def settings(self, value: str, subject: Subject) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """The one switch that this host has."""
-        there = [path for path in WORDS if _knob.value(_knob.at(path))]
-        return [Setting(_knob.at(path), WORDS[path].get(value, "")) for path in there[:1]]
+        there = [path for path in WORDS if _knob.current_value(_knob.path_of(path))]
+        return [Setting(_knob.path_of(path), WORDS[path].get(value, "")) for path in there[:1]]
 
     def spelled(self, setting: Setting, raw: str) -> str:
         """`on` or `off`, whichever way round the switch is."""
-        words = WORDS[_knob.shown(setting.knob)]
+        words = WORDS[_knob.kernel_path(setting.knob)]
         return next((word for word, digit in words.items() if digit == raw), raw)
 
 

@@ -2,7 +2,7 @@
 
 from dyno.driver.events import Answered, End, Event, Hello, Progress, Ready, Settle, StreamProgress
 from dyno.driver.process import Launch, Limit, Process
-from dyno.driver.questions import ask, describe, environment, locate, schema
+from dyno.driver.questions import ask, describe, driver_environment, driver_program, schema
 
 __all__ = [
     "Answered",
@@ -18,7 +18,7 @@ __all__ = [
     "StreamProgress",
     "ask",
     "describe",
-    "environment",
-    "locate",
+    "driver_environment",
+    "driver_program",
     "schema",
 ]

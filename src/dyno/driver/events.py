@@ -22,7 +22,7 @@ _BLAME: dict[str, type[DynoError]] = {
 }
 
 
-def failure(event: Mapping[str, Any]) -> DynoError:
+def error_of_event(event: Mapping[str, Any]) -> DynoError:
     """The driver's error event as the exception of whoever can put it right, with its place."""
     place, connection, phase = event.get("place"), event.get("connection"), event.get("phase")
     places = [
@@ -38,7 +38,7 @@ def failure(event: Mapping[str, Any]) -> DynoError:
     return _BLAME.get(event["blame"], InternalError)(message, hint=hint)
 
 
-def ended(code: int, said: str) -> DynoError:
+def error_of_silence(code: int, said: str) -> DynoError:
     """Why a driver that gave no reason is gone."""
     if code < 0:
         return TrialFailed(f"the driver was killed (signal {-code})")
@@ -116,14 +116,14 @@ _EVENTS: dict[str, type[Any]] = {
 }
 
 
-def heard(line: bytes) -> Hello | Event:
+def parse_event(line: bytes) -> Hello | Event:
     """The event of a line; the driver's own error is raised as the exception it stands for."""
     try:
         said = json.loads(line)
         kind = said.pop("event")
         if kind == "error":
-            raise failure(said)
-        event: Hello | Event = decode.load(_EVENTS[kind], said)
+            raise error_of_event(said)
+        event: Hello | Event = decode.decode(_EVENTS[kind], said)
     except (ValueError, KeyError, AttributeError) as error:
         raise InternalError("the driver's words make no sense", cause=error) from error
     return event

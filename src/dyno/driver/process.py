@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dyno.driver.events import Event, Hello, ended, heard
-from dyno.driver.questions import environment, locate
+from dyno.driver.events import Event, Hello, error_of_silence, parse_event
+from dyno.driver.questions import driver_environment, driver_program
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Plan
 
@@ -43,7 +43,7 @@ class Process:
     def __init__(self, plan: Plan, launch: Launch) -> None:
         """Starts the driver and hands it the plan; `HostError` where it cannot be started."""
         self._log = launch.log
-        command = [*launch.prefix, str(locate()), "run"]
+        command = [*launch.prefix, str(driver_program()), "run"]
         with launch.log.open("ab") as log:
             try:
                 self._process = subprocess.Popen(
@@ -51,7 +51,7 @@ class Process:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
-                    env=environment() | launch.environment,
+                    env=driver_environment() | launch.environment,
                     process_group=0,
                     bufsize=0,
                 )
@@ -71,7 +71,7 @@ class Process:
         `TrialFailed` where the driver is gone or the limit is over.
         """
         while True:
-            event = heard(self._line(limit))
+            event = parse_event(self._line(limit))
             if not isinstance(event, Hello):
                 return event
             if event.version != VERSION:
@@ -113,7 +113,7 @@ class Process:
             searched = len(self._buffer)
             chunk = self._read(limit)
             if not chunk:
-                raise ended(self._process.wait(), _tail(self._log))
+                raise error_of_silence(self._process.wait(), _tail(self._log))
             self._buffer += chunk
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]

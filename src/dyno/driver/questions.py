@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno import decode
-from dyno.driver.events import ended, failure
+from dyno.driver.events import error_of_event, error_of_silence
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Description, Plan, Session
 
@@ -23,7 +23,7 @@ from dyno.plan import VERSION, Description, Plan, Session
 OURS = ("DYNO_WIRE",)
 
 
-def locate() -> Path:
+def driver_program() -> Path:
     """The driver: ``$DYNO_DRIVER``, else beside the interpreter, else on the path."""
     if chosen := os.environ.get("DYNO_DRIVER"):
         if not os.access(chosen, os.X_OK):
@@ -36,7 +36,7 @@ def locate() -> Path:
     return Path(found).absolute()
 
 
-def environment() -> dict[str, str]:
+def driver_environment() -> dict[str, str]:
     """The environment of every driver process, as small as it can be, so that runs agree."""
     chosen = {name: os.environ[name] for name in OURS if name in os.environ}
     return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"} | chosen
@@ -56,7 +56,7 @@ _ASKED = {
 
 def describe(plan: Plan) -> Description:
     """What the plan's script declares under the plan's options; an error of it is raised."""
-    return decode.load(Description, _question("describe", plan.line()))
+    return decode.decode(Description, _question("describe", plan.line()))
 
 
 def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
@@ -78,12 +78,12 @@ def _question(command: str, line: str) -> Any:
     """One question to a driver of its own, and its answer."""
     try:
         done = subprocess.run(
-            [locate(), command],
+            [driver_program(), command],
             input=line + "\n",
             capture_output=True,
             text=True,
             timeout=QUESTION_S,
-            env=environment(),
+            env=driver_environment(),
             process_group=0,
         )
     except subprocess.TimeoutExpired:
@@ -95,9 +95,9 @@ def _answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:
     try:
         said = json.loads(done.stdout)
     except ValueError:
-        raise ended(done.returncode, done.stderr) from None
+        raise error_of_silence(done.returncode, done.stderr) from None
     if isinstance(said, dict) and said.get("event") == "error":
-        raise failure(said)
+        raise error_of_event(said)
     if done.returncode != 0:
         raise InternalError(f"the driver's '{command}' ended with exit code {done.returncode}")
     return said

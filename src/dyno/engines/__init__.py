@@ -38,7 +38,7 @@ SURVIVES = (
 
 
 @dataclass(frozen=True)
-class Holding:
+class DataEvidence:
     """What an engine holds at a trial's end, for the audits; None and empty: not known.
 
     `data_bytes` are rows and indexes, without logs; `cache_bytes` what its own cache takes at
@@ -54,10 +54,10 @@ class Holding:
 
 
 @runtime_checkable
-class Holds(Protocol):
+class WeighsData(Protocol):
     """An engine that knows how much it holds, and how safely."""
 
-    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
         """Asked after the last phase; `told` is what `settings` answered."""
 
 
@@ -76,12 +76,13 @@ class Attaches(Protocol):
 class Counts(Protocol):
     """A server whose own count of the clients' work can be held against the driver's."""
 
-    def counted(self, server: Server, parted: bool) -> dict[str, int]:
+    def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """What all clients of the database have had done until now: `statements` or `transactions`,
         as the driver's session of this engine claims them; `collected_transactions` where the
         server may have missed some itself; nothing where that cannot be told.
 
-        `parted`: the driver has closed its connections, and what they did is to be counted in full.
+        `after_disconnect`: the driver has closed its connections, and what they did is to be
+        counted in full.
         """
 
 
@@ -117,7 +118,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Under:
+class StartConditions:
     """What the controls want of a server's process: the command that starts it under them
     (`("setarch", "-R", "taskset", "-c", "0")`), and what joins its environment.
     """
@@ -127,7 +128,7 @@ class Under:
 
 
 #: Under no control at all.
-UNHELD = Under()
+NO_CONDITIONS = StartConditions()
 
 
 class Engine(Protocol):
@@ -147,7 +148,11 @@ class Engine(Protocol):
         """The program for what stands after the `@`; `UsageError` where there is none."""
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """Starts `build` with its data in `home`, a private folder: empty, or as `stop` left it.
 
@@ -198,7 +203,7 @@ class Snapshots(Protocol):
     """An engine whose home, once stopped, may be copied and started elsewhere: where loading is
     slow, data are loaded a few times and copied for each trial."""
 
-    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """Those of `settings` that the files depend on: a page's size, not a cache's."""
 
 
@@ -217,7 +222,7 @@ class Outgrows(Protocol):
         """The most that a home may take while `data_bytes` of rows are loaded and changed."""
 
 
-def find(name: str, ask: Ask) -> Engine:
+def find_engine(name: str, ask: Ask) -> Engine:
     """The engine called `name`; an unknown one raises `UsageError` with the nearest names."""
     engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)
     return engine

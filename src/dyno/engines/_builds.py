@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dyno.errors import HostError, UsageError, unknown
 
 
-def chosen(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> str:
+def choose_version(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> str:
     """The version of `known` that `asked` means; nothing asked for means the newest.
 
     `5.6` means the newest 5.6 of those known. `UsageError` with the nearest versions where there is
@@ -20,30 +20,32 @@ def chosen(engine: str, asked: str, known: Sequence[str], words: Sequence[str] =
     beginning = f"{asked}." if asked else ""
     begins = [version for version in known if f"{version}.".startswith(beginning)]
     if begins:
-        return max(begins, key=number)
-    raise strange(engine, asked, known, words)
+        return max(begins, key=version_key)
+    raise unknown_version(engine, asked, known, words)
 
 
-def strange(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> UsageError:
+def unknown_version(
+    engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()
+) -> UsageError:
     """The error for a version that is none of `known`: versions are numbers, so their neighbours
     are the nearest, and not what is spelled alike.
     """
     if not all(part.isdigit() for part in asked.split(".")):
         return unknown(f"{engine} build", asked, [*known, *words])
-    older = [version for version in known if number(version) < number(asked)]
-    newer = [version for version in known if number(version) > number(asked)]
-    near = [*sorted(older, key=number)[-1:], *sorted(newer, key=number)[:1]]
+    older = [version for version in known if version_key(version) < version_key(asked)]
+    newer = [version for version in known if version_key(version) > version_key(asked)]
+    near = [*sorted(older, key=version_key)[-1:], *sorted(newer, key=version_key)[:1]]
     hint = f"nearest: {' and '.join(near)}; or a build of your own by its path"
     return UsageError(f"unknown {engine} version '{asked}'", hint=hint)
 
 
-def number(version: str) -> tuple[int, ...]:
+def version_key(version: str) -> tuple[int, ...]:
     """A version to compare by."""
     return tuple(int(part) for part in version.split("."))
 
 
 @contextmanager
-def whole(entry: str) -> Iterator[None]:
+def check_cached(entry: str) -> Iterator[None]:
     """A `UsageError` by which the cache's `entry` turns out to be no such program is the host's.
 
     Nobody named that file, and whoever reads of it would not know where it came from.

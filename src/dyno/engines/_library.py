@@ -23,7 +23,7 @@ def is_path(build: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Kind:
+class LibraryKind:
     """A library's maker as people write it, its usual file, and the program that asks one.
 
     `inspect` gets the library's path as its argument and prints what it said, as JSON.
@@ -48,7 +48,7 @@ class Kind:
         return json.loads(done.stdout)
 
 
-def every(
+def all_settings(
     options: Mapping[str, tuple[str, str]],
     chosen: Mapping[str, str],
     valid: Callable[[str, str], str],
@@ -61,7 +61,7 @@ def every(
     return [list(pair) for pair in values.items()]
 
 
-def started(build: Build, home: Path, **own: Any) -> Server:
+def start_library(build: Build, home: Path, **own: Any) -> Server:
     """A session, with the engine's `own` words, on a new database in `home`; nothing is opened."""
     database = str(home / DATABASE)
     session = {"kind": build.engine, "library": str(build.program), "database": database, **own}

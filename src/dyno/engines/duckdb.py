@@ -17,7 +17,16 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
-from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under, _builds, _library
+from dyno.engines import (
+    NO_CONDITIONS,
+    SURVIVES,
+    Ask,
+    DataEvidence,
+    Server,
+    StartConditions,
+    _builds,
+    _library,
+)
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
 
 #: Units of a size, in bytes. DuckDB reports a size in the binary ones.
@@ -49,7 +58,7 @@ OPTIONS = {
 }
 
 
-def valid(name: str, value: str) -> str:
+def valid_setting(name: str, value: str) -> str:
     """The value as it is handed to DuckDB; `UsageError` where it is none of the setting's."""
     if name not in OPTIONS:
         raise unknown("duckdb setting", name, OPTIONS)
@@ -66,7 +75,7 @@ def valid(name: str, value: str) -> str:
     return str(int(value))
 
 
-def agree(asked: str, found: str) -> bool:
+def settings_agree(asked: str, found: str) -> bool:
     """Is this what was asked for, as DuckDB reports it?"""
     wanted_bytes, told_bytes = size_bytes(asked), size_bytes(found)
     if wanted_bytes is None or told_bytes is None:
@@ -117,18 +126,18 @@ version = ctypes.CDLL(sys.argv[1]).duckdb_library_version
 version.restype = ctypes.c_char_p
 print(json.dumps(version().decode()))
 """
-LIBRARY = _library.Kind("DuckDB", "libduckdb.so", INSPECT)
+LIBRARY = _library.LibraryKind("DuckDB", "libduckdb.so", INSPECT)
 
 
-def library(build: str, say: Say) -> Build:
+def find_library(build: str, say: Say) -> Build:
     """The library at a path, or of a version in `PACKAGES`."""
     if _library.is_path(build):
-        return _described(build, path_source.fetch("DuckDB library", build, say), "file")
+        return _describe(build, path_source.fetch("DuckDB library", build, say), "file")
     package = PACKAGE + _machine()
     folder = npm.fetch(package, PACKAGES[build], say)
     source = f"npm {package} {PACKAGES[build]}"
-    with _builds.whole(folder.name):
-        made = _described(build, folder / "libduckdb.so", source)
+    with _builds.check_cached(folder.name):
+        made = _describe(build, folder / "libduckdb.so", source)
     if made.version != build:
         raise InternalError(f"{made.facts['source']} holds duckdb {made.version}")
     return made
@@ -142,7 +151,7 @@ def _machine() -> str:
     return MACHINES[machine]
 
 
-def _described(build: str, program: Path, source: str) -> Build:
+def _describe(build: str, program: Path, source: str) -> Build:
     """The build as the library itself describes it."""
     facts = {"source": source, "sha256": sha256(program)}
     return Build("duckdb", build, str(LIBRARY.asked(program)).removeprefix("v"), program, facts)
@@ -173,22 +182,28 @@ class Engine:
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for what DuckDB would refuse, or fetch, later."""
         for name, value in settings.items():
-            valid(name, value)
+            valid_setting(name, value)
         if flags:
             raise unknown("duckdb build flag", next(iter(flags)), self.flags)
         if build not in ("", *PACKAGES) and not _library.is_path(build):
-            raise _builds.strange("duckdb", build, self.versions)
+            raise _builds.unknown_version("duckdb", build, self.versions)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library of a version (fetched, some 20 MB), or at a path."""
         self.check(build, flags, {})
-        return library(build or self.versions[-1], say)
+        return find_library(build or self.versions[-1], say)
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
-        return _library.started(build, home, settings=_library.every(OPTIONS, settings, valid))
+        return _library.start_library(
+            build, home, settings=_library.all_settings(OPTIONS, settings, valid_setting)
+        )
 
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as a database opened with ours reports it, and the library's version.
@@ -200,7 +215,7 @@ class Engine:
         rows, version = self._ask(server.session, [all_of_them, "SELECT version()"])
         found = {str(name): value or "" for name, value in rows}
         for name, value in server.session["settings"]:
-            if not agree(value, found.get(name, "")):
+            if not settings_agree(value, found.get(name, "")):
                 raise TrialFailed(
                     f"duckdb runs with {name}={found.get(name)}, though {value} was asked for",
                     hint=f"this build refuses {value}",
@@ -215,11 +230,11 @@ class Engine:
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
 
-    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
         """The file with its log, and the buffer pool; each commit flushes the log."""
         del asked
         pool_bytes = size_bytes(told.get("memory_limit", ""))
-        return Holding(
+        return DataEvidence(
             data_bytes=_library.data_bytes(server),
             cache_bytes=None if pool_bytes is None else round(pool_bytes),
             survives=SURVIVES[-1],

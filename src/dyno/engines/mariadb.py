@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
 from dyno.engines import _builds
-from dyno.engines.mysql import builds, variables
-from dyno.engines.mysql.builds import Package
+from dyno.engines.mysql import variables
+from dyno.engines.mysql.builds import Package, describe_build, fetch_build, program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
 
@@ -57,7 +57,7 @@ MAKES_KEYS = (11, 4)
 
 
 #: apt takes a second to answer.
-_candidate = cache(deb.candidate)
+_candidate = cache(deb.installable_version)
 
 
 class Engine(Family):
@@ -71,11 +71,11 @@ class Engine(Family):
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
     variables: ClassVar[frozenset[str]] = variables.names("mariadb")
 
-    def adjusted(self, version: str) -> dict[str, str]:
+    def adjusted_settings(self, version: str) -> dict[str, str]:
         """The size of both redo logs together, for the one; the table cache parts itself here; and
         no key is made for TLS unless certificates are named.
         """
-        number = _builds.number(version)
+        number = _builds.version_key(version)
         one = {"innodb_log_file_size": "512M"} if number >= ONE_LOG else {}
         plain = {"ssl": "OFF"} if number >= MAKES_KEYS else {}
         return {"table_open_cache_instances": "", **one, **plain}
@@ -83,14 +83,14 @@ class Engine(Family):
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so, and it is not Debian's either."""
         if not _is_debians(build):
-            _builds.chosen("mariadb", build, self.versions, ("debian", "system"))
+            _builds.choose_version("mariadb", build, self.versions, ("debian", "system"))
 
-    def fetched(self, build: str, say: Say) -> Build:
+    def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version, 15 to 150 MB."""
         if _is_debians(build):
             return _debians(build, say)
-        version = _builds.chosen("mariadb", build, self.versions)
-        return builds.fetched("mariadb", version, PACKAGES[version], say)
+        version = _builds.choose_version("mariadb", build, self.versions)
+        return fetch_build("mariadb", version, PACKAGES[version], say)
 
 
 def _is_debians(build: str) -> bool:
@@ -112,8 +112,8 @@ def _debians(build: str, say: Say) -> Build:
     version = _candidate(DEBIAN)
     beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
     folder = deb.fetch(DEBIAN, version, say, beside)
-    program = builds.program_in(folder)
-    made = builds.described("mariadb", build, program, f"deb {DEBIAN} {version}")
+    program = program_in(folder)
+    made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}")
     if made.version != _upstream(version):
         raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
     return made

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import UNHELD, Ask, Server, Under
+from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions
 from dyno.errors import UsageError
 
 #: Nanoseconds in each unit that a delay may carry.
@@ -45,7 +45,11 @@ class Engine:
         return Build("null", build, build or "0", Path(os.devnull), facts)
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """A session with the build's delay; nothing is started."""
         del settings

@@ -1,6 +1,14 @@
 """What is compared, on what, and how it is measured: an experiment as data, and its TOML file."""
 
-from dyno.experiment.comparison import BLOCKS, Experiment, Measuring, Workload, compared
-from dyno.experiment.toml_file import every, read
+from dyno.experiment.comparison import BLOCKS, Experiment, Measuring, Workload, compare_candidates
+from dyno.experiment.toml_file import all_experiments, read_experiment
 
-__all__ = ["BLOCKS", "Experiment", "Measuring", "Workload", "compared", "every", "read"]
+__all__ = [
+    "BLOCKS",
+    "Experiment",
+    "Measuring",
+    "Workload",
+    "all_experiments",
+    "compare_candidates",
+    "read_experiment",
+]

@@ -50,7 +50,7 @@ class Spec:
 
 
 @dataclass(frozen=True)
-class Owned:
+class OwnedKeys:
     """The keys of a spec, each with the one thing that knows it."""
 
     flags: dict[str, str]
@@ -58,13 +58,13 @@ class Owned:
     controls: dict[str, str]
 
 
-def parse(text: str) -> Spec:
+def parse_candidate(text: str) -> Spec:
     """`text` taken apart; `UsageError` where it is not a spec.
 
     Without a name the candidate is called by the text itself; without a build the engine gets
     an empty one, which it may take as its default.
     """
-    password, text = _PASSWORD.search(text), masked(text.strip())
+    password, text = _PASSWORD.search(text), mask_password(text.strip())
     found = _SPEC.fullmatch(text)
     if found is None:
         raise UsageError(f"'{text}' does not name a candidate", hint=f"write {FORM}")
@@ -74,7 +74,7 @@ def parse(text: str) -> Spec:
     return Spec(found["name"] or text, found["engine"], build, keys, text, secret)
 
 
-def masked(text: str) -> str:
+def mask_password(text: str) -> str:
     """The text with `***` for a URL's password: what may be shown and kept."""
     return _PASSWORD.sub(rf"\1:{HIDDEN}@", text)
 
@@ -91,7 +91,7 @@ def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
         yield key, value
 
 
-def named_apart(specs: Sequence[Spec]) -> tuple[Spec, ...]:
+def unique_names(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """The specs with unique names: the second of a name becomes ``name#2``.
 
     The same text twice is an A/A comparison and allowed (an audit wants it declared).
@@ -104,7 +104,7 @@ def named_apart(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     return tuple(apart)
 
 
-def varied(spec: Spec, name: str, keys: Mapping[str, str]) -> Spec:
+def with_keys(spec: Spec, name: str, keys: Mapping[str, str]) -> Spec:
     """The spec under another name, with `keys` beside its own."""
     more = "&".join(f"{key}={value}" for key, value in keys.items())
     joint = "&" if spec.keys else "?"
@@ -112,13 +112,13 @@ def varied(spec: Spec, name: str, keys: Mapping[str, str]) -> Spec:
     return replace(spec, name=name, keys={**spec.keys, **keys}, text=text)
 
 
-def owned(
+def sort_keys(
     keys: Mapping[str, str],
     *,
     flags: Iterable[str],
     options: Iterable[str],
     controls: Iterable[str],
-) -> Owned:
+) -> OwnedKeys:
     """Gives every key to its owner; one that nobody knows raises with the nearest of all."""
     rooms = {"flag": set(flags), "setting": set(options), "control": set(controls)}
     sorted_out: dict[str, dict[str, str]] = {room: {} for room in rooms}
@@ -129,4 +129,4 @@ def owned(
         if len(owners) > 1:
             raise UsageError(f"'{key}' is both a {owners[0]} and a {owners[1]}")
         sorted_out[owners[0]][key] = value
-    return Owned(sorted_out["flag"], sorted_out["setting"], sorted_out["control"])
+    return OwnedKeys(sorted_out["flag"], sorted_out["setting"], sorted_out["control"])

@@ -15,7 +15,7 @@ from typing import Any
 from dyno.errors import UsageError, unknown
 from dyno.experiment import candidates
 from dyno.experiment.candidates import Spec
-from dyno.experiment.factors import Crossed
+from dyno.experiment.factors import CrossedFactors
 
 BLOCKS = range(3, 201)
 LOADS = range(25)
@@ -120,10 +120,10 @@ class Experiment:
     question: str = ""
     published: tuple[dict[str, str], ...] = ()
     command: str = ""
-    crossed: Crossed = field(default_factory=Crossed)
+    crossed: CrossedFactors = field(default_factory=CrossedFactors)
 
 
-def compared(
+def compare_candidates(
     specs: Sequence[str],
     workload: str,
     options: Mapping[str, str],
@@ -131,7 +131,7 @@ def compared(
     command: str = "",
 ) -> Experiment:
     """The experiment that `dyno compare` (or `play`, with one spec) asks for."""
-    sides = candidates.named_apart([candidates.parse(text) for text in specs])
+    sides = candidates.unique_names([candidates.parse_candidate(text) for text in specs])
     chosen = Workload(workload, options_as_text(options))
     name = f"{Path(workload).stem}-{'-'.join(side.name for side in sides)}"
     return Experiment(name, sides, (chosen,), measuring, command=command)

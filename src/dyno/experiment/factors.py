@@ -23,7 +23,7 @@ CELLS_MOST = 64
 
 
 @dataclass(frozen=True)
-class Crossed:
+class CrossedFactors:
     """Each factor with its levels, the base's first, and how they are crossed.
 
     *factorial* plays every combination; *one at a time* only those that differ from the base in
@@ -52,12 +52,12 @@ def _check_levels(name: str, levels: Sequence[str]) -> None:
     for level in levels:
         if not level or "&" in level:
             raise UsageError(f"'{level}' cannot be a level of the factor '{name}'", hint=hint)
-        if _plain(level) in seen:
+        if _one_spelling(level) in seen:
             raise UsageError(f"the level '{level}' of the factor '{name}' stands twice", hint=hint)
-        seen.add(_plain(level))
+        seen.add(_one_spelling(level))
 
 
-def _plain(level: str) -> str:
+def _one_spelling(level: str) -> str:
     """One spelling of a level: `wal` for `WAL`, `1` for `01` and `1.0`."""
     try:
         return format(Decimal(level).normalize(), "f")
@@ -65,14 +65,14 @@ def _plain(level: str) -> str:
         return level.lower()
 
 
-def crossed(given: Iterable[tuple[str, Sequence[str]]], crossing: Crossing) -> Crossed:
+def cross_factors(given: Iterable[tuple[str, Sequence[str]]], crossing: Crossing) -> CrossedFactors:
     """The factors as given; `UsageError` where one is named twice or is none."""
     levels: dict[str, tuple[str, ...]] = {}
     for name, found in given:
         if name in levels:
             raise UsageError(f"the factor '{name}' stands twice", hint="all its levels in one")
         levels[name] = tuple(found)
-    return Crossed(levels, crossing)
+    return CrossedFactors(levels, crossing)
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,13 @@ class Cell:
     levels: dict[str, str]
 
 
-def all_levels(specs: Sequence[Spec], varied: Crossed) -> dict[str, tuple[str, ...]]:
+def all_levels(specs: Sequence[Spec], varied: CrossedFactors) -> dict[str, tuple[str, ...]]:
     """The levels of every factor, with the candidates in front where there are several."""
     names = tuple(spec.name for spec in specs)
     return ({CANDIDATE: names} if len(names) > 1 else {}) | dict(varied.levels)
 
 
-def cells(specs: Sequence[Spec], varied: Crossed) -> tuple[Cell, ...]:
+def all_cells(specs: Sequence[Spec], varied: CrossedFactors) -> tuple[Cell, ...]:
     """Every cell, the base first; the last factor varies fastest.
 
     `UsageError` where they are too many, or a factor's key has a value in a candidate already.
@@ -100,30 +100,30 @@ def cells(specs: Sequence[Spec], varied: Crossed) -> tuple[Cell, ...]:
     _check_free(specs, varied)
     base = {name: found[0] for name, found in levels.items()}
     by_name = {spec.name: spec for spec in specs}
-    made = _combinations(levels) if varied.crossing == "factorial" else _moves(levels)
+    made = _combinations(levels) if varied.crossing == "factorial" else _one_at_a_time(levels)
     return tuple(
         Cell(_name(each), by_name.get(each.get(CANDIDATE, ""), specs[0]), each)
         for each in (base | move for move in made)
     )
 
 
-def count(levels: Mapping[str, Sequence[str]], crossing: Crossing) -> int:
+def count_cells(levels: Mapping[str, Sequence[str]], crossing: Crossing) -> int:
     """How many cells these levels make."""
     sizes = [len(found) for found in levels.values()]
     return prod(sizes) if crossing == "factorial" else 1 + sum(size - 1 for size in sizes)
 
 
 def _check_number(levels: Mapping[str, Sequence[str]], crossing: Crossing) -> None:
-    found = count(levels, crossing)
+    found = count_cells(levels, crossing)
     if found > CELLS_MOST:
-        fewer = count(levels, "one at a time")
+        fewer = count_cells(levels, "one at a time")
         hint = f"at most {CELLS_MOST}: leave some out"
         if crossing == "factorial" and fewer <= CELLS_MOST:
             hint = f"at most {CELLS_MOST}; one at a time it is {fewer} cells"
         raise UsageError(f"the factors make {found} cells", hint=hint)
 
 
-def _check_free(specs: Sequence[Spec], varied: Crossed) -> None:
+def _check_free(specs: Sequence[Spec], varied: CrossedFactors) -> None:
     for spec in specs:
         for key in spec.keys:
             if key in varied.levels:
@@ -135,7 +135,7 @@ def _combinations(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     return [dict(zip(levels, some, strict=True)) for some in product(*levels.values())]
 
 
-def _moves(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+def _one_at_a_time(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Nothing moved, then each factor to each of its other levels."""
     return [{}, *({name: level} for name, found in levels.items() for level in found[1:])]
 

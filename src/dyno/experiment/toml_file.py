@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno.errors import DynoError, UsageError, unknown
-from dyno.experiment import candidates, factors
+from dyno.experiment import candidates
 from dyno.experiment.candidates import Spec
 from dyno.experiment.comparison import (
     METRICS,
@@ -26,7 +26,7 @@ from dyno.experiment.comparison import (
     option_name,
     options_as_text,
 )
-from dyno.experiment.factors import Crossed
+from dyno.experiment.factors import CrossedFactors, cross_factors
 
 #: TOML's types in TOML's words.
 _KINDS: dict[object, str] = {
@@ -48,7 +48,7 @@ class Table:
     def wrong(self, word: str, error: DynoError) -> UsageError:
         """The error, with the file and the line on which `word` stands."""
         lines = self.text.splitlines()
-        found = (i for i, line in enumerate(lines, 1) if _stands(word, line))
+        found = (i for i, line in enumerate(lines, 1) if _names_word(word, line))
         place = f"{self.file}:{next(found, 1)}"
         return UsageError(f"{place}: {error.message}", cause=error.cause, hint=error.hint)
 
@@ -84,7 +84,7 @@ class Table:
         return [replace(self, data=each) for each in found]
 
 
-def _stands(word: str, line: str) -> bool:
+def _names_word(word: str, line: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.split("#")[0]) is not None
 
 
@@ -92,7 +92,7 @@ MAX_BLOCKS = "max_blocks"
 _NUMBER = (int, float)
 
 
-def sides(top: Table, crossed: Crossed) -> tuple[Spec, ...]:
+def read_candidates(top: Table, crossed: CrossedFactors) -> tuple[Spec, ...]:
     """The `candidates`, with unique names; one alone will do where factors are crossed."""
     texts = top.get("candidates", list) or []
     if not texts:
@@ -100,17 +100,17 @@ def sides(top: Table, crossed: Crossed) -> tuple[Spec, ...]:
     if len(texts) < 2 and not crossed.levels:
         hint = "name a second one (the same again, with aa = true), or use `dyno play`"
         raise top.wrong("candidates", UsageError("one candidate is no comparison", hint=hint))
-    return candidates.named_apart([_spec(top, str(text)) for text in texts])
+    return candidates.unique_names([_spec(top, str(text)) for text in texts])
 
 
 def _spec(top: Table, text: str) -> Spec:
     try:
-        return candidates.parse(text)
+        return candidates.parse_candidate(text)
     except UsageError as error:
         raise top.wrong(text, error) from error
 
 
-def read_factors(top: Table) -> Crossed:
+def read_factors(top: Table) -> CrossedFactors:
     """The factors under `[[factor]]`, and how `design` crosses them."""
     found, crossing = top.tables("factor"), top.get("design", str)
     if crossing and not found:
@@ -118,7 +118,7 @@ def read_factors(top: Table) -> Crossed:
         raise top.wrong("design", UsageError("a design without a factor", hint=hint))
     given = [_factor(each) for each in found]
     try:
-        return factors.crossed(given, crossing or "factorial")
+        return cross_factors(given, crossing or "factorial")
     except UsageError as error:
         named = re.search(r"factor '([^']*)'", error.message)
         raise top.wrong(named[1] if named else "design", error) from error
@@ -129,13 +129,13 @@ def _factor(found: Table) -> tuple[str, list[str]]:
     return option_name(_name(found, "factor")), _values(found.get("levels", list))
 
 
-def workloads(top: Table) -> tuple[Workload, ...]:
+def read_workloads(top: Table) -> tuple[Workload, ...]:
     """The workloads under `[[workload]]`, a swept one once for each value."""
     found = top.tables("workload")
     if not found:
         hint = '[[workload]] and name = "…" below it'
         raise top.wrong("workload", UsageError("no workload", hint=hint))
-    return tuple(one for each in found for one in _swept(each, _workload(each)))
+    return tuple(one for each in found for one in _sweep_values(each, _workload(each)))
 
 
 def _workload(found: Table) -> Workload:
@@ -152,7 +152,7 @@ def _workload(found: Table) -> Workload:
     return Workload(script, options, tuple(each.data for each in primary))
 
 
-def _swept(found: Table, workload: Workload) -> list[Workload]:
+def _sweep_values(found: Table, workload: Workload) -> list[Workload]:
     """The workload once for each value of the option under `sweep`; as it is without one."""
     sweep = found.table("sweep").data
     if not sweep:
@@ -178,7 +178,7 @@ def _values(found: object) -> list[str]:
     return [as_text(each) for each in found] if isinstance(found, list) else []
 
 
-def measuring(top: Table) -> Measuring:
+def read_measuring(top: Table) -> Measuring:
     """How it is measured; what no run could be judged by is refused with its line."""
     fixed, most = top.get("blocks", int), top.get(MAX_BLOCKS, int)
     if fixed is not None and most is not None:
@@ -199,10 +199,10 @@ def measuring(top: Table) -> Measuring:
             aa=top.flag("aa"),
         )
     except UsageError as error:
-        raise top.wrong(_blamed(error, top), error) from error
+        raise top.wrong(_blame_key(error, top), error) from error
 
 
-def _blamed(error: UsageError, top: Table) -> str:
+def _blame_key(error: UsageError, top: Table) -> str:
     """The key that a refusal of `Measuring` is about."""
     words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
     words |= {"alpha": ("alpha",), "loads": ("loads",)}
@@ -218,17 +218,17 @@ _KEYS = {
 }
 
 
-def every() -> dict[str, Path]:
+def all_experiments() -> dict[str, Path]:
     """The experiments that come with Dyno (the folder `experiments`), by name."""
     return {path.stem: path for path in sorted(Path("experiments").glob("*.toml"))}
 
 
-def read(path: Path) -> Experiment:
+def read_experiment(path: Path) -> Experiment:
     """The experiment in a TOML file; `UsageError` with file and line where it is malformed.
 
     A name without a path is one of those in `experiments/`.
     """
-    file = path if path.is_file() else every().get(str(path))
+    file = path if path.is_file() else all_experiments().get(str(path))
     if file is None:
         raise _missing(path)
     try:
@@ -247,10 +247,10 @@ def _missing(path: Path) -> UsageError:
     if path.suffix == ".toml" or len(path.parts) != 1:
         hint = "a TOML file, or a name that `dyno show experiments` lists"
         return UsageError(f"there is no experiment file '{path}'", hint=hint)
-    if not every():
+    if not all_experiments():
         hint = "names are those of the folder experiments, which is not here; give a file's path"
         return UsageError(f"unknown experiment '{path}'", hint=hint)
-    return unknown("experiment", str(path), every())
+    return unknown("experiment", str(path), all_experiments())
 
 
 def _experiment(top: Table) -> Experiment:
@@ -258,9 +258,9 @@ def _experiment(top: Table) -> Experiment:
     crossed = read_factors(top)
     return Experiment(
         name=top.get("name", str) or top.file.stem,
-        candidates=sides(top, crossed),
-        workloads=workloads(top),
-        measuring=measuring(top),
+        candidates=read_candidates(top, crossed),
+        workloads=read_workloads(top),
+        measuring=read_measuring(top),
         question=top.get("question", str) or "",
         published=tuple(
             {k: str(v) for k, v in each.data.items()} for each in top.tables("published")

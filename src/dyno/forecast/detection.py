@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dyno.analysis.comparisons import Pair, pairs
+from dyno.analysis.comparisons import DeclaredPrimary, declared_primaries
 from dyno.analysis.effects import Effect, effects
-from dyno.forecast.earlier_run import Earlier
+from dyno.forecast.earlier_run import EarlierRun
 from dyno.record import Run
 from dyno.stats.interval import to_log
 from dyno.stats.power import Errors
@@ -23,7 +23,7 @@ PAIR = math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
-class Case:
+class PlannedPrimary:
     """Primaries by name, their margin, and how the block logs of each of the `count` will vary."""
 
     name: str
@@ -32,42 +32,47 @@ class Case:
     count: int = 1
 
 
-def family(run: Run) -> int:
+def family_size(run: Run) -> int:
     """Candidates, or main effects, × primaries: what Holm runs over."""
-    return sum(map(len, _alike(run))) * len(_pairs(run))
+    return sum(map(len, _equal_effects(run))) * len(_pairs(run))
 
 
-def cases(run: Run, earlier: Earlier | None) -> list[Case]:
+def planned_primaries(run: Run, earlier: EarlierRun | None) -> list[PlannedPrimary]:
     """Each primary as `earlier` measured it; without that each spread that is assumed."""
     if earlier is None:
-        return [case for sd in SDS_PERCENT for case in assumed(run, sd)]
-    alike = _alike(run)
+        return [case for sd in SDS_PERCENT for case in assumed_primaries(run, sd)]
+    alike = _equal_effects(run)
     return [
-        Case(_named(pair) + _whose(own, alike), _margin(run, pair), errors, len(own))
+        PlannedPrimary(
+            _primary_name(pair) + _factors_meant(own, alike),
+            _margin_of(run, pair),
+            errors,
+            len(own),
+        )
         for pair in _pairs(run)
         for own in alike
-        if (errors := _errors(run, earlier, pair, own[0].norm)) is not None
+        if (errors := _errors_of(run, earlier, pair, own[0].norm)) is not None
     ]
 
 
-def assumed(run: Run, pair_percent: float) -> list[Case]:
+def assumed_primaries(run: Run, pair_percent: float) -> list[PlannedPrimary]:
     """All primaries, those together that have margin and weights alike, where the log ratio of two
     restarts has this sd.
     """
-    margins, alike = [_margin(run, pair) for pair in _pairs(run)], _alike(run)
+    margins, alike = [_margin_of(run, pair) for pair in _pairs(run)], _equal_effects(run)
     restart, found = to_log(pair_percent) / PAIR, []
     for margin in sorted(set(margins)):
         for own in alike:
             errors = Errors(restart * own[0].norm, run.design.loads or 0)
             count = len(own) * margins.count(margin)
-            name = f"each of {count}{_whose(own, alike)}"
+            name = f"each of {count}{_factors_meant(own, alike)}"
             if run.factors:
                 name = f"{name}, two restarts vary by {pair_percent:g} %"
-            found.append(Case(name, margin, errors, count))
+            found.append(PlannedPrimary(name, margin, errors, count))
     return found
 
 
-def _alike(run: Run) -> list[list[Effect]]:
+def _equal_effects(run: Run) -> list[list[Effect]]:
     """Candidates, or main effects, those together of which a block tells as much."""
     found: dict[float, list[Effect]] = {}
     for effect in effects(run):
@@ -76,25 +81,25 @@ def _alike(run: Run) -> list[list[Effect]]:
     return list(found.values())
 
 
-def _whose(own: Sequence[Effect], alike: Sequence[Sequence[Effect]]) -> str:
+def _factors_meant(own: Sequence[Effect], alike: Sequence[Sequence[Effect]]) -> str:
     """The factors meant, where not all are."""
     names = dict.fromkeys(name for effect in own for name in effect.levels)
     return f" ({', '.join(names)})" if len(alike) > 1 else ""
 
 
-def _pairs(run: Run) -> list[Pair]:
-    return [pair for workload in run.workloads for pair in pairs(workload)]
+def _pairs(run: Run) -> list[DeclaredPrimary]:
+    return [pair for workload in run.workloads for pair in declared_primaries(workload)]
 
 
-def _margin(run: Run, pair: Pair) -> float:
+def _margin_of(run: Run, pair: DeclaredPrimary) -> float:
     own = pair.margin_percent
     return run.design.margin_percent if own is None else own
 
 
-def _errors(run: Run, earlier: Earlier, pair: Pair, norm: float) -> Errors | None:
+def _errors_of(run: Run, earlier: EarlierRun, pair: DeclaredPrimary, norm: float) -> Errors | None:
     workload = next(each for each in run.workloads if each.name == pair.workload)
     return earlier.errors(pair, workload, run.design.loads, norm)
 
 
-def _named(pair: Pair) -> str:
+def _primary_name(pair: DeclaredPrimary) -> str:
     return f"{pair.workload} / {pair.phase} / {pair.stream} {pair.metric}"

@@ -11,20 +11,20 @@ from dyno.builds import cache
 from dyno.errors import HostError, UsageError
 from dyno.forecast.estimate import disk_bytes
 from dyno.resolve.experiment import Prepared
-from dyno.run_folder import Folder
+from dyno.run_folder import RunFolder
 
 
-def check_room(prepared: Prepared) -> None:
+def check_disk_space(prepared: Prepared) -> None:
     """`HostError` where a run that has no folder yet would not fit where runs lie."""
-    check(Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any"), prepared)
+    check_folder_space(RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any"), prepared)
 
 
-def check(folder: Folder, prepared: Prepared) -> None:
+def check_folder_space(folder: RunFolder, prepared: Prepared) -> None:
     """`HostError` where the data of `folder`'s run would not fit; `UsageError` for a limit of the
     cache that is none, which loads would come upon late, and a `$DYNO_TMP` that takes no data.
     """
     cache.limit_bytes()
-    chosen()
+    temporary_folder()
     there = next(path for path in folder.homes().parents if path.exists())
     needed_bytes, free_bytes = disk_bytes(prepared), shutil.disk_usage(there).free
     if free_bytes < needed_bytes:
@@ -34,7 +34,7 @@ def check(folder: Folder, prepared: Prepared) -> None:
         )
 
 
-def chosen() -> str | None:
+def temporary_folder() -> str | None:
     """The folder `$DYNO_TMP`, made where it is missing; None where the user chose none."""
     name = os.environ.get("DYNO_TMP")
     if not name:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from dyno.analysis.analysis import Analysis
 from dyno.analysis.blocks import LOAD
-from dyno.analysis.comparisons import Line, Pair
-from dyno.analysis.hearing import Hearing
-from dyno.analysis.spread import Sources, spreads
+from dyno.analysis.comparisons import DeclaredPrimary, PairedMetric
+from dyno.analysis.spread import Sources, spread_sources
 from dyno.errors import UsageError
 from dyno.record import Metric, Run, Trial, WorkloadPlan
-from dyno.run_folder import Folder
+from dyno.run_folder import RunFolder
 from dyno.stats.components import LOADS
 from dyno.stats.power import Errors
 
@@ -45,7 +45,7 @@ BLOCKS_LEAST = 3
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierRun:
     """The primaries of a run that was played: their comparisons, and the spread of each.
 
     `loads` of each candidate took turns; 0: every trial loaded anew.
@@ -53,7 +53,7 @@ class Earlier:
 
     name: str
     run: Run
-    lines: tuple[Line, ...]
+    lines: tuple[PairedMetric, ...]
     spreads: dict[Metric, Sources]
     loads: int = 0
 
@@ -63,7 +63,7 @@ class Earlier:
         return max(line.logs.size for line in self.lines)
 
     def errors(
-        self, pair: Pair, workload: WorkloadPlan, loads: int | None, norm: float
+        self, pair: DeclaredPrimary, workload: WorkloadPlan, loads: int | None, norm: float
     ) -> Errors | None:
         """How the blocks of a primary will vary; None where this run did not measure it. `loads`
         None leaves as many as it was; `norm` is that of the planned effect's weights.
@@ -85,7 +85,7 @@ class Earlier:
         factor = self._longer(pair, workload, spread)
         return Errors(sd * factor, loads, kept * factor)
 
-    def _longer(self, pair: Pair, workload: WorkloadPlan, spread: Sources) -> float:
+    def _longer(self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources) -> float:
         """How the sd changes with the phase's length; 1 where it is the same, or not timed."""
         phase = next(each for each in workload.phases if each["name"] == pair.phase)
         seconds, then = measured_s(phase), spread.found.block_sd()
@@ -113,10 +113,10 @@ def measured_s(phase: dict[str, object]) -> float:
     return float(stop.get("duration_s") or 0.0) if isinstance(stop, dict) else 0.0
 
 
-def learnt(folder: Folder) -> Earlier:
+def learn_from(folder: RunFolder) -> EarlierRun:
     """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
     run, trials = folder.run(), folder.trials()
-    hearing = Hearing(run, trials)
+    hearing = Analysis(run, trials)
     most = max(hearing.valid.values(), default=0)
     lines = tuple(line for line in hearing.lines(most) if line.primary)
     if most < BLOCKS_LEAST or not lines:
@@ -125,26 +125,26 @@ def learnt(folder: Folder) -> Earlier:
             hint=f"{BLOCKS_LEAST} or more; without --from, assumed spreads are planned for",
         )
     metrics = list(dict.fromkeys(line.metric for line in lines))
-    counted = _counted(hearing)
-    found = {each.metric: each for each in spreads(counted, metrics)}
+    counted = _counted_trials(hearing)
+    found = {each.metric: each for each in spread_sources(counted, metrics)}
     loads = max(int(t.conditions.get(LOAD, {}).get("of", "0")) for t in counted)
-    return Earlier(folder.path.name, run, lines, found, loads)
+    return EarlierRun(folder.path.name, run, lines, found, loads)
 
 
-def newest(folders: Sequence[Folder], run: Run) -> Earlier | None:
+def newest_run(folders: Sequence[RunFolder], run: Run) -> EarlierRun | None:
     """The last of `folders` that played the same experiment: its name and workloads."""
     wanted = {workload.name for workload in run.workloads}
     for folder in reversed(folders):
         try:
             told = folder.run()
             if told.name == run.name and wanted == {w.name for w in told.workloads}:
-                return learnt(folder)
+                return learn_from(folder)
         except UsageError:
             continue  # a run that is damaged, or too short, is no source
     return None
 
 
-def _counted(hearing: Hearing) -> list[Trial]:
+def _counted_trials(hearing: Analysis) -> list[Trial]:
     return [
         trial
         for blocks in hearing.blocks.values()

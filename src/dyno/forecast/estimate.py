@@ -12,7 +12,7 @@ from dyno.analysis.judge import REPLAYS
 from dyno.engines import Outgrows
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
-from dyno.forecast.detection import SDS_PERCENT, assumed, family
+from dyno.forecast.detection import SDS_PERCENT, assumed_primaries, family_size
 from dyno.forecast.earlier_run import expected_s
 from dyno.play.loads import SMALL_BYTES
 from dyno.record import Candidate, Run, WorkloadPlan
@@ -57,7 +57,7 @@ def forecast_run(prepared: Prepared) -> Forecast:
         disk_bytes=disk_bytes(prepared),
         blocks_expected=looks[0],
         blocks_worst=most,
-        detectable={sd: _detectable(run, sd) for sd in SDS_PERCENT},
+        detectable={sd: _detection(run, sd) for sd in SDS_PERCENT},
     )
 
 
@@ -136,10 +136,10 @@ def _trial_s(workload: WorkloadPlan, prepared: Prepared) -> float:
     return phases_s + prepared.size_bytes / LOAD_BYTES_PER_S + OVERHEAD_S
 
 
-def _detectable(run: Run, pair_percent: float) -> float:
+def _detection(run: Run, pair_percent: float) -> float:
     """The slowdown in percent that the last look finds with a power of 80 %, at the level that the
     looks before it and the other primaries leave.
     """
-    looks, every = Looks(run.design.looks, run.design.alpha), family(run)
-    found = (mde80(looks, case.errors, every) for case in assumed(run, pair_percent))
+    looks, every = Looks(run.design.looks, run.design.alpha), family_size(run)
+    found = (mde80(looks, case.errors, every) for case in assumed_primaries(run, pair_percent))
     return max(found, default=math.inf)

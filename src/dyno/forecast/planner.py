@@ -16,8 +16,14 @@ from functools import cached_property
 
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
-from dyno.forecast.detection import SDS_PERCENT, Case, assumed, cases, family
-from dyno.forecast.earlier_run import Earlier, measured_s
+from dyno.forecast.detection import (
+    SDS_PERCENT,
+    PlannedPrimary,
+    assumed_primaries,
+    family_size,
+    planned_primaries,
+)
+from dyno.forecast.earlier_run import EarlierRun, measured_s
 from dyno.forecast.estimate import block_s, blocks_at_most, floor_s
 from dyno.record import Run
 from dyno.resolve.design import looks_up_to
@@ -28,7 +34,7 @@ from dyno.stats.power import blocks_expected, chances, mde80
 
 
 @dataclass(frozen=True)
-class Sight:
+class DetectionForecast:
     """What one primary (or, where spreads are assumed, each of them) will see.
 
     Percentages: the sd of a block, MDE80, MDE80 with twice the blocks, the margin. `found` is the
@@ -45,7 +51,7 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Length:
+class PhaseLength:
     """How long a phase is measured in each trial, how long would be best, what that saves."""
 
     phase: str
@@ -55,7 +61,7 @@ class Length:
 
 
 @dataclass(frozen=True)
-class Planned:
+class RunPlan:
     """A plan: `expected_s` if nothing differs, `full_s` if all of MAX is played, `worst_s` with
     every replay of blocks that noise spoils. `source` names the run that it is measured in; empty:
     assumed. `primaries` are candidates × primaries, which Holm runs over.
@@ -68,8 +74,8 @@ class Planned:
     full_s: float
     worst_s: float
     primaries: int
-    sights: tuple[Sight, ...]
-    lengths: tuple[Length, ...]
+    sights: tuple[DetectionForecast, ...]
+    lengths: tuple[PhaseLength, ...]
 
 
 #: Comparisons beyond these change the expected length little.
@@ -81,14 +87,14 @@ class Planner:
     """Plans `prepared`, by what `earlier` knows of it."""
 
     prepared: Prepared
-    earlier: Earlier | None = None
+    earlier: EarlierRun | None = None
 
     @property
     def run(self) -> Run:
         """The run that is planned."""
         return self.prepared.run
 
-    def for_budget(self, budget_s: float) -> Planned:
+    def for_budget(self, budget_s: float) -> RunPlan:
         """As many blocks as end within `budget_s`, replays not counted; `UsageError` if none do."""
         blocks = int((budget_s - floor_s(self.prepared)) // self.block_s)
         if blocks < BLOCKS[0]:
@@ -97,7 +103,7 @@ class Planner:
             raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
         return self.planned(min(blocks, BLOCKS[-1]))
 
-    def to_detect(self, percent: float) -> Planned:
+    def to_detect(self, percent: float) -> RunPlan:
         """The fewest blocks of which every primary finds `percent` four times in five."""
         if percent <= 0:
             raise UsageError(f"{percent:g} % is no slowdown", hint="name one above 0 %")
@@ -112,11 +118,11 @@ class Planner:
             raise UsageError(f"{BLOCKS[-1]} blocks are too few to find {percent:g} %", hint=hint)
         return self.planned(blocks)
 
-    def planned(self, blocks: int) -> Planned:
+    def planned(self, blocks: int) -> RunPlan:
         """The plan of `blocks` at the last look."""
         looks = self.looks(blocks)
         run = replace(self.run, design=replace(self.run.design, looks=looks.blocks))
-        return Planned(
+        return RunPlan(
             source=self.earlier.name if self.earlier else "",
             looks=looks.blocks,
             block_s=self.block_s,
@@ -142,12 +148,12 @@ class Planner:
         return sum(s * sides if s else block_s(w, self.prepared) for w, s in known)
 
     @cached_property
-    def _cases(self) -> list[Case]:
-        return cases(self.run, self.earlier)
+    def _cases(self) -> list[PlannedPrimary]:
+        return planned_primaries(self.run, self.earlier)
 
     @cached_property
     def _family(self) -> int:
-        return family(self.run)
+        return family_size(self.run)
 
     def _worst(self, looks: Looks) -> tuple[float, str]:
         """The largest MDE80 of all cases, and whose it is."""
@@ -155,15 +161,15 @@ class Planner:
 
     def _expected_blocks(self, looks: Looks) -> float:
         """Of all comparisons together; of assumed spreads the middle one stands for all."""
-        own = self._cases if self.earlier else assumed(self.run, SDS_PERCENT[1])
+        own = self._cases if self.earlier else assumed_primaries(self.run, SDS_PERCENT[1])
         every = [case for case in own for _ in range(case.count)][:SIMULATED_MOST]
         margins = [to_log(case.margin_percent) for case in every]
         return blocks_expected(looks, margins, [case.errors for case in every])
 
-    def _sight(self, looks: Looks, case: Case) -> Sight:
+    def _sight(self, looks: Looks, case: PlannedPrimary) -> DetectionForecast:
         twice = self.looks(min(2 * looks.maximum, BLOCKS[-1]))
         seen = chances(looks, to_log(case.margin_percent), case.errors, self._family)
-        return Sight(
+        return DetectionForecast(
             primary=case.name,
             sd_percent=to_percent(case.errors.sd),
             mde80_percent=mde80(looks, case.errors, self._family),
@@ -173,11 +179,11 @@ class Planner:
             cleared=seen.cleared,
         )
 
-    def _lengths(self) -> Iterator[Length]:
+    def _lengths(self) -> Iterator[PhaseLength]:
         """The best length of every timed phase in which the earlier run saw enough seconds."""
         for metric, spread in (self.earlier.spreads if self.earlier else {}).items():
             workload = next((w for w in self.run.workloads if w.name == metric.workload), None)
             phases = [p for p in workload.phases if p["name"] == metric.phase] if workload else []
             if phases and measured_s(phases[0]) and (best := spread.best_seconds) is not None:
                 now, saved = measured_s(phases[0]), spread.time_saved(measured_s(phases[0]))
-                yield Length(f"{metric.workload} / {metric.phase}", now, best, saved)
+                yield PhaseLength(f"{metric.workload} / {metric.phase}", now, best, saved)

@@ -3,6 +3,6 @@
 A change point only nominates; a fresh paired comparison convicts (docs/METHOD.md, History).
 """
 
-from dyno.history.history import history
+from dyno.history.history import build_history
 
-__all__ = ["history"]
+__all__ = ["build_history"]

@@ -13,11 +13,11 @@ import shlex
 from dataclasses import replace
 
 from dyno import workloads
-from dyno.analysis.hearing import Hearing
+from dyno.analysis.analysis import Analysis
 from dyno.controls import controls
-from dyno.history.points import Point, alike, build_of
-from dyno.history.series import Nomination, nominated
-from dyno.record import Comparison, PastTrial
+from dyno.history.points import Point, build_of, conditions_of
+from dyno.history.series import Nomination, nominate
+from dyno.record import Comparison, FreshComparison
 
 #: Where both sides are one program, no comparison of builds can tell: something else changed.
 SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno doctor`"
@@ -25,7 +25,7 @@ SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno do
 SAME_WORDS = "another program under the same name: compare it with a copy of the old one"
 
 
-def conviction(nomination: Nomination) -> tuple[str, str]:
+def conviction_command(nomination: Nomination) -> tuple[str, str]:
     """The command to give to a shell, else empty; and where there is none, why not."""
     before, after = nomination.before, nomination.after
     if before.build == after.build:
@@ -33,7 +33,7 @@ def conviction(nomination: Nomination) -> tuple[str, str]:
     if before.candidate.spec == after.candidate.spec:
         return "", SAME_WORDS
     played, design = after.workload, after.run.design
-    own = workloads.every().get(played.name.split()[0])
+    own = workloads.all_workloads().get(played.name.split()[0])
     words = ["dyno", "compare", before.candidate.spec, after.candidate.spec]
     words += ["-w", own.stem if own and own.name == _file(played.script) else played.script]
     for name, value in (played.options | after.candidate.options).items():
@@ -49,18 +49,18 @@ def _file(script: str) -> str:
     return script.rpartition("/")[2]
 
 
-def trial(nomination: Nomination, alpha: float) -> PastTrial | None:
+def find_fresh_comparison(nomination: Nomination, alpha: float) -> FreshComparison | None:
     """The newest fresh comparison of the build before, as the base, with the one after."""
-    for point in _together(nomination):
+    for point in _runs_of_both(nomination):
         found = _comparison(nomination, point)
         if found and _is_fresh(nomination, point, alpha):
             bounds = (found.low_percent, found.high_percent)
             low, high = (each if math.isfinite(each) else None for each in bounds)
-            return PastTrial(point.folder, found.verdict, low, high)
+            return FreshComparison(point.folder, found.verdict, low, high)
     return None
 
 
-def _together(nomination: Nomination) -> list[Point]:
+def _runs_of_both(nomination: Nomination) -> list[Point]:
     """The new build's points in runs that played the old one too, the newest first."""
     before, after = nomination.before.build, nomination.after.build
     points = nomination.series.points
@@ -76,10 +76,10 @@ def _comparison(nomination: Nomination, point: Point) -> Comparison | None:
         each.name: build_of(each)
         for each in point.run.candidates
         if each.engine == conditions.engine
-        and alike(point.run, point.workload, each) == conditions.alike
+        and conditions_of(point.run, point.workload, each) == conditions.alike
     }
     sides = (nomination.before.build, nomination.after.build)
-    rows = Hearing(point.run, point.source.trials()).comparisons()
+    rows = Analysis(point.run, point.source.trials()).comparisons()
     ours = (row for row in rows if row.metric == conditions.metric and row.primary)
     return next((r for r in ours if (builds.get(r.base), builds.get(r.candidate)) == sides), None)
 
@@ -88,4 +88,4 @@ def _is_fresh(nomination: Nomination, point: Point, alpha: float) -> bool:
     series = nomination.series
     rest = replace(series, points=tuple(p for p in series.points if p.source != point.source))
     sides = (nomination.before.build, nomination.after.build)
-    return any((n.before.build, n.after.build) == sides for n in nominated(rest, alpha))
+    return any((n.before.build, n.after.build) == sides for n in nominate(rest, alpha))

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from dyno.history.fresh_comparison import conviction, trial
-from dyno.history.points import Point, gathered
-from dyno.history.series import Nomination, Series, in_series, nominated
-from dyno.record import History, Metric, Nominated, PastPoint, PastSeries
-from dyno.run_folder import Folder
+from dyno.history.fresh_comparison import conviction_command, find_fresh_comparison
+from dyno.history.points import Point, gather_points
+from dyno.history.series import Nomination, Series, group_series, nominate
+from dyno.record import History, HistoryNomination, HistoryPoint, HistorySeries, Metric
+from dyno.run_folder import RunFolder
 from dyno.stats.changes import points_least
 from dyno.stats.interval import t_interval, to_percent
 
@@ -20,27 +20,29 @@ from dyno.stats.interval import t_interval, to_percent
 POINT_ALPHA = 0.05
 
 
-def history(folders: Iterable[Folder], alpha: float) -> History:
+def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
     """All that the runs tell of changes; `UsageError` where a record is damaged."""
-    points, left_out = gathered(folders)
+    points, left_out = gather_points(folders)
     least = points_least(alpha)
-    series = tuple(_series(each, alpha, least) for each in in_series(points))
+    series = tuple(_series(each, alpha, least) for each in group_series(points))
     return History(alpha, least, series, tuple(left_out))
 
 
-def _series(series: Series, alpha: float, least: int) -> PastSeries:
+def _series(series: Series, alpha: float, least: int) -> HistorySeries:
     tested = len(series.points) >= least
-    found = nominated(series, alpha) if tested else []
+    found = nominate(series, alpha) if tested else []
     logs = list(_levels(series.points, found))
     metric = series.conditions.metric
-    return PastSeries(
+    return HistorySeries(
         metric=metric,
         engine=series.conditions.engine,
         alike=dict(series.conditions.alike),
         points=tuple(_point(point, metric) for point in series.points),
         tested=tested,
         levels=tuple(_value(log, metric) for log in logs),
-        nominations=tuple(_nominated(n, alpha, _stands(at, logs)) for at, n in enumerate(found)),
+        nominations=tuple(
+            _nomination(n, alpha, _level_stands(at, logs)) for at, n in enumerate(found)
+        ),
         cut=series.cut,
     )
 
@@ -52,13 +54,13 @@ def _levels(points: Sequence[Point], found: Sequence[Nomination]) -> Iterator[fl
         yield float(np.mean([point.value for point in points[start:end]]))
 
 
-def _point(point: Point, metric: Metric) -> PastPoint:
+def _point(point: Point, metric: Metric) -> HistoryPoint:
     ends: tuple[float | None, float | None] = (None, None)
     if len(point.logs) > 1:
         interval = t_interval(point.logs, POINT_ALPHA)
         low, high = sorted(_value(float(log), metric) for log in (interval.low, interval.high))
         ends = (low, high)
-    return PastPoint(
+    return HistoryPoint(
         run=point.folder,
         began_utc=point.run.created_utc,
         candidate=point.candidate.spec,
@@ -71,16 +73,16 @@ def _point(point: Point, metric: Metric) -> PastPoint:
     )
 
 
-def _stands(at: int, levels: Sequence[float]) -> bool:
+def _level_stands(at: int, levels: Sequence[float]) -> bool:
     """Whether the newest level is nearer to the one after the change `at` than to that before."""
     before, after = levels[at : at + 2]
     return abs(levels[-1] - after) < abs(levels[-1] - before)
 
 
-def _nominated(nomination: Nomination, alpha: float, stands: bool) -> Nominated:
+def _nomination(nomination: Nomination, alpha: float, stands: bool) -> HistoryNomination:
     change = nomination.change
-    command, why_none = conviction(nomination)
-    return Nominated(
+    command, why_none = conviction_command(nomination)
+    return HistoryNomination(
         at=change.at,
         slowdown_percent=to_percent(change.estimate),
         low_percent=to_percent(change.low),
@@ -89,7 +91,7 @@ def _nominated(nomination: Nomination, alpha: float, stands: bool) -> Nominated:
         stands=stands,
         convict=command,
         why_none=why_none,
-        trial=trial(nomination, alpha),
+        trial=find_fresh_comparison(nomination, alpha),
     )
 
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dyno.analysis.comparisons import Pair, pairs
-from dyno.analysis.hearing import Hearing
+from dyno.analysis.analysis import Analysis
+from dyno.analysis.comparisons import DeclaredPrimary, declared_primaries
 from dyno.analysis.measures import measures
-from dyno.calibration.store import telling
+from dyno.calibration.store import relevant_facts
 from dyno.controls import controls
 from dyno.record import Candidate, LeftOut, Metric, Run, Trial, WorkloadPlan
-from dyno.run_folder import Folder
+from dyno.run_folder import RunFolder
 from dyno.stats.interval import Floats
 
 #: Facts of a host, beside those that a calibration depends on, that two points must share.
@@ -43,12 +43,12 @@ def build_of(candidate: Candidate) -> Named:
     return tuple(sorted((k, v) for k, v in candidate.build.items() if k != "program"))
 
 
-def alike(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
+def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
     """Workload, settings, controls that are not left at their default, host and driver."""
     room = controls()
     held = run.design.controls | candidate.controls
     held = {n: v for n, v in held.items() if n not in room or v != room[n].default}
-    host = telling(run.host) | {name: run.host[name] for name in HOST if name in run.host}
+    host = relevant_facts(run.host) | {name: run.host[name] for name in HOST if name in run.host}
     groups = {
         "option": workload.options | candidate.options,
         "setting": candidate.settings,
@@ -68,7 +68,7 @@ class Point:
     `candidate` is the first one of the run with that build (an A/A comparison has two).
     """
 
-    source: Folder = field(repr=False)
+    source: RunFolder = field(repr=False)
     run: Run = field(repr=False)
     workload: WorkloadPlan = field(repr=False)
     candidate: Candidate = field(repr=False)
@@ -95,10 +95,10 @@ class Point:
         return float(self.logs.mean())
 
 
-Gathered = tuple[dict[Conditions, list[Point]], list[LeftOut]]
+GatheredPoints = tuple[dict[Conditions, list[Point]], list[LeftOut]]
 
 
-def gathered(folders: Iterable[Folder]) -> Gathered:
+def gather_points(folders: Iterable[RunFolder]) -> GatheredPoints:
     """The points of all runs by their conditions, and what had to be left out.
 
     `UsageError` where a record is damaged: a history with a hole would not say so.
@@ -106,14 +106,14 @@ def gathered(folders: Iterable[Folder]) -> Gathered:
     points: dict[Conditions, list[Point]] = {}
     left_out: list[LeftOut] = []
     for folder in folders:
-        hearing = Hearing(folder.run(), folder.trials())
+        hearing = Analysis(folder.run(), folder.trials())
         left_out += (LeftOut(folder.path.name, why) for why in _losses(hearing))
         for conditions, point in _of_run(folder, hearing):
             points.setdefault(conditions, []).append(point)
     return points, left_out
 
 
-def _losses(hearing: Hearing) -> Iterator[str]:
+def _losses(hearing: Analysis) -> Iterator[str]:
     for name, blocks in hearing.blocks.items():
         if not blocks.valid:
             yield f"no valid block of {name}"
@@ -121,18 +121,20 @@ def _losses(hearing: Hearing) -> Iterator[str]:
         yield f"{workload}{f' {phase}' if phase else ''} of {candidate} is invalid: {why}"
 
 
-def _of_run(source: Folder, hearing: Hearing) -> Iterator[tuple[Conditions, Point]]:
+def _of_run(source: RunFolder, hearing: Analysis) -> Iterator[tuple[Conditions, Point]]:
     run, invalid = hearing.run, hearing.case.invalid
     for workload in run.workloads:
         blocks = hearing.blocks[workload.name].valid
         for same in _by_build(run, workload) if blocks else ():
             trials = [block[c.name] for block in blocks for c in same]
-            for pair in pairs(workload):
+            for pair in declared_primaries(workload):
                 places = {(workload.name, c.name, p) for c in same for p in ("", pair.phase)}
                 found = None if places & set(invalid) else _logs(trials, pair)
                 if found:
                     metric, logs = found
-                    conditions = Conditions(same[0].engine, metric, alike(run, workload, same[0]))
+                    conditions = Conditions(
+                        same[0].engine, metric, conditions_of(run, workload, same[0])
+                    )
                     yield conditions, Point(source, run, workload, same[0], logs)
 
 
@@ -140,16 +142,16 @@ def _by_build(run: Run, workload: WorkloadPlan) -> list[list[Candidate]]:
     """The candidates that are the same build under the same conditions: usually each by itself."""
     found: dict[object, list[Candidate]] = {}
     for each in run.candidates:
-        key = (each.engine, build_of(each), alike(run, workload, each))
+        key = (each.engine, build_of(each), conditions_of(run, workload, each))
         found.setdefault(key, []).append(each)
     return list(found.values())
 
 
-def _logs(trials: Sequence[Trial], pair: Pair) -> tuple[Metric, Floats] | None:
+def _logs(trials: Sequence[Trial], pair: DeclaredPrimary) -> tuple[Metric, Floats] | None:
     """The primary's metric and the logs of its time in each trial; None where one lacks it, or
     where it is not above 0 in one.
     """
-    found = [_named(measures(trial), pair) for trial in trials]
+    found = [_primary_value(measures(trial), pair) for trial in trials]
     metrics = {metric for metric, value in found if metric and value > 0.0}
     if len(metrics) != 1 or not all(metric and value > 0.0 for metric, value in found):
         return None
@@ -158,5 +160,7 @@ def _logs(trials: Sequence[Trial], pair: Pair) -> tuple[Metric, Floats] | None:
     return metric, np.asarray(-logs if metric.better == "higher" else logs)
 
 
-def _named(numbers: Mapping[Metric, float], pair: Pair) -> tuple[Metric | None, float]:
+def _primary_value(
+    numbers: Mapping[Metric, float], pair: DeclaredPrimary
+) -> tuple[Metric | None, float]:
     return next(((m, value) for m, value in numbers.items() if pair.names(m)), (None, 0.0))

@@ -47,20 +47,20 @@ class Nomination:
         return self.series.points[self.change.at]
 
 
-def in_series(points: Mapping[Conditions, Sequence[Point]]) -> list[Series]:
+def group_series(points: Mapping[Conditions, Sequence[Point]]) -> list[Series]:
     """A series for each of the conditions, by metric, then by when it began."""
-    found = [Series(conditions, _ordered(own)) for conditions, own in points.items()]
+    found = [Series(conditions, _in_build_order(own)) for conditions, own in points.items()]
     found.sort(key=lambda each: (each.conditions.metric, each.conditions.engine, each.span))
     return [Series(each.conditions, each.points, _cut(each, found)) for each in found]
 
 
-def nominated(series: Series, alpha: float) -> list[Nomination]:
+def nominate(series: Series, alpha: float) -> list[Nomination]:
     """The changes of a series' level; of series without any, at most `alpha` get one."""
     values = np.array([point.value for point in series.points])
     return [Nomination(series, change) for change in changes(values, alpha)]
 
 
-def _ordered(points: Sequence[Point]) -> tuple[Point, ...]:
+def _in_build_order(points: Sequence[Point]) -> tuple[Point, ...]:
     """By version, then by when the build was first measured, then by time.
 
     So a night's builds, which may all be of one version, stand in the order of the nights; and a

@@ -23,22 +23,30 @@ from dyno.plugins import things
 from dyno.record import Mark, Observation, host_score
 
 
-def seen(name: str, found: str, mark: Mark, why: str, hint: str = "") -> Observation:
+def observed(name: str, found: str, mark: Mark, why: str, hint: str = "") -> Observation:
     """An observation; a hint is for what is not good."""
     return Observation(name, found, mark, why, "" if mark == "good" else hint)
 
 
-def unseen(name: str, why: str, found: str = "not visible here") -> Observation:
+def not_visible(name: str, why: str, found: str = "not visible here") -> Observation:
     """An observation of what this machine does not show."""
     return Observation(name, found, "unknown", why)
 
 
-def graded(value: float, fair: float, poor: float) -> Mark:
+def mark_of_value(value: float, fair: float, poor: float) -> Mark:
     """Good below `fair`, fair below `poor`."""
     return "good" if value < fair else "fair" if value < poor else "poor"
 
 
-__all__ = ["GRADES", "Machine", "Mount", "Observe", "grade", "mount_of", "survey"]
+__all__ = [
+    "GRADES",
+    "Machine",
+    "Mount",
+    "Observe",
+    "grade",
+    "mount_of",
+    "survey",
+]
 
 #: What a subject offers as `observe`: one observation for each thing that it looks at.
 Observe = Callable[[Machine], Iterable[Observation]]
@@ -71,7 +79,7 @@ def grade(observations: Sequence[Observation]) -> str:
 FLEETING = ("load_1min", "memory_available_mb")
 
 
-def facts(folder: Path) -> dict[str, str]:
+def host_facts(folder: Path) -> dict[str, str]:
     """The host's facts by name; what this machine does not tell is left out.
 
     `folder` is where the data lie: its file system belongs to the facts.
@@ -100,7 +108,7 @@ def facts(folder: Path) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def complaints(folder: Path) -> tuple[Observation, ...]:
+def host_complaints(folder: Path) -> tuple[Observation, ...]:
     """What is not good about the host, the worst first, for a run's record.
 
     Nobody waits for it: steal and other load are measured in every phase anyway.

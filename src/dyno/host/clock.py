@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import seen, unseen
+from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -24,14 +24,14 @@ def source(machine: Machine) -> Observation:
     why = "every latency is two readings of it: a slow source costs a system call and a µs each"
     current = machine.text(f"{SOURCES}/current_clocksource")
     if not current:
-        return unseen("clock source", why)
+        return not_visible("clock source", why)
     others = machine.text(f"{SOURCES}/available_clocksource").split()
     mark: Mark = "good" if current in QUICK else "poor"
     better = next((name for name in others if name in QUICK), "")
     hint = "see `dmesg | grep -i clocksource` for why the CPU's own counter is not trusted"
     if better:
         hint = f"echo {better} | sudo tee {SOURCES}/current_clocksource"
-    return seen("clock source", current, mark, why, hint)
+    return observed("clock source", current, mark, why, hint)
 
 
 def time_of_day(machine: Machine) -> Observation:
@@ -39,6 +39,6 @@ def time_of_day(machine: Machine) -> Observation:
     why = "durations do not hang on it (CLOCK_MONOTONIC), but a step garbles logs and time stamps"
     kept = machine.clock_synchronised()
     if kept is None:
-        return unseen("time", why)
+        return not_visible("time", why)
     found = "synchronised" if kept else "not synchronised: it may be stepped at any time"
-    return seen("time", found, "good" if kept else "fair", why, "sudo timedatectl set-ntp true")
+    return observed("time", found, "good" if kept else "fair", why, "sudo timedatectl set-ntp true")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import graded, seen, unseen
+from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine, spans
 from dyno.record import Mark, Observation
 
@@ -28,13 +28,13 @@ def cores(machine: Machine) -> Observation:
     why = "engine, driver and everybody else need cores of their own"
     model, usable = machine.after("/proc/cpuinfo", "model name"), machine.usable_cores()
     if not usable:
-        return unseen("CPU", why, model or "not visible here")
+        return not_visible("CPU", why, model or "not visible here")
     every = spans(machine.text(f"{SYSTEM}/cpu/online")) or usable
     count = f"{len(usable)} of {len(every)}" if len(every) > len(usable) else str(len(usable))
-    mark = graded(-len(usable), -3, -1)
+    mark = mark_of_value(-len(usable), -3, -1)
     hint = "give this machine or container four cores or more"
     found = f"{model or machine.text('/proc/sys/kernel/arch')}, {count} cores".lstrip(", ")
-    return seen("CPU", found.replace(" 1 cores", " 1 core"), mark, why, hint)
+    return observed("CPU", found.replace(" 1 cores", " 1 core"), mark, why, hint)
 
 
 def virtualisation(machine: Machine) -> Observation:
@@ -54,7 +54,7 @@ def virtualisation(machine: Machine) -> Observation:
     found = " and ".join([*what, *(["a container"] if inside else [])]) or "none"
     why = "a hypervisor runs others on these cores, and hides clock rate, caches and disk"
     hint = "a verdict that must find under 2 % wants a bare machine; blocks bear the rest"
-    return seen("virtualisation", found, "fair" if guest else "good", why, hint)
+    return observed("virtualisation", found, "fair" if guest else "good", why, hint)
 
 
 def smt(machine: Machine) -> Observation:
@@ -63,10 +63,10 @@ def smt(machine: Machine) -> Observation:
     active = machine.text(f"{SYSTEM}/cpu/smt/active")
     shared = machine.text(f"{SYSTEM}/cpu/cpu0/topology/thread_siblings_list")
     if not active and not shared:
-        return unseen("SMT", why)
+        return not_visible("SMT", why)
     on = active == "1" if active else len(spans(shared)) > 1
     hint = f"echo off | sudo tee {SYSTEM}/cpu/smt/control"
-    return seen("SMT", "on" if on else "off", "fair" if on else "good", why, hint)
+    return observed("SMT", "on" if on else "off", "fair" if on else "good", why, hint)
 
 
 def numa(machine: Machine) -> Observation:
@@ -74,13 +74,13 @@ def numa(machine: Machine) -> Observation:
     why = "memory of another node is slower, and which node a page is on changes by chance"
     nodes = [n for n in machine.names(f"{SYSTEM}/node") if n[:4] == "node" and n[4:].isdigit()]
     if not nodes:
-        return unseen("NUMA", why)
+        return not_visible("NUMA", why)
     if len(nodes) == 1:
-        return seen("NUMA", "1 node", "good", why)
+        return observed("NUMA", "1 node", "good", why)
     balanced = machine.text("/proc/sys/kernel/numa_balancing") not in ("", "0")
     mark: Mark = "poor" if balanced else "fair"
     found = f"{len(nodes)} nodes" + (", pages are moved between them" if balanced else "")
     hint = "--control numa=local, or numactl --cpunodebind=0 --membind=0 dyno …"
     if balanced:
         hint = f"sudo sysctl kernel.numa_balancing=0, and {hint}"
-    return seen("NUMA", found, mark, why, hint)
+    return observed("NUMA", found, mark, why, hint)

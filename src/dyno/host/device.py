@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dyno.host import seen, unseen
+from dyno.host import not_visible, observed
 from dyno.host._machine import Machine, disk_of, mount_of
 from dyno.record import Mark, Observation
 
@@ -24,12 +24,12 @@ def discard(machine: Machine, disk: Path | None) -> Observation:
     why = "a flash disk that never learns what is free slows down as it is written over"
     most = machine.number(f"{disk}/queue/discard_max_bytes") if disk else None
     if most is None:
-        return unseen("discard", why)
+        return not_visible("discard", why)
     if machine.text(f"{disk}/queue/rotational") == "1":
-        return seen("discard", "not needed: the disk says that it rotates", "good", why)
+        return observed("discard", "not needed: the disk says that it rotates", "good", why)
     hint = "let the disk pass it on (discard=unmap for a virtual one, issue_discards for LVM)"
     found = "supported" if most else "not supported"
-    return seen("discard", found, "good" if most else "fair", why, hint)
+    return observed("discard", found, "good" if most else "fair", why, hint)
 
 
 def write_cache(machine: Machine, disk: Path | None) -> Observation:
@@ -37,9 +37,9 @@ def write_cache(machine: Machine, disk: Path | None) -> Observation:
     why = "a flush waits for all that the cache holds, others' writes too"
     kind = machine.text(f"{disk}/queue/write_cache") if disk else ""
     if not kind:
-        return unseen("write cache", why)
+        return not_visible("write cache", why)
     hint = "a disk with protected memory answers a flush at once; or give the data their own disk"
-    return seen("write cache", kind, "fair" if kind == "write back" else "good", why, hint)
+    return observed("write cache", kind, "fair" if kind == "write back" else "good", why, hint)
 
 
 def scheduler(machine: Machine, disk: Path | None) -> Observation:
@@ -47,10 +47,10 @@ def scheduler(machine: Machine, disk: Path | None) -> Observation:
     why = "a scheduler that shares by process favours the engine with more of them"
     chosen = re.search(r"\[([\w-]+)\]", machine.text(f"{disk}/queue/scheduler")) if disk else None
     if not chosen:
-        return unseen("I/O scheduler", why)
+        return not_visible("I/O scheduler", why)
     mark: Mark = "fair" if chosen[1] in ("bfq", "cfq") else "good"
     hint = f"--control io_scheduler=none, or echo none | sudo tee {disk}/queue/scheduler"
-    return seen("I/O scheduler", chosen[1], mark, why, hint)
+    return observed("I/O scheduler", chosen[1], mark, why, hint)
 
 
 def link(machine: Machine, disk: Path | None) -> Observation:
@@ -64,8 +64,8 @@ def link(machine: Machine, disk: Path | None) -> Observation:
         if now[0] and most[0]:
             found = f"{now[0]} x{now[1]}" + ("" if now == most else f" of {most[0]} x{most[1]}")
             hint = "seat it in a slot with more lanes; `lspci -vv` shows LnkSta beside LnkCap"
-            return seen("PCIe link", found, "good" if now == most else "fair", why, hint)
-    return unseen("PCIe link", why)
+            return observed("PCIe link", found, "good" if now == most else "fair", why, hint)
+    return not_visible("PCIe link", why)
 
 
 def _width(machine: Machine, folder: Path, which: str) -> str:

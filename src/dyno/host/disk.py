@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from dyno.host import graded, seen, unseen
+from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine, Mount, mount_of
 from dyno.record import Mark, Observation
 
@@ -49,27 +49,27 @@ def kind(mount: Mount | None) -> Observation:
     """The kind of file system."""
     why = "what a commit and a page written cost is decided here"
     if mount is None:
-        return unseen("file system", why)
+        return not_visible("file system", why)
     found = f"{mount.kind} on {mount.device}, at {mount.point}"
     if mount.kind in OVERWRITING:
-        return seen("file system", found, "good", why)
+        return observed("file system", found, "good", why)
     known = (told for start, told in KINDS.items() if mount.kind.startswith(start))
     mark, why = next(known, ("unknown", why))
-    return seen("file system", found, mark, why, ELSEWHERE)
+    return observed("file system", found, mark, why, ELSEWHERE)
 
 
 def options(mount: Mount | None) -> Observation:
     """The worst of the mount's options."""
     why = "some make commits too cheap, or others' work dearer"
     if mount is None:
-        return unseen("mount options", why)
+        return not_visible("mount options", why)
     told = [name for name in OPTIONS if name in mount.options]
     if not told:
-        return seen("mount options", ",".join(sorted(mount.options)), "good", why)
+        return observed("mount options", ",".join(sorted(mount.options)), "good", why)
     mark: Mark = "poor" if any(OPTIONS[name][0] == "poor" for name in told) else "fair"
     why = "; ".join(OPTIONS[name][1] for name in told)
     hint = f"sudo mount -o remount,{','.join(map(_without, told))} {mount.point}"
-    return seen("mount options", ",".join(told), mark, why, hint)
+    return observed("mount options", ",".join(told), mark, why, hint)
 
 
 def _without(option: str) -> str:
@@ -91,7 +91,7 @@ def free(machine: Machine) -> Observation:
     with suppress(OSError):
         left, total = machine.free(machine.path(there))
         used_percent = 100 - 100 * left / max(1, total)
-        mark: Mark = "poor" if left < FEW_BYTES else graded(used_percent, *USED)
+        mark: Mark = "poor" if left < FEW_BYTES else mark_of_value(used_percent, *USED)
         found = f"{left / 1e9:.0f} of {total / 1e9:.0f} GB"
-        return seen("free disk", found, mark, why, "dyno clean lists what runs and builds take")
-    return unseen("free disk", why)
+        return observed("free disk", found, mark, why, "dyno clean lists what runs and builds take")
+    return not_visible("free disk", why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dyno.host import seen, unseen
+from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -28,11 +28,13 @@ def governor(machine: Machine) -> Observation:
     files = [f"{CPU}/{core}/cpufreq/scaling_governor" for core in cores]
     found = Counter(filter(None, map(machine.text, files)))
     if not found:
-        return unseen("governor", why, "not visible here (in a virtual machine the host decides)")
+        return not_visible(
+            "governor", why, "not visible here (in a virtual machine the host decides)"
+        )
     mark = max(map(_mark, found), key=["good", "fair", "poor"].index)
     told = ", ".join(f"{name} ({n} cores)" for name, n in found.items())
     hint = "--control governor=performance, or sudo cpupower frequency-set -g performance"
-    return seen("governor", told if len(found) > 1 else next(iter(found)), mark, why, hint)
+    return observed("governor", told if len(found) > 1 else next(iter(found)), mark, why, hint)
 
 
 def _mark(governor: str) -> Mark:
@@ -50,8 +52,10 @@ def turbo(machine: Machine) -> Observation:
         if value in (on, off):
             hint = f"--control turbo=off, or echo {off} | sudo tee {file}"
             is_on = value == on
-            return seen("turbo", "on" if is_on else "off", "fair" if is_on else "good", why, hint)
-    return unseen("turbo", why)
+            return observed(
+                "turbo", "on" if is_on else "off", "fair" if is_on else "good", why, hint
+            )
+    return not_visible("turbo", why)
 
 
 def power(machine: Machine) -> Iterator[Observation]:
@@ -63,4 +67,4 @@ def power(machine: Machine) -> Iterator[Observation]:
     plugged = any(machine.text(f"{SUPPLIES}/{name}/online") == "1" for name in mains)
     why = "on battery the firmware caps the cores' power as it sees fit"
     found = "mains" if plugged else "battery"
-    yield seen("power", found, "good" if plugged else "poor", why, "plug it in")
+    yield observed("power", found, "good" if plugged else "poor", why, "plug it in")

@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 
-from dyno.host import seen, unseen
+from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -27,11 +27,11 @@ def aslr(machine: Machine) -> Observation:
     why = "where code and stack lie moves speed by percents; drawn anew, blocks average over it"
     state = machine.text(RANDOMISE)
     if not state:
-        return unseen("ASLR", why)
+        return not_visible("ASLR", why)
     found = {"0": "off for the whole machine", "1": "on, without the heap", "2": "on"}
     hint = "sudo sysctl kernel.randomize_va_space=2; --control aslr=off freezes it on purpose"
     mark: Mark = "fair" if state == "0" else "good"
-    return seen("ASLR", found.get(state, state), mark, why, hint)
+    return observed("ASLR", found.get(state, state), mark, why, hint)
 
 
 def io_uring(machine: Machine) -> Observation:
@@ -39,7 +39,7 @@ def io_uring(machine: Machine) -> Observation:
     why = "the driver then waits for servers in epoll, which costs it a system call more a query"
     refused = machine.uring_errno()
     if not refused:
-        return seen("io_uring", "allowed", "good", why)
+        return observed("io_uring", "allowed", "good", why)
     switched = machine.text(URING)
     hint = "run the container with a seccomp profile that allows io_uring_setup"
     if switched in ("1", "2"):
@@ -47,7 +47,7 @@ def io_uring(machine: Machine) -> Observation:
     elif refused == errno.ENOSYS:
         hint = "a kernel from 5.6 on has it"
     cause = os.strerror(refused).lower()
-    return seen("io_uring", f"refused ({cause})", "fair", why, hint)
+    return observed("io_uring", f"refused ({cause})", "fair", why, hint)
 
 
 def perf_events(machine: Machine) -> Observation:
@@ -55,7 +55,7 @@ def perf_events(machine: Machine) -> Observation:
     why = "above 2 only root may count instructions and take profiles, so causes stay hidden"
     level = machine.number(PARANOID)
     if level is None:
-        return unseen("perf events", why)
+        return not_visible("perf events", why)
     hint = "sudo sysctl kernel.perf_event_paranoid=1"
     mark: Mark = "good" if level <= 2 else "fair"
-    return seen("perf events", f"paranoid {level}", mark, why, hint)
+    return observed("perf events", f"paranoid {level}", mark, why, hint)

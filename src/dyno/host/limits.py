@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import graded, seen, unseen
+from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Observation
 
@@ -38,7 +38,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
         line = next((line for line in lines if line.startswith(start)), "")
         soft = line.removeprefix(start).split()[:1]
         if not soft:
-            yield unseen(name, why)
+            yield not_visible(name, why)
         else:
             most = float("inf") if soft[0] == "unlimited" else int(soft[0])
-            yield seen(name, soft[0], graded(-most, 1 - fair, 1 - poor), why, hint)
+            yield observed(name, soft[0], mark_of_value(-most, 1 - fair, 1 - poor), why, hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import graded, seen, unseen
+from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine
 from dyno.host._others import Watched
 from dyno.record import Observation
@@ -24,17 +24,17 @@ def observe(machine: Machine) -> Iterator[Observation]:
     steal_why = "core time that the hypervisor gave to somebody else is charged to the engine"
     load_why = "processes that come and go take core time and cache from one trial and not the next"
     if watched is None:
-        yield unseen("steal", steal_why)
-        yield unseen("other load", load_why)
+        yield not_visible("steal", steal_why)
+        yield not_visible("other load", load_why)
         return
     over = f"over {watched.seconds:.1f} s"
     steal = watched.steal_percent
     hint = "another hour, or a host of your own; blocks over `limits.steal_percent` are dropped"
-    yield seen("steal", f"{steal:.1f} % {over}", graded(steal, *STEAL), steal_why, hint)
+    yield observed("steal", f"{steal:.1f} % {over}", mark_of_value(steal, *STEAL), steal_why, hint)
     hint = "stop them while measuring; blocks over `limits.foreign_percent` are dropped"
     busy = watched.busy_percent
     found = f"{busy:.1f} % of all cores {over}{_busiest(watched)}"
-    yield seen("other load", found, graded(busy, *FOREIGN), load_why, hint)
+    yield observed("other load", found, mark_of_value(busy, *FOREIGN), load_why, hint)
     yield _pressure(watched)
 
 
@@ -49,8 +49,8 @@ def _pressure(watched: Watched) -> Observation:
     why = "tasks that wait for a core, a disk or memory now will keep the engine waiting too"
     percent = watched.pressure_percent()
     if not percent:
-        return unseen("pressure", why)
+        return not_visible("pressure", why)
     found = ", ".join(f"{name} {value:.1f} %" for name, value in percent.items())
-    mark = graded(max(percent.values()), *PRESSURE)
+    mark = mark_of_value(max(percent.values()), *PRESSURE)
     hint = "find who waits: ps -eo pid,stat,comm --sort=-%cpu | head"
-    return seen("pressure", f"{found} of the time", mark, why, hint)
+    return observed("pressure", f"{found} of the time", mark, why, hint)

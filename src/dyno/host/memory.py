@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dyno.host import graded, seen, unseen
+from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -26,10 +26,10 @@ def memory(machine: Machine) -> Observation:
     why = "data that do not fit beside the others are read from disk again, or swapped"
     total, available = (_kilobytes(machine, key) for key in ("MemTotal", "MemAvailable"))
     if total is None or available is None:
-        return unseen("memory", why)
+        return not_visible("memory", why)
     found = f"{available / 1e6:.1f} of {total / 1e6:.1f} GB available"
     hint = "free some, or keep the data set well below it"
-    return seen("memory", found, graded(100 - 100 * available / total, *USED), why, hint)
+    return observed("memory", found, mark_of_value(100 - 100 * available / total, *USED), why, hint)
 
 
 def swap(machine: Machine) -> Observation:
@@ -37,11 +37,11 @@ def swap(machine: Machine) -> Observation:
     why = "a page swapped out costs milliseconds at a time that nobody chose"
     total, free = (_kilobytes(machine, key) for key in ("SwapTotal", "SwapFree"))
     if total is None or free is None:
-        return unseen("swap", why)
+        return not_visible("swap", why)
     used = total - free
     mark: Mark = "good" if not total else "poor" if used > total // 100 else "fair"
     found = f"{used / 1e6:.1f} of {total / 1e6:.1f} GB in use" if total else "none"
-    return seen("swap", found, mark, why, "--control swap=avoid, or sudo swapoff -a")
+    return observed("swap", found, mark, why, "--control swap=avoid, or sudo swapoff -a")
 
 
 def _kilobytes(machine: Machine, key: str) -> int | None:
@@ -54,6 +54,6 @@ def huge_pages(machine: Machine) -> Observation:
     why = "the kernel merges pages behind the engine's back, in some restarts more than in others"
     chosen = re.search(r"\[(\w+)\]", machine.text(HUGE_PAGES))
     if not chosen:
-        return unseen("huge pages", why)
+        return not_visible("huge pages", why)
     hint = f"--control thp=off (no root), or echo madvise | sudo tee {HUGE_PAGES}"
-    return seen("huge pages", chosen[1], "fair" if chosen[1] == "always" else "good", why, hint)
+    return observed("huge pages", chosen[1], "fair" if chosen[1] == "always" else "good", why, hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from dyno.host import seen, unseen
+from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Observation
 
@@ -26,11 +26,11 @@ def cpu(machine: Machine) -> Observation:
     shares = [_share(machine, folder) for folder in _folders(machine, "cpu")]
     found = [share for share in shares if share is not None]
     if not found:
-        return unseen("CPU quota", why)
+        return not_visible("CPU quota", why)
     if min(found) == float("inf"):
-        return seen("CPU quota", "none", "good", why)
+        return observed("CPU quota", "none", "good", why)
     hint = "give whole cores instead of a quota: docker run --cpuset-cpus=0-3, or cpu.max = max"
-    return seen("CPU quota", f"{min(found):g} cores' time", "poor", why, hint)
+    return observed("CPU quota", f"{min(found):g} cores' time", "poor", why, hint)
 
 
 def _share(machine: Machine, folder: PurePosixPath) -> float | None:
@@ -54,11 +54,11 @@ def memory(machine: Machine) -> Observation:
     ]
     found = [float("inf") if text == "max" else int(text) for text in texts if text]
     if not found:
-        return unseen("memory limit", why)
+        return not_visible("memory limit", why)
     if min(found) >= UNLIMITED_BYTES:
-        return seen("memory limit", "none", "good", why)
+        return observed("memory limit", "none", "good", why)
     hint = "raise it well above the data and the engine's own caches, or leave it out"
-    return seen("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
+    return observed("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
 
 
 def _folders(machine: Machine, controller: str) -> list[PurePosixPath]:

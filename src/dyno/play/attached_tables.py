@@ -6,7 +6,7 @@ A trial drops its tables at its end, whatever ends it but a kill. So once its `p
 lists in the run's folder the tables that appeared in the database meanwhile; `resume` drops those
 of the list that are still there. That they appeared while we loaded into a database that was empty
 is the ground on which they are taken for ours. A kill within `prepare` leaves no list: what lies
-there then stays, and `attached.check_empty` refuses.
+there then stays, and `check_no_tables` refuses.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from dataclasses import asdict, dataclass
 from dyno.builds import Build, Say
 from dyno.engines import Attaches, Engine
 from dyno.errors import UsageError
-from dyno.play.job import Job
+from dyno.play.job import TrialJob
 from dyno.record import PhaseRecord, WorkloadPlan
-from dyno.run_folder import LOADED, Folder, read_json, write_json
+from dyno.run_folder import LOADED, RunFolder, read_json, write_json
 
 #: The script's commands that load and that drop.
 PREPARE, CLEANUP = "prepare", "cleanup"
 
 
-def check_empty(sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]) -> None:
+def check_no_tables(
+    sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]
+) -> None:
     """`UsageError` where a script would load data beside tables that are somebody's.
 
     After each trial the script's `cleanup` drops its tables, and a script may well load into, and
@@ -41,7 +43,7 @@ def check_empty(sides: Iterable[tuple[Engine, Build]], workloads: Sequence[Workl
             raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
 
 
-def is_loaded(phases: Sequence[PhaseRecord]) -> bool:
+def is_prepared(phases: Sequence[PhaseRecord]) -> bool:
     """Did `prepare` come to its end, so that what it made is there and its own?"""
     loads = [phase for phase in phases if phase.phase == PREPARE and not phase.interrupted]
     return bool(loads) and not any(stream.failed for load in loads for stream in load.streams)
@@ -54,10 +56,10 @@ class _List:
 
 
 @dataclass
-class Loaded:
+class LoadedTables:
     """The tables that a trial loads into somebody's server; nothing, where the server is ours."""
 
-    job: Job
+    job: TrialJob
     before: frozenset[str] = frozenset()
 
     def begin(self) -> None:
@@ -82,7 +84,9 @@ class Loaded:
         return frozenset(engine.tables(build))
 
 
-def drop(run: Folder, engines: Mapping[str, Engine], builds: Mapping[str, Build], say: Say) -> None:
+def drop_leftovers(
+    run: RunFolder, engines: Mapping[str, Engine], builds: Mapping[str, Build], say: Say
+) -> None:
     """Drops what the killed trials of a run listed and is there now, and their lists."""
     for file in sorted(run.path.glob(f"{LOADED}/*.json")):
         listed = read_json(_List, file)

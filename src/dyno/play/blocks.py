@@ -18,14 +18,14 @@ ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
-class Next:
-    """A block of a workload to be played, and for the how manyth time."""
+class NextBlock:
+    """A block of a workload to be played, and for the nth time."""
 
     block: int
     attempt: int
 
 
-def upcoming(run: Run, workload: str, trials: Iterable[Trial]) -> Next:
+def next_block(run: Run, workload: str, trials: Iterable[Trial]) -> NextBlock:
     """The block of `workload` to play now.
 
     A torn block (interrupted, or candidates missing) is played anew whole; one with a failed
@@ -33,16 +33,16 @@ def upcoming(run: Run, workload: str, trials: Iterable[Trial]) -> Next:
     """
     blocks = _attempts(workload, trials)
     if not blocks:
-        return Next(0, 1)
+        return NextBlock(0, 1)
     block = max(blocks)
     attempts = blocks[block]
     last = max(attempts)
     failures = sum(_failed(trials) for trials in attempts.values())
     if _failed(attempts[last]):
-        return Next(block, last + 1) if failures < ATTEMPTS else Next(block + 1, 1)
+        return NextBlock(block, last + 1) if failures < ATTEMPTS else NextBlock(block + 1, 1)
     names = {trial.candidate for trial in attempts[last] if trial.status == "ok"}
     whole = names >= {candidate.name for candidate in run.candidates}
-    return Next(block + 1, 1) if whole else Next(block, last + 1)
+    return NextBlock(block + 1, 1) if whole else NextBlock(block, last + 1)
 
 
 def floor_attempt(
@@ -62,7 +62,7 @@ def floor_attempt(
     return len(floors) + 1
 
 
-def hopeless(workload: str, trials: Sequence[Trial]) -> Trial | None:
+def always_failing(workload: str, trials: Sequence[Trial]) -> Trial | None:
     """The last failed trial of a candidate that failed in every trial it ever ended, and in
     both attempts at a block; None while there is hope.
     """
@@ -88,7 +88,7 @@ def _failed(trials: Iterable[Trial]) -> bool:
     return any(trial.status == "failed" for trial in trials)
 
 
-def order(seed: int, workload: str, block: int, names: Sequence[str]) -> tuple[str, ...]:
+def block_order(seed: int, workload: str, block: int, names: Sequence[str]) -> tuple[str, ...]:
     """The candidates of `block` in the order in which they play.
 
     Blocks come in cycles, within which every candidate stands equally often in every place and
@@ -99,10 +99,10 @@ def order(seed: int, workload: str, block: int, names: Sequence[str]) -> tuple[s
     rows = _williams(len(names))
     cycle, place = divmod(block, len(rows))
     dice = random.Random(f"{seed}/order/{workload}/{cycle}")
-    labels, turns = list(names), list(range(len(rows)))
+    labels, places = list(names), list(range(len(rows)))
     dice.shuffle(labels)
-    dice.shuffle(turns)
-    return tuple(labels[i] for i in rows[turns[place]])
+    dice.shuffle(places)
+    return tuple(labels[i] for i in rows[places[place]])
 
 
 def _williams(count: int) -> list[list[int]]:

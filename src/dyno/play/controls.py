@@ -9,30 +9,37 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno.builds import Build
-from dyno.controls import NOT_HERE, Held, Restored, Started, Subject, controls
+from dyno.controls import (
+    NOT_HERE,
+    AfterRestore,
+    AfterStart,
+    ControlResult,
+    ControlTarget,
+    controls,
+)
 from dyno.engines import MISSED, Engine, Knobs, Preloads, Server
-from dyno.play.job import Job, Notes
+from dyno.play.job import TrialJob, TrialNotes
 
 #: Why a control of a load's copy rests.
 NO_COPY = "the data were loaded in this trial, and are as warm as that left them"
 
 
 @dataclass(frozen=True)
-class Joined:
-    """What all controls together want (`controls.Held`); the calls by the control's name."""
+class ControlStack:
+    """What all controls together want; the calls by the control's name."""
 
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] = ()
-    restored: dict[str, Restored] = field(default_factory=dict)
-    started: dict[str, Started] = field(default_factory=dict)
+    restored: dict[str, AfterRestore] = field(default_factory=dict)
+    started: dict[str, AfterStart] = field(default_factory=dict)
     preload: str = ""
 
-    def beside(self, name: str, held: Held) -> Joined:
+    def with_control(self, name: str, held: ControlResult) -> ControlStack:
         """This, and what the control `name` wants."""
-        return Joined(
+        return ControlStack(
             prefix=(*self.prefix, *held.prefix),
-            environment=_together(self.environment, held.environment),
+            environment=_merge_environments(self.environment, held.environment),
             cpus=(*self.cpus, *held.cpus),
             restored=self.restored | ({name: held.restored} if held.restored else {}),
             started=self.started | ({name: held.started} if held.started else {}),
@@ -40,15 +47,15 @@ class Joined:
         )
 
 
-def _together(ours: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
     """Two environments in one; libraries to be preloaded are a list, and two may be wanted."""
     libraries = [each["LD_PRELOAD"] for each in (ours, more) if "LD_PRELOAD" in each]
     return {**ours, **more, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
 
 
-def subject(engine: Engine, build: Build, home: Path) -> Subject:
+def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
     """What the controls are held for."""
-    return Subject(
+    return ControlTarget(
         embedded=engine.embedded,
         attached=build.attached,
         home=home,
@@ -57,39 +64,39 @@ def subject(engine: Engine, build: Build, home: Path) -> Subject:
     )
 
 
-def hold(job: Job, notes: Notes, stack: ExitStack) -> Joined:
+def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:
     """Holds every control until the stack is left; what one of them found only then joins too."""
     dice = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
-    held_for = replace(subject(job.engine, job.build, job.home), dice=dice)
-    joined = Joined()
+    held_for = replace(control_target(job.engine, job.build, job.home), dice=dice)
+    joined = ControlStack()
     for name, control in controls().items():
         value = job.controls.get(name, control.default)
         held = stack.enter_context(control.hold(value, held_for))
         held.found["value"] = value
         notes.conditions[name] = held.found
-        joined = joined.beside(name, held)
+        joined = joined.with_control(name, held)
     return joined
 
 
-def restored(joined: Joined, notes: Notes, home: Path) -> None:
+def after_restore(joined: ControlStack, notes: TrialNotes, home: Path) -> None:
     """A load's copy lies in `home`, and the engine is about to start on it."""
     for name, act in joined.restored.items():
         _note(notes, name, act(home))
 
 
-def not_restored(joined: Joined, notes: Notes) -> None:
+def note_no_copy(joined: ControlStack, notes: TrialNotes) -> None:
     """There is no copy of a load: nothing to be done to it."""
     for name in joined.restored:
         _note(notes, name, {"state": f"{NOT_HERE}: {NO_COPY}"})
 
 
-def started(joined: Joined, notes: Notes, pid: int | None) -> None:
+def after_start(joined: ControlStack, notes: TrialNotes, pid: int | None) -> None:
     """The engine's process runs, and its connections stand."""
     for name, look in joined.started.items() if pid else ():
         _note(notes, name, look(pid or 0))
 
 
-def preload(joined: Joined, notes: Notes, engine: Engine, server: Server) -> None:
+def preload_cache(joined: ControlStack, notes: TrialNotes, engine: Engine, server: Server) -> None:
     """A phase is about to begin."""
     if joined.preload and isinstance(engine, Preloads):
         found = engine.preload(server)
@@ -98,7 +105,7 @@ def preload(joined: Joined, notes: Notes, engine: Engine, server: Server) -> Non
         _note(notes, joined.preload, found)
 
 
-def _note(notes: Notes, name: str, found: dict[str, str]) -> None:
+def _note(notes: TrialNotes, name: str, found: dict[str, str]) -> None:
     """What turned out later; a `state` says that nothing is set after all."""
     notes.conditions[name] |= found
     if "state" in found:

@@ -12,21 +12,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno import driver
-from dyno.engines import Server, Under
+from dyno.engines import Server, StartConditions
 from dyno.errors import DynoError, InternalError, TrialFailed
 from dyno.plan import Plan, Script
-from dyno.play import attached_tables, evidence
-from dyno.play import controls as controlled
-from dyno.play.attached_tables import Loaded
-from dyno.play.controls import Joined
-from dyno.play.job import Job, Notes
-from dyno.play.phases import Listener
+from dyno.play.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
+from dyno.play.controls import ControlStack, after_start, preload_cache
+from dyno.play.evidence import data_conditions, read_ledger
+from dyno.play.job import TrialJob, TrialNotes
+from dyno.play.phases import PhaseLoop
 from dyno.play.watch import Watch
 from dyno.record import PhaseRecord
 
 
 @dataclass
-class Part:
+class SessionPart:
     """The commands of a script between a start and a stop of the engine, and what came of them.
 
     `is_last` asks for the engine's settings and evidence at the end.
@@ -45,16 +44,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Player:
+class EngineSession:
     """Plays the parts of one trial, all under the same controls."""
 
-    job: Job
-    notes: Notes
+    job: TrialJob
+    notes: TrialNotes
     watch: Watch
-    held: Joined
-    loaded: Loaded
+    held: ControlStack
+    loaded: LoadedTables
 
-    def play(self, part: Part) -> None:
+    def play(self, part: SessionPart) -> None:
         """From the engine's start to its stop; the script's counts join those of earlier parts."""
         job, notes = self.job, self.notes
         with self._server() as server:
@@ -66,18 +65,18 @@ class Player:
                 for name, count in part.counters.items():
                     notes.counters[name] = notes.counters.get(name, 0) + count
                 if part.is_last:
-                    notes.evidence = evidence.read(plan, notes.counters)
+                    notes.evidence = read_ledger(plan, notes.counters)
                     notes.settings = told = job.engine.settings(server)
                     asked = job.candidate.settings
-                    notes.conditions |= evidence.found(job.engine, server, asked, told)
+                    notes.conditions |= data_conditions(job.engine, server, asked, told)
 
-    def _drive(self, plan: Plan, server: Server, part: Part) -> None:
+    def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
         launch = _launch(self.job, self.held, self.notes)
         with driver.Process(plan, launch) as process:
             self._listener(server, part).listen(process)
 
     @contextmanager
-    def _cleaned(self, plan: Plan, server: Server, part: Part) -> Iterator[None]:
+    def _cleaned(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
         """In a server that goes on running, drops what the script's `prepare` made.
 
         Only where `prepare` came to its end: it may have failed on tables that are not its own.
@@ -85,31 +84,31 @@ class Player:
         try:
             yield
         finally:
-            if self.job.build.attached and attached_tables.is_loaded(part.phases):
-                after = replace(plan, commands=(attached_tables.CLEANUP,))
-                self._drive(after, server, Part((attached_tables.CLEANUP,), part.seed))
+            if self.job.build.attached and is_prepared(part.phases):
+                after = replace(plan, commands=(CLEANUP,))
+                self._drive(after, server, SessionPart((CLEANUP,), part.seed))
                 self.loaded.forget()
 
-    def _listener(self, server: Server, part: Part) -> Listener:
+    def _listener(self, server: Server, part: SessionPart) -> PhaseLoop:
         job = self.job
         declared = {phase["name"]: phase for phase in job.workload.phases}
         sink = part.phases, part.counters
-        listener = Listener(job.engine, server, declared, job.home, self.watch, *sink)
+        listener = PhaseLoop(job.engine, server, declared, job.home, self.watch, *sink)
         listener.before = lambda phase, pid: self._before(phase, pid, server)
         listener.after = lambda phase: self._after(phase, part)
         return listener
 
     def _before(self, phase: str, pid: int | None, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""
-        controlled.started(self.held, self.notes, pid)
-        if phase == attached_tables.PREPARE:
+        after_start(self.held, self.notes, pid)
+        if phase == PREPARE:
             self.loaded.begin()
-        if phase not in (attached_tables.PREPARE, attached_tables.CLEANUP):
-            controlled.preload(self.held, self.notes, self.job.engine, server)
+        if phase not in (PREPARE, CLEANUP):
+            preload_cache(self.held, self.notes, self.job.engine, server)
 
-    def _after(self, phase: str, part: Part) -> None:
+    def _after(self, phase: str, part: SessionPart) -> None:
         """While the driver waits after a phase."""
-        if phase == attached_tables.PREPARE and attached_tables.is_loaded(part.phases):
+        if phase == PREPARE and is_prepared(part.phases):
             self.loaded.note()
 
     @contextmanager
@@ -118,10 +117,10 @@ class Player:
 
         What went wrong while it ran is what is told, whatever goes wrong at its stop as well.
         """
-        job, under = self.job, Under(self.held.prefix, self.held.environment)
+        job, under = self.job, StartConditions(self.held.prefix, self.held.environment)
         server = job.engine.start(job.build, job.home, job.candidate.settings, under)
         try:
-            with explained(server):
+            with explain_death(server):
                 yield server
         except BaseException:
             with suppress(TrialFailed):
@@ -130,23 +129,23 @@ class Player:
         _stop(job, server)
 
 
-def _stop(job: Job, server: Server) -> None:
+def _stop(job: TrialJob, server: Server) -> None:
     """Stops the engine; its own last words join the trial's log, since its home goes."""
     try:
         job.engine.stop(server)
     finally:
-        if said := tail(server.log):
+        if said := end_of_log(server.log):
             with job.log.open("a") as log:
                 log.write(said)
 
 
-def _launch(job: Job, held: Joined, notes: Notes) -> driver.Launch:
+def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Launch:
     """How the driver is started. Prefix and environment are meant for the engine's process,
     which is the driver's where the engine is embedded.
     """
-    engine = held if job.candidate.embedded else Joined()
+    engine = held if job.candidate.embedded else ControlStack()
     notes.conditions["driver"] = {
-        "environment": " ".join(f"{k}={v}" for k, v in driver.environment().items()),
+        "environment": " ".join(f"{k}={v}" for k, v in driver.driver_environment().items()),
         "prefix": " ".join(engine.prefix),
         "cpus": ",".join(str(cpu) for cpu in held.cpus),
         "seed": str(job.seed),
@@ -166,7 +165,7 @@ STOPPED = ("T", "t")
 
 
 @contextmanager
-def explained(server: Server) -> Iterator[None]:
+def explain_death(server: Server) -> Iterator[None]:
     """Where the server dies meanwhile, `TrialFailed` with its last words, whatever was raised;
     where it stands still, one that says that.
     """
@@ -183,15 +182,15 @@ def explained(server: Server) -> Iterator[None]:
             raise
         words = "".join(f"\n  {line}" for line in last_words(server)) or " nothing"
         cause = f"{told}\nits log ends with:{words}"
-        raise TrialFailed(f"the server died{_how(server)}", cause=cause) from error
+        raise TrialFailed(f"the server died{_exit_of(server)}", cause=cause) from error
 
 
 def last_words(server: Server, lines: int = LINES) -> list[str]:
     """The last lines of the server's log; none where it has no log."""
-    return tail(server.log).splitlines()[-lines:]
+    return end_of_log(server.log).splitlines()[-lines:]
 
 
-def tail(log: Path | None, size: int = TAIL_BYTES) -> str:
+def end_of_log(log: Path | None, size: int = TAIL_BYTES) -> str:
     """The end of a log, from the beginning of a line; empty where there is none."""
     if log is None:
         return ""
@@ -221,7 +220,7 @@ def _state(pid: int) -> str:
         return "X"
 
 
-def _how(server: Server) -> str:
+def _exit_of(server: Server) -> str:
     """The signal or exit code, where the engine holds a `Popen` that can tell."""
     poll = getattr(server.handle, "poll", None)
     code = poll() if callable(poll) else None

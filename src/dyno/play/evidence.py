@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dyno import driver
-from dyno.engines import Engine, Holds, Server
+from dyno.engines import Engine, Server, WeighsData
 from dyno.host import file_system
 from dyno.plan import LedgerEntry, Plan
 from dyno.record import Evidence
@@ -21,7 +21,7 @@ from dyno.record import Evidence
 _Rows = list[list[str | None]]
 
 
-def read(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
+def read_ledger(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
     """What the engine says it holds beside what the script says it put there.
 
     The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
@@ -41,10 +41,10 @@ def _evidence(entry: LedgerEntry, rows: _Rows, counters: dict[str, int]) -> Evid
     if entry.counters:
         expected = sum(factor * counters.get(n, 0) for n, factor in entry.counters.items())
         return Evidence(entry.name, entry.sql, expected, _cell(rows))
-    return Evidence(entry.name, entry.sql, 0, str(len(rows)), digest(rows))
+    return Evidence(entry.name, entry.sql, 0, str(len(rows)), digest_rows(rows))
 
 
-def digest(rows: _Rows) -> str:
+def digest_rows(rows: _Rows) -> str:
     """A checksum of the rows in any order: the same rows, the same digest."""
     lines = sorted(json.dumps(row) for row in rows)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
@@ -59,15 +59,15 @@ DATA, DURABILITY, STORAGE = "data", "durability", "storage"
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-def found(
+def data_conditions(
     engine: Engine, server: Server, asked: dict[str, str], told: dict[str, str]
 ) -> dict[str, dict[str, str]]:
     """Conditions by name; what is not known is left out. To be asked while the engine runs."""
     place = _place(engine, server)
     conditions = {STORAGE: _storage(place)} if place else {}
-    if not isinstance(engine, Holds):
+    if not isinstance(engine, WeighsData):
         return conditions
-    held = engine.holding(server, asked, told)
+    held = engine.weigh(server, asked, told)
     numbers = {"bytes": held.data_bytes, "cache_bytes": held.cache_bytes}
     data = {name: str(number) for name, number in numbers.items() if number is not None}
     if held.claim:

@@ -11,7 +11,7 @@ from dyno.record import Candidate, Evidence, PhaseRecord, WorkloadPlan
 
 
 @dataclass(frozen=True)
-class Turn:
+class LoadChoice:
     """Which load a trial begins with: number `number` (from 0) of `of`; `of` 0: kept if slow."""
 
     number: int
@@ -19,7 +19,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Job:
+class TrialJob:
     """All that a trial needs to know: who, what, when, and where to leave its data and log.
 
     `controls` maps every control to its value for this candidate; `loaded` is the file that
@@ -41,13 +41,13 @@ class Job:
     home: Path
     log: Path
     loaded: Path
-    load: Turn | None = None
+    load: LoadChoice | None = None
     run_seed: int = 0
     progress_s: float = 1.0
 
 
 @dataclass
-class Notes:
+class TrialNotes:
     """What a trial has found out so far; a failed one keeps it."""
 
     phases: list[PhaseRecord] = field(default_factory=list)

@@ -21,8 +21,8 @@ from pathlib import Path
 from dyno.builds import cache
 from dyno.engines import Snapshots
 from dyno.errors import HostError
-from dyno.play.engine_session import Part
-from dyno.play.job import Job, Turn
+from dyno.play.engine_session import SessionPart
+from dyno.play.job import LoadChoice, TrialJob
 from dyno.record import Run, Trial, WorkloadPlan
 
 #: A first load that took longer is kept, and the seven that follow it too.
@@ -41,7 +41,7 @@ MEASURING = frozenset({"time", "warmup_time", "events", "rate", "report_interval
 
 
 @dataclass(frozen=True)
-class Load:
+class KeptLoad:
     """A load in the cache: its folder, what its script counted, and how long it took."""
 
     name: str
@@ -50,9 +50,9 @@ class Load:
     seconds: float
 
 
-def turn(
+def choose_load(
     run: Run, workload: WorkloadPlan, played: Sequence[Trial], block: int, size_bytes: int = 0
-) -> Turn | None:
+) -> LoadChoice | None:
     """The turn of a trial in `block`; None where every trial loads its data anew.
 
     Where the experiment does not say, the workload's first trial decides, for all candidates,
@@ -61,45 +61,47 @@ def turn(
     if PREPARE not in workload.commands or run.design.loads == 0:
         return None
     if (asked := run.design.loads) is not None:
-        return Turn(block % asked, asked)
+        return LoadChoice(block % asked, asked)
     own = [t for t in played if t.workload == workload.name and t.block >= 0 and t.status == "ok"]
     if not own:
-        return None if 0 < size_bytes < SMALL_BYTES else Turn(0, 0)
+        return None if 0 < size_bytes < SMALL_BYTES else LoadChoice(0, 0)
     of = int(own[0].conditions.get(KIND, {}).get("of", "0"))
-    return Turn(block % of, of) if of else None
+    return LoadChoice(block % of, of) if of else None
 
 
-def ready(job: Job, asked: Turn, play: Callable[[Part], None]) -> Load | None:
+def ready_load(
+    job: TrialJob, asked: LoadChoice, play: Callable[[SessionPart], None]
+) -> KeptLoad | None:
     """Leaves a load in the job's home, made by `play` where the cache has none.
 
     None, and an empty home, where loading turned out to be so quick that every trial does it.
     """
     name = _name(job, asked.number)
-    found = _found(name)
+    found = _find_load(name)
     if found is None:
-        part = Part((PREPARE,), _seed(job, asked.number), is_last=False)
+        part = SessionPart((PREPARE,), _seed(job, asked.number), is_last=False)
         play(part)
         if not asked.of and part.seconds <= SLOW_S:
             shutil.rmtree(job.home)
             job.home.mkdir(mode=0o700)
             return None
-        found = _kept(name, job.home, part)
-    with cache.held([found.folder]):
+        found = _keep_load(name, job.home, part)
+    with cache.keep_entries([found.folder]):
         _copy(found.folder / "home", job.home)
     return found
 
 
-def _found(name: str) -> Load | None:
+def _find_load(name: str) -> KeptLoad | None:
     try:
         folder = cache.root() / KIND / name
         os.utime(folder)
         noted = json.loads((folder / "load.json").read_text())
     except OSError:
         return None
-    return Load(name, folder, noted["counters"], noted["seconds"])
+    return KeptLoad(name, folder, noted["counters"], noted["seconds"])
 
 
-def _kept(name: str, home: Path, part: Part) -> Load:
+def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
     """Moves what lies in `home` to the cache, where older loads make room."""
     size = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file())
     cache.trim(KIND, cache.limit_bytes() - size)
@@ -112,8 +114,8 @@ def _kept(name: str, home: Path, part: Part) -> Load:
         noted = {"counters": part.counters, "seconds": part.seconds}
         (fresh / "load.json").write_text(json.dumps(noted))
 
-    folder = cache.get(KIND, name, make, lambda _: None)
-    return Load(name, folder, part.counters, part.seconds)
+    folder = cache.cached_entry(KIND, name, make, lambda _: None)
+    return KeptLoad(name, folder, part.counters, part.seconds)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -130,11 +132,11 @@ def _copy(source: Path, target: Path) -> None:
         raise HostError("cannot copy a load", cause=cause, hint=hint) from failed
 
 
-def _name(job: Job, number: int) -> str:
+def _name(job: TrialJob, number: int) -> str:
     """The cache's name for a load: readable, and a hash of all that the data depend on."""
     settings = job.candidate.settings
     if isinstance(job.engine, Snapshots):
-        settings = job.engine.filed(settings)
+        settings = job.engine.file_settings(settings)
     options = {n: v for n, v in job.workload.options.items() if n not in MEASURING}
     parts = [job.candidate.engine, job.candidate.build, settings, job.workload.script_sha256]
     text = json.dumps([*parts, options, _seed(job, number)], sort_keys=True)
@@ -143,7 +145,7 @@ def _name(job: Job, number: int) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', words)}-{number + 1}-{digest}"
 
 
-def _seed(job: Job, number: int) -> int:
+def _seed(job: TrialJob, number: int) -> int:
     """The load's own seed: the same for all candidates, another one for each load."""
     text = f"{job.run_seed}/{Path(job.workload.script).stem}/{KIND}/{number}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])

@@ -16,31 +16,43 @@ from dyno.engines import Counts, Engine, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.forecast.earlier_run import limit_s
 from dyno.play.watch import PhaseEnded, PhaseStarted, Progressed, Watch
-from dyno.probes import Parts, Watched, probes
+from dyno.probes import ProbeTarget, SamplesAfterDisconnect, probes
 from dyno.record import PhaseRecord, Reading
 
 #: Probe name to the numbers that it gave.
 Sample = Mapping[str, Mapping[str, float]]
 
 
-def ready(watched: Watched) -> Sample:
+def sample_before(watched: ProbeTarget) -> Sample:
     """Every probe's counters and gauges before a phase, those first that cost the engine work."""
-    asking = {n: probe.sample(watched) for n, probe in probes().items() if isinstance(probe, Parts)}
-    return {**asking, **answered(watched)}
+    asking = {
+        n: probe.sample(watched)
+        for n, probe in probes().items()
+        if isinstance(probe, SamplesAfterDisconnect)
+    }
+    return {**asking, **sample_answered(watched)}
 
 
-def answered(watched: Watched) -> Sample:
+def sample_answered(watched: ProbeTarget) -> Sample:
     """The same after it, while the driver's connections are open, but for those that wait."""
     every = probes().items()
-    return {n: probe.sample(watched) for n, probe in every if not isinstance(probe, Parts)}
+    return {
+        n: probe.sample(watched)
+        for n, probe in every
+        if not isinstance(probe, SamplesAfterDisconnect)
+    }
 
 
-def parted(watched: Watched) -> Sample:
+def sample_after_disconnect(watched: ProbeTarget) -> Sample:
     """Those that waited until the connections were closed."""
-    return {n: probe.parted(watched) for n, probe in probes().items() if isinstance(probe, Parts)}
+    return {
+        n: probe.sample_after_disconnect(watched)
+        for n, probe in probes().items()
+        if isinstance(probe, SamplesAfterDisconnect)
+    }
 
 
-def joined(record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:
+def add_readings(record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:
     """`record` with what the phase added to each counter, and each gauge at its end.
 
     A number that was not to be had at both ends (a gauge: at the end) is left out.
@@ -70,7 +82,7 @@ LAST_WORDS_S = 5.0
 
 
 @dataclass
-class Listener:
+class PhaseLoop:
     """One trial's conversation; `phases` and `counters` are what came of it so far.
 
     `declared` are the workload's phases by name; `data` is the folder whose size is watched.
@@ -116,18 +128,21 @@ class Listener:
                     process.go()
                 case driver.Ready(phase=phase):
                     self.before(phase, watched.server_pid)
-                    before, after = ready(watched), None
+                    before, after = sample_before(watched), None
                     process.go()
                     limit = self._begun(phase)
                 case driver.Answered(phase=phase):
-                    after = answered(watched)
+                    after = sample_answered(watched)
                     limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.Progress() as going:
                     self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
                 case PhaseRecord() as done:
-                    after = {**(after or answered(watched)), **parted(watched)}
-                    self._over(joined(done, before, after))
+                    after = {
+                        **(after or sample_answered(watched)),
+                        **sample_after_disconnect(watched),
+                    }
+                    self._over(add_readings(done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.End(counters=counters):
@@ -139,15 +154,15 @@ class Listener:
         self.after(phase.phase)
         self.watch(PhaseEnded(phase.phase))
 
-    def _watched(self, process: driver.Process) -> Watched:
+    def _watched(self, process: driver.Process) -> ProbeTarget:
         pid = process.pid if self.engine.embedded else self.server.pid
-        return Watched(pid, process.pid, self.data, counted=self._counted)
+        return ProbeTarget(pid, process.pid, self.data, counted=self._counted)
 
-    def _counted(self, parted: bool) -> Mapping[str, int]:
+    def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
         """The server's own count; nothing where it has none, or does not tell."""
         with suppress(TrialFailed):
             if isinstance(self.engine, Counts):
-                return self.engine.counted(self.server, parted)
+                return self.engine.count_work(self.server, after_disconnect)
         return {}
 
     def _begun(self, phase: str) -> driver.Limit:

@@ -13,15 +13,16 @@ from pathlib import Path
 
 from dyno import driver, engines
 from dyno.analysis import judge
-from dyno.analysis.blocks import sorted_out
+from dyno.analysis.blocks import sort_blocks
 from dyno.builds import Say, cache
 from dyno.errors import InternalError, TrialFailed, UsageError
-from dyno.forecast import disk_space
+from dyno.forecast.disk_space import check_folder_space, temporary_folder
 from dyno.forecast.estimate import blocks_at_most, floors_due, needs_floor
-from dyno.play import attached_tables, loads
-from dyno.play import trial as trials
-from dyno.play.blocks import Next, floor_attempt, hopeless, order, upcoming
-from dyno.play.job import Job, Turn
+from dyno.play.attached_tables import drop_leftovers
+from dyno.play.blocks import NextBlock, always_failing, block_order, floor_attempt, next_block
+from dyno.play.job import LoadChoice, TrialJob
+from dyno.play.loads import choose_load
+from dyno.play.trial import TrialPlayer, play_trial, trial_seed
 from dyno.play.watch import (
     BlockDropped,
     Looked,
@@ -32,37 +33,38 @@ from dyno.play.watch import (
     Watch,
 )
 from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
-from dyno.resolve import experiment as preparing
-from dyno.resolve.experiment import Prepared, changes_since
-from dyno.run_folder import Folder
+from dyno.resolve.experiment import Prepared, changes_since, check_empty, reopen_run
+from dyno.run_folder import RunFolder
 
 
-def play_run(prepared: Prepared, folder: Folder, watch: Watch) -> Run:
-    """Plays what is left of `prepared` into `folder` (made by `folder.create`).
+def play_run(
+    prepared: Prepared, folder: RunFolder, watch: Watch, player: TrialPlayer = play_trial
+) -> Run:
+    """Plays what is left of `prepared` into `folder` (made by `create_run`).
 
     Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
     does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
     """
     with folder.alone():
-        disk_space.check(folder, prepared)
+        check_folder_space(folder, prepared)
         with _programs(prepared), _homes(folder):
-            Stage(prepared, folder, watch, folder.trials()).play()
+            RunPlayer(prepared, folder, watch, folder.trials(), player).play()
     return prepared.run
 
 
-def resume_run(folder: Folder, watch: Watch, say: Say = lambda _: None) -> Run:
+def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Run:
     """Goes on with a torn run; `UsageError` where host, program or script are not the same.
 
     A run that is over stays as it is.
     """
     run = folder.run()
-    prepared = preparing.reopen_run(run, say)
+    prepared = reopen_run(run, say)
     if found := changes_since(run, prepared):
         hint = "start a new run; this one's verdict so far: dyno report"
         raise UsageError("the run cannot go on", cause="; ".join(found), hint=hint)
     with folder.alone():
-        attached_tables.drop(folder, prepared.engines, prepared.builds, say)
-    return play_run(preparing.check_empty(prepared), folder, watch)
+        drop_leftovers(folder, prepared.engines, prepared.builds, say)
+    return play_run(check_empty(prepared), folder, watch)
 
 
 def play_once(prepared: Prepared, watch: Watch) -> Trial:
@@ -71,18 +73,18 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
     A failed or interrupted one is answered too, with what it measured before.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="dyno-", dir=disk_space.chosen()) as place,
+        tempfile.TemporaryDirectory(prefix="dyno-", dir=temporary_folder()) as place,
         _programs(prepared),
-        _homes(Folder(Path(place))) as folder,
+        _homes(RunFolder(Path(place))) as folder,
     ):
         (folder.path / "logs").mkdir()
-        disk_space.check(folder, prepared)
+        check_folder_space(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
-        stage = Stage(prepared, folder, watch, [])
+        stage = RunPlayer(prepared, folder, watch, [])
         workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
-        job = stage.job(workload, candidate, Next(0, 1), 0)
+        job = stage.job(workload, candidate, NextBlock(0, 1), 0)
         watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
-        trial, error = trials.play_trial(replace(job, load=None), watch)
+        trial, error = play_trial(replace(job, load=None), watch)
         if isinstance(error, InternalError):
             raise error
         watch(TrialEnded(trial))
@@ -91,11 +93,11 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
 
 def _programs(prepared: Prepared) -> AbstractContextManager[None]:
     """Keeps the programs in the cache: `dyno clean` may be called meanwhile."""
-    return cache.held(build.program for build in prepared.builds.values())
+    return cache.keep_entries(build.program for build in prepared.builds.values())
 
 
 @contextmanager
-def _homes(folder: Folder) -> Iterator[Folder]:
+def _homes(folder: RunFolder) -> Iterator[RunFolder]:
     """A folder for the engines' data, empty at first and gone at the end."""
     folder.clear_homes()
     folder.make_homes()
@@ -106,13 +108,14 @@ def _homes(folder: Folder) -> Iterator[Folder]:
 
 
 @dataclass
-class Stage:
+class RunPlayer:
     """A run under way; `played` is every trial there is, in memory as on disk."""
 
     prepared: Prepared
-    folder: Folder
+    folder: RunFolder
     watch: Watch
     played: list[Trial]
+    player: TrialPlayer = play_trial
 
     @property
     def run(self) -> Run:
@@ -143,9 +146,9 @@ class Stage:
         return look
 
     def _tell_dropped(self, workload: WorkloadPlan) -> None:
-        found = sorted_out(self.run, workload, self.played)
+        found = sort_blocks(self.run, workload, self.played)
         block = max(t.block for t in self.played if t.workload == workload.name)
-        over = upcoming(self.run, workload.name, self.played).block != block
+        over = next_block(self.run, workload.name, self.played).block != block
         if over and (reason := (found.dropped | found.failed).get(block)):
             self.watch(BlockDropped(block, reason))
 
@@ -155,43 +158,45 @@ class Stage:
         """
         if not needs_floor(self.run):
             return
-        engine = engines.find("null", driver.ask)
+        engine = engines.find_engine("null", driver.ask)
         build = engine.program("0us", {}, lambda _: None)
         self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
         for workload, options in floors_due(self.run):
             side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {}, options=options)
             while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
-                self._trial(self.job(workload, side, Next(-1, attempt), 0), 1)
+                self._trial(self.job(workload, side, NextBlock(-1, attempt), 0), 1)
 
     def _block(self, workload: WorkloadPlan) -> None:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
-        place = upcoming(self.run, workload.name, self.played)
+        place = next_block(self.run, workload.name, self.played)
         if place.block >= blocks_at_most(self.run):
             raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
         sides = {candidate.name: candidate for candidate in self.run.candidates}
-        names = order(self.run.seed, workload.name, place.block, list(sides))
+        names = block_order(self.run.seed, workload.name, place.block, list(sides))
         for position, name in enumerate(names):
             job = self.job(workload, sides[name], place, position)
             if self._trial(job, len(names)).status != "ok":
                 break
-        if failed := hopeless(workload.name, self.played):
+        if failed := always_failing(workload.name, self.played):
             raise TrialFailed(
                 f"{failed.candidate} fails on {workload.name} every time",
                 cause=failed.failure.partition("\nhint: ")[0],
                 hint=failed.failure.partition("\nhint: ")[2] or f"see {failed.log or 'dyno show'}",
             )
 
-    def job(self, workload: WorkloadPlan, side: Candidate, place: Next, position: int) -> Job:
+    def job(
+        self, workload: WorkloadPlan, side: Candidate, place: NextBlock, position: int
+    ) -> TrialJob:
         """The next trial's job."""
         number = max((trial.number for trial in self.played), default=0) + 1
         engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
         kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
-        return Job(
+        return TrialJob(
             number=number,
             block=place.block,
             attempt=place.attempt,
             order=position,
-            seed=trials.seed(self.run.seed, workload.name, place.block),
+            seed=trial_seed(self.run.seed, workload.name, place.block),
             workload=workload.under(side.options),
             candidate=side,
             engine=engine,
@@ -205,18 +210,18 @@ class Stage:
             progress_s=self.prepared.progress_s,
         )
 
-    def _turn(self, workload: WorkloadPlan, block: int) -> Turn | None:
+    def _turn(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
         size_bytes = self.prepared.size_bytes
-        return loads.turn(self.run, workload, self.played, block, size_bytes)
+        return choose_load(self.run, workload, self.played, block, size_bytes)
 
-    def _trial(self, job: Job, of: int) -> Trial:
+    def _trial(self, job: TrialJob, of: int) -> Trial:
         """Plays a trial and writes it down; raises what more trials would not mend.
 
         A script that cannot be played on `null` costs the floor only, and not the run.
         """
         names = (job.workload.name, job.candidate.name)
         self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
-        trial, error = trials.play_trial(job, self.watch)
+        trial, error = self.player(job, self.watch)
         self.folder.write_trial(trial)
         self.played.append(trial)
         self.watch(TrialEnded(trial))

@@ -4,40 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dyno.errors import DynoError
-from dyno.play import controls, loads
-from dyno.play.attached_tables import Loaded
-from dyno.play.engine_session import Part, Player
-from dyno.play.job import Job, Notes, Turn
+from dyno.play.attached_tables import LoadedTables
+from dyno.play.controls import after_restore, hold_controls, note_no_copy
+from dyno.play.engine_session import EngineSession, SessionPart
+from dyno.play.job import LoadChoice, TrialJob, TrialNotes
+from dyno.play.loads import KIND, LOADS, PREPARE, ready_load
 from dyno.play.watch import Watch
 from dyno.record import Status, Trial
 
+#: Plays a job; a test hands in one that plays nothing.
+TrialPlayer = Callable[[TrialJob, Watch], tuple[Trial, BaseException | None]]
 
-def play_trial(job: Job, watch: Watch) -> tuple[Trial, BaseException | None]:
+
+def play_trial(job: TrialJob, watch: Watch) -> tuple[Trial, BaseException | None]:
     """Plays `job`, and answers the trial with what stopped it, if anything did.
 
     Whatever happens, nothing of it is left: no process, no data. Only faults of our own escape.
     """
-    began, notes = datetime.now(UTC), Notes()
+    began, notes = datetime.now(UTC), TrialNotes()
     status: Status = "ok"
     error: BaseException | None = None
     try:
-        _play(job, notes, watch)
+        _play_sessions(job, notes, watch)
     except DynoError as failed:
         status, error = "failed", failed
     except KeyboardInterrupt as stopped:
         status, error = "interrupted", stopped
     finally:
         shutil.rmtree(job.home, ignore_errors=True)
-    return _trial(job, notes, began, status, error), error
+    return _record(job, notes, began, status, error), error
 
 
-def _trial(
-    job: Job, notes: Notes, began: datetime, status: Status, error: BaseException | None
+def _record(
+    job: TrialJob, notes: TrialNotes, began: datetime, status: Status, error: BaseException | None
 ) -> Trial:
     return Trial(
         number=job.number,
@@ -69,34 +74,34 @@ def _log(log: Path) -> str:
     return ""
 
 
-def _play(job: Job, notes: Notes, watch: Watch) -> None:
+def _play_sessions(job: TrialJob, notes: TrialNotes, watch: Watch) -> None:
     job.home.mkdir(parents=True, mode=0o700)
     with ExitStack() as stack:
-        joined = controls.hold(job, notes, stack)
-        player = Player(job, notes, watch, joined, Loaded(job))
+        joined = hold_controls(job, notes, stack)
+        player = EngineSession(job, notes, watch, joined, LoadedTables(job))
         commands = job.workload.commands
-        if job.load is not None and _loaded(job.load, player):
-            commands = tuple(each for each in commands if each != loads.PREPARE)
+        if job.load is not None and _take_kept_load(job.load, player):
+            commands = tuple(each for each in commands if each != PREPARE)
         else:
-            controls.not_restored(joined, notes)
-        player.play(Part(commands, job.seed, phases=notes.phases))
+            note_no_copy(joined, notes)
+        player.play(SessionPart(commands, job.seed, phases=notes.phases))
     notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
 
 
-def _loaded(asked: Turn, player: Player) -> bool:
+def _take_kept_load(asked: LoadChoice, player: EngineSession) -> bool:
     """Does a load that is kept lie in the home now? What it counted counts for this trial too."""
     job, notes = player.job, player.notes
-    load = loads.ready(job, asked, player.play)
+    load = ready_load(job, asked, player.play)
     notes.counters = dict(load.counters) if load else {}
     if load is None:
         return False
-    place = {"number": str(asked.number + 1), "of": str(asked.of or loads.LOADS)}
-    notes.conditions[loads.KIND] = {**place, "name": load.name, "seconds": f"{load.seconds:.1f}"}
-    controls.restored(player.held, notes, job.home)
+    place = {"number": str(asked.number + 1), "of": str(asked.of or LOADS)}
+    notes.conditions[KIND] = {**place, "name": load.name, "seconds": f"{load.seconds:.1f}"}
+    after_restore(player.held, notes, job.home)
     return True
 
 
-def seed(run_seed: int, workload: str, block: int) -> int:
+def trial_seed(run_seed: int, workload: str, block: int) -> int:
     """The seed of a block's trials: all candidates of a block are sent the same requests."""
     digest = hashlib.sha256(f"{run_seed}/{workload}/{block}".encode()).digest()
     return int.from_bytes(digest[:4])

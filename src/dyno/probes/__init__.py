@@ -15,7 +15,7 @@ from dyno.record import Better
 
 
 @dataclass(frozen=True)
-class Watched:
+class ProbeTarget:
     """What there is to watch in a trial: the engine's process, the driver's, and the data.
 
     `server_pid` is the driver's where the engine lives in it, and None for a server that somebody
@@ -27,7 +27,7 @@ class Watched:
     client_pid: int
     home: Path
     memory: dict[str, Any] = field(default_factory=dict, compare=False)
-    counted: Callable[[bool], Mapping[str, int]] = lambda parted: {}
+    counted: Callable[[bool], Mapping[str, int]] = lambda after_disconnect: {}
 
     @property
     def embedded(self) -> bool:
@@ -52,17 +52,18 @@ class Probe(Protocol):
     summary: str
     measures: tuple[Measure, ...]
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """The counters and gauges now; a number that cannot be read here is left out."""
 
 
 @runtime_checkable
-class Parts(Protocol):
+class SamplesAfterDisconnect(Protocol):
     """A probe that costs the engine something, or reads what is whole only once the driver's
-    connections are closed: first to be sampled before a phase, and last after it, by `parted`.
+    connections are closed: first to be sampled before a phase, and last after it, by
+    `sample_after_disconnect`.
     """
 
-    def parted(self, watched: Watched) -> dict[str, float]:
+    def sample_after_disconnect(self, watched: ProbeTarget) -> dict[str, float]:
         """As `sample`, with no connection of the driver's open any more."""
 
 

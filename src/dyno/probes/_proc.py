@@ -10,7 +10,7 @@ from pathlib import Path
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def family(pid: int | None) -> list[int]:
+def process_family(pid: int | None) -> list[int]:
     """`pid` and its descendants, parents first, zombies too; a server may be many processes.
 
     Read off every process's parent: the kernel's own lists (`task/TID/children`) may miss one

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 
-from dyno.probes import Measure, Watched
+from dyno.probes import Measure, ProbeTarget
 from dyno.probes._proc import threads_ns
 
 NAMES = ("driver_busy_percent", "driver_waited_percent")
@@ -25,7 +25,7 @@ class Client:
         Measure(name, "%", "lower", counter=False, per_operation=False) for name in NAMES
     )
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """Since the last sample, of the thread with the most, in percent of the time; 0 at first.
 
         The kernel adds up a running thread's time late, at its next tick: a short stretch may be

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 
-from dyno.probes import Measure, Watched
+from dyno.probes import Measure, ProbeTarget
 
 #: Readings, of which the closest counts: a thread may lose its core between two clocks.
 TRIES = 9
@@ -30,7 +30,7 @@ class Clock:
         Measure("clock_read_ns", "ns", "lower", counter=False, per_operation=False),
     )
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """Offsets as counters (of arbitrary origin), the cost as a gauge."""
         del watched
         return {

@@ -21,8 +21,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dyno.probes import Measure, Watched
-from dyno.probes._proc import TICK_NS, cpu_ns_of, family
+from dyno.probes import Measure, ProbeTarget
+from dyno.probes._proc import TICK_NS, cpu_ns_of, process_family
 
 NAMES = ("steal_ns", "busy_ns", "idle_ns", "own_ns", "psi_cpu_ns")
 
@@ -33,15 +33,15 @@ class Host:
     summary = "steal, foreign CPU and pressure of the whole machine"
     measures = tuple(Measure(name, "ns", "lower", per_operation=False) for name in NAMES)
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """The counters since boot, in ns over all cores."""
         return {**_cores(), **_own(watched), **_pressure()}
 
 
-def _own(watched: Watched) -> dict[str, float]:
+def _own(watched: ProbeTarget) -> dict[str, float]:
     if watched.server_pid is None:
         return {}
-    ours = {*family(watched.server_pid), *family(watched.client_pid), os.getpid()}
+    ours = {*process_family(watched.server_pid), *process_family(watched.client_pid), os.getpid()}
     return {"own_ns": float(cpu_ns_of(sorted(ours)))}
 
 

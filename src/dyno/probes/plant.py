@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from contextlib import suppress
 
-from dyno.probes import Measure, Watched
+from dyno.probes import Measure, ProbeTarget
 
 #: `struct counts` of the library: spun_ns, answers.
 COUNTS = struct.Struct("=QQ")
@@ -25,7 +25,7 @@ class Plant:
         Measure("planted_answers", "answers", "lower"),
     )
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """Since the engine's start; nothing where nothing is planted."""
         with suppress(OSError, struct.error):
             spun_ns, answers = COUNTS.unpack((watched.home / "plant").read_bytes())

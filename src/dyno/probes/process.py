@@ -27,8 +27,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dyno.probes import Measure, Watched
-from dyno.probes._proc import cpu_ns_of, family, pairs, ticks_ns
+from dyno.probes import Measure, ProbeTarget
+from dyno.probes._proc import cpu_ns_of, pairs, process_family, ticks_ns
 
 #: Our name to the kernel's, in `/proc/PID/io`.
 IO = {
@@ -56,9 +56,9 @@ class Process:
         Measure("database_bytes", "B", "lower", counter=False, per_operation=False),
     )
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """Counters since the process began, and the gauges now."""
-        pids = family(watched.server_pid)
+        pids = process_family(watched.server_pid)
         if not pids:
             return {}
         switches = {} if watched.embedded else _switches(pids, watched.memory)

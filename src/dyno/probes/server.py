@@ -8,7 +8,7 @@ Audit `server_count` holds them against what the driver claims (`Tally.claimed`)
 
 from __future__ import annotations
 
-from dyno.probes import Measure, Watched
+from dyno.probes import Measure, ProbeTarget
 
 
 class Server:
@@ -20,17 +20,17 @@ class Server:
         for name in ("statements", "transactions", "collected_transactions")
     )
 
-    def sample(self, watched: Watched) -> dict[str, float]:
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """The count now; of open connections up to a second may be missing."""
-        return _named(watched, parted=False)
+        return _wanted_counts(watched, after_disconnect=False)
 
-    def parted(self, watched: Watched) -> dict[str, float]:
+    def sample_after_disconnect(self, watched: ProbeTarget) -> dict[str, float]:
         """The whole count, all of the driver's connections in it."""
-        return _named(watched, parted=True)
+        return _wanted_counts(watched, after_disconnect=True)
 
 
-def _named(watched: Watched, parted: bool) -> dict[str, float]:
-    return {f"server_{name}": float(n) for name, n in watched.counted(parted).items()}
+def _wanted_counts(watched: ProbeTarget, after_disconnect: bool) -> dict[str, float]:
+    return {f"server_{name}": float(n) for name, n in watched.counted(after_disconnect).items()}
 
 
 PROBE = Server()

@@ -6,7 +6,14 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 """
 
 from dyno.record.calibration import Calibration, Score
-from dyno.record.history import History, LeftOut, Nominated, PastPoint, PastSeries, PastTrial
+from dyno.record.history import (
+    FreshComparison,
+    History,
+    HistoryNomination,
+    HistoryPoint,
+    HistorySeries,
+    LeftOut,
+)
 from dyno.record.run import (
     Candidate,
     Crossing,
@@ -49,17 +56,17 @@ __all__ = [
     "Evidence",
     "Factor",
     "Finding",
+    "FreshComparison",
     "History",
+    "HistoryNomination",
+    "HistoryPoint",
+    "HistorySeries",
     "Kind",
     "Latency",
     "LeftOut",
     "Mark",
     "Metric",
-    "Nominated",
     "Observation",
-    "PastPoint",
-    "PastSeries",
-    "PastTrial",
     "PhaseRecord",
     "Reading",
     "Run",

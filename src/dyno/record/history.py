@@ -10,7 +10,7 @@ from dyno.record.verdict import VerdictName
 
 
 @dataclass(frozen=True)
-class PastPoint:
+class HistoryPoint:
     """A build in a run: `run` is its folder's name, `candidate` is as the user wrote it.
 
     `value` is the geometric mean of the metric over the run's `restarts`, in the metric's unit;
@@ -31,7 +31,7 @@ class PastPoint:
 
 
 @dataclass(frozen=True)
-class PastTrial:
+class FreshComparison:
     """The fresh paired comparison of a nomination's two builds: its run's folder and its verdict.
 
     The newest of those without which the place would have been nominated just the same. The
@@ -45,7 +45,7 @@ class PastTrial:
 
 
 @dataclass(frozen=True)
-class Nominated:
+class HistoryNomination:
     """A level that seems to change before the point `at` of its series (counted from 0).
 
     `slowdown_percent` is the level after against the one before (positive is worse, whatever the
@@ -64,11 +64,11 @@ class Nominated:
     stands: bool
     convict: str
     why_none: str = ""
-    trial: PastTrial | None = None
+    trial: FreshComparison | None = None
 
 
 @dataclass(frozen=True)
-class PastSeries:
+class HistorySeries:
     """Comparable points of one metric, in the order of their builds.
 
     `alike` names what all points share beside engine and metric (options, settings, controls, host,
@@ -80,10 +80,10 @@ class PastSeries:
     metric: Metric
     engine: str
     alike: dict[str, str]
-    points: tuple[PastPoint, ...]
+    points: tuple[HistoryPoint, ...]
     tested: bool
     levels: tuple[float, ...]
-    nominations: tuple[Nominated, ...] = ()
+    nominations: tuple[HistoryNomination, ...] = ()
     cut: tuple[str, ...] = ()
 
 
@@ -105,16 +105,16 @@ class History:
 
     alpha: float
     points_least: int
-    series: tuple[PastSeries, ...]
+    series: tuple[HistorySeries, ...]
     left_out: tuple[LeftOut, ...] = ()
     schema: int = SCHEMA
 
     @property
-    def tested(self) -> list[PastSeries]:
+    def tested(self) -> list[HistorySeries]:
         """The series that were long enough."""
         return [each for each in self.series if each.tested]
 
     @property
-    def nominations(self) -> list[tuple[PastSeries, Nominated]]:
+    def nominations(self) -> list[tuple[HistorySeries, HistoryNomination]]:
         """All of them, each with its series."""
         return [(series, each) for series in self.series for each in series.nominations]

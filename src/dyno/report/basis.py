@@ -25,7 +25,7 @@ _TOLD = ("before", "value", "set", "state")
 
 
 @dataclass(frozen=True)
-class Held:
+class ControlSummary:
     """One control over a whole run: its value by candidate, the base first.
 
     `before` is what it found, `refused` why it could do nothing (in some trial), `done` the rest
@@ -61,22 +61,22 @@ class Held:
         return f"{self.control} {', '.join(each if self.differs else sides)}"
 
 
-def controls(book: Book) -> list[Held]:
+def control_summaries(book: Book) -> list[ControlSummary]:
     """Every control of the run: those that differ, those refused, those held, those left."""
     names = {name for side in book.run.candidates for name in side.controls}
     names |= book.run.design.controls.keys()
     trials = [trial for trial in facts.played(book) if trial.status == "ok"]
-    held = [_held(book, name, trials) for name in sorted(names)]
+    held = [_control_summary(book, name, trials) for name in sorted(names)]
     return sorted(held, key=lambda h: (not h.differs, not h.refused, h.kept))
 
 
-def _held(book: Book, control: str, trials: list[Trial]) -> Held:
+def _control_summary(book: Book, control: str, trials: list[Trial]) -> ControlSummary:
     sides = {side.name: side for side in book.run.candidates}
     every = book.run.design.controls.get(control, "")
     found = [t.conditions[control] for t in trials if control in t.conditions]
-    texts = {key: told([f[key] for f in found if key in f]) for key in _keys(found)}
+    texts = {key: values_in_words([f[key] for f in found if key in f]) for key in _keys(found)}
     refusals = [v for f in found for v in f.values() if v.startswith(REFUSED)]
-    return Held(
+    return ControlSummary(
         control=control,
         values={n: sides[n].controls.get(control, every) for n in facts.candidates(book)},
         before=texts.get("before", ""),
@@ -90,7 +90,7 @@ def _keys(found: list[dict[str, str]]) -> list[str]:
     return list(dict.fromkeys(key for each in found for key in each))
 
 
-def told(values: list[str], most: int = 4) -> str:
+def values_in_words(values: list[str], most: int = 4) -> str:
     """The values, with how many trials had each where there are several."""
     counts = Counter(values)
     if len(counts) < 2:
@@ -100,7 +100,7 @@ def told(values: list[str], most: int = 4) -> str:
     return ", ".join(each) + (f" and {more} other values" if more > 0 else "")
 
 
-def summary(controls: list[Held]) -> str:
+def controls_sentence(controls: list[ControlSummary]) -> str:
     """`aslr on, pinning apart; 10 left as found; no such knob here: turbo`; refused ones aside."""
     told = [h.told for h in controls if not h.kept and not h.refused]
     absent = [h.control for h in controls if h.kept and h.before == ABSENT]
@@ -110,7 +110,7 @@ def summary(controls: list[Held]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def limits(run: Run) -> str:
+def limits_sentence(run: Run) -> str:
     """`foreign ≤ 10 %, steal ≤ 2 %`: what a block was dropped for."""
     told = []
     for name, most in sorted(run.design.limits.items()):
@@ -120,7 +120,7 @@ def limits(run: Run) -> str:
 
 
 @dataclass(frozen=True)
-class Played:
+class RestartSummary:
     """`counted` restarts, on which `loads`, how they vary (`spread`), and each loss."""
 
     counted: str
@@ -129,12 +129,12 @@ class Played:
     losses: list[str]
 
 
-def played(book: Book) -> Played:
+def restart_summary(book: Book) -> RestartSummary:
     """All of it; a clause is empty where there is nothing to say."""
-    return Played(_counted(book), _loads(book), _spread(book), _losses(book))
+    return RestartSummary(_restarts_clause(book), _loads(book), _spread(book), _losses(book))
 
 
-def _counted(book: Book) -> str:
+def _restarts_clause(book: Book) -> str:
     """`18 restarts in 6 blocks of 3`; by workload where there are several."""
     parts = []
     for workload in book.run.workloads:
@@ -190,7 +190,7 @@ def _spread(book: Book) -> str:
     reach = numbers.percent(widest.cov_percent)
     if narrowest is not widest:
         reach = f"{numbers.percent(narrowest.cov_percent)} to {reach}"
-    where = f"{widest.candidate}, {words.full(widest.metric)}"
+    where = f"{widest.candidate}, {words.full_metric_name(widest.metric)}"
     worst = f"best to worst {numbers.percent(widest.range_percent)}"
     return f"vary by {reach} (CoV), at most in {where}: {worst}"
 
@@ -200,7 +200,7 @@ MADE_UP = "synthetic"
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibrationSummary:
     """`when` bounds the comparisons, empty where there are none; `own` are the scores on the run's
     engines, `without` those engines that have none; `worst` has the most false alarms of those on
     made-up blocks; `rest` are the others.
@@ -215,17 +215,17 @@ class Calibrated:
     without: Sequence[str] = ()
 
 
-def calibrated(run: Run) -> Calibrated:
+def calibration_summary(run: Run) -> CalibrationSummary:
     """The run's snapshot, sorted by what matters to it."""
     known = run.calibration
     if known is None:
-        return Calibrated()
+        return CalibrationSummary()
     engines = dict.fromkeys(candidate.engine for candidate in run.candidates)
     own = [s for s in known.scores if s.engine in engines and s.kind != MADE_UP]
     made_up = [s for s in known.scores if s.kind == MADE_UP and not s.effect_percent]
     worst = max(made_up, key=lambda s: s.slower_percent, default=None)
     first, last = known.first_utc[:10], known.last_utc[:10]
-    return Calibrated(
+    return CalibrationSummary(
         when=first if first == last else f"{first} to {last}",
         dyno=known.dyno,
         stale=known.stale,
@@ -236,7 +236,7 @@ def calibrated(run: Run) -> Calibrated:
     )
 
 
-def sentence(score: Score) -> str:
+def score_sentence(score: Score) -> str:
     """`A/A on x (same build): 2 of 40 called slower, 5.0 % [0.61, 16.9]`."""
     share = f"{score.slower_percent:.3g} % [{score.low_percent:.3g}, {score.high_percent:.3g}]"
     called = "found" if score.effect_percent else "called slower"

@@ -13,11 +13,11 @@ from typing import Any
 
 from dyno.record import Comparison, Trial, Verdict
 from dyno.report import Book, facts
-from dyno.report.html.page import replace
+from dyno.report.html.page import replace_file
 from dyno.report.numbers import finite
 
 
-def rows(verdict: Verdict) -> list[dict[str, Any]]:
+def json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     """One dict per comparison, primaries first, ready for `json.dump`.
 
     `base` and `candidate` are the sides' names. `change_percent`, `low_percent` and
@@ -28,10 +28,10 @@ def rows(verdict: Verdict) -> list[dict[str, Any]]:
     crossed: there it maps the factors of the effect to their levels; several make an interaction.
     """
     ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
-    return [_row(comparison) for comparison in ordered]
+    return [_json_row(comparison) for comparison in ordered]
 
 
-def _row(comparison: Comparison) -> dict[str, Any]:
+def _json_row(comparison: Comparison) -> dict[str, Any]:
     metric = comparison.metric
     return {
         "workload": metric.workload,
@@ -71,7 +71,7 @@ COLUMNS = (
 )
 
 
-def write(book: Book) -> Path:
+def write_csv(book: Book) -> Path:
     """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
 
     Where factors are crossed, a column `level_NAME` for each is added at the end.
@@ -86,11 +86,11 @@ def write(book: Book) -> Path:
     for trial in book.trials:
         own = levels.get(trial.candidate, {})
         more = tuple(own.get(name, "") for name in factors)
-        rows.writerows((*row, *more) for row in _rows(book, trial))
-    return replace(book.folder / "trials.csv", out.getvalue())
+        rows.writerows((*row, *more) for row in _csv_rows(book, trial))
+    return replace_file(book.folder / "trials.csv", out.getvalue())
 
 
-def _rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
+def _csv_rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
     who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
     what = (trial.candidate, trial.status, trial.started_utc)
     found = sorted(facts.numbers_of(book, trial).items())

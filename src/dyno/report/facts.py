@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.analysis.measures import as_played, floors, measures
+from dyno.analysis.measures import floor_key, floors, measures
 from dyno.record import FLOOR, Finding, Metric, PhaseRecord, Tally, Trial
 from dyno.report import Book
 
@@ -119,7 +119,7 @@ def numbers_of(book: Book, trial: Trial) -> dict[Metric, float]:
     Where the engine lives in the driver's process, the driver's own CPU is taken off (METHOD 10).
     """
     embedded = {c.name for c in book.run.candidates if c.embedded}
-    floor = floors(book.trials).get(as_played(trial)) if trial.candidate in embedded else None
+    floor = floors(book.trials).get(floor_key(trial)) if trial.candidate in embedded else None
     return measures(trial, floor)
 
 

@@ -7,7 +7,15 @@ The words of a history: a series, a point of it, a nomination; the same in text 
 
 from __future__ import annotations
 
-from dyno.record import Comparison, History, Metric, Nominated, PastPoint, PastSeries, Run
+from dyno.record import (
+    Comparison,
+    History,
+    HistoryNomination,
+    HistoryPoint,
+    HistorySeries,
+    Metric,
+    Run,
+)
 from dyno.report import numbers
 from dyno.report.numbers import interval
 
@@ -38,7 +46,7 @@ def metric(metric: Metric) -> str:
     return f"{metric.transaction} {metric_name(metric.name)}".strip()
 
 
-def full(metric_: Metric) -> str:
+def full_metric_name(metric_: Metric) -> str:
     """The metric within its run: `insert / qr100 / query rate`."""
     return f"{metric_.workload} / {metric_.phase} / {metric(metric_)}"
 
@@ -54,7 +62,9 @@ def verdict(comparison: Comparison) -> str:
 def outcome(comparison: Comparison) -> str:
     """The comparison in one sentence, for a reader who wants no table."""
     bounds = interval(comparison.low_percent, comparison.high_percent)
-    what = f"{comparison.candidate} against {comparison.base} in {full(comparison.metric)}"
+    what = (
+        f"{comparison.candidate} against {comparison.base} in {full_metric_name(comparison.metric)}"
+    )
     return f"{what}: {verdict(comparison)}, slowdown {bounds} %"
 
 
@@ -80,21 +90,21 @@ LIMIT = (
 )
 
 
-def told(series: PastSeries) -> str:
+def series_name(series: HistorySeries) -> str:
     """`insert / l.i0 / insert rate, sqlite, journal_mode=wal`."""
     pairs = [(*name.partition(" "), value) for name, value in series.alike.items()]
     chosen = [f"{name or group}={value}" for group, _, name, value in pairs if group in CHOSEN]
-    return ", ".join((full(series.metric), series.engine, *chosen))
+    return ", ".join((full_metric_name(series.metric), series.engine, *chosen))
 
 
-def place(point: PastPoint) -> str:
+def point_name(point: HistoryPoint) -> str:
     """The candidate as written, its version, the run and its day."""
     restarts = plural(point.restarts, "restart")
     day = point.began_utc[:10]
     return f"{point.candidate} ({point.version or 'no version'}), {day}, {restarts} in {point.run}"
 
 
-def size(nomination: Nominated, alpha: float) -> str:
+def nomination_size(nomination: HistoryNomination, alpha: float) -> str:
     """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`."""
     level = f"{100 * (1 - alpha):g} % interval"
     bounds = numbers.interval(nomination.low_percent, nomination.high_percent)
@@ -102,7 +112,7 @@ def size(nomination: Nominated, alpha: float) -> str:
     return f"slowdown {slowdown} %, {level} {bounds}, p {nomination.p_value:.3f}"
 
 
-def past_verdict(nomination: Nominated) -> str:
+def past_verdict(nomination: HistoryNomination) -> str:
     """What a fresh comparison said, or that there was none, and whether the level came back."""
     trial = nomination.trial
     later = "" if nomination.stands else "; the level has come back since"
@@ -113,7 +123,7 @@ def past_verdict(nomination: Nominated) -> str:
     return f"{trial.verdict}{bounds} by the fresh comparison in {trial.run}{later}"
 
 
-def worth(history: History) -> str:
+def nominations_worth(history: History) -> str:
     """What the nominations are worth: how often there is one where nothing changed."""
     found, tested = len(history.nominations), len(history.tested)
     return (

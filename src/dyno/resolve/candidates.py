@@ -16,20 +16,18 @@ from dyno.builds import Build, Say, program, sha256
 from dyno.controls import controls
 from dyno.engines import Engine
 from dyno.errors import UsageError, unknown
-from dyno.experiment import Experiment, candidates, factors
-from dyno.experiment.candidates import Owned
-from dyno.experiment.factors import CANDIDATE
+from dyno.experiment import Experiment, candidates
+from dyno.experiment.candidates import OwnedKeys
+from dyno.experiment.factors import CANDIDATE, Cell, all_cells, all_levels
 from dyno.record import Candidate, Factor, Kind
-from dyno.resolve import controls as controllable
-from dyno.resolve import workloads as described
-from dyno.resolve.controls import Side
-from dyno.resolve.workloads import Entrant
+from dyno.resolve.controls import ResolvedCandidate, settings_by_controls
+from dyno.resolve.workloads import CandidateRequest, option_names
 
 #: Who enters, its engine, and whose each of its keys is.
-Asked = tuple[Entrant, Engine, Owned]
+CheckedRequest = tuple[CandidateRequest, Engine, OwnedKeys]
 
 
-def held(chosen: Mapping[str, str]) -> dict[str, str]:
+def control_values(chosen: Mapping[str, str]) -> dict[str, str]:
     """Every control's value for the whole run."""
     for name in chosen:
         if name not in controls():
@@ -43,40 +41,48 @@ def _known_values(chosen: Mapping[str, str]) -> None:
         controls()[name].check(value)
 
 
-def checked(entrant: Entrant, held: dict[str, str]) -> Asked:
+def check_request(entrant: CandidateRequest, held: dict[str, str]) -> CheckedRequest:
     """All words of an entrant checked; nothing is fetched yet."""
     spec = entrant.spec
-    engine = engines.find(spec.engine, driver.ask)
+    engine = engines.find_engine(spec.engine, driver.ask)
     options = engines.settings_of(engine)
-    owned = candidates.owned(spec.keys, flags=engine.flags, options=options, controls=controls())
+    owned = candidates.sort_keys(
+        spec.keys, flags=engine.flags, options=options, controls=controls()
+    )
     _known_values(owned.controls)
-    owned = replace(owned, settings=controllable.settings(spec, engine, owned, held))
+    owned = replace(owned, settings=settings_by_controls(spec, engine, owned, held))
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)
     return entrant, engine, owned
 
 
-def built(entrants: Sequence[Entrant], held: dict[str, str], say: Say) -> list[Side]:
+def resolve_candidates(
+    entrants: Sequence[CandidateRequest], held: dict[str, str], say: Say
+) -> list[ResolvedCandidate]:
     """The candidates with their builds: all words are checked first, since a build may take long;
     then one thread for each, since a compiler keeps one core busy.
     """
-    asked = [checked(entrant, held) for entrant in entrants]
+    asked = [check_request(entrant, held) for entrant in entrants]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
-        found = list(threads.map(lambda words: _side(words, say), asked))
-    _check_apart([candidate for candidate, _, _ in found if candidate.levels])
+        found = list(threads.map(lambda words: _resolve_candidate(words, say), asked))
+    _check_cells_differ([candidate for candidate, _, _ in found if candidate.levels])
     return found
 
 
-def _side(asked: Asked, say: Say) -> Side:
+def _resolve_candidate(asked: CheckedRequest, say: Say) -> ResolvedCandidate:
     """One candidate with its engine and build."""
     entrant, engine, owned = asked
     build = engine.program(entrant.spec.given, owned.flags, say)
     if isinstance(engine, engines.Accepts):
         engine.accept(build, owned.settings)
-    return replace(sketch(asked), build=facts(build), controls=owned.controls), engine, build
+    return (
+        replace(outline_candidate(asked), build=candidate_facts(build), controls=owned.controls),
+        engine,
+        build,
+    )
 
 
-def sketch(asked: Asked) -> Candidate:
+def outline_candidate(asked: CheckedRequest) -> Candidate:
     """A candidate without its build."""
     entrant, engine, owned = asked
     spec = entrant.spec
@@ -84,7 +90,7 @@ def sketch(asked: Asked) -> Candidate:
     return replace(made, levels=entrant.levels, options=entrant.options)
 
 
-def _check_apart(cells: Sequence[Candidate]) -> None:
+def _check_cells_differ(cells: Sequence[Candidate]) -> None:
     """Refuses a factor that changes nothing: two cells that are one and the same."""
     seen: dict[str, str] = {}
     for candidate in cells:
@@ -97,49 +103,51 @@ def _check_apart(cells: Sequence[Candidate]) -> None:
         seen[what] = candidate.name
 
 
-def facts(build: Build) -> dict[str, str]:
+def candidate_facts(build: Build) -> dict[str, str]:
     """The build as a record: its own facts, and where its program is a file, the checksum and what
     the file tells of how it was built.
     """
     told = {"name": build.name, "version": build.version, "program": str(build.program)}
     if build.program.is_file():
-        told |= program.facts(build.program) | {"sha256": sha256(build.program)}
+        told |= program.build_facts(build.program) | {"sha256": sha256(build.program)}
     return build.facts | told
 
 
 _OPTION: Kind = "workload option"
 
 
-def crossed(experiment: Experiment) -> tuple[tuple[Factor, ...], tuple[Entrant, ...]]:
+def resolve_factors(
+    experiment: Experiment,
+) -> tuple[tuple[Factor, ...], tuple[CandidateRequest, ...]]:
     """The factors, if there are any, and who is to be compared."""
-    found = kinds(experiment)
-    return found, entrants(experiment, found)
+    found = factor_kinds(experiment)
+    return found, requests(experiment, found)
 
 
-def entrants(experiment: Experiment, found: Sequence[Factor]) -> tuple[Entrant, ...]:
+def requests(experiment: Experiment, found: Sequence[Factor]) -> tuple[CandidateRequest, ...]:
     """The candidates, or the cells of the factors that `kinds` found."""
     if not found:
-        return tuple(Entrant(spec) for spec in experiment.candidates)
+        return tuple(CandidateRequest(spec) for spec in experiment.candidates)
     options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
     return tuple(
-        _entrant(cell, options) for cell in factors.cells(experiment.candidates, experiment.crossed)
+        _request(cell, options) for cell in all_cells(experiment.candidates, experiment.crossed)
     )
 
 
-def _entrant(cell: factors.Cell, options: Mapping[str, str]) -> Entrant:
+def _request(cell: Cell, options: Mapping[str, str]) -> CandidateRequest:
     keys = {n: v for n, v in cell.levels.items() if n not in options and n != CANDIDATE}
     own = {name: cell.levels[name] for name, base in options.items() if cell.levels[name] != base}
-    return Entrant(candidates.varied(cell.spec, cell.name, keys), cell.levels, own)
+    return CandidateRequest(candidates.with_keys(cell.spec, cell.name, keys), cell.levels, own)
 
 
-def with_bases(experiment: Experiment, found: Iterable[Factor]) -> Experiment:
+def with_base_options(experiment: Experiment, found: Iterable[Factor]) -> Experiment:
     """The experiment with the first level of every factor that is an option of its workloads."""
     options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
     workloads = (replace(each, options=each.options | options) for each in experiment.workloads)
     return replace(experiment, workloads=tuple(workloads)) if options else experiment
 
 
-def kinds(experiment: Experiment) -> tuple[Factor, ...]:
+def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     """Every factor with its kind, the candidates first where they are one.
 
     `UsageError` for a word that is nobody's, or several people's, or that is set elsewhere too.
@@ -149,24 +157,24 @@ def kinds(experiment: Experiment) -> tuple[Factor, ...]:
         return ()
     if experiment.measuring.aa:
         raise UsageError("an A/A comparison has no factors", hint="leave out --aa, or the factors")
-    rooms = _rooms(experiment)
+    rooms = _known_words(experiment)
     for name in varied.levels:
         _check_free(experiment, name)
-    levels = factors.all_levels(experiment.candidates, varied)
+    levels = all_levels(experiment.candidates, varied)
     return tuple(
         Factor(name, "candidate" if name == CANDIDATE else _kind(name, rooms), found)
         for name, found in levels.items()
     )
 
 
-def _rooms(experiment: Experiment) -> dict[Kind, list[frozenset[str]]]:
+def _known_words(experiment: Experiment) -> dict[Kind, list[frozenset[str]]]:
     """The words of each kind, a set for each engine or workload that must know them."""
-    found = [engines.find(spec.engine, driver.ask) for spec in experiment.candidates]
+    found = [engines.find_engine(spec.engine, driver.ask) for spec in experiment.candidates]
     return {
         "build flag": [frozenset(engine.flags) for engine in found],
         "engine setting": [engines.settings_of(engine) for engine in found],
         "control": [frozenset(controls())],
-        _OPTION: [described.options(workload) for workload in experiment.workloads],
+        _OPTION: [option_names(workload) for workload in experiment.workloads],
     }
 
 

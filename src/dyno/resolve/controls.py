@@ -9,14 +9,14 @@ from dyno.builds import Build, Say
 from dyno.controls import NOT_HERE, controls, put_back
 from dyno.engines import Engine, Knobs
 from dyno.errors import DynoError, UsageError
-from dyno.experiment.candidates import Owned, Spec
-from dyno.play.controls import subject
+from dyno.experiment.candidates import OwnedKeys, Spec
+from dyno.play.controls import control_target
 from dyno.record import Candidate
 
-Side = tuple[Candidate, Engine, Build]
+ResolvedCandidate = tuple[Candidate, Engine, Build]
 
 
-def recover(say: Say) -> None:
+def recover_knobs(say: Say) -> None:
     """Puts back the knobs of the host that a run which was killed has left.
 
     What cannot be put back is said, and stops nobody: the run may not touch that knob at all.
@@ -29,20 +29,24 @@ def recover(say: Say) -> None:
         say(f"what a killed run left was not put back: {error.message}: {error.cause}")
 
 
-def survey(sides: Iterable[Side], held: dict[str, str], home: Path, say: Say) -> None:
+def tell_refusals(
+    sides: Iterable[ResolvedCandidate], held: dict[str, str], home: Path, say: Say
+) -> None:
     """Says which of the chosen controls cannot be held for data in `home`, as every trial will."""
     told = {
         f"{NOT_HERE}: {name}={value}: {why}"
         for side, engine, build in sides
         for name, value in (held | side.controls).items()
         if value != controls()[name].default
-        if (why := controls()[name].refusal(value, subject(engine, build, home)))
+        if (why := controls()[name].refusal(value, control_target(engine, build, home)))
     }
     for sentence in sorted(told):
         say(sentence)
 
 
-def settings(spec: Spec, engine: Engine, owned: Owned, held: dict[str, str]) -> dict[str, str]:
+def settings_by_controls(
+    spec: Spec, engine: Engine, owned: OwnedKeys, held: dict[str, str]
+) -> dict[str, str]:
     """The candidate's settings, those among them that its controls are called in this engine.
 
     `UsageError` where one is also set by hand, to something else. A server that runs already is

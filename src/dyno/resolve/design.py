@@ -20,7 +20,7 @@ MARGIN_PERCENT = 2.0
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
 
-def design(experiment: Experiment, base: str, held: dict[str, str]) -> Design:
+def make_design(experiment: Experiment, base: str, held: dict[str, str]) -> Design:
     """The design that an experiment asks for, `held` being the controls of the whole run."""
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(

@@ -18,25 +18,21 @@ from dyno.builds import Build, Say, sha256
 from dyno.engines import Engine
 from dyno.experiment import Experiment, Measuring, candidates
 from dyno.host import FLEETING
-from dyno.play import attached_tables
+from dyno.play.attached_tables import check_no_tables
 from dyno.record import Candidate, Run, WorkloadPlan
-from dyno.resolve import (
-    candidates as cells,
+from dyno.resolve.candidates import (
+    candidate_facts,
+    check_request,
+    control_values,
+    outline_candidate,
+    resolve_candidates,
+    resolve_factors,
+    with_base_options,
 )
-from dyno.resolve import (
-    candidates as sides,
-)
-from dyno.resolve import (
-    controls,
-)
-from dyno.resolve import (
-    workloads as described,
-)
-from dyno.resolve.candidates import facts
-from dyno.resolve.controls import Side
-from dyno.resolve.design import design
-from dyno.resolve.workloads import Entrant
-from dyno.run_folder import Folder
+from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals
+from dyno.resolve.design import make_design
+from dyno.resolve.workloads import CandidateRequest, resolve_workloads
+from dyno.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -59,13 +55,13 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
 
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
-    controls.recover(say)
-    held = sides.held(experiment.measuring.controls)
-    crossed, entrants = cells.crossed(experiment)
-    workloads = described.workloads(cells.with_bases(experiment, crossed), entrants)
-    found = sides.built(entrants, held, say)
-    facts_here = here()
-    controls.survey(found, held, _data(), say)
+    recover_knobs(say)
+    held = control_values(experiment.measuring.controls)
+    crossed, entrants = resolve_factors(experiment)
+    workloads = resolve_workloads(with_base_options(experiment, crossed), entrants)
+    found = resolve_candidates(entrants, held, say)
+    facts_here = host_here()
+    tell_refusals(found, held, _data_folder(), say)
     run = replace(
         _outline(experiment, [candidate for candidate, _, _ in found], held),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -74,9 +70,9 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
         host=facts_here,
         published=experiment.published,
         dyno=dyno.__version__,
-        driver_sha256=sha256(driver.locate()),
-        calibration=calibration.known(instrument()),
-        survey=host.complaints(_data()),
+        driver_sha256=sha256(driver.driver_program()),
+        calibration=calibration.known_error_rates(instrument_here()),
+        survey=host.host_complaints(_data_folder()),
         factors=crossed,
     )
     return check_empty(_prepared(run, found, max(size for _, size in workloads)))
@@ -88,12 +84,12 @@ def _seed(measuring: Measuring) -> int:
 
 def outline_experiment(experiment: Experiment) -> Prepared:
     """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
-    held = sides.held(experiment.measuring.controls)
-    crossed, entrants = cells.crossed(experiment)
-    workloads = described.workloads(cells.with_bases(experiment, crossed), entrants)
-    asked = [sides.checked(entrant, held) for entrant in entrants]
+    held = control_values(experiment.measuring.controls)
+    crossed, entrants = resolve_factors(experiment)
+    workloads = resolve_workloads(with_base_options(experiment, crossed), entrants)
+    asked = [check_request(entrant, held) for entrant in entrants]
     run = replace(
-        _outline(experiment, [sides.sketch(words) for words in asked], held),
+        _outline(experiment, [outline_candidate(words) for words in asked], held),
         workloads=tuple(plan for plan, _ in workloads),
         factors=crossed,
     )
@@ -111,42 +107,42 @@ def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict
         seed=0,
         candidates=tuple(candidates),
         workloads=(),
-        design=design(experiment, candidates[0].name, held),
+        design=make_design(experiment, candidates[0].name, held),
         host={},
     )
 
 
 def reopen_run(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
-    controls.recover(say)
-    entrants = [Entrant(candidates.parse(side.spec)) for side in run.candidates]
-    found = sides.built(entrants, run.design.controls, say)
+    recover_knobs(say)
+    entrants = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
+    found = resolve_candidates(entrants, run.design.controls, say)
     return _prepared(run, found, 0)
 
 
 def check_empty(prepared: Prepared) -> Prepared:
     """`prepared`; `UsageError` where a script of it would load beside tables of somebody's."""
     found = ((prepared.engines[name], build) for name, build in prepared.builds.items())
-    attached_tables.check_empty(found, prepared.run.workloads)
+    check_no_tables(found, prepared.run.workloads)
     return prepared
 
 
-def here() -> dict[str, str]:
+def host_here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
-    return host.facts(_data())
+    return host.host_facts(_data_folder())
 
 
-def instrument() -> dict[str, str]:
+def instrument_here() -> dict[str, str]:
     """This host and this driver, as a calibration speaks for them."""
-    return calibration.instrument(here(), sha256(driver.locate()))
+    return calibration.instrument(host_here(), sha256(driver.driver_program()))
 
 
-def _data() -> Path:
+def _data_folder() -> Path:
     """Where the engines' data will lie."""
-    return Folder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
+    return RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
 
 
-def _prepared(run: Run, found: Sequence[Side], size_bytes: int) -> Prepared:
+def _prepared(run: Run, found: Sequence[ResolvedCandidate], size_bytes: int) -> Prepared:
     pairs = list(zip(run.candidates, found, strict=True))
     engines = {candidate.name: engine for candidate, (_, engine, _) in pairs}
     builds = {candidate.name: build for candidate, (_, _, build) in pairs}
@@ -155,16 +151,16 @@ def _prepared(run: Run, found: Sequence[Side], size_bytes: int) -> Prepared:
 
 def changes_since(run: Run, prepared: Prepared) -> list[str]:
     """What is no longer as it was when the run began, in words."""
-    now = here()
+    now = host_here()
     found = [
         f"{name} was '{was}' and is '{now.get(name, '')}'"
         for name, was in run.host.items()
         if name not in FLEETING and was != now.get(name, "")
     ]
-    if run.driver_sha256 != sha256(driver.locate()):
+    if run.driver_sha256 != sha256(driver.driver_program()):
         found.append("dyno-driver is another one")
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
-        if facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
+        if candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
             found.append(f"the program of {was.name} is another one")
     return found + [f"{w.script} was edited" for w in run.workloads if _edited(w)]
 

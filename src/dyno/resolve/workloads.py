@@ -25,7 +25,7 @@ def declared_phases(chosen: Workload, said: Description) -> list[Phase]:
     by the throughput of the first stream of every phase.
     """
     if chosen.primary:
-        phases = _named(chosen, said)
+        phases = _named_primaries(chosen, said)
     elif any(phase.primary for phase in said.phases):
         phases = list(said.phases)
     else:
@@ -54,7 +54,7 @@ def _measurable(phase: Phase) -> Phase:
     return replace(phase, primary=tuple(once.values()))
 
 
-def _named(chosen: Workload, said: Description) -> list[Phase]:
+def _named_primaries(chosen: Workload, said: Description) -> list[Phase]:
     by_phase: dict[str, tuple[Primary, ...]] = {}
     phases = {phase.name: phase for phase in said.phases}
     for each in chosen.primary:
@@ -73,7 +73,7 @@ def _primary(each: dict[str, Any], phase: Phase) -> Primary:
     return Primary(stream, each.get("metric", "rate_per_s"), each.get("margin_percent"))
 
 
-def judged(phase: Phase, measuring: Measuring) -> Phase:
+def with_run_margin(phase: Phase, measuring: Measuring) -> Phase:
     """The phase with the run's margin, which the user set, in place of the script's own."""
     if measuring.margin_percent is None:
         return phase
@@ -91,7 +91,7 @@ QUICK = {"time": "1", "warmup_time": "0.3"}
 
 
 @dataclass(frozen=True)
-class Entrant:
+class CandidateRequest:
     """A candidate to be resolved; as a cell it has `levels`, and `options` of the workload that
     differ from the base's.
     """
@@ -101,22 +101,22 @@ class Entrant:
     options: dict[str, str] = field(default_factory=dict)
 
 
-def options(chosen: Workload) -> frozenset[str]:
+def option_names(chosen: Workload) -> frozenset[str]:
     """The name of every option that the workload's script takes."""
-    said = _describe(room.find(chosen.name), chosen.options)
+    said = _describe(room.find_workload(chosen.name), chosen.options)
     return frozenset(option.name.replace("-", "_") for option in said.options)
 
 
-def workloads(
-    experiment: Experiment, entrants: Sequence[Entrant] = ()
+def resolve_workloads(
+    experiment: Experiment, entrants: Sequence[CandidateRequest] = ()
 ) -> list[tuple[WorkloadPlan, int]]:
     """Each workload as resolved, with its guess of the data's size in bytes.
 
-    Where factors are crossed, some of the `entrants` have options of their own.
+    Where factors are crossed, some of the `requests` have options of their own.
     """
     own = [each.options for each in entrants if each.options]
     cells = [each for at, each in enumerate(own) if each not in own[:at]]
-    found = [_varied(chosen, experiment, cells) for chosen in experiment.workloads]
+    found = [_with_variants(chosen, experiment, cells) for chosen in experiment.workloads]
     names = [plan.name for plan, _ in found]
     for name in names:
         if names.count(name) > 1:
@@ -124,15 +124,15 @@ def workloads(
     return found
 
 
-def _varied(
+def _with_variants(
     chosen: Workload, experiment: Experiment, cells: Sequence[dict[str, str]]
 ) -> tuple[WorkloadPlan, int]:
     """The workload with a variant for each of the cells' own options, and the largest size."""
-    plan, size_bytes = _workload(chosen, experiment)
+    plan, size_bytes = _resolve_workload(chosen, experiment)
     variants = []
     for own in cells:
         there = replace(chosen, options=chosen.options | own)
-        other, other_bytes = _workload(there, experiment)
+        other, other_bytes = _resolve_workload(there, experiment)
         _check_same_primaries(plan, other, own)
         variants.append(Variant(own, other.phases, other.ledger, other_bytes))
         size_bytes = max(size_bytes, other_bytes)
@@ -157,17 +157,19 @@ def _check_same_primaries(plan: WorkloadPlan, other: WorkloadPlan, own: dict[str
         raise UsageError(f"{plan.name} measures something else with {words}", hint=hint)
 
 
-def _workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, int]:
-    script = room.find(chosen.name)
-    options, said = _filled(script, chosen.options, experiment)
-    phases = [judged(phase, experiment.measuring) for phase in declared_phases(chosen, said)]
+def _resolve_workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, int]:
+    script = room.find_workload(chosen.name)
+    options, said = _fill_options(script, chosen.options, experiment)
+    phases = [
+        with_run_margin(phase, experiment.measuring) for phase in declared_phases(chosen, said)
+    ]
     plan = WorkloadPlan(
         name=" ".join((script.stem, *(f"{name}={value}" for name, value in chosen.sweep.items()))),
         script=str(script),
         script_sha256=room.checksum(script),
         options=options,
-        phases=tuple(_data(phase) for phase in phases),
-        ledger=tuple(_data(entry) for entry in said.ledger),
+        phases=tuple(_plain_data(phase) for phase in phases),
+        ledger=tuple(_plain_data(entry) for entry in said.ledger),
         commands=("prepare", "run") if "prepare" in said.commands else ("run",),
         sweep=chosen.sweep,
         size_bytes=said.size_bytes,
@@ -175,13 +177,13 @@ def _workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, i
     return plan, said.size_bytes
 
 
-def _data(declared: Phase | LedgerEntry) -> dict[str, Any]:
+def _plain_data(declared: Phase | LedgerEntry) -> dict[str, Any]:
     """As it will be read back from the record: plain data, lists for tuples."""
     data: dict[str, Any] = json.loads(json.dumps(asdict(declared)))
     return data
 
 
-def _filled(
+def _fill_options(
     script: Path, options: dict[str, str], experiment: Experiment
 ) -> tuple[dict[str, str], Description]:
     """The options with ours added, and what the script says under them.
@@ -190,14 +192,14 @@ def _filled(
     `time`, and a record should not say that it did.
     """
     plain = _describe(script, options)
-    ours = _ours(options, experiment)
+    ours = _own_options(options, experiment)
     if not ours:
         return options, plain
     briefly = _describe(script, options | ours)
     return (options, plain) if briefly.phases == plain.phases else (options | ours, briefly)
 
 
-def _ours(options: dict[str, str], experiment: Experiment) -> dict[str, str]:
+def _own_options(options: dict[str, str], experiment: Experiment) -> dict[str, str]:
     if len(experiment.candidates) == 1 and not experiment.crossed.levels:
         return {}
     ours = QUICK if experiment.measuring.quick else COMPARED

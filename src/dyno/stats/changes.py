@@ -52,7 +52,7 @@ class Piece:
 
     def __init__(self, start: int, values: Floats) -> None:
         self.start, self.size = start, len(values)
-        drawn = drawn_in(values)
+        drawn = clip_far_values(values)
         self.distances = np.abs(drawn[:, None] - drawn[None, :])
         self.left = np.arange(SIDE_LEAST, self.size - SIDE_LEAST + 1)
 
@@ -83,7 +83,7 @@ class Piece:
         return np.asarray(energy * m * n / (m + n))
 
 
-def drawn_in(values: Floats) -> Floats:
+def clip_far_values(values: Floats) -> Floats:
     """`values` with those beyond `FAR` spreads of the median set there; as they are where half of
     them are one and the same, which has no spread.
     """
@@ -141,7 +141,7 @@ def changes(series: Floats, alpha: float, seed: int = 1) -> list[Change]:
         if p > alpha:
             break
         found[best.at] = p
-    return list(_sized(series, found, alpha))
+    return list(_with_size(series, found, alpha))
 
 
 def _p_value(pieces: Sequence[Piece], unlike: float, dice: np.random.Generator) -> float:
@@ -151,7 +151,7 @@ def _p_value(pieces: Sequence[Piece], unlike: float, dice: np.random.Generator) 
     return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + SHUFFLES))
 
 
-def _sized(series: Floats, found: dict[int, float], alpha: float) -> Iterator[Change]:
+def _with_size(series: Floats, found: dict[int, float], alpha: float) -> Iterator[Change]:
     ends = [0, *sorted(found), len(series)]
     for start, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         before, after = series[start:at], series[at:end]

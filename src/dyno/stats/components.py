@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from dyno.stats.interval import Floats
-from dyno.stats.windows import Within, within
+from dyno.stats.windows import Within, within_restarts
 
 
 def range_percent(values: Floats) -> float:
@@ -83,7 +83,7 @@ class Strata:
         return np.stack([found[source] for source in self.sources])
 
 
-def fitted(
+def fit_strata(
     values: Floats, fixed: Sequence[object], effects: Mapping[str, Sequence[object]], rest: str
 ) -> Strata:
     """The strata of `values`: random `effects` in their order, labels each, after the `fixed` one;
@@ -199,10 +199,10 @@ def components(layout: Layout) -> Components | None:
     effects: dict[str, Sequence[object]] = {BLOCKS: layout.blocks}
     if layout.loads is not None and len(set(layout.loads)) < len(layout.loads):
         effects[LOADS] = layout.loads
-    strata = fitted(layout.values, layout.candidates, effects, RESTARTS)
+    strata = fit_strata(layout.values, layout.candidates, effects, RESTARTS)
     if BLOCKS not in strata.sources or strata.dfs[-1] < DF_LEAST:
         return None
-    inside = within(layout.windows)
+    inside = within_restarts(layout.windows)
     weights = np.ones(len(strata.sources) + (inside is not None))
     if inside is not None:
         weights[-1] = inside.weight(inside.count)

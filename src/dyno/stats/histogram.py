@@ -62,7 +62,7 @@ class Histogram:
         return ((rest + 1) << shift) - 1
 
 
-def decoded(text: str) -> Histogram:
+def decode_histogram(text: str) -> Histogram:
     """The histogram that `text` holds; `ValueError` where it is none."""
     try:
         data = base64.b64decode(text, validate=True)
@@ -77,7 +77,7 @@ def decoded(text: str) -> Histogram:
     return Histogram(np.asarray(counts, dtype=np.int64), lowest, digits)
 
 
-def merged(histograms: Sequence[Histogram]) -> Histogram:
+def merge_histograms(histograms: Sequence[Histogram]) -> Histogram:
     """The sum of one or more histograms; `ValueError` where their buckets are not the same."""
     first = histograms[0]
     if any((each.lowest, each.digits) != (first.lowest, first.digits) for each in histograms):

@@ -50,17 +50,17 @@ class Interval:
     p: Floats
 
 
-def data(logs: Floats, turns: Sequence[int] | None) -> Floats:
-    """The independent data in `logs` (…, blocks): the means of the blocks of each turn.
+def independent_data(logs: Floats, groups: Sequence[int] | None) -> Floats:
+    """The independent data in `logs` (…, blocks): the means of the blocks of each group.
 
-    `turns` says which load each block was played on. All blocks of a turn share what its load is
+    `groups` says which load each block was played on. All blocks of a group share what its load is
     like, so their mean is one datum, as a restart is one however many seconds it had. Means of
     unequally many blocks vary unequally; their plain mean and its standard error are unbiased all
-    the same. None, or a single turn (which has no spread): every block is a datum.
+    the same. None, or a single group (which has no spread): every block is a datum.
     """
-    if turns is None or len(set(turns)) in (1, len(turns)):
+    if groups is None or len(set(groups)) in (1, len(groups)):
         return logs
-    places = np.unique(np.asarray(turns), return_inverse=True)[1]
+    places = np.unique(np.asarray(groups), return_inverse=True)[1]
     shares = np.eye(places.max() + 1)[places]
     return np.asarray(logs @ (shares / shares.sum(axis=0)))
 

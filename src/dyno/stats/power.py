@@ -23,7 +23,7 @@ from scipy.special import nctdtr, ndtri, stdtrit
 
 from dyno.stats.interval import Floats, to_log, to_percent
 from dyno.stats.looks import Looks
-from dyno.stats.simulate import Rule, play
+from dyno.stats.simulate import Rule, simulate_runs
 
 POWER = 0.8
 
@@ -103,9 +103,9 @@ class Chances:
 @cache
 def chances(looks: Looks, margin: float, errors: Errors, family: int) -> Chances:
     """Those of one primary among `family`; `margin` is δ as a log."""
-    rule = Rule(looks, margin, _turns(errors, looks.maximum), family)
-    slower = play(_made(errors, looks.maximum)[:, None, :] + margin, rule)
-    equal = play(_made(errors, looks.maximum)[:, None, :], rule)
+    rule = Rule(looks, margin, _groups(errors, looks.maximum), family)
+    slower = simulate_runs(_equal_sides(errors, looks.maximum)[:, None, :] + margin, rule)
+    equal = simulate_runs(_equal_sides(errors, looks.maximum)[:, None, :], rule)
     cleared = equal.share("not slower") + equal.share("faster")
     return Chances(slower.share("slower"), cleared, float(equal.blocks.mean()))
 
@@ -114,17 +114,17 @@ def blocks_expected(looks: Looks, margins: Sequence[float], errors: Sequence[Err
     """The blocks that a run takes on average where nothing differs: until its last primary is
     decided. Primaries are taken as independent, which errs towards more.
     """
-    made = [_made(each, looks.maximum, SEED + at) for at, each in enumerate(errors)]
+    made = [_equal_sides(each, looks.maximum, SEED + at) for at, each in enumerate(errors)]
     scaled = [logs / margin for logs, margin in zip(made, margins, strict=True)]
-    rule = Rule(looks, 1.0, _turns(errors[0], looks.maximum), len(errors))
-    return float(play(np.stack(scaled, axis=1), rule).blocks.mean())
+    rule = Rule(looks, 1.0, _groups(errors[0], looks.maximum), len(errors))
+    return float(simulate_runs(np.stack(scaled, axis=1), rule).blocks.mean())
 
 
-def _turns(errors: Errors, blocks: int) -> list[int] | None:
+def _groups(errors: Errors, blocks: int) -> list[int] | None:
     return [block % errors.loads for block in range(blocks)] if errors.loads else None
 
 
-def _made(errors: Errors, blocks: int, seed: int = SEED) -> Floats:
+def _equal_sides(errors: Errors, blocks: int, seed: int = SEED) -> Floats:
     """Block log ratios of runs in which both sides are equal, of the shape (runs, blocks)."""
     dice = np.random.default_rng(seed)
     turn = np.arange(blocks) % (errors.loads or blocks)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.stats.interval import Floats, data, t_interval, to_log
+from dyno.stats.interval import Floats, independent_data, t_interval, to_log
 from dyno.stats.looks import Looks
-from dyno.stats.simulate import Outcome, Rule, clopper_pearson, play
+from dyno.stats.simulate import Outcome, Rule, clopper_pearson, simulate_runs
 
 Dice = np.random.Generator
 Shape = tuple[int, int]
@@ -114,7 +114,7 @@ class Scenario:
     sd_percent: float = 2.0
     truth_percent: float = 0.0
 
-    def turns(self, blocks: int) -> list[int] | None:
+    def groups(self, blocks: int) -> list[int] | None:
         """The load of each block; None where no load comes again."""
         loads = LOADS.get(self.model)
         return [block % loads for block in range(blocks)] if loads else None
@@ -169,14 +169,14 @@ def figures(
 ) -> Figures:
     """Plays `runs` comparisons of one primary under `scenario`."""
     logs = scenario.logs(runs, looks.maximum)
-    rule = Rule(looks, to_log(margin_percent), scenario.turns(looks.maximum))
-    found = play(logs[:, None, :], rule)
+    rule = Rule(looks, to_log(margin_percent), scenario.groups(looks.maximum))
+    found = simulate_runs(logs[:, None, :], rule)
     return Figures(
         scenario=scenario,
-        slower=_said(found, "slower"),
-        cleared=_said(found, "not slower", "faster"),
-        inconclusive=_said(found, "inconclusive"),
-        covered=_of(found.covered(to_log(scenario.truth_percent)), runs),
+        slower=_share_of_words(found, "slower"),
+        cleared=_share_of_words(found, "not slower", "faster"),
+        inconclusive=_share_of_words(found, "inconclusive"),
+        covered=_figure_of(found.covered(to_log(scenario.truth_percent)), runs),
         blocks=float(found.blocks.mean()),
     )
 
@@ -185,13 +185,13 @@ def fixed_coverage(scenario: Scenario, runs: int, blocks: int, alpha: float = 0.
     """How often the interval of a fixed number of `blocks` holds the truth."""
     truth = to_log(scenario.truth_percent)
     logs = scenario.logs(runs, LOOKS.maximum)[:, :blocks]
-    interval = t_interval(data(logs, scenario.turns(blocks)), alpha)
-    return _of(float(((interval.low <= truth) & (truth <= interval.high)).mean()), runs)
+    interval = t_interval(independent_data(logs, scenario.groups(blocks)), alpha)
+    return _figure_of(float(((interval.low <= truth) & (truth <= interval.high)).mean()), runs)
 
 
-def _said(found: Outcome, *words: str) -> Share:
-    return _of(sum(found.share(word) for word in words), found.words.size)
+def _share_of_words(found: Outcome, *words: str) -> Share:
+    return _figure_of(sum(found.share(word) for word in words), found.words.size)
 
 
-def _of(share: float, trials: int) -> Share:
+def _figure_of(share: float, trials: int) -> Share:
     return Share(round(share * trials), trials)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from dyno.stats.interval import Floats, Interval, data, t_interval
+from dyno.stats.interval import Floats, Interval, independent_data, t_interval
 from dyno.stats.looks import Looks
 from dyno.stats.verdict import OPEN, Words, holm, verdicts
 
@@ -35,22 +35,22 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a run is judged by: its looks, δ as a log, the turn of each block, and the family.
+    """What a run is judged by: its looks, δ as a log, the group of each block, and the family.
 
-    `turns` tells the load of each block where loads come again (`interval.data`); `family` counts
-    the primaries that Holm runs over, those that are not simulated included (with p = 1).
+    `groups` tells the load of each block where loads come again (`independent_data`); `family`
+    counts the primaries that Holm runs over, those that are not simulated included (with p = 1).
     """
 
     looks: Looks
     margin: float
-    turns: Sequence[int] | None = None
+    groups: Sequence[int] | None = None
     family: int = 0
 
     def judged(self, logs: Floats) -> tuple[Interval, Words]:
         """Intervals and words at one look; `logs` is (runs, primaries, blocks at the look)."""
         looks, n = self.looks, logs.shape[-1]
-        turns = None if self.turns is None else self.turns[:n]
-        interval = t_interval(data(logs, turns), looks.level(n))
+        groups = None if self.groups is None else self.groups[:n]
+        interval = t_interval(independent_data(logs, groups), looks.level(n))
         p_values = looks.adjusted(interval.p, n)
         unseen = np.ones((logs.shape[0], max(0, self.family - logs.shape[1])))
         adjusted = holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
@@ -58,7 +58,7 @@ class Rule:
         return interval, verdicts(interval, self.margin, last=last, significant=significant)
 
 
-def play(logs: Floats, rule: Rule) -> Outcome:
+def simulate_runs(logs: Floats, rule: Rule) -> Outcome:
     """Runs that stop when all their primaries are decided; `logs` is (runs, primaries, MAX)."""
     runs, primaries, _ = logs.shape
     words = np.full((runs, primaries), OPEN, dtype="U12")

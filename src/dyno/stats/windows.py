@@ -35,7 +35,7 @@ RESTARTS_LEAST = 3
 LEVEL = 0.02
 
 
-def halves(series: Sequence[float]) -> tuple[float, float] | None:
+def half_means(series: Sequence[float]) -> tuple[float, float] | None:
     """Means of the first half and of the second, a middle second left out; None where there is
     too little to tell, or nothing in one of them.
     """
@@ -46,14 +46,14 @@ def halves(series: Sequence[float]) -> tuple[float, float] | None:
     return (first, second) if first > 0.0 and second > 0.0 else None
 
 
-def common(changes: Sequence[float] | Floats) -> Interval | None:
+def common_change(changes: Sequence[float] | Floats) -> Interval | None:
     """What all restarts agree upon, of one log ratio from each; None where they are too few."""
     if len(changes) < RESTARTS_LEAST:
         return None
     return t_interval(np.asarray(changes, dtype=float), LEVEL)
 
 
-def beyond(interval: Interval, limit: float) -> bool:
+def is_beyond(interval: Interval, limit: float) -> bool:
     """The whole interval lies beyond ±`limit`."""
     return bool(interval.low > limit or interval.high < -limit)
 
@@ -90,7 +90,7 @@ class Within:
         return (self.inflation - end) / count
 
 
-def within(windows: Sequence[Floats]) -> Within | None:
+def within_restarts(windows: Sequence[Floats]) -> Within | None:
     """What the windows (an array of logs for each restart) say; None where some have too few."""
     if not windows or min(each.size for each in windows) < 2:
         return None
@@ -138,7 +138,7 @@ def best_windows(costs: Costs, window_variance: float, restart_variance: float) 
     return max(SECONDS_LEAST, math.sqrt(ratio))
 
 
-def dearness(
+def time_times_variance(
     costs: Costs, windows: float, window_variance: float, restart_variance: float
 ) -> float:
     """Time × variance of a restart with so many windows: twice as much needs twice the time for

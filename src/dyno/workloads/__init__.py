@@ -14,13 +14,13 @@ from dyno.errors import UsageError, unknown
 _ROOM = Path(__file__).parent
 
 
-def every() -> dict[str, Path]:
+def all_workloads() -> dict[str, Path]:
     """Dyno's own workloads, by name; a leading underscore marks a file that others include."""
     files = sorted((*_ROOM.glob("*.lua"), *_ROOM.glob("*.sql")))
     return {p.stem: p for p in files if p.stem[0] != "_"}
 
 
-def find(name: str) -> Path:
+def find_workload(name: str) -> Path:
     """The script of the workload `name`; a path (``x.lua``, ``dir/x.sql``) is taken as it is."""
     path = Path(name).expanduser()
     if path.suffix or len(path.parts) > 1:
@@ -28,7 +28,7 @@ def find(name: str) -> Path:
             hint = "a workload is a name, a Lua file, or a script file of pgbench"
             raise UsageError(f"no script at '{name}'", hint=hint)
         return path.resolve()
-    found = every()
+    found = all_workloads()
     if name not in found:
         raise unknown("workload", name, found)
     return found[name]

@@ -118,7 +118,7 @@ def test_an_invalid_cell_condemns_every_effect_that_rests_on_it(
         def judge(self, run: Run, trials: object) -> list[Finding]:
             return [Finding("own", "invalid", "it was not measured", meant)]
 
-    monkeypatch.setattr("dyno.analysis.hearing.audits", lambda: {"own": Heard()})
+    monkeypatch.setattr("dyno.analysis.analysis.audits", lambda: {"own": Heard()})
     found = rows(judge(run, trials))
     assert found["preload=on"].verdict == "invalid" and found["aslr=off"].verdict == "not slower"
 

@@ -10,7 +10,7 @@ from dyno.analysis.judge import judge, look
 from dyno.record import Trial
 from dyno.stats.interval import to_log, to_percent
 from dyno.stats.looks import Looks
-from dyno.stats.simulate import Rule, play
+from dyno.stats.simulate import Rule, simulate_runs
 
 CASES = 16
 NAMES = ("b", "c", "d")
@@ -33,7 +33,7 @@ def test_the_judge_is_what_was_calibrated() -> None:
     dice = np.random.default_rng(8)
     truth = dice.choice([-0.03, 0.0, 0.01, 0.02, 0.05], size=(CASES, len(NAMES), 1))
     logs = truth + dice.normal(0.0, 0.02, (CASES, len(NAMES), 24))
-    outcome = play(logs, Rule(Looks(RUN.design.looks, RUN.design.alpha), to_log(2.0)))
+    outcome = simulate_runs(logs, Rule(Looks(RUN.design.looks, RUN.design.alpha), to_log(2.0)))
     assert len(set(outcome.words.flat)) == 4  # every word is among the cases
     for case in range(CASES):
         found = [c for c in judge(RUN, played(logs[case])).comparisons if c.primary]

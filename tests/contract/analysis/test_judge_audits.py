@@ -30,7 +30,7 @@ class Heard:
 def hear(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def only(*trials: int) -> None:
         finding = Finding("mock", "invalid", "rows are missing", trials)
-        monkeypatch.setattr("dyno.analysis.hearing.audits", lambda: {"mock": Heard(finding)})
+        monkeypatch.setattr("dyno.analysis.analysis.audits", lambda: {"mock": Heard(finding)})
 
     return only
 

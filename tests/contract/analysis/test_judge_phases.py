@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes import make_phase, make_record, make_run, make_tally, make_trials, make_workload
 
-import dyno.analysis.hearing
+import dyno.analysis.analysis
 from dyno.analysis.judge import judge
 from dyno.record import Finding, Run, Trial, Verdict
 
@@ -25,7 +25,7 @@ def _judged(
 ) -> Verdict:
     """Six blocks of a load and a run, with a planted finding on `phase`."""
     planted = _Planted(Finding("planted", "invalid", "the client slept", numbers, phase))
-    monkeypatch.setattr(dyno.analysis.hearing, "audits", lambda: {"planted": planted})
+    monkeypatch.setattr(dyno.analysis.analysis, "audits", lambda: {"planted": planted})
     primary = {name: ("rate_per_s",) if name in judged else () for name in ("load", "run")}
     phases = [make_phase(name, primary=primary[name]) for name in primary]
     records = tuple(make_record([make_tally(1000)], phase=name) for name in primary)

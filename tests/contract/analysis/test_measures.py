@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fakes import make_latency, make_readings, make_record, make_tally, make_trial
 
-from dyno.analysis.measures import floors, measures, operations
+from dyno.analysis.measures import floors, measures, operations_of
 from dyno.record import FLOOR, Metric, PhaseRecord, Reading, Tally
 
 
@@ -42,17 +42,17 @@ def test_latencies_are_those_of_the_stream_and_of_its_transaction_types() -> Non
 
 def test_an_operation_is_a_query_where_readers_run_beside_paced_writers() -> None:
     record = make_record([writers(), make_tally(50.0)])
-    assert operations(record) == 500
+    assert operations_of(record) == 500
 
 
 def test_an_operation_is_a_row_where_rows_are_inserted() -> None:
-    assert operations(make_record([writers(target_per_s=None)])) == 10_000
-    assert operations(make_record([writers()])) == 10_000
+    assert operations_of(make_record([writers(target_per_s=None)])) == 10_000
+    assert operations_of(make_record([writers()])) == 10_000
 
 
 def test_the_warm_up_and_failures_cost_too() -> None:
     tally = make_tally(10.0, intended=103, failed=3, warmup=50)
-    assert operations(make_record([tally])) == 153
+    assert operations_of(make_record([tally])) == 153
 
 
 def test_a_cost_is_divided_by_the_operations_and_a_gauge_is_not() -> None:

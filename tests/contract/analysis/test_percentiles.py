@@ -12,9 +12,9 @@ from fakes import make_latency, make_record, make_run, make_tally, make_trial
 from hdr import encoded
 
 from dyno.analysis.judge import judge
-from dyno.analysis.measures import measures, together
+from dyno.analysis.measures import measures, merged_percentiles
 from dyno.record import Metric, Tally
-from dyno.stats.histogram import decoded, merged
+from dyno.stats.histogram import decode_histogram, merge_histograms
 
 P99 = Metric("select", "run", "all query streams", "latency_ns_p99", "ns", "lower")
 TYPES = """
@@ -43,8 +43,10 @@ def test_streams_of_one_unit_have_their_percentiles_together() -> None:
 
 def test_a_stream_alone_or_without_an_answer_is_not_merged() -> None:
     nothing = make_tally(1.0, name="idle", intended=0, done=0, latency=make_latency(1.0, 0))
-    assert together([stream("quick", [1, 2]), nothing]) == {}
-    assert together([stream("quick", [1, 2]), make_tally(1.0)]) == {}  # an old record has no text
+    assert merged_percentiles([stream("quick", [1, 2]), nothing]) == {}
+    assert (
+        merged_percentiles([stream("quick", [1, 2]), make_tally(1.0)]) == {}
+    )  # an old record has no text
 
 
 def _pair(block: int, side: int) -> list[Tally]:
@@ -53,7 +55,7 @@ def _pair(block: int, side: int) -> list[Tally]:
 
 
 def test_their_ratio_is_judged_over_blocks_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dyno.analysis.hearing.audits", dict)
+    monkeypatch.setattr("dyno.analysis.analysis.audits", dict)
     trials = [
         make_trial(2 * block + side, name, block, 1.0, phases=(make_record(_pair(block, side)),))
         for block in range(6)
@@ -69,8 +71,10 @@ def test_the_driver_adds_up_threads_and_types(tmp_path: Path) -> None:
     session = {"kind": "null", "delay_ns": 20_000}
     tally = trial.play(session, TYPES, tmp_path, threads=4, events=2000, time=0)
     assert set(tally.transactions) == {"slow", "quick"}
-    parts = [decoded(each.hdr) for each in tally.transactions.values()]
-    whole = decoded(tally.latency.hdr)
+    parts = [decode_histogram(each.hdr) for each in tally.transactions.values()]
+    whole = decode_histogram(tally.latency.hdr)
     assert whole.count == tally.done == 2000
     for name, ns in tally.latency.percentiles_ns.items():
-        assert merged(parts).percentile(float(name)) == whole.percentile(float(name)) == ns
+        assert (
+            merge_histograms(parts).percentile(float(name)) == whole.percentile(float(name)) == ns
+        )

@@ -14,7 +14,7 @@ from fakes import make_record, make_run, make_tally, make_trial
 
 from dyno.analysis.judge import judge
 from dyno.analysis.measures import measures
-from dyno.analysis.spread import Sources, spreads
+from dyno.analysis.spread import Sources, spread_sources
 from dyno.record import Metric, Series, Trial
 from dyno.report import Book
 from dyno.report.sections import components
@@ -59,7 +59,7 @@ def played(truth: Truth, blocks: int = 24, seed: int = 1) -> list[Trial]:
 
 
 def only(trials: list[Trial]) -> Sources:
-    (found,) = spreads(trials, [RATE])
+    (found,) = spread_sources(trials, [RATE])
     return found
 
 
@@ -114,7 +114,7 @@ def test_a_pause_between_blocks_costs_nothing() -> None:
 def test_a_latency_has_no_seconds_of_its_own() -> None:
     trials = played(Truth(restart=0.02))
     metric = next(m for m in measures(trials[0]) if m.name == "latency_ns_p99")
-    (found,) = spreads(trials, [metric])
+    (found,) = spread_sources(trials, [metric])
     assert [part.source for part in found.found.parts] == ["blocks", "restarts"]
     assert found.best_seconds is None
     assert "with the seconds in them" in advice(found)
@@ -132,20 +132,20 @@ def test_a_stream_that_stood_still_has_no_seconds_either() -> None:
 
 def test_too_few_blocks_or_one_candidate_say_nothing() -> None:
     trials = played(Truth(restart=0.02), blocks=2)
-    assert spreads(trials, [RATE]) == []
+    assert spread_sources(trials, [RATE]) == []
     alone = [t for t in played(Truth(restart=0.02)) if t.candidate == "old"]
-    assert spreads(alone, [RATE]) == []
+    assert spread_sources(alone, [RATE]) == []
 
 
 def test_the_page_and_the_terminal_show_each_primary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dyno.analysis.hearing.audits", dict)
+    monkeypatch.setattr("dyno.analysis.analysis.audits", dict)
     trials = played(Truth(block=0.01, restart=0.02, second=0.05))
     run = make_run()
     book = Book(tmp_path, run, trials, judge(run, trials))
     page = components.SECTION.render(book)
     assert page is not None
     assert all(word in page for word in ("blocks (time)", "restarts", "Restarts make up"))
-    (row, *_) = components.rows(components.of_primaries(book)[0])
+    (row, *_) = components.source_rows(components.primary_spreads(book)[0])
     assert len(row) == len(components.HEADS)

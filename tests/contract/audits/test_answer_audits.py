@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from audited import NEW, OLD, a_run, a_trial, engine, findings, only
 
-from dyno.play.evidence import digest
+from dyno.play.evidence import digest_rows
 from dyno.record import Evidence, Trial
 
 ASKED = "SELECT c FROM t"
@@ -80,9 +80,19 @@ def test_few_queries_and_null_prove_nothing() -> None:
 
 def test_a_digest_knows_no_order_of_rows_and_every_value() -> None:
     rows: list[list[str | None]] = [["1", None], ["2", "b"]]
-    assert digest(rows) == digest(rows[::-1])
-    assert len({digest(rows), digest([["1", ""], ["2", "b"]]), digest(rows[:1]), digest([])}) == 4
-    assert digest([["1"], ["2"]]) != digest([["1", "2"]])
+    assert digest_rows(rows) == digest_rows(rows[::-1])
+    assert (
+        len(
+            {
+                digest_rows(rows),
+                digest_rows([["1", ""], ["2", "b"]]),
+                digest_rows(rows[:1]),
+                digest_rows([]),
+            }
+        )
+        == 4
+    )
+    assert digest_rows([["1"], ["2"]]) != digest_rows([["1", "2"]])
 
 
 def _told(asked: dict[str, str], *told: dict[str, str]) -> tuple[str, str]:

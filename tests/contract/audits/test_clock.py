@@ -10,7 +10,7 @@ import pytest
 from audited import CLEAN, a_run, a_trial, only, recorded
 from fakes import make_latency
 
-from dyno.probes import Watched, clock
+from dyno.probes import ProbeTarget, clock
 from dyno.record import Finding, Reading
 
 
@@ -48,7 +48,7 @@ def test_a_dear_clock_beside_short_events(cost_ns: float, mean_ns: float, soundn
 def test_the_probe_sees_a_step_and_nothing_where_there_is_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    watched = Watched(None, os.getpid(), tmp_path)
+    watched = ProbeTarget(None, os.getpid(), tmp_path)
     before = clock.PROBE.sample(watched)
     after = clock.PROBE.sample(watched)
     assert abs(after["realtime_step_ns"] - before["realtime_step_ns"]) < 1e6

@@ -64,7 +64,7 @@ def _compiled(folder: Path, *flags: str) -> dict[str, str]:
     made = folder / "one.so"
     command = ["cc", "-shared", "-fPIC", *flags, "-o", str(made), str(folder / "one.c")]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return program.facts(made)
+    return program.build_facts(made)
 
 
 def test_a_real_library_tells_its_sanitizer_and_its_flags(tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_a_real_library_tells_its_sanitizer_and_its_flags(tmp_path: Path) -> Non
 def test_what_is_no_program_tells_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("#!/bin/sh\nGNU C and __asan_init are words here\n")
-    assert program.facts(tmp_path / "empty") == program.facts(tmp_path / "text") == {}
+    assert program.build_facts(tmp_path / "empty") == program.build_facts(tmp_path / "text") == {}

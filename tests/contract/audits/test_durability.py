@@ -9,7 +9,7 @@ import pytest
 from audited import NEW, OLD, a_run, a_trial, only
 
 from dyno import engines
-from dyno.engines import SURVIVES, Holds, Server
+from dyno.engines import SURVIVES, Server, WeighsData
 from dyno.record import Candidate, Trial
 
 
@@ -69,31 +69,31 @@ INNODB = {"default_storage_engine": "InnoDB", "innodb_flush_log_at_trx_commit": 
 def test_an_engine_knows_what_a_commit_survives(
     engine: str, told: dict[str, str], level: int, tmp_path: Path
 ) -> None:
-    found = engines.find(engine, lambda session, statements: [])
-    assert isinstance(found, Holds)
+    found = engines.find_engine(engine, lambda session, statements: [])
+    assert isinstance(found, WeighsData)
     told = {
         "cache_size": "-64",
         "page_size": "4096",
         "fsync": "on",
         "full_page_writes": "on",
     } | told
-    assert found.holding(Server({}, tmp_path), {}, told).survives == SURVIVES[level]
+    assert found.weigh(Server({}, tmp_path), {}, told).survives == SURVIVES[level]
 
 
 def test_what_an_engine_holds_is_weighed_without_its_log(tmp_path: Path) -> None:
     (tmp_path / "dyno.db").write_bytes(b"x" * 5000)
-    found = engines.find("sqlite", lambda session, statements: [])
-    assert isinstance(found, Holds)
+    found = engines.find_engine("sqlite", lambda session, statements: [])
+    assert isinstance(found, WeighsData)
     told = {"cache_size": "-64", "page_size": "4096", "journal_mode": "wal", "synchronous": "full"}
-    held = found.holding(Server({}, tmp_path), {}, told)
+    held = found.weigh(Server({}, tmp_path), {}, told)
     assert (held.data_bytes, held.cache_bytes, held.claim) == (5000, 65536, "")
     (tmp_path / "data" / "dyno").mkdir(parents=True)
     (tmp_path / "data" / "ib_logfile0").write_bytes(b"x" * 9000)
     (tmp_path / "data" / "dyno" / "t.ibd").write_bytes(b"x" * 300)
     server = Server({}, tmp_path, handle=object())
-    found = engines.find("mysql", lambda session, statements: [])
-    assert isinstance(found, Holds)
+    found = engines.find_engine("mysql", lambda session, statements: [])
+    assert isinstance(found, WeighsData)
     told = INNODB | {"innodb_buffer_pool_size": "1024"}
-    held = found.holding(server, {"profile": "io-bound"}, told)
+    held = found.weigh(server, {"profile": "io-bound"}, told)
     assert (held.data_bytes, held.cache_bytes, held.claim) == (300, 1024, "io-bound")
-    assert found.holding(server, {"config": "/my.cnf"}, told).claim == ""
+    assert found.weigh(server, {"config": "/my.cnf"}, told).claim == ""

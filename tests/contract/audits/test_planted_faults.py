@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dyno.analysis.judge import judge
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_run
 from dyno.record import Finding
 from dyno.resolve.experiment import resolve_experiment
@@ -76,7 +76,9 @@ def _found(folder: Path, *sides: str, script: str) -> list[Finding]:
     file.write_text(script)
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
     options = {"events": "200", "warmup_time": "0"}
-    prepared = resolve_experiment(compared(sides, str(file), options, measuring), lambda _: None)
+    prepared = resolve_experiment(
+        compare_candidates(sides, str(file), options, measuring), lambda _: None
+    )
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
     return list(judge(prepared.run, kept.trials()).findings)

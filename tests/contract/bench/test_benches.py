@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
     done = subprocess.run(
         [ROOT / "bench" / "run", name, "--quick"],
-        env={**os.environ, "PYTHON": sys.executable, "DYNO_DRIVER": str(driver.locate())},
+        env={**os.environ, "PYTHON": sys.executable, "DYNO_DRIVER": str(driver.driver_program())},
         capture_output=True,
         text=True,
         check=True,

@@ -40,8 +40,8 @@ def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_an_entry_is_made_once_listed_and_removed() -> None:
-    first = cache.get("program", "one", _write("first"), SAID.append)
-    again = cache.get("program", "one", _write("second"), SAID.append)
+    first = cache.cached_entry("program", "one", _write("first"), SAID.append)
+    again = cache.cached_entry("program", "one", _write("second"), SAID.append)
     assert (again / "content").read_text() == "first" and again == first
     (entry,) = cache.entries()
     assert (entry.kind, entry.name, entry.size_bytes) == ("program", "one", 5)
@@ -53,10 +53,10 @@ def test_an_entry_is_made_once_listed_and_removed() -> None:
 
 def test_the_longest_unused_entry_stands_first() -> None:
     for name in ("old", "new"):
-        cache.get("program", name, _write(name), SAID.append)
+        cache.cached_entry("program", name, _write(name), SAID.append)
     os.utime(cache.root() / "program" / "new", (1, 1))
     assert [entry.name for entry in cache.entries()] == ["new", "old"]
-    cache.get("program", "new", _write(""), SAID.append)
+    cache.cached_entry("program", "new", _write(""), SAID.append)
     assert [entry.name for entry in cache.entries()] == ["old", "new"]
 
 
@@ -66,7 +66,7 @@ def test_a_failed_entry_leaves_nothing_behind() -> None:
         raise UsageError("no")
 
     with pytest.raises(UsageError):
-        cache.get("program", "one", fail, SAID.append)
+        cache.cached_entry("program", "one", fail, SAID.append)
     assert list((cache.root() / "program").iterdir()) == []
 
 
@@ -74,7 +74,7 @@ def test_what_a_killed_process_left_is_swept() -> None:
     left = cache.root() / "program" / ".making-one-abc"
     left.mkdir(parents=True)
     assert cache.entries() == []
-    cache.get("program", "one", _write("whole"), SAID.append)
+    cache.cached_entry("program", "one", _write("whole"), SAID.append)
     assert not left.exists()
 
 
@@ -84,7 +84,7 @@ def test_a_cache_that_cannot_be_written_says_so(
     (tmp_path / "file").touch()
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "file"))
     with pytest.raises(HostError, match="cannot fill the cache") as caught:
-        cache.get("program", "one", _write(""), SAID.append)
+        cache.cached_entry("program", "one", _write(""), SAID.append)
     assert "DYNO_CACHE" in caught.value.hint
 
 
@@ -93,7 +93,7 @@ def test_of_two_processes_one_makes_and_the_other_waits() -> None:
     code = (
         "import sys\nfrom dyno.builds import cache\n"
         "def make(folder):\n    print('making', flush=True)\n    sys.stdin.read()\n"
-        "cache.get('program', 'one', make, lambda clause: print(clause, flush=True))"
+        "cache.cached_entry('program', 'one', make, lambda clause: print(clause, flush=True))"
     )
     words, pipe = [sys.executable, "-c", code], subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as first:
@@ -114,7 +114,7 @@ def test_two_entries_are_made_side_by_side() -> None:
 
     def make(name: str) -> None:
         try:
-            cache.get("program", name, meet, SAID.append)
+            cache.cached_entry("program", name, meet, SAID.append)
         except BaseException as error:
             errors.append(error)
 
@@ -127,5 +127,5 @@ def test_two_entries_are_made_side_by_side() -> None:
 
 
 def test_an_entry_in_use_is_young() -> None:
-    cache.get("program", "one", _write(""), SAID.append)
+    cache.cached_entry("program", "one", _write(""), SAID.append)
     assert abs(cache.entries()[0].used_s - time.time()) < 60

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import cache
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.errors import HostError
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_once, play_run
 from dyno.play.watch import TrialStarted
 from dyno.resolve.experiment import resolve_experiment
@@ -21,7 +21,8 @@ from dyno.run_folder import create_run
 #: Another process that uses an entry until its input ends.
 USER = (
     "import sys\nfrom pathlib import Path\nfrom dyno.builds import cache\n"
-    "with cache.held([Path(sys.argv[1])]):\n    print('held', flush=True)\n    sys.stdin.read()"
+    "with cache.keep_entries([Path(sys.argv[1])]):\n"
+    "    print('held', flush=True)\n    sys.stdin.read()"
 )
 
 
@@ -35,7 +36,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program in the cache, which nobody uses yet."""
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
-    return cache.get("program", "it-1", filled, print) / "bin" / "it"
+    return cache.cached_entry("program", "it-1", filled, print) / "bin" / "it"
 
 
 def test_what_another_process_uses_is_not_cleaned_until_that_ends(
@@ -45,20 +46,20 @@ def test_what_another_process_uses_is_not_cleaned_until_that_ends(
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as user:
         assert user.stdout is not None and user.stdout.readline() == "held\n"
-        assert ended(["clean", "--yes"]) == 0
+        assert exit_code(["clean", "--yes"]) == 0
         said = capsys.readouterr().out
         assert said == "it-1 is used by a run and stays\nnothing to free\n"
-        assert ended(["engines", "remove", "it-1"]) == 64
+        assert exit_code(["engines", "remove", "it-1"]) == 64
         assert "it-1 is used by a run\nhint: wait" in capsys.readouterr().err
         assert program.exists()
         user.kill()
-    assert ended(["clean", "--yes"]) == 0
+    assert exit_code(["clean", "--yes"]) == 0
     assert not cache.entries()
 
 
 def test_room_is_made_of_what_nobody_uses(program: Path) -> None:
-    cache.get("program", "it-2", filled, print)
-    with cache.held([program]):
+    cache.cached_entry("program", "it-2", filled, print)
+    with cache.keep_entries([program]):
         cache.trim("program", 5000)
     assert [entry.name for entry in cache.entries()] == ["it-1"]
 
@@ -66,10 +67,10 @@ def test_room_is_made_of_what_nobody_uses(program: Path) -> None:
 def test_files_out_of_the_cache_are_nobodys_and_what_is_gone_is_told(
     program: Path, tmp_path: Path
 ) -> None:
-    with cache.held([Path("/bin/sh"), tmp_path, Path()]):
+    with cache.keep_entries([Path("/bin/sh"), tmp_path, Path()]):
         assert cache.remove(cache.entries()[0])
     gone = pytest.raises(HostError, match="it-1 was removed from the cache meanwhile")
-    with gone as caught, cache.held([program]):
+    with gone as caught, cache.keep_entries([program]):
         pytest.fail("it is not there")
     assert "start again" in caught.value.hint
 
@@ -79,7 +80,7 @@ def test_a_run_holds_its_programs_while_it_plays(program: Path, tmp_path: Path) 
     options = {"table_size": "10", "time": "0.05", "warmup_time": "0"}
     specs = ["null@10us", "null@11us"]
     prepared = resolve_experiment(
-        compared(specs, "oltp_point_select", options, measuring), lambda _: None
+        compare_candidates(specs, "oltp_point_select", options, measuring), lambda _: None
     )
     for name, build in prepared.builds.items():
         prepared.builds[name] = dataclasses.replace(build, program=program)

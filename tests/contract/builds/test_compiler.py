@@ -9,7 +9,7 @@ import pytest
 from outsiders import SAID, stub
 
 from dyno.builds import cache
-from dyno.builds.compiler import Recipe, compiled
+from dyno.builds.compiler import Recipe, compile_library
 from dyno.errors import HostError, UsageError
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -23,45 +23,45 @@ def answer(tmp_path: Path) -> Recipe:
 
 
 def test_what_is_compiled_runs_and_its_flags_are_recorded(answer: Recipe) -> None:
-    made = compiled(answer, SAID.append)
+    made = compile_library(answer, SAID.append)
     assert ctypes.CDLL(str(made.program)).answer() == 42
     assert made.facts["cflags"] == "-O1" and made.facts["defines"] == "ANSWER=42"
     assert made.facts["compiler"] and len(made.facts["sha256"]) == 64
-    assert compiled(answer, SAID.append) == made
+    assert compile_library(answer, SAID.append) == made
     assert SAID == ["compiling answer (-O1)"]
 
 
 def test_other_flags_or_another_source_make_another_entry(answer: Recipe) -> None:
-    compiled(answer, SAID.append)
-    compiled(Recipe("answer", answer.source, "-O0", answer.defines), SAID.append)
-    compiled(Recipe("answer", answer.source, "-O1", "ANSWER=43"), SAID.append)
+    compile_library(answer, SAID.append)
+    compile_library(Recipe("answer", answer.source, "-O0", answer.defines), SAID.append)
+    compile_library(Recipe("answer", answer.source, "-O1", "ANSWER=43"), SAID.append)
     answer.source.write_text("int answer(void) { return ANSWER + 1; }\n")
-    compiled(answer, SAID.append)
+    compile_library(answer, SAID.append)
     assert len(cache.entries()) == 4
 
 
 def test_another_compiler_makes_another_entry(
     answer: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiled(answer, SAID.append)
+    compile_library(answer, SAID.append)
     script = 'case "$1" in --version) echo other 1.0;; *) exec cc "$@";; esac'
     stub(tmp_path / "bin", "other", script)
     monkeypatch.setenv("CC", str(tmp_path / "bin" / "other"))
-    assert compiled(answer, SAID.append).facts["compiler"] == "other 1.0"
+    assert compile_library(answer, SAID.append).facts["compiler"] == "other 1.0"
     assert len(cache.entries()) == 2
 
 
 def test_a_failed_compilation_shows_the_last_lines_and_leaves_no_entry(answer: Recipe) -> None:
     answer.source.write_text("int answer(void) { return ; } }\n")
     with pytest.raises(UsageError, match="cannot compile answer") as caught:
-        compiled(answer, SAID.append)
+        compile_library(answer, SAID.append)
     assert "answer.c:1" in str(caught.value) and "-O1 ANSWER=42" in caught.value.hint
     assert cache.entries() == []
 
 
 def test_unbalanced_quotes_in_flags_are_an_error(answer: Recipe) -> None:
     with pytest.raises(UsageError, match="cannot read the flags"):
-        compiled(Recipe("answer", answer.source, "'", ""), SAID.append)
+        compile_library(Recipe("answer", answer.source, "'", ""), SAID.append)
 
 
 def test_a_missing_compiler_says_what_to_install(
@@ -69,5 +69,5 @@ def test_a_missing_compiler_says_what_to_install(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HostError, match="no C compiler") as caught:
-        compiled(answer, SAID.append)
+        compile_library(answer, SAID.append)
     assert "gcc" in caught.value.hint

@@ -53,10 +53,10 @@ def test_packages_are_unpacked_into_one_folder_without_running_a_script(
 
 def test_apts_candidate_is_asked_for_without_fetching(stub: Stub) -> None:
     stub("apt-cache", "printf 'Package: thing\\nVersion: 1:10.11.19-0+deb12u1\\nPriority: x\\n'")
-    assert deb.candidate("thing") == "1:10.11.19-0+deb12u1"
+    assert deb.installable_version("thing") == "1:10.11.19-0+deb12u1"
     stub("apt-cache", "true")
     with pytest.raises(HostError, match="apt has no version of thing"):
-        deb.candidate("thing")
+        deb.installable_version("thing")
 
 
 def test_a_machine_without_apt_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_machine_without_apt_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path
         deb.fetch("thing", "1.0", SAID.append)
     assert "by its path" in caught.value.hint
     with pytest.raises(HostError, match="no apt-cache on PATH"):
-        deb.candidate("thing")
+        deb.installable_version("thing")
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import pytest
 
 from dyno import calibration
 from dyno.calibration import Entry
-from dyno.calibration.cases import Lot
-from dyno.calibration.comparison import settings
+from dyno.calibration.cases import CalibrationCase
+from dyno.calibration.comparison import case_settings
 from dyno.calibration.pilot import Pilot, Shape
-from dyno.calibration.session import Session, Wanted, room
-from dyno.calibration.store import telling
-from dyno.cli import ended
+from dyno.calibration.session import Session, Wanted, exclusive_folder
+from dyno.calibration.store import relevant_facts
+from dyno.cli import exit_code
 from dyno.errors import HostError, UsageError
-from dyno.resolve.experiment import instrument
+from dyno.resolve.experiment import instrument_here
 
 #: Four blocks, none dropped: other tests may run beside this one.
 TINY = Shape(
@@ -39,16 +39,20 @@ def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> S
 def instant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparisons are made up on the spot; all else is as ever."""
 
-    def blank(lot: Lot, shape: Shape, pilot: Pilot, *_: object) -> Entry:
-        chosen = settings(lot, shape, pilot)
-        facts = {"utc": "2026-11-21T12:00:00Z", "dyno": "0.1", "host": telling(instrument())}
+    def blank(lot: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> Entry:
+        chosen = case_settings(lot, shape, pilot)
+        facts = {
+            "utc": "2026-11-21T12:00:00Z",
+            "dyno": "0.1",
+            "host": relevant_facts(instrument_here()),
+        }
         truth = (lot.kind, "null", lot.what, lot.effect_percent)
         words = {"not slower": 1}
         return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
 
     pilot = Pilot(2e5, 2e5, 2e5, 0.0, "1", ())
-    monkeypatch.setattr("dyno.calibration.session.flown", lambda *_: pilot)
-    monkeypatch.setattr("dyno.calibration.session.played", blank)
+    monkeypatch.setattr("dyno.calibration.session.fly_pilot", lambda *_: pilot)
+    monkeypatch.setattr("dyno.calibration.session.play_comparison", blank)
 
 
 def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +68,7 @@ def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch)
     assert len(same.restarts) == 8
     assert planted.dose_percent is not None and planted.dose_percent > 200.0
     assert (planted.words, planted.coverable) == ({"slower": 1}, 1)
-    known = calibration.known(instrument())
+    known = calibration.known_error_rates(instrument_here())
     assert known is not None
     assert {score.kind for score in known.scores} == {"A/A", "plant"}
     assert not now.file.with_suffix(".playing").exists()
@@ -127,7 +131,7 @@ def test_a_host_that_changes_meanwhile_ends_it() -> None:
 
 def test_one_calibration_at_a_time() -> None:
     now = session({"aa": 1})
-    with room(now.file), pytest.raises(HostError, match="another dyno calibrates"):
+    with exclusive_folder(now.file), pytest.raises(HostError, match="another dyno calibrates"):
         now.play()
 
 
@@ -142,6 +146,6 @@ def test_one_calibration_at_a_time() -> None:
 def test_a_word_that_cannot_be_is_refused_before_anything_is_said_or_played(
     words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended(["calibrate", *words]) == 64
+    assert exit_code(["calibrate", *words]) == 64
     said = capsys.readouterr()
     assert said.out == "" and told in said.err

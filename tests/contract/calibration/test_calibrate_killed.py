@@ -14,7 +14,7 @@ import pytest
 
 from dyno import calibration
 from dyno.calibration import Entry
-from dyno.resolve.experiment import here
+from dyno.resolve.experiment import host_here
 
 WORDS = [sys.executable, "-m", "dyno.cli", "calibrate"]
 SMALL = ["--engine", "null@200us", "--kind", "aa", "--times", "2", "--blocks", "3"]
@@ -27,7 +27,7 @@ def started() -> subprocess.Popen[str]:
 
 
 def stored_now() -> list[Entry]:
-    return calibration.entries(calibration.path(here()))
+    return calibration.entries(calibration.store_file(host_here()))
 
 
 @pytest.mark.timeout(180)
@@ -53,7 +53,7 @@ WITH_HOG = """
 import random, time
 from dyno.calibration import comparison
 comparison.RESTS_S, comparison.WORKS_S = (0.0, 0.01), (60, 60)
-with comparison.coming_and_going((), random.Random(1)):
+with comparison.intermittent_hog((), random.Random(1)):
     time.sleep(60)
 """
 

@@ -12,10 +12,10 @@ import pytest
 from fakes import make_latency, make_readings, make_record, make_tally, make_trial
 
 from dyno.calibration import comparison, session
-from dyno.calibration.cases import Lot, lots
-from dyno.calibration.comparison import dose_percent, is_off
-from dyno.calibration.pilot import Pilot, Shape, seen
-from dyno.experiment.candidates import parse
+from dyno.calibration.cases import CalibrationCase, calibration_cases
+from dyno.calibration.comparison import dose_is_off, dose_percent
+from dyno.calibration.pilot import Pilot, Shape, pilot_figures
+from dyno.experiment.candidates import parse_candidate
 from dyno.record import Trial
 from dyno.stats.scenarios import Scenario
 
@@ -33,7 +33,7 @@ def trial(block: int, candidate: str, per_s: float, planted_ns: float) -> Trial:
 
 
 def test_spins_are_sized_by_the_pilot() -> None:
-    found = lots("thing@1?colour=red", PILOT, ALL)
+    found = calibration_cases("thing@1?colour=red", PILOT, ALL)
     assert [(lot.kind, lot.goal) for lot in found] == [
         ("A/A", 4),
         ("noise", 1),
@@ -41,20 +41,20 @@ def test_spins_are_sized_by_the_pilot() -> None:
         ("p99 plant", 2),
     ]
     five = next(lot for lot in found if lot.effect_percent == 5.0)
-    assert parse(five.base).keys == {"colour": "red", "plant": "0ns"}
-    assert parse(five.candidate).keys == {"colour": "red", "plant": "250ns"}
-    assert parse(found[-1].candidate).keys["plant"] == "7200ns/50"
+    assert parse_candidate(five.base).keys == {"colour": "red", "plant": "0ns"}
+    assert parse_candidate(five.candidate).keys == {"colour": "red", "plant": "250ns"}
+    assert parse_candidate(found[-1].candidate).keys["plant"] == "7200ns/50"
     assert found[-1].metric == "latency_ns_p99"
     assert [lot.is_aa for lot in found] == [True, True, False, False, False, False]
 
 
 def test_where_no_plant_reaches_the_engine_none_is_tried() -> None:
-    found = lots("thing", dataclasses.replace(PILOT, answers_per_op=0.0), ALL)
+    found = calibration_cases("thing", dataclasses.replace(PILOT, answers_per_op=0.0), ALL)
     assert {lot.kind for lot in found} == {"A/A", "noise"}
 
 
 def test_the_pilot_counts_answers_for_each_operation() -> None:
-    pilot = seen(trial(0, "base", 1000.0, 20.0), "3.1")
+    pilot = pilot_figures(trial(0, "base", 1000.0, 20.0), "3.1")
     assert pilot.answers_per_op == pytest.approx(1.0)
     assert pilot.per_op_ns == pytest.approx(1e6)
 
@@ -65,12 +65,12 @@ def test_the_dose_is_what_was_spun_more_than_in_the_base() -> None:
         {"base": trial(n, "base", 1000.0, 100.0), "new": trial(n, "new", 990.0, 50_100.0)}
         for n in range(3)
     ]
-    lot = Lot("plant", "5 % planted", 5.0, 1, "a", "b")
+    lot = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
     assert dose_percent(lot, blocks, "base", "new") == pytest.approx(5.0)
     rare = dataclasses.replace(lot, metric="latency_ns_p99")
     held_ms = 1.0 + 50 * 0.05
     assert dose_percent(rare, blocks, "base", "new") == pytest.approx(100 * (held_ms / 3 - 1))
-    same = Lot("A/A", "same build", 0.0, 1, "a", "a")
+    same = CalibrationCase("A/A", "same build", 0.0, 1, "a", "a")
     assert dose_percent(same, blocks, "base", "new") is None
 
 
@@ -84,13 +84,13 @@ def test_the_dose_of_null_is_that_of_its_median_answer() -> None:
 
     base, slower = answered("base", 200_000.0, 230_000), answered("null", 210_000.0, 215_000)
     blocks = [{"base": base, "null": slower}]
-    lot = Lot("plant", "5 % planted", 5.0, 1, "a", "b")
+    lot = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
     assert dose_percent(lot, blocks, "base", "null") == pytest.approx(5.0)
 
 
 def test_a_dose_is_told_of_where_it_is_another() -> None:
-    assert not is_off(5.0, 4.2)
-    assert is_off(5.0, 3.9) and is_off(1.0, 1.3)
+    assert not dose_is_off(5.0, 4.2)
+    assert dose_is_off(5.0, 3.9) and dose_is_off(1.0, 1.3)
 
 
 def test_a_comparison_is_judged_in_one_primary_and_declared_where_it_is_aa() -> None:
@@ -119,7 +119,7 @@ def test_the_hog_comes_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(comparison, "RESTS_S", (0.01, 0.02))
     monkeypatch.setattr(comparison, "WORKS_S", (0.05, 0.06))
     seen_burning, before = 0, os.times().children_user
-    with comparison.coming_and_going((), random.Random(1)):
+    with comparison.intermittent_hog((), random.Random(1)):
         ends_s = time.monotonic() + 20
         while seen_burning < 20 and time.monotonic() < ends_s:
             seen_burning += bool(burning())
@@ -131,7 +131,7 @@ def test_the_hog_comes_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_scenario_is_a_line_of_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "RUNS", 500)
-    found = session.entry(Scenario("normal", truth_percent=5.0), {"cpu": "two"})
+    found = session.scenario_entry(Scenario("normal", truth_percent=5.0), {"cpu": "two"})
     assert sum(found.words.values()) == found.coverable == 500
     assert found.words["slower"] > 490
     assert (found.what, found.effect_percent) == ("5 % slower, normal", 5.0)

@@ -13,7 +13,7 @@ from fakes import make_run
 from dyno import calibration, decode
 from dyno.calibration import METHOD, Entry, Restart
 from dyno.calibration.error_rates import AGE_DAYS_MAX
-from dyno.calibration.store import telling
+from dyno.calibration.store import relevant_facts
 from dyno.errors import HostError
 from dyno.record import Run
 
@@ -30,7 +30,7 @@ def entry(word: str = "not slower", **changes: object) -> Entry:
         words={word: 1},
         utc="2026-11-20T12:00:00Z",
         dyno="0.1",
-        host=telling(HOST),
+        host=relevant_facts(HOST),
         covered=1,
         coverable=1,
         restarts=(Restart(0, "a", 5000.0, (4990.0, 5010.0)),),
@@ -39,14 +39,14 @@ def entry(word: str = "not slower", **changes: object) -> Entry:
 
 
 def stored(*found: Entry) -> Path:
-    file = calibration.path(HOST)
+    file = calibration.store_file(HOST)
     for each in found:
         calibration.append(file, each)
     return file
 
 
 def test_a_host_that_was_never_calibrated_is_known_for_nothing() -> None:
-    assert calibration.known(HOST) is None
+    assert calibration.known_error_rates(HOST) is None
 
 
 def test_lines_come_back_as_they_were_written() -> None:
@@ -74,7 +74,7 @@ def test_comparisons_are_added_up_by_kind_engine_and_settings() -> None:
     planted = entry("slower", kind="plant", effect_percent=5.0, dose_percent=4.8)
     stored(entry(), entry("slower"), planted, replace(planted, dose_percent=5.2))
     stored(entry(settings={"time": "9"}))
-    known = calibration.known(HOST, NOW)
+    known = calibration.known_error_rates(HOST, NOW)
     assert known is not None and known.stale == ()
     same, found, longer = known.scores
     assert (same.comparisons, same.slower, same.words) == (2, 1, {"not slower": 1, "slower": 1})
@@ -95,20 +95,20 @@ def test_comparisons_are_added_up_by_kind_engine_and_settings() -> None:
 )
 def test_another_host_makes_it_stale(change: dict[str, str], told: str) -> None:
     stored(entry())
-    known = calibration.known(HOST | change, NOW)
+    known = calibration.known_error_rates(HOST | change, NOW)
     assert known is not None and known.stale == (told,)
 
 
 def test_what_comes_and_goes_does_not_make_it_stale() -> None:
     stored(entry())
-    known = calibration.known(HOST | {"load_1min": "9.99"}, NOW)
+    known = calibration.known_error_rates(HOST | {"load_1min": "9.99"}, NOW)
     assert known is not None and not known.stale
 
 
 def test_another_method_or_old_age_makes_it_stale() -> None:
     stored(entry(method=METHOD - 1))
     late = NOW + timedelta(days=AGE_DAYS_MAX + 1)
-    known = calibration.known(HOST, late)
+    known = calibration.known_error_rates(HOST, late)
     assert known is not None
     said = " and ".join(known.stale)
     assert f"the method was version {METHOD - 1} and is {METHOD}" in said
@@ -116,20 +116,20 @@ def test_another_method_or_old_age_makes_it_stale() -> None:
 
 
 def test_what_was_found_on_the_host_as_it_is_goes_before_what_was_not() -> None:
-    old = telling(HOST | {"kernel": "5.0"})
+    old = relevant_facts(HOST | {"kernel": "5.0"})
     stored(entry(), *[entry("slower", host=old)] * 3)
-    known = calibration.known(HOST, NOW)
+    known = calibration.known_error_rates(HOST, NOW)
     assert known is not None and known.stale == ()
     assert known.scores[0].comparisons == 1
 
 
 def test_a_run_carries_what_was_known(state: Path) -> None:
     stored(entry())
-    run = replace(make_run(), calibration=calibration.known(HOST, NOW))
+    run = replace(make_run(), calibration=calibration.known_error_rates(HOST, NOW))
     import json
     from dataclasses import asdict
 
-    assert decode.load(Run, json.loads(json.dumps(asdict(run)))) == run
+    assert decode.decode(Run, json.loads(json.dumps(asdict(run)))) == run
 
 
 def test_a_folder_that_cannot_be_written_is_the_hosts_fault(
@@ -139,4 +139,4 @@ def test_a_folder_that_cannot_be_written_is_the_hosts_fault(
     monkeypatch.setenv("DYNO_STATE", str(tmp_path / "state"))
     with pytest.raises(HostError, match="cannot write"):
         stored(entry())
-    assert calibration.known(HOST) is None
+    assert calibration.known_error_rates(HOST) is None

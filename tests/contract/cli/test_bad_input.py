@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.run_folder import all_runs
 
 WORKLOAD = ["-w", "oltp_point_select"]
@@ -28,7 +28,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """The sentence with which `dyno WORDS` ends with 64; a hint follows it, and no traceback."""
-    assert ended(words) == 64
+    assert exit_code(words) == 64
     said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" …")]
     assert said[0].startswith("dyno: "), said
     assert len(said) == 2 and said[1].startswith("hint: "), said
@@ -121,14 +121,14 @@ def test_a_mistake_in_a_script_names_file_line_and_connection_and_is_kept(
 ) -> None:
     script = tmp_path / "wrong.lua"
     script.write_text("function event()\n  local t = nil\n  return t.x\nend\n")
-    assert ended(["compare", *PAIR, "-w", str(script)]) == 64
+    assert exit_code(["compare", *PAIR, "-w", str(script)]) == 64
     said = capsys.readouterr().err
     assert "wrong.lua:3" in said
     assert "connection 0" in said
     (folder,) = all_runs(runs)
     assert {trial.status for trial in folder.trials()} == {"failed"}
     assert str(folder.path) in said
-    assert ended(["play", "null", "-w", str(script)]) == 64
+    assert exit_code(["play", "null", "-w", str(script)]) == 64
     assert "wrong.lua:3" in capsys.readouterr().err
 
 
@@ -138,6 +138,6 @@ def test_a_run_of_a_newer_dyno_is_left_alone(
     (runs / "r").mkdir(parents=True)
     (runs / "r" / "run.json").write_text(json.dumps({"schema": 99}))
     for command in ("report", "resume", "show"):
-        assert ended([command, "r"]) == 64
+        assert exit_code([command, "r"]) == 64
         assert "newer dyno" in capsys.readouterr().err
     assert [p.name for p in (runs / "r").iterdir()] == ["run.json"]

@@ -10,7 +10,7 @@ import pytest
 from fakes import make_run
 
 from dyno.builds import cache
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.run_folder import all_runs, create_run
 
 
@@ -25,14 +25,14 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     for _ in range(2):
         create_run(make_run(), tmp_path / "runs")
-    cache.get("program", "it-1", filled, print)
+    cache.cached_entry("program", "it-1", filled, print)
     return tmp_path / "runs"
 
 
 def test_without_yes_everything_is_listed_and_nothing_freed(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended(["clean"]) == 0
+    assert exit_code(["clean"]) == 0
     said = capsys.readouterr().out
     assert "it-1" in said
     assert "nothing was freed" in said
@@ -42,24 +42,24 @@ def test_without_yes_everything_is_listed_and_nothing_freed(
 
 def test_yes_frees_what_was_chosen_and_no_more(runs: Path) -> None:
     first, second = (folder.path.name for folder in all_runs(runs))
-    assert ended(["clean", first, "--yes"]) == 0
+    assert exit_code(["clean", first, "--yes"]) == 0
     assert [folder.path.name for folder in all_runs(runs)] == [second]
-    assert ended(["clean", "--cache", "--yes"]) == 0
+    assert exit_code(["clean", "--cache", "--yes"]) == 0
     assert not cache.entries()
     assert len(all_runs(runs)) == 1
-    assert ended(["clean", "--runs", "--yes"]) == 0
+    assert exit_code(["clean", "--runs", "--yes"]) == 0
     assert not all_runs(runs)
 
 
 def test_size_and_age_choose(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(["clean", "--older", "1h", "--yes"]) == 0
-    assert ended(["clean", "--larger", "1G", "--yes"]) == 0
+    assert exit_code(["clean", "--older", "1h", "--yes"]) == 0
+    assert exit_code(["clean", "--larger", "1G", "--yes"]) == 0
     assert capsys.readouterr().out == "nothing to free\n" * 2
     assert len(all_runs(runs)) == 2
 
 
 def test_an_unknown_name_frees_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(["clean", all_runs(runs)[0].path.name, "it-2", "--yes"]) == 64
+    assert exit_code(["clean", all_runs(runs)[0].path.name, "it-2", "--yes"]) == 64
     assert "did you mean it-1?" in capsys.readouterr().err
     assert len(all_runs(runs)) == 2
 
@@ -68,7 +68,7 @@ def test_a_limit_that_is_none_is_told_and_frees_nothing(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DYNO_CACHE_LIMIT", "abc")
-    assert ended(["clean", "--yes"]) == 64
+    assert exit_code(["clean", "--yes"]) == 64
     assert "$DYNO_CACHE_LIMIT cannot be 'abc'\nhint: for instance 500M" in capsys.readouterr().err
     assert len(all_runs(runs)) == 2 and len(cache.entries()) == 1
 
@@ -78,12 +78,12 @@ def test_loads_keep_to_the_limit_and_yes_frees_them_too(
 ) -> None:
     monkeypatch.setenv("DYNO_CACHE_LIMIT", "20K")
     for age_s, name in ((30, "oldest"), (20, "older"), (10, "newest")):
-        made = cache.get("load", name, filled, print)
+        made = cache.cached_entry("load", name, filled, print)
         used_s = time.time() - age_s
         os.utime(made, (used_s, used_s))
     cache.trim("load", cache.limit_bytes())
     assert {entry.name for entry in cache.entries()} == {"it-1", "older", "newest"}
-    assert ended(["clean", "--cache", "--yes"]) == 0
+    assert exit_code(["clean", "--cache", "--yes"]) == 0
     assert not cache.entries() and len(all_runs(runs)) == 2
 
 
@@ -96,29 +96,29 @@ def test_a_run_that_is_played_stays_with_its_servers_data(
         each.make_homes()
         filled(each.homes())
     with played.alone():
-        assert ended(["clean", "--yes"]) == 0
+        assert exit_code(["clean", "--yes"]) == 0
     said = capsys.readouterr().out
     assert f"{played.path.name} is being played and stays" in said
     assert [folder.path for folder in all_runs(runs)] == [played.path]
     assert (played.homes() / "x").exists() and not torn.homes().exists()
-    assert ended(["clean", "--yes"]) == 0
+    assert exit_code(["clean", "--yes"]) == 0
     assert not all_runs(runs) and not played.homes().exists()
 
 
 def test_engines_are_listed_and_removed_by_name(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended(["engines", "list"]) == 0
+    assert exit_code(["engines", "list"]) == 0
     assert "it-1" in capsys.readouterr().out
-    assert ended(["engines", "remove", "it-1"]) == 0
+    assert exit_code(["engines", "remove", "it-1"]) == 0
     assert not cache.entries()
-    assert ended(["engines", "remove", "it-1"]) == 64
+    assert exit_code(["engines", "remove", "it-1"]) == 64
 
 
 def test_a_version_names_all_of_its_builds(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("it-2-abc", "it-2-def", "it-20-abc"):
-        cache.get("program", name, lambda folder: None, lambda said: None)
-    assert ended(["engines", "remove", "it@2"]) == 0
+        cache.cached_entry("program", name, lambda folder: None, lambda said: None)
+    assert exit_code(["engines", "remove", "it@2"]) == 0
     left = {entry.name for entry in cache.entries()}
     assert left == {"it-1", "it-20-abc"}
-    assert ended(["engines", "remove", "it@3"]) == 64
+    assert exit_code(["engines", "remove", "it@3"]) == 64

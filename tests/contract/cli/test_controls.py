@@ -8,7 +8,7 @@ import knob_tree
 import pytest
 from click.testing import CliRunner
 
-from dyno.cli import command, ended
+from dyno.cli import command, exit_code
 from dyno.controls import NOT_HERE, controls
 from dyno.controls.turbo import NO_TURBO
 
@@ -44,7 +44,7 @@ def test_a_control_is_held_for_a_trial_and_what_is_not_is_said(
     knobs: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = knob_tree.values(knobs)
-    assert ended([*PLAY, "--control", "thp=never", "--control", "numa=interleave"]) == 0
+    assert exit_code([*PLAY, "--control", "thp=never", "--control", "numa=interleave"]) == 0
     assert f"{NOT_HERE}: numa=interleave: the host has one node" in capfd.readouterr().err
     assert knob_tree.values(knobs) == before
 
@@ -62,5 +62,5 @@ def test_a_control_is_held_for_a_trial_and_what_is_not_is_said(
 def test_a_wrong_word_is_refused_before_anything_starts(
     word: str, said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended([*PLAY, "--control", word]) == 64
+    assert exit_code([*PLAY, "--control", word]) == 64
     assert said in capfd.readouterr().err

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from dyno.cli import ended, exits, judged_run
+from dyno.cli import exit_code, exits, judged_run
 from dyno.errors import HostError, InternalError, UsageError
 from dyno.record import Verdict, VerdictName
 
@@ -22,7 +22,7 @@ def stops_with(error: BaseException) -> int:
     def command() -> None:
         raise error
 
-    return exits.guarded(command)
+    return exits.run_guarded(command)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def stops_with(error: BaseException) -> int:
 def test_a_wrong_word_is_one_sentence_a_hint_and_64(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended(words) == 64
+    assert exit_code(words) == 64
     said = capsys.readouterr()
     assert not said.out
     assert said.err.startswith("dyno: ")
@@ -100,12 +100,12 @@ def test_clicks_own_ways_to_stop_are_overridden() -> None:
     assert stops_with(click.UsageError("x")) == 64
     assert stops_with(click.Abort()) == 130
     assert stops_with(click.exceptions.Exit(3)) == 3
-    assert ended(["--help"]) == ended(["--version"]) == 0
+    assert exit_code(["--help"]) == exit_code(["--version"]) == 0
 
 
 def test_no_command_at_all_gets_the_help_and_64(capsys: pytest.CaptureFixture[str]) -> None:
     for words in ([], ["engines"]):
-        assert ended(words) == 64
+        assert exit_code(words) == 64
         said = capsys.readouterr()
         assert said.err.startswith("Usage: dyno")
         assert not said.out
@@ -119,12 +119,12 @@ def test_a_comparison_ends_with_its_verdict(
     overall: VerdictName, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     verdict = Verdict(overall, "so it is", True, (), (), {})
-    monkeypatch.setattr(judged_run, "play", lambda *_: verdict)
+    monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
     file = tmp_path / "x.toml"
     file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
-    assert ended(["compare", "null", "null", "-w", "insert"]) == code
-    assert ended(["run", str(file), "--gate"]) == code
-    assert ended(["run", str(file)]) == 0
+    assert exit_code(["compare", "null", "null", "-w", "insert"]) == code
+    assert exit_code(["run", str(file), "--gate"]) == code
+    assert exit_code(["run", str(file)]) == 0
 
 
 def test_a_reader_that_leaves_is_no_failure() -> None:
@@ -142,7 +142,8 @@ def test_a_reader_that_leaves_is_no_failure() -> None:
 
 def test_help_loads_no_heavy_library() -> None:
     code = (
-        "import sys\nfrom dyno.cli import ended\nended(['--help'])\nended(['compare', '--help'])\n"
+        "import sys\nfrom dyno.cli import exit_code\n"
+        "exit_code(['--help'])\nexit_code(['compare', '--help'])\n"
         "heavy = {'rich', 'scipy', 'numpy', 'plotly', 'statsmodels', 'jinja2'} & set(sys.modules)\n"
         "sys.exit(f'help loaded {heavy}' if heavy else 0)"
     )

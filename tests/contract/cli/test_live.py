@@ -23,7 +23,7 @@ def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = make_run()
-    with live.watching(FORECAST) as told:
+    with live.live_watch(FORECAST) as told:
         told(watch.RunStarted(run, Path("x"), 0))
         told(started(0))
         told(watch.PhaseStarted("run", 10.0))
@@ -40,7 +40,7 @@ def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
 
 
 def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
-    state = live.State(FORECAST)
+    state = live.RunState(FORECAST)
     assert live.panel_lines(state) == ["starting …"]
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(0, 2, "new"))
@@ -54,7 +54,7 @@ def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
 
 
 def test_the_floor_is_called_by_its_name() -> None:
-    state = live.State(FORECAST)
+    state = live.RunState(FORECAST)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(-1, 1, FLOOR))
     assert "floor" in live.panel_lines(state)[0]
@@ -62,7 +62,7 @@ def test_the_floor_is_called_by_its_name() -> None:
 
 
 def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() -> None:
-    state = live.State(None)
+    state = live.RunState(None)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     assert not state.take(watch.TrialEnded(make_trial(1, "old", 0, 5.0)))
     failed = make_trial(2, "new", 0, 1.0, status="failed", failure="no room")
@@ -71,12 +71,12 @@ def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() 
 
 
 def test_a_block_beyond_the_last_replays_what_noise_has_spoilt() -> None:
-    assert live.place(make_run(), 23) == "block 24/24"
-    assert live.place(make_run(), 24) == "block 25 (replay)"
+    assert live.block_place(make_run(), 23) == "block 24/24"
+    assert live.block_place(make_run(), 24) == "block 25 (replay)"
 
 
 def test_measured_blocks_replace_the_forecast() -> None:
-    state = live.State(FORECAST)
+    state = live.RunState(FORECAST)
     assert state.block_s() == 10.0
     state.take(started(0))
     state.take(started(0, 2, "new"))

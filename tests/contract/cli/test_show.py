@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dyno.audits import audits
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.controls import controls
-from dyno.experiment import every as experiments
+from dyno.experiment import all_experiments as experiments
 from dyno.plugins import modules
 from dyno.probes import probes
-from dyno.workloads import every as workloads
+from dyno.workloads import all_workloads as workloads
 
 ROOMS = {
     "engines": list(modules("dyno.engines")),
@@ -24,7 +24,7 @@ NAMES = [(room, name) for room, names in ROOMS.items() for name in names]
 
 
 def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert ended(["show", *words]) == 0
+    assert exit_code(["show", *words]) == 0
     return capsys.readouterr().out
 
 
@@ -48,7 +48,7 @@ def test_each_thing_is_shown_by_its_room_and_by_its_name_alone(
     room: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(shown([room, name], capsys)) > 20
-    assert ended(["show", name]) == 0
+    assert exit_code(["show", name]) == 0
 
 
 def test_a_workload_shows_options_defaults_meanings_and_owners(
@@ -68,9 +68,9 @@ def test_an_engine_shows_whose_each_key_is(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_unknown_thing_offers_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(["show", "isnert"]) == 64
+    assert exit_code(["show", "isnert"]) == 64
     assert "did you mean insert" in capsys.readouterr().err
-    assert ended(["show", "engines", "nul"]) == 64
+    assert exit_code(["show", "engines", "nul"]) == 64
     assert "did you mean null?" in capsys.readouterr().err
-    assert ended(["show", "."]) == 64
+    assert exit_code(["show", "."]) == 64
     assert "known: engines, workloads, " in capsys.readouterr().err

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from processes import a_driver
 
-from dyno.cli import ended
-from dyno.run_folder import Folder, all_runs
+from dyno.cli import exit_code
+from dyno.run_folder import RunFolder, all_runs
 
 PAIR = ["null@1ms", "null@1100us"]
 WORKLOAD = ["-w", "oltp_point_select"]
@@ -62,7 +62,7 @@ def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
         dyno.kill()
 
 
-def ended_well(folder: Folder) -> list[tuple[int, str]]:
+def ended_well(folder: RunFolder) -> list[tuple[int, str]]:
     return sorted((t.block, t.candidate) for t in folder.trials() if t.status == "ok")
 
 
@@ -92,9 +92,9 @@ def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(
     goes_on(folder)
 
 
-def goes_on(folder: Folder) -> None:
+def goes_on(folder: RunFolder) -> None:
     """`dyno resume` finishes the run, and counts each side of a block once."""
-    assert ended(["resume", "last"]) in (0, 1, 2)
+    assert exit_code(["resume", "last"]) in (0, 1, 2)
     verdict = folder.verdict()
     assert verdict
     assert verdict.complete

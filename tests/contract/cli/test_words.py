@@ -72,7 +72,7 @@ def test_a_size_is_bytes() -> None:
     ],
 )
 def test_a_duration_is_spelled_in_two_units(seconds: float, spelled: str) -> None:
-    assert screen.spelled_duration(seconds) == spelled
+    assert screen.format_duration(seconds) == spelled
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_a_duration_is_spelled_in_two_units(seconds: float, spelled: str) -> Non
     [(0, "0 ns"), (850, "850 ns"), (999.9, "1.00 µs"), (12345, "12.3 µs"), (2.5e9, "2.50 s")],
 )
 def test_a_latency_is_spelled_in_three_digits(ns: float, spelled: str) -> None:
-    assert screen.spelled_latency(ns) == spelled
+    assert screen.format_latency(ns) == spelled
 
 
 def test_rates_and_bytes_are_spelled_for_readers() -> None:
-    assert screen.spelled_rate(12345.6) == "12,346"
-    assert screen.spelled_rate(4.321) == "4.32"
-    assert screen.spelled_bytes(950) == "950 B"
-    assert screen.spelled_bytes(1_400_000_000) == "1.4 GB"
+    assert screen.format_rate(12345.6) == "12,346"
+    assert screen.format_rate(4.321) == "4.32"
+    assert screen.format_bytes(950) == "950 B"
+    assert screen.format_bytes(1_400_000_000) == "1.4 GB"
 
 
 def test_a_run_is_found_by_path_name_beginning_and_as_the_last(

@@ -10,14 +10,22 @@ from pathlib import Path
 import knob_tree
 import pytest
 
-from dyno.controls import NOT_HERE, Control, Held, Subject, _knob, aslr, controls
+from dyno.controls import (
+    NOT_HERE,
+    Control,
+    ControlResult,
+    ControlTarget,
+    _knob,
+    aslr,
+    controls,
+)
 from dyno.errors import UsageError
 
 ROOM = sorted(controls().items())
 
 
-def _held(name: str, value: str, *, embedded: bool = True, seed: int = 1) -> Held:
-    subject = Subject(embedded=embedded, home=Path.cwd(), dice=random.Random(seed))
+def _held(name: str, value: str, *, embedded: bool = True, seed: int = 1) -> ControlResult:
+    subject = ControlTarget(embedded=embedded, home=Path.cwd(), dice=random.Random(seed))
     with controls()[name].hold(value, subject) as held:
         return held
 
@@ -45,7 +53,7 @@ def test_a_control_holds_each_of_its_words_and_leaves_all_as_it_was(
 def test_by_default_nothing_of_the_host_is_written(
     name: str, control: Control, knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_knob, "write", lambda *_: pytest.fail("a knob was written"))
+    monkeypatch.setattr(_knob, "set_value", lambda *_: pytest.fail("a knob was written"))
     assert "state" not in _held(name, control.default).found
     assert not (knobs.parent / "journal").exists()
 
@@ -56,7 +64,7 @@ ALWAYS_SET = ("aslr", "pinning")
 
 @pytest.mark.parametrize(("name", "control"), ROOM)
 def test_of_a_server_that_runs_already_nothing_is_held(name: str, control: Control) -> None:
-    subject = Subject(embedded=False, attached=True, preloads=False)
+    subject = ControlTarget(embedded=False, attached=True, preloads=False)
     for value in control.values:
         if value.isupper() or (name, value) == ("pinning", "off"):
             continue

@@ -8,17 +8,17 @@ from pathlib import Path
 import knob_tree
 import pytest
 
-from dyno.controls import NOT_HERE, Subject, _knob, controls
+from dyno.controls import NOT_HERE, ControlTarget, _knob, controls
 from dyno.controls.governor import POLICIES
 from dyno.controls.swap import SWAPPINESS
 from dyno.controls.thp import ENABLED
 from dyno.controls.turbo import BOOST, NO_TURBO
 
-SERVER = Subject(embedded=False)
+SERVER = ControlTarget(embedded=False)
 
 
 def _value(path: str) -> str:
-    return _knob.value(_knob.at(path))
+    return _knob.current_value(_knob.path_of(path))
 
 
 def _journalled(knobs: Path) -> list[str]:
@@ -47,14 +47,14 @@ def test_knobs_of_several_policies_are_put_back_each_to_its_own(knobs: Path) -> 
 def test_where_one_knob_of_several_refuses_none_is_set(
     knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = _knob.write
+    write = _knob.set_value
 
     def stubborn(knob: Path, wanted: str) -> None:
         if "policy1" in str(knob):
-            raise _knob.Refused("the device is busy")
+            raise _knob.KnobRefused("the device is busy")
         write(knob, wanted)
 
-    monkeypatch.setattr(_knob, "write", stubborn)
+    monkeypatch.setattr(_knob, "set_value", stubborn)
     with controls()["governor"].hold("performance", SERVER) as held:
         assert held.found["state"] == f"{NOT_HERE}: the device is busy"
         assert _value(f"{POLICIES}/policy0/scaling_governor") == "powersave"
@@ -63,7 +63,7 @@ def test_where_one_knob_of_several_refuses_none_is_set(
 
 @pytest.mark.parametrize(("switch", "on", "off"), [(NO_TURBO, "0", "1"), (BOOST, "1", "0")])
 def test_turbo_is_told_by_either_switch(knobs: Path, switch: str, on: str, off: str) -> None:
-    _knob.at(NO_TURBO).unlink()
+    _knob.path_of(NO_TURBO).unlink()
     knob_tree.write(knobs, switch, on)
     with controls()["turbo"].hold("off", SERVER) as held:
         assert held.found == {"before": "on", "set": "off"}
@@ -75,7 +75,7 @@ def test_the_scheduler_is_that_of_the_disk_below_the_data_s_partition(knobs: Pat
     queue = "/sys/devices/pci/block/sda/queue/scheduler"
     if not os.major(knobs.stat().st_dev):
         pytest.skip("this folder's file system counts as a device of its own")
-    home = Subject(embedded=False, home=knobs / "data" / "not" / "yet" / "there")
+    home = ControlTarget(embedded=False, home=knobs / "data" / "not" / "yet" / "there")
     with controls()["io_scheduler"].hold("none", home) as held:
         assert held.found == {"before": "mq-deadline", "set": "none"}
         assert _value(queue) == "none"
@@ -91,7 +91,7 @@ def test_what_the_kernel_does_not_offer_is_told_with_what_it_does(knobs: Path) -
 
 def test_a_host_without_the_knob_says_so(knobs: Path) -> None:
     for path in (ENABLED, SWAPPINESS, NO_TURBO):
-        _knob.at(path).unlink()
+        _knob.path_of(path).unlink()
     for name, value in {"thp": "never", "swap": "0", "turbo": "off"}.items():
         with controls()[name].hold(value, SERVER) as held:
             assert held.found["state"].startswith(NOT_HERE)

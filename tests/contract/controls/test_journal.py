@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from dyno.controls import Subject, _journal, _journal_entry, _knob, put_back
+from dyno.controls import ControlTarget, _journal, _journal_entry, _knob, put_back
 from dyno.controls.swap import SWAPPINESS
 from dyno.controls.thp import ENABLED
 from dyno.errors import HostError
 
-SERVER = Subject(embedded=False)
+SERVER = ControlTarget(embedded=False)
 
 
 def _value(path: str) -> str:
-    return _knob.value(_knob.at(path))
+    return _knob.current_value(_knob.path_of(path))
 
 
 def _journalled(knobs: Path) -> list[str]:
@@ -27,15 +27,15 @@ def test_the_journal_is_on_the_disk_before_the_knob_is_written(
     knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, dict[str, str]]] = []
-    write = _knob.write
+    write = _knob.set_value
 
     def watched(knob: Path, wanted: str) -> None:
         (name,) = _journalled(knobs)
         seen.append((wanted, json.loads((knobs.parent / "journal" / name).read_text())))
         write(knob, wanted)
 
-    monkeypatch.setattr(_knob, "write", watched)
-    with _journal.held(_knob.at(SWAPPINESS), "7") as holding:
+    monkeypatch.setattr(_knob, "set_value", watched)
+    with _journal.hold_knob(_knob.path_of(SWAPPINESS), "7") as holding:
         assert (holding.found, _value(SWAPPINESS)) == ("60", "7")
     entry = {"path": SWAPPINESS, "found": "60", "set": "7", "boot": "first-start"}
     assert seen == [("7", entry), ("60", entry)]
@@ -43,14 +43,14 @@ def test_the_journal_is_on_the_disk_before_the_knob_is_written(
 
 
 def test_several_runs_share_a_value_and_the_last_one_puts_back(knobs: Path) -> None:
-    with _journal.held(_knob.at(ENABLED), "never") as first:
-        with _journal.held(_knob.at(ENABLED), "never") as second:
+    with _journal.hold_knob(_knob.path_of(ENABLED), "never") as first:
+        with _journal.hold_knob(_knob.path_of(ENABLED), "never") as second:
             assert (first.found, second.found) == ("madvise", "madvise")
         assert second.outcome and second.outcome.state == "in use"
         assert _value(ENABLED) == "never"
         with (
             pytest.raises(HostError, match="a run under way holds it at never"),
-            _journal.held(_knob.at(ENABLED), "always"),
+            _journal.hold_knob(_knob.path_of(ENABLED), "always"),
         ):
             pass
     assert first.outcome and first.outcome.state == "put back"
@@ -60,9 +60,9 @@ def test_several_runs_share_a_value_and_the_last_one_puts_back(knobs: Path) -> N
 def test_a_kernel_that_keeps_another_value_is_believed(
     knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_knob, "value", lambda _: "60")
-    with pytest.raises(_knob.Refused, match="was set to 7 and holds 60"):
-        _knob.write(_knob.at(SWAPPINESS), "7")
+    monkeypatch.setattr(_knob, "current_value", lambda _: "60")
+    with pytest.raises(_knob.KnobRefused, match="was set to 7 and holds 60"):
+        _knob.set_value(_knob.path_of(SWAPPINESS), "7")
 
 
 def test_a_journal_that_others_can_write_to_is_not_believed(knobs: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_journal_that_others_can_write_to_is_not_believed(knobs: Path) -> None
     journal.mkdir(mode=0o777)
     journal.chmod(0o777)
     planted = _journal_entry.Entry(SWAPPINESS, "200", "60", "first-start")
-    (journal / _journal_entry.name(SWAPPINESS)).write_text(json.dumps(vars(planted)))
+    (journal / _journal_entry.entry_name(SWAPPINESS)).write_text(json.dumps(vars(planted)))
     with pytest.raises(HostError, match="others can write to the journal"):
         put_back()
     assert _value(SWAPPINESS) == "60"

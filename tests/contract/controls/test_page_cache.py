@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.controls import Subject, controls
+from dyno.controls import ControlTarget, controls
 
 SIZE = 4 << 20
 
@@ -20,7 +20,7 @@ def _cached_bytes(file: Path) -> int:
 
 def _restored(value: str, home: Path) -> dict[str, str] | None:
     control = controls()["page_cache"]
-    with control.hold(value, Subject(embedded=False)) as held:
+    with control.hold(value, ControlTarget(embedded=False)) as held:
         return held.restored(home) if held.restored else None
 
 

@@ -7,12 +7,12 @@ import shutil
 
 import pytest
 
-from dyno.controls import NOT_HERE, Held, Subject, controls
+from dyno.controls import NOT_HERE, ControlResult, ControlTarget, controls
 from dyno.errors import UsageError
 
 
-def _held(value: str, *, embedded: bool = True) -> Held:
-    with controls()["pinning"].hold(value, Subject(embedded=embedded)) as held:
+def _held(value: str, *, embedded: bool = True) -> ControlResult:
+    with controls()["pinning"].hold(value, ControlTarget(embedded=embedded)) as held:
         return held
 
 
@@ -24,7 +24,7 @@ def test_the_driver_of_a_server_that_runs_already_has_cores_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _cores(monkeypatch, 0, 1, 2, 3)
-    with controls()["pinning"].hold("apart", Subject(embedded=False, attached=True)) as held:
+    with controls()["pinning"].hold("apart", ControlTarget(embedded=False, attached=True)) as held:
         assert held.cpus == (3,) and held.found["driver"] == "3"
         assert "engine" not in held.found and "runs already" in held.found["state"]
 

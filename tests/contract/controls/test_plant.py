@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dyno.controls import Held, Subject
+from dyno.controls import ControlResult, ControlTarget
 from dyno.controls.plant import CONTROL
 from dyno.errors import UsageError
-from dyno.play.controls import Joined
-from dyno.probes import Watched
+from dyno.play.controls import ControlStack
+from dyno.probes import ProbeTarget
 from dyno.probes.plant import PROBE
 
 #: Gives 100 answers each way: over a socket, and by unlocking a file.
@@ -27,7 +27,7 @@ with tempfile.TemporaryFile() as file:
 
 
 def held(value: str) -> dict[str, str]:
-    with CONTROL.hold(value, Subject()) as found:
+    with CONTROL.hold(value, ControlTarget()) as found:
         return found.environment
 
 
@@ -35,7 +35,7 @@ def counted(home: Path, value: str, way: str = "send") -> dict[str, float]:
     """What the plant counts in a process that gives 100 answers."""
     surroundings = {**os.environ, **held(value), "TMPDIR": str(home)}
     subprocess.run([sys.executable, "-c", ANSWERS, way], env=surroundings, check=True, timeout=30)
-    return PROBE.sample(Watched(1, 1, home))
+    return PROBE.sample(ProbeTarget(1, 1, home))
 
 
 @pytest.mark.parametrize("way", ["send", "unlock"])
@@ -69,12 +69,20 @@ def test_what_cannot_be_counted_is_not_planted(tmp_path: Path) -> None:
 
 def test_without_the_control_nothing_is_loaded_and_nothing_is_counted(tmp_path: Path) -> None:
     assert held("keep") == {}
-    assert PROBE.sample(Watched(1, 1, tmp_path)) == {}
+    assert PROBE.sample(ProbeTarget(1, 1, tmp_path)) == {}
 
 
 def test_it_stands_beside_another_library_that_is_preloaded() -> None:
-    first, second = Held({}, environment={"LD_PRELOAD": "a.so"}), Held({}, environment={"B": "1"})
-    joined = Joined().beside("one", first).beside("two", second).beside("plant", first)
+    first, second = (
+        ControlResult({}, environment={"LD_PRELOAD": "a.so"}),
+        ControlResult({}, environment={"B": "1"}),
+    )
+    joined = (
+        ControlStack()
+        .with_control("one", first)
+        .with_control("two", second)
+        .with_control("plant", first)
+    )
     assert joined.environment == {"LD_PRELOAD": "a.so:a.so", "B": "1"}
 
 

@@ -9,18 +9,25 @@ from pathlib import Path
 import knob_tree
 import pytest
 
-from dyno.controls import NOT_HERE, Held, Subject, _engine_process, allocator, controls
+from dyno.controls import (
+    NOT_HERE,
+    ControlResult,
+    ControlTarget,
+    _engine_process,
+    allocator,
+    controls,
+)
 from dyno.controls.numa import NODES
 from dyno.controls.thp import PREFIX
 from dyno.errors import UsageError
 
 
-def _held(name: str, value: str) -> Held:
-    with controls()[name].hold(value, Subject(embedded=False)) as held:
+def _held(name: str, value: str) -> ControlResult:
+    with controls()[name].hold(value, ControlTarget(embedded=False)) as held:
         return held
 
 
-def _said(held: Held, *command: str) -> str:
+def _said(held: ControlResult, *command: str) -> str:
     whole = [*held.prefix, *command]
     return subprocess.run(whole, check=True, capture_output=True, text=True, timeout=20).stdout
 
@@ -40,7 +47,7 @@ def test_a_niceness_beyond_the_kernel_s_is_refused(value: str) -> None:
 
 
 def test_where_nice_only_warns_it_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dyno.controls.niceness.tried", lambda _: (True, "0"))
+    monkeypatch.setattr("dyno.controls.niceness.try_command", lambda _: (True, "0"))
     assert _held("niceness", "-5").found["state"].startswith(NOT_HERE)
 
 
@@ -91,7 +98,7 @@ def test_a_node_that_is_not_there_is_told_in_numactl_s_words(numactl: Path) -> N
 def test_an_allocator_that_is_not_installed_is_told_with_its_package(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(allocator, "tried", lambda _: (True, ""))
+    monkeypatch.setattr(allocator, "try_command", lambda _: (True, ""))
     monkeypatch.setattr(allocator, "FOLDERS", (str(tmp_path),))
     state = _held("allocator", "tcmalloc").found["state"]
     assert state == f"{NOT_HERE}: no tcmalloc is installed (package libtcmalloc-minimal4)"
@@ -101,8 +108,8 @@ def test_an_allocator_that_is_not_installed_is_told_with_its_package(
 
 
 def test_an_allocator_is_found_where_the_loader_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = _engine_process.tried(["ldconfig", "-p"])[1]
+    real = _engine_process.try_command(["ldconfig", "-p"])[1]
     assert "libc.so.6" in dict(allocator._listed()) or not real
     line = f"\tlibjemalloc.so.2 (libc6,x86-64) => {Path(__file__)}"
-    monkeypatch.setattr(allocator, "tried", lambda _: (True, f"1 libs found\n{line}"))
+    monkeypatch.setattr(allocator, "try_command", lambda _: (True, f"1 libs found\n{line}"))
     assert allocator._library("jemalloc") == __file__

@@ -89,8 +89,8 @@ def test_of_the_user_s_environment_the_driver_sees_its_own_words_only(
 ) -> None:
     monkeypatch.setenv("DYNO_WIRE", "epoll")
     monkeypatch.setenv("PGPASSWORD", "secret")
-    assert driver.environment().keys() == {"PATH", "LANG", "DYNO_WIRE"}
-    assert driver.environment()["DYNO_WIRE"] == "epoll"
+    assert driver.driver_environment().keys() == {"PATH", "LANG", "DYNO_WIRE"}
+    assert driver.driver_environment()["DYNO_WIRE"] == "epoll"
 
 
 def test_a_prefix_and_the_environment_reach_the_driver(tmp_path: Path) -> None:
@@ -128,12 +128,12 @@ def test_a_missing_driver_is_named_with_the_remedy(
 ) -> None:
     monkeypatch.setenv("DYNO_DRIVER", str(tmp_path / "gone"))
     with pytest.raises(HostError, match="names no program"):
-        driver.locate()
+        driver.driver_program()
     monkeypatch.delenv("DYNO_DRIVER")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(HostError, match=r"not installed(.|\n)*make setup"):
-        driver.locate()
+        driver.driver_program()
 
 
 def test_a_driver_killed_from_outside_is_noticed_at_once(tmp_path: Path) -> None:

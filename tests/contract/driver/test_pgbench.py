@@ -89,11 +89,11 @@ def test_a_pipeline_is_sent_at_its_end(tmp_path: Path) -> None:
     assert tally.service_ns is not None
 
 
-@pytest.mark.parametrize("name", [n for n in workloads.every() if n.startswith("pgbench_")])
+@pytest.mark.parametrize("name", [n for n in workloads.all_workloads() if n.startswith("pgbench_")])
 def test_pgbenchs_own_scripts_play_on_its_tables(
     name: str, sqlite: Session, tmp_path: Path
 ) -> None:
-    text = workloads.find(name).read_text()
+    text = workloads.find_workload(name).read_text()
     plan = make_plan(sqlite, text, tmp_path, events="50")
     play_plan(replace(plan, commands=("prepare", "run")), tmp_path)
     count = "select count(*), sum({0}balance) from pgbench_{1}"

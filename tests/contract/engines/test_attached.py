@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import Build
-from dyno.engines import Ask, Server, find
+from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import url as _attached
-from dyno.engines.postgres.attached import password
+from dyno.engines.postgres.attached import find_password
 from dyno.errors import UsageError
 from dyno.experiment import candidates
 from dyno.plan import Session
@@ -39,8 +39,8 @@ def told(*answers: str | None, seen: list[Session] | None = None) -> Ask:
 
 
 def met(url: str, ask: Ask, **flags: str) -> Build:
-    spec = candidates.parse(url)
-    return find(spec.engine, ask).program(spec.given, spec.keys | flags, lambda _: None)
+    spec = candidates.parse_candidate(url)
+    return find_engine(spec.engine, ask).program(spec.given, spec.keys | flags, lambda _: None)
 
 
 def test_a_server_is_met_as_the_url_says() -> None:
@@ -58,7 +58,7 @@ def test_nothing_leaves_the_machine_so_nothing_is_encrypted_there() -> None:
     for host in ("localhost", "127.0.0.1", "%2Fsockets%2Fpg", "[::1]"):
         found = met(f"postgres://joe@{host}/d", told(*SAID))
         assert found.facts["sslmode"] == "disable"
-        assert find("postgres", told()).start(found, Path("/none"), {}).pid is None
+        assert find_engine("postgres", told()).start(found, Path("/none"), {}).pid is None
     assert (
         met("postgres://joe@h/d", told(*SAID), sslmode="verify-full").facts["sslmode"] != "require"
     )
@@ -70,7 +70,7 @@ def test_a_socket_has_no_port_and_tells_its_process(tmp_path: Path) -> None:
         listening.listen()
         place = str(tmp_path).replace("/", "%2F")
         found = met(f"postgres://joe@{place}:5433/d", told(*SAID))
-        server = find("postgres", told()).start(found, tmp_path, {})
+        server = find_engine("postgres", told()).start(found, tmp_path, {})
     assert server.session["host"] == str(tmp_path / ".s.PGSQL.5433")
     assert (server.session["port"], server.pid) == (0, os.getpid())
 
@@ -83,7 +83,7 @@ def test_what_runs_already_is_neither_stopped_nor_told_to_checkpoint(tmp_path: P
         answers: list[str | None] = ["public.t", "PostgreSQL 15", "150006"]
         return [[[answer]] for answer in answers[: len(statements)]]
 
-    engine, server = find("postgres", ask), Server({}, tmp_path)
+    engine, server = find_engine("postgres", ask), Server({}, tmp_path)
     engine.settle(server)
     engine.stop(server)
     assert asked[-1] == "VACUUM (ANALYZE, INDEX_CLEANUP ON) public.t"
@@ -119,21 +119,21 @@ def test_a_wrong_url_is_refused(
     build: str, flags: dict[str, str], settings: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        _attached.check(build, flags, settings)
-        _attached.address(build, 1)
+        _attached.check_url(build, flags, settings)
+        _attached.parse_url(build, 1)
 
 
 def test_a_password_comes_from_where_libpq_takes_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    at = _attached.address("//joe@h/bench", 5432)
+    at = _attached.parse_url("//joe@h/bench", 5432)
     kept = tmp_path / "pgpass"
     kept.write_text("# mine\nother:*:*:joe:no\nh:5432:*:joe:s\\:e\\\\c\n*:*:*:*:last\n")
     monkeypatch.setenv("PGPASSFILE", str(kept))
     kept.chmod(0o644)
-    assert password(at) is None
+    assert find_password(at) is None
     kept.chmod(0o600)
-    assert password(at) == "s:e\\c"
-    assert password(_attached.address("//ann@h/bench", 5432)) == "last"
+    assert find_password(at) == "s:e\\c"
+    assert find_password(_attached.parse_url("//ann@h/bench", 5432)) == "last"
     monkeypatch.setenv("PGPASSWORD", "known")
     assert met("postgres://joe:***@h/d", told(*SAID)).secret == "known"

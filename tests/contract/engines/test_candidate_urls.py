@@ -34,16 +34,16 @@ URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
     ],
 )
 def test_a_password_leaves_the_text_at_once(text: str, shown: str, secret: str) -> None:
-    spec = candidates.parse(text)
-    assert (spec.text, spec.secret, candidates.masked(text)) == (shown, secret, shown)
+    spec = candidates.parse_candidate(text)
+    assert (spec.text, spec.secret, candidates.mask_password(text)) == (shown, secret, shown)
     assert not secret or secret not in repr(spec)
-    again = candidates.parse(spec.text)
+    again = candidates.parse_candidate(spec.text)
     assert (again.name, again.engine, again.build) == (spec.name, spec.engine, spec.build)
 
 
 def test_a_malformed_url_is_refused_without_its_password() -> None:
     with pytest.raises(UsageError) as caught:
-        candidates.parse("a/b=postgres://joe:secret@h/d")
+        candidates.parse_candidate("a/b=postgres://joe:secret@h/d")
     assert "secret" not in str(caught.value) and "***" in str(caught.value)
 
 

@@ -10,7 +10,7 @@ from unasked import never, quiet
 
 from dyno.builds import Build
 from dyno.builds.path import library
-from dyno.engines import Ask, find
+from dyno.engines import Ask, find_engine
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.plan import Session
 
@@ -29,7 +29,7 @@ def _reporting(**other: str) -> Ask:
 
 
 def test_sizes_are_compared_as_sizes_and_paths_of_the_trial_are_left_out(tmp_path: Path) -> None:
-    engine = find("duckdb", _reporting())
+    engine = find_engine("duckdb", _reporting())
     found = engine.settings(engine.start(BUILD, tmp_path, {"memory_limit": "1024MiB"}))
     assert set(found) == {*engine.options, "version"} and found["version"] == "1.4.4"
 
@@ -38,16 +38,16 @@ def test_sizes_are_compared_as_sizes_and_paths_of_the_trial_are_left_out(tmp_pat
 def test_a_duckdb_that_runs_with_other_settings_fails_the_trial(
     other: dict[str, str], tmp_path: Path
 ) -> None:
-    engine = find("duckdb", _reporting(**other))
+    engine = find_engine("duckdb", _reporting(**other))
     with pytest.raises(TrialFailed, match="was asked for"):
         engine.settings(engine.start(BUILD, tmp_path, {}))
 
 
 def test_what_is_no_duckdb_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nearest: 1\.5\.6; or a build"):
-        find("duckdb", never).program("2.0.0", {}, quiet)
+        find_engine("duckdb", never).program("2.0.0", {}, quiet)
     with pytest.raises(UsageError, match="is not a DuckDB library: undefined symbol"):
-        find("duckdb", never).program(str(library("libc.so.6", "libc6")), {}, quiet)
+        find_engine("duckdb", never).program(str(library("libc.so.6", "libc6")), {}, quiet)
 
 
 def test_a_damaged_build_in_the_cache_is_told_with_the_way_to_have_it_anew(
@@ -56,6 +56,6 @@ def test_a_damaged_build_in_the_cache_is_told_with_the_way_to_have_it_anew(
     (tmp_path / "libduckdb.so").write_bytes(b"half of it")
     monkeypatch.setattr("dyno.engines.duckdb.npm.fetch", lambda *_: tmp_path)
     with pytest.raises(HostError, match="is not a DuckDB library: ") as caught:
-        find("duckdb", never).program("1.4.4", {}, quiet)
+        find_engine("duckdb", never).program("1.4.4", {}, quiet)
     assert caught.value.message == f"{tmp_path.name} in the cache is damaged"
     assert caught.value.hint.startswith(f"`dyno clean {tmp_path.name} --yes` removes it")

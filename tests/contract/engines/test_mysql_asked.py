@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from unasked import never
 
-from dyno.engines import Checks, find, settings_of
+from dyno.engines import Checks, find_engine, settings_of
 from dyno.engines.mysql.builds import Prefix
-from dyno.engines.mysql.settings import asked
-from dyno.engines.mysql.values import agree, held, lasting
+from dyno.engines.mysql.settings import sort_settings
+from dyno.engines.mysql.values import check_values, lasting_values, values_agree
 from dyno.errors import TrialFailed, UsageError
 
-MYSQL, MARIADB = find("mysql", never), find("mariadb", never)
+MYSQL, MARIADB = find_engine("mysql", never), find_engine("mariadb", never)
 
 
 def _check(name: str, build: str = "", **keys: str) -> None:
-    engine = find(name, never)
+    engine = find_engine(name, never)
     assert isinstance(engine, Checks)
     engine.check(build, {}, keys)
 
@@ -62,7 +62,7 @@ def test_a_wrong_value_is_refused_before_anything_starts(wrong: dict[str, str]) 
 
 
 def test_a_profile_fills_in_what_the_user_left_open(tmp_path: Path) -> None:
-    cached = asked({"innodb_doublewrite": "OFF"}, {})
+    cached = sort_settings({"innodb_doublewrite": "OFF"}, {})
     assert cached.table["innodb_buffer_pool_size"] == "1G"
     assert "innodb_doublewrite" not in cached.table
     words = cached.arguments(_prefix(tmp_path))
@@ -70,7 +70,7 @@ def test_a_profile_fills_in_what_the_user_left_open(tmp_path: Path) -> None:
     # a row that a build lacks must not keep it from starting, and 5.5 takes no words
     assert "--loose-innodb_redo_log_capacity=512M" in words
     assert "--loose-performance_schema=0" in words
-    small = asked({"profile": "io-bound"}, {"innodb_log_file_size": "1G", "back_log": ""})
+    small = sort_settings({"profile": "io-bound"}, {"innodb_log_file_size": "1G", "back_log": ""})
     assert small.table["innodb_buffer_pool_size"] == "128M"
     assert small.table["innodb_log_file_size"] == "1G" and "back_log" not in small.table
 
@@ -78,7 +78,7 @@ def test_a_profile_fills_in_what_the_user_left_open(tmp_path: Path) -> None:
 def test_what_is_no_variable_becomes_words_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "plugin").mkdir()
     (tmp_path / "plugin" / "ha_rocksdb.so").touch()
-    chosen = asked({"engine": "RocksDB", "skip_grant_tables": "on", "log_bin": "on"}, {})
+    chosen = sort_settings({"engine": "RocksDB", "skip_grant_tables": "on", "log_bin": "on"}, {})
     words = chosen.arguments(_prefix(tmp_path))
     for word in ("--plugin-load-add=ha_rocksdb.so", "--skip-grant-tables", "--log-bin=binlog"):
         assert word in words
@@ -90,7 +90,7 @@ def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
         _check("mysql", config=str(file))
     file.write_text("[mysqld]\ninnodb_buffer_pool_size=2G\n")
-    chosen = asked({"config": str(file)}, {})
+    chosen = sort_settings({"config": str(file)}, {})
     assert set(chosen.table) == {"skip_networking", "mysqlx"}
     assert chosen.storage == "" and chosen.log_bin == ""
     with pytest.raises(UsageError, match="place of a profile"):
@@ -115,18 +115,20 @@ def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
     ],
 )
 def test_a_value_is_recognised_as_the_server_spells_it(wanted: str, told: str, same: bool) -> None:
-    assert agree(wanted, told) is same
+    assert values_agree(wanted, told) is same
 
 
 def test_another_value_than_asked_for_fails_the_trial() -> None:
     told = {"innodb_buffer_pool_size": "134217728", "log_bin": "OFF"}
-    held("it", told, {"log_bin": "off"}, {"innodb_buffer_pool_size": "128M", "mysqlx": "OFF"})
+    check_values(
+        "it", told, {"log_bin": "off"}, {"innodb_buffer_pool_size": "128M", "mysqlx": "OFF"}
+    )
     with pytest.raises(TrialFailed, match="it runs with innodb_buffer_pool_size=134217728"):
-        held("it", told, {}, {"innodb_buffer_pool_size": "100M"})
+        check_values("it", told, {}, {"innodb_buffer_pool_size": "100M"})
     with pytest.raises(TrialFailed, match="does not report a variable mysqlx"):
-        held("it", told, {"mysqlx": "OFF"}, {})
+        check_values("it", told, {"mysqlx": "OFF"}, {})
 
 
 def test_what_names_this_start_is_not_stored() -> None:
     told = {"datadir": "/home/x/data/", "server_uuid": "5", "version": "5.6.14", "socket": "/s"}
-    assert lasting(told, Path("/home/x")) == {"version": "5.6.14"}
+    assert lasting_values(told, Path("/home/x")) == {"version": "5.6.14"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import Build
-from dyno.engines import Ask, find
+from dyno.engines import Ask, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.experiment import candidates
 from dyno.plan import Session
@@ -40,8 +40,8 @@ def _told(read_only: str = "0", seen: list[tuple[Session, str]] | None = None) -
 
 
 def _met(url: str, ask: Ask, **flags: str) -> Build:
-    spec = candidates.parse(url)
-    return find(spec.engine, ask).program(spec.given, spec.keys | flags, lambda _: None)
+    spec = candidates.parse_candidate(url)
+    return find_engine(spec.engine, ask).program(spec.given, spec.keys | flags, lambda _: None)
 
 
 def test_a_server_is_met_as_the_url_says() -> None:
@@ -115,14 +115,14 @@ def test_a_socket_tells_its_process(tmp_path: Path) -> None:
         listening.listen()
         place = str(tmp_path / "s.sock").replace("/", "%2F")
         found = _met(f"mysql://joe@{place}/d", _told())
-        server = find("mysql", _told()).start(found, tmp_path, {})
+        server = find_engine("mysql", _told()).start(found, tmp_path, {})
     assert (server.session["host"], server.session["port"]) == (str(tmp_path / "s.sock"), 0)
     assert server.pid is not None
 
 
 def test_it_is_analysed_and_nothing_of_it_is_set(tmp_path: Path) -> None:
     seen: list[tuple[Session, str]] = []
-    engine = find("mysql", _told(seen=seen))
+    engine = find_engine("mysql", _told(seen=seen))
     server = engine.start(_met(URL, _told()), tmp_path, {})
     engine.settle(server)
     told = engine.settings(server)
@@ -139,5 +139,5 @@ def test_what_cannot_be_written_to_or_is_told_to_be_configured_is_refused() -> N
     with pytest.raises(UsageError, match="names no database"):
         _met("mysql://joe@db.example", _told())
     with pytest.raises(UsageError, match="is not configured: 'max_connections'"):
-        engine = find("mysql", _told())
+        engine = find_engine("mysql", _told())
         engine.check("//joe@h/d", {}, {"max_connections": "5"})  # type: ignore[attr-defined]

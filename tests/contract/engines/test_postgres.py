@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from unasked import never
 
-from dyno.engines import Ask, Server, find
+from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import Launch
 from dyno.engines._server.socket import Socket
-from dyno.engines.postgres import builds, data
-from dyno.engines.postgres import settings as _postgres_file
-from dyno.engines.postgres.settings import TABLE
+from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
+from dyno.engines.postgres.data import EMPTY_BYTES, cluster_bytes
+from dyno.engines.postgres.settings import TABLE, choose_settings, settings_file
 from dyno.errors import TrialFailed, UsageError
 from dyno.plan import Session
 
-ENGINE = find("postgres", never)
+ENGINE = find_engine("postgres", never)
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_a_version_that_is_not_offered_is_answered_with_the_nearest(build: str, 
 
 def test_a_major_version_stands_for_its_newest_minor_one() -> None:
     for build in ("", "system", "10", "18", "12.0", "/usr/lib/postgresql/15"):
-        builds.check(build)
-    assert all(len(checksum) == 64 for _, checksum in builds.PACKAGES.values())
-    numbers = [[int(n) for n in version.split(".")] for version in builds.PACKAGES]
+        check_build_name(build)
+    assert all(len(checksum) == 64 for _, checksum in PACKAGES.values())
+    numbers = [[int(n) for n in version.split(".")] for version in PACKAGES]
     assert numbers == sorted(numbers)
 
 
@@ -56,7 +56,7 @@ def test_a_major_version_stands_for_its_newest_minor_one() -> None:
 )
 def test_a_setting_that_cannot_be_is_refused(settings: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        find("postgres", never).check("18", {}, settings)  # type: ignore[attr-defined]
+        find_engine("postgres", never).check("18", {}, settings)  # type: ignore[attr-defined]
 
 
 def test_a_prefix_must_hold_a_server(tmp_path: Path) -> None:
@@ -66,11 +66,11 @@ def test_a_prefix_must_hold_a_server(tmp_path: Path) -> None:
 
 def test_a_profile_is_a_column_of_the_table_and_the_user_has_the_last_word() -> None:
     cached, io_bound = ({"profile": name} for name in ("cached", "io-bound"))
-    assert _postgres_file.chosen({}, 18) == _postgres_file.chosen(cached, 18)
-    assert _postgres_file.chosen(io_bound, 18)["shared_buffers"] == TABLE["shared_buffers"].io_bound
-    own = _postgres_file.chosen({"jit": "on", "work_mem": "1GB"}, 18)
+    assert choose_settings({}, 18) == choose_settings(cached, 18)
+    assert choose_settings(io_bound, 18)["shared_buffers"] == TABLE["shared_buffers"].io_bound
+    own = choose_settings({"jit": "on", "work_mem": "1GB"}, 18)
     assert (own["jit"], own["work_mem"], own["fsync"]) == ("on", "1GB", "on")
-    assert "jit" not in _postgres_file.chosen({}, 10)
+    assert "jit" not in choose_settings({}, 10)
 
 
 def test_a_file_of_the_users_replaces_the_profile_and_keeps_the_server_private(
@@ -78,7 +78,7 @@ def test_a_file_of_the_users_replaces_the_profile_and_keeps_the_server_private(
 ) -> None:
     (tmp_path / "mine.conf").write_text("listen_addresses = '*'\nwork_mem = '7MB'\n")
     settings = {"config": str(tmp_path / "mine.conf"), "search_path": "it's"}
-    lines = _postgres_file.file(settings, 18, tmp_path).splitlines()
+    lines = settings_file(settings, 18, tmp_path).splitlines()
     assert lines[:2] == ["listen_addresses = '*'", "work_mem = '7MB'"]
     assert lines.index("listen_addresses = ''") > 1 and "search_path = 'it''s'" in lines
     assert f"unix_socket_directories = '{tmp_path}'" in lines
@@ -103,7 +103,7 @@ def reporting(home: Path, asked: dict[str, str], source: str) -> tuple[Ask, Serv
 
 def test_settings_are_read_back_with_their_source(tmp_path: Path) -> None:
     ask, server = reporting(tmp_path, {"jit": "off"}, "configuration file")
-    assert find("postgres", ask).settings(server) == {
+    assert find_engine("postgres", ask).settings(server) == {
         "jit": "off (configuration file)",
         "work_mem": "4MB",
         "built with CFLAGS": "-O2",
@@ -119,7 +119,9 @@ def test_a_folder_made_for_the_socket_is_no_setting(tmp_path: Path) -> None:
         settings, built = ask(session, statements)
         return [[*settings, ["unix_socket_directories", str(short), "configuration file"]], built]
 
-    assert find("postgres", asked).settings(server) == find("postgres", ask).settings(server)
+    assert find_engine("postgres", asked).settings(server) == find_engine("postgres", ask).settings(
+        server
+    )
 
 
 @pytest.mark.parametrize("asked", [{"jit": "off"}, {"no_such": "1"}])
@@ -128,15 +130,15 @@ def test_a_setting_that_something_else_decides_fails_the_trial(
 ) -> None:
     ask, server = reporting(tmp_path, asked, "database")
     with pytest.raises(TrialFailed, match=f"{next(iter(asked))}=.* was asked for"):
-        find("postgres", ask).settings(server)
+        find_engine("postgres", ask).settings(server)
     ask, server = reporting(tmp_path, {"jit": "-1"}, "database")
-    assert find("postgres", ask).settings(server)["jit"] == "off (database)"
+    assert find_engine("postgres", ask).settings(server)["jit"] == "off (database)"
 
 
 def test_the_disk_holds_rows_indexes_and_log() -> None:
     gigabyte = 1 << 30
-    assert data.disk_bytes(gigabyte, "8GB") == (6 << 30) + data.EMPTY_BYTES
-    assert data.disk_bytes(gigabyte, "512") == (3 << 30) + (576 << 20)
+    assert cluster_bytes(gigabyte, "8GB") == (6 << 30) + EMPTY_BYTES
+    assert cluster_bytes(gigabyte, "512") == (3 << 30) + (576 << 20)
 
 
 def test_a_program_that_is_no_server_is_refused(home: Path) -> None:
@@ -144,4 +146,4 @@ def test_a_program_that_is_no_server_is_refused(home: Path) -> None:
     for tool in ("postgres", "initdb"):
         (home / "bin" / tool).symlink_to("/bin/echo")
     with pytest.raises(UsageError, match=r"is not a PostgreSQL server: it says 'echo"):
-        builds.found(str(home), lambda _: None)
+        find_build(str(home), lambda _: None)

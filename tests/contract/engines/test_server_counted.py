@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from fakes import make_record
 
-from dyno.engines import Ask, Counts, Server, find
+from dyno.engines import Ask, Counts, Server, find_engine
 from dyno.engines.postgres import evidence
 from dyno.plan import Session
-from dyno.play import phases
-from dyno.probes import Watched
+from dyno.play.phases import add_readings, sample_after_disconnect, sample_answered, sample_before
+from dyno.probes import ProbeTarget
 
 SERVER = Server({}, Path("/none"))
 
@@ -38,20 +38,20 @@ def total(count: int, is_old: str | None = None) -> list[list[list[str | None]]]
     return [[[str(count), is_old]]]
 
 
-def counted(engine: str, ask: Ask, *, parted: bool) -> dict[str, int]:
-    found = find(engine, ask)
+def counted(engine: str, ask: Ask, *, after_disconnect: bool) -> dict[str, int]:
+    found = find_engine(engine, ask)
     assert isinstance(found, Counts)
-    return found.counted(SERVER, parted)
+    return found.count_work(SERVER, after_disconnect)
 
 
 def test_before_a_phase_nobody_waits_for_open_connections() -> None:
     ask = telling(backends(8), total(70))
-    assert counted("postgres", ask, parted=False) == {"transactions": 70}
+    assert counted("postgres", ask, after_disconnect=False) == {"transactions": 70}
 
 
 def test_after_it_the_count_is_read_once_the_last_backend_is_gone() -> None:
     ask = telling(backends(8), backends(1), backends(0), total(99))
-    assert counted("postgres", ask, parted=True) == {"transactions": 99}
+    assert counted("postgres", ask, after_disconnect=True) == {"transactions": 99}
 
 
 @pytest.mark.parametrize(
@@ -61,22 +61,24 @@ def test_what_does_not_come_to_an_end_leaves_the_count_unknown(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evidence, "PATIENCE_S", -1.0)
-    assert counted("postgres", ask, parted=True) == {}
+    assert counted("postgres", ask, after_disconnect=True) == {}
 
 
 def test_a_collectors_count_is_read_once_it_is_young_enough_and_named_for_what_it_is() -> None:
     ask = telling(backends(0, "120022"), total(70, "t"), total(70, "t"), total(99, "f"))
-    assert counted("postgres", ask, parted=True) == {"collected_transactions": 99}
+    assert counted("postgres", ask, after_disconnect=True) == {"collected_transactions": 99}
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_a_server_without_the_counter_has_no_count(engine: str) -> None:
-    assert counted(engine, telling([[["Questions", "12"]]]), parted=True) == {"statements": 12}
-    assert counted(engine, telling([[]]), parted=True) == {}
+    assert counted(engine, telling([[["Questions", "12"]]]), after_disconnect=True) == {
+        "statements": 12
+    }
+    assert counted(engine, telling([[]]), after_disconnect=True) == {}
 
 
 def test_engines_that_live_in_the_driver_count_nothing() -> None:
-    assert not isinstance(find("sqlite", telling()), Counts)
+    assert not isinstance(find_engine("sqlite", telling()), Counts)
 
 
 def test_the_count_is_taken_before_the_phase_and_once_the_connections_are_closed(
@@ -84,15 +86,15 @@ def test_the_count_is_taken_before_the_phase_and_once_the_connections_are_closed
 ) -> None:
     heard: list[bool] = []
 
-    def count(parted: bool) -> dict[str, int]:
-        heard.append(parted)
+    def count(after_disconnect: bool) -> dict[str, int]:
+        heard.append(after_disconnect)
         return {"statements": 100 * len(heard)}
 
-    watched = Watched(None, os.getpid(), tmp_path, counted=count)
-    before = phases.ready(watched)
-    after = phases.answered(watched)
+    watched = ProbeTarget(None, os.getpid(), tmp_path, counted=count)
+    before = sample_before(watched)
+    after = sample_answered(watched)
     assert heard == [False], "not while connections are open"
-    joined = phases.joined(make_record([]), before, {**after, **phases.parted(watched)})
+    joined = add_readings(make_record([]), before, {**after, **sample_after_disconnect(watched)})
     assert heard == [False, True]
     (own,) = [each for each in joined.readings if each.probe == "server"]
     assert (own.name, own.unit, own.value) == ("server_statements", "statements", 100.0)

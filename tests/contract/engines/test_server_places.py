@@ -14,44 +14,44 @@ from dyno.errors import HostError, TrialFailed
 
 
 def test_a_program_whose_parent_died_first_does_not_run(home: Path) -> None:
-    guarded = account.prefix(account.account(), signal.SIGKILL)
+    guarded = account.account_prefix(account.server_account(), signal.SIGKILL)
     command = [*guarded[:-1], "1", "echo", "it runs"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 1 and done.stdout == b""
-    assert process.completed(["echo", "it runs"], home) == "it runs\n"
+    assert process.run_tool(["echo", "it runs"], home) == "it runs\n"
 
 
 def test_a_tool_that_fails_says_why(home: Path) -> None:
-    assert process.completed(["cat"], home, given="CREATE") == "CREATE"
+    assert process.run_tool(["cat"], home, given="CREATE") == "CREATE"
     with pytest.raises(TrialFailed, match=r"sh failed: its last words are\nno disk"):
-        process.completed(["sh", "-c", "echo no disk >&2; exit 1"], home)
+        process.run_tool(["sh", "-c", "echo no disk >&2; exit 1"], home)
 
 
 def test_a_socket_moves_where_its_path_would_be_too_long(home: Path) -> None:
-    near = socket.place(home, "s.sock")
+    near = socket.place_socket(home, "s.sock")
     assert near.path == home / "s.sock" and not near.passing
-    far = socket.place(home / ("deep" * 25), "s.sock")
+    far = socket.place_socket(home / ("deep" * 25), "s.sock")
     assert far.passing and len(str(far.path)) <= 107
     folder = far.path.parent
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert folder.stat().st_uid == account.account().uid
+    assert folder.stat().st_uid == account.server_account().uid
     far.remove()
     assert not folder.exists()
     with pytest.raises(HostError, match="no place for a socket"):
-        socket.place(home, "s" * 120)
+        socket.place_socket(home, "s" * 120)
 
 
 def test_the_user_is_who_called_sudo_else_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_UID", raising=False)
-    assert (account.account().name, account.account().switch) == ("nobody", True)
+    assert (account.server_account().name, account.server_account().switch) == ("nobody", True)
     monkeypatch.setenv("SUDO_UID", "1")
-    assert (account.account().uid, account.account().switch) == (1, True)
+    assert (account.server_account().uid, account.server_account().switch) == (1, True)
     monkeypatch.setenv("SUDO_UID", "4000000")
     with pytest.raises(HostError, match="do not run as root"):
-        account.account()
+        account.server_account()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert not account.account().switch
+    assert not account.server_account().switch
 
 
 def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
@@ -80,5 +80,5 @@ def test_without_setpriv_no_server_is_started(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HostError, match="no setpriv on PATH") as caught:
-        account.prefix(account.account(), signal.SIGKILL)
+        account.account_prefix(account.server_account(), signal.SIGKILL)
     assert "util-linux" in caught.value.hint

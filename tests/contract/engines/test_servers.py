@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from inhabitants import inhabitants, left_in
 
-from dyno.engines import UNHELD, Server, Under, _server
+from dyno.engines import NO_CONDITIONS, Server, StartConditions, _server
 from dyno.engines._server import account, socket
 from dyno.errors import HostError, TrialFailed
 
@@ -30,14 +30,14 @@ DYING = "echo 'no room for tables'; exit 3"
 LACKING = "echo 'mysqld: error while loading shared libraries: libaio.so.1: cannot open'; exit 127"
 
 
-def launch(home: Path, script: str, under: Under = UNHELD) -> _server.Launch:
+def launch(home: Path, script: str, under: StartConditions = NO_CONDITIONS) -> _server.Launch:
     command = ("/bin/sh", "-c", script)
-    return _server.Launch("thing 1.0", command, home, socket.place(home, "socket"), under)
+    return _server.Launch("thing 1.0", command, home, socket.place_socket(home, "socket"), under)
 
 
 def started(home: Path, script: str) -> Server:
-    running = _server.start(launch(home, script))
-    _server.ready(running, lambda: None)
+    running = _server.start_server(launch(home, script))
+    _server.wait_ready(running, lambda: None)
     return Server({}, home, running.process.pid, running.log, running)
 
 
@@ -45,26 +45,26 @@ def test_a_server_starts_answers_and_stops(home: Path) -> None:
     server = started(home, OBEDIENT)
     assert server.pid in inhabitants(home)
     assert server.handle.poll() is None
-    _server.stop(server)
+    _server.stop_server(server)
     assert (home / "server.log").read_text() == "child of mine\nstopping\n"
     assert not left_in(home, 10)
     assert server.handle.poll() == 0
-    _server.stop(server)
+    _server.stop_server(server)
 
 
 def test_a_server_is_not_root_and_owns_its_home(home: Path) -> None:
     server = started(home, OBEDIENT)
     uid = Path(f"/proc/{server.pid}").stat().st_uid
-    assert uid == home.stat().st_uid == account.account().uid != 0
+    assert uid == home.stat().st_uid == account.server_account().uid != 0
     assert home.stat().st_mode & 0o777 == 0o700
-    _server.stop(server)
+    _server.stop_server(server)
 
 
 def test_a_server_that_stands_still_is_woken_to_stop(home: Path) -> None:
     server = started(home, OBEDIENT)
     assert server.pid is not None
     os.kill(server.pid, signal.SIGSTOP)
-    _server.stop(server)
+    _server.stop_server(server)
     assert (home / "server.log").read_text() == "child of mine\nstopping\n"
     assert not left_in(home, 10)
 
@@ -77,7 +77,7 @@ def test_a_server_that_does_not_stop_is_killed_with_its_children(home: Path) -> 
     while "stopping" not in server.log.read_text() and time.monotonic() < ends_s:
         time.sleep(0.02)
     with pytest.raises(TrialFailed, match=r"did not stop in 0 s and was killed(.|\n)*stopping"):
-        _server.stop(server, limit_s=0.2)
+        _server.stop_server(server, limit_s=0.2)
     assert not left_in(home, 10)
 
 
@@ -99,23 +99,25 @@ def test_a_server_that_never_answers_is_killed_at_the_deadline(home: Path) -> No
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    running = _server.start(launch(home, OBEDIENT))
-    _server.ready(running, lambda: None)
+    running = _server.start_server(launch(home, OBEDIENT))
+    _server.wait_ready(running, lambda: None)
     with pytest.raises(TrialFailed, match=r"did not answer in 0 s \(it starts up\)"):
-        _server.ready(running, refuse, limit_s=0.4)
+        _server.wait_ready(running, refuse, limit_s=0.4)
     assert running.poll() is not None and not left_in(home, 10)
-    again = _server.start(launch(home, OBEDIENT))
+    again = _server.start_server(launch(home, OBEDIENT))
     with pytest.raises(KeyboardInterrupt):
-        _server.ready(again, interrupt)
+        _server.wait_ready(again, interrupt)
     assert again.poll() is not None and not left_in(home, 10)
 
 
 def test_the_controls_reach_the_server(home: Path) -> None:
-    under = Under(("nice", "-n", "3"), {"FILLER": "xxx"})
-    running = _server.start(launch(home, 'echo "$(nice) $FILLER"; touch socket; sleep 60', under))
-    _server.ready(running, lambda: None)
+    under = StartConditions(("nice", "-n", "3"), {"FILLER": "xxx"})
+    running = _server.start_server(
+        launch(home, 'echo "$(nice) $FILLER"; touch socket; sleep 60', under)
+    )
+    _server.wait_ready(running, lambda: None)
     assert running.log.read_text() == "3 xxx\n"
-    _server.kill(running)
+    _server.kill_server(running)
 
 
 STARTER = """

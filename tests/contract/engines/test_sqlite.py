@@ -11,7 +11,7 @@ import pytest
 from unasked import never
 
 from dyno.builds import Build
-from dyno.engines import find
+from dyno.engines import find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.plan import Session
 
@@ -36,7 +36,7 @@ BUILD = Build("sqlite", "test", "3", Path("/lib/none.so"))
 
 
 def test_settings_are_read_back_as_they_were_asked_for(tmp_path: Path) -> None:
-    engine = find("sqlite", _ask)
+    engine = find_engine("sqlite", _ask)
     asked = {"journal_mode": "DELETE", "page_size": "8192", "synchronous": "full"}
     server = engine.start(BUILD, tmp_path, asked)
     found = engine.settings(server)
@@ -46,7 +46,7 @@ def test_settings_are_read_back_as_they_were_asked_for(tmp_path: Path) -> None:
 
 
 def test_the_size_of_a_page_holds_under_the_default_journal(tmp_path: Path) -> None:
-    engine = find("sqlite", _ask)
+    engine = find_engine("sqlite", _ask)
     server = engine.start(BUILD, tmp_path, {"page_size": "16384"})
     found = engine.settings(server)
     assert (found["journal_mode"], found["page_size"]) == ("wal", "16384")
@@ -57,7 +57,7 @@ def test_a_setting_that_the_engine_did_not_take_fails_the_trial(tmp_path: Path) 
         kept = [pair for pair in session["pragmas"] if pair[0] != "journal_mode"]
         return _ask({**session, "pragmas": kept}, statements)
 
-    engine = find("sqlite", refusing)
+    engine = find_engine("sqlite", refusing)
     with pytest.raises(TrialFailed, match="journal_mode=delete, though wal"):
         engine.settings(engine.start(BUILD, tmp_path, {}))
 
@@ -78,12 +78,12 @@ def test_a_wrong_setting_is_refused_with_what_would_be_right(
     name: str, value: str, hint: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        find("sqlite", never).start(BUILD, tmp_path, {name: value})
+        find_engine("sqlite", never).start(BUILD, tmp_path, {name: value})
     assert hint in caught.value.hint
 
 
 def test_settling_empties_the_log_and_analyses(tmp_path: Path) -> None:
-    engine = find("sqlite", _ask)
+    engine = find_engine("sqlite", _ask)
     server = engine.start(BUILD, tmp_path, {})
     with closing(sqlite3.connect(server.session["database"])) as writer:
         writer.executescript("PRAGMA journal_mode=wal; CREATE TABLE t (a); CREATE INDEX i ON t(a)")
@@ -97,7 +97,7 @@ def test_settling_empties_the_log_and_analyses(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_a_reader_prevents_fails_the_trial(tmp_path: Path) -> None:
-    engine = find("sqlite", _ask)
+    engine = find_engine("sqlite", _ask)
     server = engine.start(BUILD, tmp_path, {"busy_timeout": "10"})
     with closing(sqlite3.connect(server.session["database"], isolation_level=None)) as other:
         other.executescript("PRAGMA journal_mode=wal; CREATE TABLE t (a); INSERT INTO t VALUES(1)")

@@ -8,12 +8,12 @@ import pytest
 from unasked import never, quiet
 
 from dyno.builds.path import library
-from dyno.engines import find
+from dyno.engines import find_engine
 from dyno.errors import HostError, UsageError
 
 
 def test_an_unknown_version_is_answered_with_its_neighbours() -> None:
-    engine = find("sqlite", never)
+    engine = find_engine("sqlite", never)
     with pytest.raises(UsageError, match=r"3\.24\.0 and 3\.26\.0"):
         engine.program("3.25.1", {}, quiet)
     with pytest.raises(UsageError, match=r"nearest: 3\.54\.1;"):
@@ -31,23 +31,23 @@ def test_a_file_that_is_no_library_is_refused_in_one_sentence(
     file = tmp_path / "lib.so"
     file.write_bytes(content)
     with pytest.raises(UsageError, match="is not a SQLite library: ") as caught:
-        find("sqlite", never).program(str(file), {}, quiet)
+        find_engine("sqlite", never).program(str(file), {}, quiet)
     assert len(str(caught.value).splitlines()) == 2
 
 
 def test_another_library_is_refused_too() -> None:
-    engine = find("sqlite", never)
+    engine = find_engine("sqlite", never)
     with pytest.raises(UsageError, match="is not a SQLite library: undefined symbol"):
         engine.program(str(library("libc.so.6", "libc6")), {}, quiet)
 
 
 def test_a_library_that_is_built_already_takes_no_flags() -> None:
     with pytest.raises(UsageError, match="not compiled here"):
-        find("sqlite", never).program("system", {"cflags": "-O3"}, quiet)
+        find_engine("sqlite", never).program("system", {"cflags": "-O3"}, quiet)
 
 
 def test_the_library_of_this_system_describes_itself() -> None:
-    engine = find("sqlite", never)
+    engine = find_engine("sqlite", never)
     try:
         build = engine.program("system", {}, quiet)
     except HostError:

@@ -39,7 +39,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
-    read = experiment.read(written(tmp_path, GOOD))
+    read = experiment.read_experiment(written(tmp_path, GOOD))
     assert (read.name, read.question) == ("old-or-new", "is new slower?")
     assert [spec.name for spec in read.candidates] == ["old", "null@210us?aslr=off"]
     assert read.workloads[0].options == {"table_size": "500", "auto_inc": "true"}
@@ -49,8 +49,8 @@ def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
 
 def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
     declared = written(tmp_path, GOOD.replace("margin_percent = 3", "aa = true"))
-    assert experiment.read(declared).measuring.aa
-    assert not experiment.read(written(tmp_path, GOOD)).measuring.aa
+    assert experiment.read_experiment(declared).measuring.aa
+    assert not experiment.read_experiment(written(tmp_path, GOOD)).measuring.aa
     words = ["null@0s", "null@0s", "-w", "insert"]
     for more, meant in ([], False), (["--aa"], True):
         context = compare.command.make_context("compare", words + more)
@@ -91,7 +91,7 @@ def test_a_mistake_is_named_with_file_and_line(
     tmp_path: Path, old: str, new: str, line: int | None, says: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        experiment.read(written(tmp_path, GOOD.replace(old, new)))
+        experiment.read_experiment(written(tmp_path, GOOD.replace(old, new)))
     assert says in str(refused.value)
     place = f"mine.toml:{line}:" if line else "mine.toml"
     assert place in str(refused.value)
@@ -101,25 +101,25 @@ def test_a_file_that_is_not_text_is_no_experiment(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match=r"mine.toml is not TOML: it is not text in UTF-8"):
-        experiment.read(file)
+        experiment.read_experiment(file)
 
 
 def test_a_missing_experiment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     with pytest.raises(UsageError, match=r"there is no experiment file '.*nothing.toml'"):
-        experiment.read(tmp_path / "nothing.toml")
+        experiment.read_experiment(tmp_path / "nothing.toml")
     with pytest.raises(UsageError, match=r"(?s)unknown experiment.*did you mean query-cache"):
-        experiment.read(Path("query-cash"))
+        experiment.read_experiment(Path("query-cash"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="the folder experiments, which is not here"):
-        experiment.read(Path("query-cache"))
+        experiment.read_experiment(Path("query-cache"))
 
 
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda p: p.stem
 )
 def test_the_experiments_that_come_along_can_be_read(path: Path) -> None:
-    read = experiment.read(path)
+    read = experiment.read_experiment(path)
     assert read.question
     assert len(read.candidates) >= 2 or read.crossed.levels
 
@@ -127,12 +127,12 @@ def test_the_experiments_that_come_along_can_be_read(path: Path) -> None:
 def test_the_experiment_in_the_documentation_can_be_read(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "experiments.md").read_text()
     shown = text.partition("```toml\n")[2].partition("```")[0]
-    read = experiment.read(written(tmp_path, shown))
+    read = experiment.read_experiment(written(tmp_path, shown))
     assert read.measuring.blocks == 18
     assert read.workloads[0].primary[0]["metric"] == "latency_ns_p99"
 
 
 def test_a_comparison_is_an_experiment_too() -> None:
-    made = experiment.compared(["null@1us", "null@2us"], "x.lua", {"table-size": "5"})
+    made = experiment.compare_candidates(["null@1us", "null@2us"], "x.lua", {"table-size": "5"})
     assert made.workloads[0].options == {"table_size": "5"}
     assert made.name == "x-null@1us-null@2us"

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from dyno import experiment
-from dyno.experiment import factors
-from dyno.resolve import candidates, workloads
+from dyno.experiment.factors import all_cells
+from dyno.resolve.candidates import factor_kinds
+from dyno.resolve.workloads import resolve_workloads
 
 FILES = sorted((Path(__file__).resolve().parents[3] / "experiments").glob("*.toml"))
 #: What a published figure may be singled out by (`report/sections/published.py`).
@@ -17,8 +18,8 @@ KEYS = {"figure", "source", "workload", "phase", "stream", "metric", "candidate"
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
-    found = experiment.read(file)
-    plans = [plan for plan, _ in workloads.workloads(found)]
+    found = experiment.read_experiment(file)
+    plans = [plan for plan, _ in resolve_workloads(found)]
     assert found.name == file.stem and found.question.endswith("?")
     primaries = [pair for plan in plans for phase in plan.phases for pair in phase["primary"]]
     assert primaries, "a verdict rests on something"
@@ -27,11 +28,9 @@ def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
         "workload": {plan.name for plan in plans},
         "phase": phases,
         "candidate": {side.name for side in found.candidates[1:]},
-        "cell": {cell.name for cell in factors.cells(found.candidates, found.crossed)},
+        "cell": {cell.name for cell in all_cells(found.candidates, found.crossed)},
     }
-    assert bool(candidates.kinds(found)) == bool(found.crossed.levels), (
-        "each factor is somebody's word"
-    )
+    assert bool(factor_kinds(found)) == bool(found.crossed.levels), "each factor is somebody's word"
     for figure in found.published:
         assert set(figure) <= KEYS and figure["figure"] and figure["source"]
         assert set(figure) & (KEYS - {"figure", "source", "stream"}), "it names no line"

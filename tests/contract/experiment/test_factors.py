@@ -8,8 +8,8 @@ import pytest
 
 from dyno import experiment
 from dyno.errors import UsageError
-from dyno.experiment import candidates, factors
-from dyno.experiment.factors import Crossed
+from dyno.experiment import candidates
+from dyno.experiment.factors import CrossedFactors, all_cells, cross_factors
 
 TEXT = """
 candidates = ["old=null@200us", "null@210us"]
@@ -26,23 +26,23 @@ name = "oltp_point_select"
 def read(folder: Path, levels: str = '["on", "off"]', design: str = "") -> experiment.Experiment:
     path = folder / "mine.toml"
     path.write_text(TEXT.format(levels=levels, design=design))
-    return experiment.read(path)
+    return experiment.read_experiment(path)
 
 
-def cells(specs: list[str], varied: Crossed) -> list[str]:
-    parsed = candidates.named_apart([candidates.parse(text) for text in specs])
-    return [cell.name for cell in factors.cells(parsed, varied)]
+def cells(specs: list[str], varied: CrossedFactors) -> list[str]:
+    parsed = candidates.unique_names([candidates.parse_candidate(text) for text in specs])
+    return [cell.name for cell in all_cells(parsed, varied)]
 
 
 def test_a_factorial_has_every_combination_and_the_base_first() -> None:
-    varied = Crossed({"aslr": ("on", "off"), "pinning": ("on", "off", "2")})
+    varied = CrossedFactors({"aslr": ("on", "off"), "pinning": ("on", "off", "2")})
     found = cells(["null@1us"], varied)
     assert found[0] == "aslr=on pinning=on"
     assert len(found) == len(set(found)) == 6
 
 
 def test_one_at_a_time_leaves_the_base_by_one_factor() -> None:
-    varied = Crossed({"aslr": ("on", "off"), "pinning": ("on", "off", "2")}, "one at a time")
+    varied = CrossedFactors({"aslr": ("on", "off"), "pinning": ("on", "off", "2")}, "one at a time")
     assert cells(["null@1us"], varied) == [
         "aslr=on pinning=on",
         "aslr=off pinning=on",
@@ -52,14 +52,14 @@ def test_one_at_a_time_leaves_the_base_by_one_factor() -> None:
 
 
 def test_several_candidates_are_a_factor_of_their_own() -> None:
-    found = cells(["old=null@1us", "null@2us"], Crossed({"aslr": ("on", "off")}))
+    found = cells(["old=null@1us", "null@2us"], CrossedFactors({"aslr": ("on", "off")}))
     assert found == ["old aslr=on", "old aslr=off", "null@2us aslr=on", "null@2us aslr=off"]
 
 
 def test_an_experiment_names_its_factors_in_toml(tmp_path: Path) -> None:
-    assert read(tmp_path).crossed == Crossed({"aslr": ("on", "off")})
+    assert read(tmp_path).crossed == CrossedFactors({"aslr": ("on", "off")})
     numbers = read(tmp_path, "[1, 20]", 'design = "one at a time"')
-    assert numbers.crossed == Crossed({"aslr": ("1", "20")}, "one at a time")
+    assert numbers.crossed == CrossedFactors({"aslr": ("1", "20")}, "one at a time")
 
 
 @pytest.mark.parametrize(
@@ -88,25 +88,25 @@ def test_a_design_without_a_factor_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('candidates = ["null", "null"]\ndesign = "factorial"\n[[workload]]\nname = "x"')
     with pytest.raises(UsageError, match="a design without a factor"):
-        experiment.read(path)
+        experiment.read_experiment(path)
 
 
 def test_a_factor_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="the factor 'aslr' stands twice"):
-        factors.crossed([("aslr", ("on", "off")), ("aslr", ("on", "off"))], "factorial")
+        cross_factors([("aslr", ("on", "off")), ("aslr", ("on", "off"))], "factorial")
 
 
 def test_the_candidates_are_the_only_factor_called_so() -> None:
     with pytest.raises(UsageError, match="cannot be called 'candidate'"):
-        Crossed({"candidate": ("a", "b")})
+        CrossedFactors({"candidate": ("a", "b")})
 
 
 def test_too_many_cells_are_refused_with_a_way_out() -> None:
-    varied = Crossed(dict.fromkeys("abcdefg", ("on", "off")))
+    varied = CrossedFactors(dict.fromkeys("abcdefg", ("on", "off")))
     with pytest.raises(UsageError, match="the factors make 128 cells") as raised:
         cells(["null"], varied)
     assert "one at a time it is 8 cells" in raised.value.hint
-    many = Crossed({"a": tuple(map(str, range(70)))}, "one at a time")
+    many = CrossedFactors({"a": tuple(map(str, range(70)))}, "one at a time")
     with pytest.raises(UsageError, match="70 cells") as raised:
         cells(["null"], many)
     assert "leave some out" in raised.value.hint
@@ -114,4 +114,4 @@ def test_too_many_cells_are_refused_with_a_way_out() -> None:
 
 def test_a_factor_that_a_candidate_sets_too_is_refused() -> None:
     with pytest.raises(UsageError, match="'aslr' is a factor and stands in 'null\\?aslr=off' too"):
-        cells(["null?aslr=off"], Crossed({"aslr": ("on", "off")}))
+        cells(["null?aslr=off"], CrossedFactors({"aslr": ("on", "off")}))

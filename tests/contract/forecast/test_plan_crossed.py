@@ -9,23 +9,23 @@ import pytest
 from crossed import SIZES, crossed, played
 
 from dyno.analysis.effects import Effect, effects
-from dyno.forecast import earlier_run
+from dyno.forecast.earlier_run import learn_from
 from dyno.forecast.estimate import forecast_run
-from dyno.forecast.planner import Planned, Planner
+from dyno.forecast.planner import Planner, RunPlan
 from dyno.record import Crossing, Run
 from dyno.resolve.experiment import Prepared
-from dyno.run_folder import Folder, create_run
+from dyno.run_folder import RunFolder, create_run
 from dyno.stats.interval import Floats, to_log
 from dyno.stats.looks import Looks
-from dyno.stats.simulate import Rule, play
+from dyno.stats.simulate import Rule, simulate_runs
 
 THREE = {"aslr": ("on", "off"), "ahi": ("on", "off"), "preload": ("no", "yes")}
 UNEVEN = {"aslr": ("on", "off"), "cache": ("small", "middle", "large")}
 PAIR_PERCENT = 2.0
 
 
-def planned(run: Run, source: Folder | None = None) -> Planned:
-    known = earlier_run.learnt(source) if source else None
+def planned(run: Run, source: RunFolder | None = None) -> RunPlan:
+    known = learn_from(source) if source else None
     return Planner(Prepared(run, {}, {}), known).planned(24)
 
 
@@ -46,7 +46,7 @@ def found(run: Run, moved: Effect, slowdown_percent: float) -> float:
     own = logs @ weights(moved, names)
     # with δ far below the slowdown, so that one which is found is called slower
     rule = Rule(Looks(run.design.looks, run.design.alpha), 1e-4, family=len(mains(run)))
-    return play(own[:, None, :], rule).share("slower")
+    return simulate_runs(own[:, None, :], rule).share("slower")
 
 
 def weights(effect: Effect, names: list[str]) -> Floats:

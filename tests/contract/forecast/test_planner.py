@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from fakes import make_run, make_trials, make_workload
 
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.errors import UsageError
-from dyno.forecast import earlier_run
+from dyno.forecast.earlier_run import learn_from, newest_run
 from dyno.forecast.planner import Planner
 from dyno.record import Run
 from dyno.resolve.experiment import Prepared
-from dyno.run_folder import Folder, all_runs, create_run
+from dyno.run_folder import RunFolder, all_runs, create_run
 
 SD = 0.03
 EXPERIMENT = """
@@ -28,7 +28,7 @@ name = "oltp_point_select"
 """
 
 
-def played(runs: Path, run: Run, blocks: int = 12) -> Folder:
+def played(runs: Path, run: Run, blocks: int = 12) -> RunFolder:
     """A run on disk whose blocks vary by `SD`, a trial of 10 s every 14 s."""
     raw = np.random.default_rng(3).normal(0.0, 1.0, blocks)
     logs = SD * (raw - raw.mean()) / raw.std(ddof=1)
@@ -42,8 +42,8 @@ def played(runs: Path, run: Run, blocks: int = 12) -> Folder:
     return made
 
 
-def planner(run: Run, source: Folder | None = None) -> Planner:
-    return Planner(Prepared(run, {}, {}), earlier_run.learnt(source) if source else None)
+def planner(run: Run, source: RunFolder | None = None) -> Planner:
+    return Planner(Prepared(run, {}, {}), learn_from(source) if source else None)
 
 
 def test_without_a_run_three_spreads_are_assumed() -> None:
@@ -71,7 +71,7 @@ def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
     for trial in make_trials({"new": list(np.random.default_rng(3).normal(0.0, SD, 12))}):
         kept = {"load": {"name": f"{trial.candidate}{trial.block % 3}", "of": "3"}}
         made.write_trial(dataclasses.replace(trial, conditions=kept))
-    assert earlier_run.learnt(made).loads == 3
+    assert learn_from(made).loads == 3
     few = planner(make_run(), made).planned(24).sights[0]
     many = planner(make_run(loads=0), made).planned(24).sights[0]
     assert few.mde80_percent > 1.5 * many.mde80_percent
@@ -114,11 +114,11 @@ def test_a_run_of_something_else_or_too_short_is_no_source(tmp_path: Path) -> No
     other = make_run(workloads=[make_workload("update")])
     played(tmp_path, other)
     played(tmp_path, make_run(), blocks=2)
-    assert earlier_run.newest(all_runs(tmp_path), make_run()) is None
+    assert newest_run(all_runs(tmp_path), make_run()) is None
     with pytest.raises(UsageError, match="2 valid blocks, too few"):
-        earlier_run.learnt(all_runs(tmp_path)[-1])
+        learn_from(all_runs(tmp_path)[-1])
     wanted = played(tmp_path, make_run())
-    found = earlier_run.newest(all_runs(tmp_path), make_run())
+    found = newest_run(all_runs(tmp_path), make_run())
     assert found is not None and found.name == wanted.path.name and found.blocks == 12
 
 
@@ -126,7 +126,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     file = tmp_path / "fake.toml"
     file.write_text(EXPERIMENT)
-    return ended(["plan", str(file), *words])
+    return exit_code(["plan", str(file), *words])
 
 
 def test_the_command_plays_nothing_and_writes_json(

@@ -11,7 +11,7 @@ import pytest
 from fakes import make_run
 from nights import Shown, built, nightly, shower, written
 
-from dyno.cli import command, ended
+from dyno.cli import command, exit_code
 from dyno.record import Run
 
 
@@ -97,7 +97,7 @@ def test_a_step_planted_in_the_null_engine_is_nominated(
         '[[workload]]\nname = "oltp_point_select"\n'
         'options = { time = "0.1", warmup_time = "0" }\n'
     )
-    assert ended(["run", str(toml)]) == 0
+    assert exit_code(["run", str(toml)]) == 0
     said = shown("--alpha", "0.05")
     assert "before: null@1004us" in said
     assert "dyno compare null@1004us null@10000us -w oltp_point_select" in said

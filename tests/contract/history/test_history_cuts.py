@@ -9,7 +9,7 @@ import pytest
 from fakes import make_run
 from nights import Shown, nightly, shower, written
 
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.run_folder import create_run
 
 
@@ -26,7 +26,7 @@ def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Shown:
     def refuse(*words: str) -> str:
-        assert ended(["history", *words]) == 64
+        assert exit_code(["history", *words]) == 64
         sentence, hint = capsys.readouterr().err.splitlines()
         assert (sentence[:6], hint[:6]) == ("dyno: ", "hint: ")
         return f"{sentence}\n{hint}"

@@ -9,7 +9,7 @@ import pytest
 from nights import nightly
 
 from dyno import decode
-from dyno.cli import ended
+from dyno.cli import exit_code
 from dyno.record import SCHEMA, History
 
 
@@ -22,8 +22,8 @@ def runs(tmp_path: Path) -> Path:
 
 def test_json_reads_back_as_the_record_and_holds_every_point(runs: Path, tmp_path: Path) -> None:
     file = tmp_path / "history.json"
-    assert ended(["history", str(runs), "--json", str(file)]) == 0
-    found = decode.load(History, json.loads(file.read_text()))
+    assert exit_code(["history", str(runs), "--json", str(file)]) == 0
+    found = decode.decode(History, json.loads(file.read_text()))
     assert (found.alpha, found.points_least, found.schema) == (0.01, 10, SCHEMA)
     (tested,) = found.tested
     assert [point.version for point in tested.points] == [f"1.{day}" for day in range(1, 13)]
@@ -45,7 +45,7 @@ def test_the_page_says_what_the_terminal_says(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "history.html"
-    assert ended(["history", str(runs), "--html", str(file)]) == 0
+    assert exit_code(["history", str(runs), "--html", str(file)]) == 0
     said, page = capsys.readouterr().out, file.read_text()
     assert f"page: {file}" in said
     assert "1 nomination in 1 series" in page
@@ -56,7 +56,7 @@ def test_the_page_says_what_the_terminal_says(
 def test_a_pipe_is_written_to_and_not_replaced(runs: Path, tmp_path: Path) -> None:
     file, link = tmp_path / "real.json", tmp_path / "link.json"
     link.symlink_to(file)
-    assert ended(["history", str(runs), "--json", str(link)]) == 0
+    assert exit_code(["history", str(runs), "--json", str(link)]) == 0
     assert link.is_symlink()
     assert json.loads(file.read_text())["alpha"] == 0.01
 
@@ -80,7 +80,7 @@ def test_what_makes_no_sense_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(runs)
-    assert ended(["history", str(runs), *words]) == 64
+    assert exit_code(["history", str(runs), *words]) == 64
     sentence, hint = capsys.readouterr().err.splitlines()
     assert told in sentence
     assert hint.startswith("hint: ")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nights import nightly, written
 
-from dyno.cli import ended
+from dyno.cli import exit_code
 
 STEP = [0.0] * 6 + [0.05] * 6
 Gate = Callable[..., tuple[int, str]]
@@ -22,7 +22,7 @@ def runs(tmp_path: Path) -> Path:
 @pytest.fixture
 def gate(runs: Path, capsys: pytest.CaptureFixture[str]) -> Gate:
     def shut(*words: str) -> tuple[int, str]:
-        code = ended(["history", "--gate", *words, str(runs)])
+        code = exit_code(["history", "--gate", *words, str(runs)])
         return code, capsys.readouterr().out
 
     return shut
@@ -101,7 +101,7 @@ def test_only_what_is_new_since_a_day_counts(runs: Path, gate: Gate, day: str, c
 def test_without_the_gate_a_conviction_ends_with_0(runs: Path) -> None:
     nightly(runs, STEP)
     written(runs, 20, {"1.6": 0.0, "1.7": 0.05}, restarts=6)
-    assert ended(["history", str(runs)]) == 0
+    assert exit_code(["history", str(runs)]) == 0
 
 
 def test_too_short_a_history_passes_no_gate(runs: Path, gate: Gate) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dyno import host
-from dyno.cli import doctor, ended
-from dyno.cli.terminal.announcement import against
+from dyno.cli import doctor, exit_code
+from dyno.cli.terminal.announcement import host_warnings
 from dyno.record import Observation
 
 POOR = Observation("steal", "9 %", "poor", "it is", "do something", 24)
@@ -18,14 +18,14 @@ GOOD = Observation("swap", "none", "good", "it was not")
 
 
 def test_it_ends_well_and_says_a_score(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(["doctor", "--watch", "10ms"]) == 0
+    assert exit_code(["doctor", "--watch", "10ms"]) == 0
     assert " of 100, " in capsys.readouterr().out
 
 
 def test_its_json_has_everything_that_was_looked_at(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert ended(["doctor", str(tmp_path), "--watch", "10ms", "--json"]) == 0
+    assert exit_code(["doctor", str(tmp_path), "--watch", "10ms", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     names = {o["name"] for o in told["observations"]}
     assert {"CPU", "steal", "io_uring", "file system", "CPU quota", "time"} <= names
@@ -36,13 +36,13 @@ def test_its_json_has_everything_that_was_looked_at(
 def test_what_is_not_good_comes_with_its_remedy_and_the_rest_in_a_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    doctor.tell((POOR, FAIR, GOOD), everything=False)
+    doctor.print_survey((POOR, FAIR, GOOD), everything=False)
     told = capsys.readouterr().out
     assert told.startswith("72 of 100, fair")
     assert "do: do [another] thing" in told
     assert "good: swap" in told
     assert "it was not" not in told
-    doctor.tell((POOR, FAIR, GOOD), everything=True)
+    doctor.print_survey((POOR, FAIR, GOOD), everything=True)
     assert "it was not" in capsys.readouterr().out
 
 
@@ -51,20 +51,20 @@ def test_the_gate_is_shut_where_something_is_poor(
     found: tuple[Observation, ...], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dyno.host.survey", lambda machine: found)
-    assert ended(["doctor", "--gate"]) == code
-    assert ended(["doctor"]) == 0
+    assert exit_code(["doctor", "--gate"]) == code
+    assert exit_code(["doctor"]) == 0
 
 
 def test_a_folder_that_is_not_there_is_a_user_s_mistake() -> None:
-    assert ended(["doctor", "/no/such/folder"]) == 64
+    assert exit_code(["doctor", "/no/such/folder"]) == 64
 
 
 def test_a_run_is_announced_with_what_is_poor() -> None:
-    assert against((POOR, FAIR)) == "Against this host: steal (9 %); see dyno doctor."
-    assert against((FAIR,)) == ""
+    assert host_warnings((POOR, FAIR)) == "Against this host: steal (9 %); see dyno doctor."
+    assert host_warnings((FAIR,)) == ""
 
 
 def test_a_run_keeps_what_is_not_good(tmp_path: Path) -> None:
-    kept = host.complaints(tmp_path)
+    kept = host.host_complaints(tmp_path)
     assert all(o.mark != "good" for o in kept)
     assert not {"steal", "other load"} & {o.name for o in kept}

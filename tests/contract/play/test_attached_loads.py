@@ -14,11 +14,10 @@ from fakes import make_candidate, make_trial, make_workload
 from dyno.builds import Build
 from dyno.engines import Engine
 from dyno.errors import UsageError
-from dyno.play import attached_tables
-from dyno.play.attached_tables import check_empty, is_loaded
-from dyno.play.job import Job
+from dyno.play.attached_tables import LoadedTables, check_no_tables, drop_leftovers, is_prepared
+from dyno.play.job import TrialJob
 from dyno.record import PhaseRecord
-from dyno.run_folder import Folder
+from dyno.run_folder import RunFolder
 
 
 class Theirs:
@@ -48,9 +47,9 @@ def test_nothing_is_loaded_beside_somebodys_tables() -> None:
         for commands in (("prepare", "run"), ("run",))
     )
     with pytest.raises(UsageError, match=r"//joe@h/d is not empty: .*, and theirs is there"):
-        check_empty([side(), side("theirs")], [reading, loading])
-    check_empty([side("theirs")], [reading])
-    check_empty([side(), side("theirs", attached=False)], [loading])
+        check_no_tables([side(), side("theirs")], [reading, loading])
+    check_no_tables([side("theirs")], [reading])
+    check_no_tables([side(), side("theirs", attached=False)], [loading])
 
 
 def phase(name: str, failed: int = 0, interrupted: bool = False) -> PhaseRecord:
@@ -61,16 +60,16 @@ def phase(name: str, failed: int = 0, interrupted: bool = False) -> PhaseRecord:
 
 
 def test_what_a_script_made_is_known_by_the_end_of_its_load() -> None:
-    assert is_loaded([phase("prepare"), phase("run", failed=1)])
-    assert not is_loaded([phase("run")]) and not is_loaded([])
-    assert not is_loaded([phase("prepare", failed=1)])
-    assert not is_loaded([phase("prepare", interrupted=True)])
+    assert is_prepared([phase("prepare"), phase("run", failed=1)])
+    assert not is_prepared([phase("run")]) and not is_prepared([])
+    assert not is_prepared([phase("prepare", failed=1)])
+    assert not is_prepared([phase("prepare", interrupted=True)])
 
 
-def loaded(theirs: Theirs, folder: Folder) -> attached_tables.Loaded:
+def loaded(theirs: Theirs, folder: RunFolder) -> LoadedTables:
     """What trial 7 of a candidate `old` lists of its tables there."""
     engine, trial = cast(Engine, theirs), make_trial(7, "old", 0, 100.0)
-    job = Job(
+    job = TrialJob(
         number=trial.number,
         block=0,
         attempt=1,
@@ -85,12 +84,12 @@ def loaded(theirs: Theirs, folder: Folder) -> attached_tables.Loaded:
         log=folder.log(7),
         loaded=folder.loaded(7),
     )
-    return attached_tables.Loaded(job)
+    return LoadedTables(job)
 
 
 def test_what_appeared_during_the_load_is_listed_until_it_is_cleaned_up(tmp_path: Path) -> None:
     theirs = Theirs("before")
-    list_of = loaded(theirs, Folder(tmp_path))
+    list_of = loaded(theirs, RunFolder(tmp_path))
     list_of.begin()
     theirs.names |= {"two", "one"}
     list_of.note()
@@ -102,14 +101,14 @@ def test_what_appeared_during_the_load_is_listed_until_it_is_cleaned_up(tmp_path
 
 def test_a_torn_run_drops_what_it_listed_and_nothing_else(tmp_path: Path) -> None:
     theirs, said = Theirs(), list[str]()
-    list_of = loaded(theirs, Folder(tmp_path))
+    list_of = loaded(theirs, RunFolder(tmp_path))
     list_of.begin()
     theirs.names |= {"one", "two"}
     list_of.note()
     theirs.names = {"two", "made_since"}
     engines, builds = {"old": cast(Engine, theirs)}, {"old": build()}
-    attached_tables.drop(Folder(tmp_path), engines, builds, said.append)
+    drop_leftovers(RunFolder(tmp_path), engines, builds, said.append)
     assert said == ["dropping two, which the torn run loaded at //joe@h/d"]
     assert theirs.names == {"made_since"} and not [*tmp_path.rglob("*.json")]
-    attached_tables.drop(Folder(tmp_path), engines, builds, said.append)
+    drop_leftovers(RunFolder(tmp_path), engines, builds, said.append)
     assert len(said) == 1

@@ -11,11 +11,11 @@ import pytest
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.controls import NOT_HERE, Subject, allocator, controls
-from dyno.engines import UNHELD, Server, Under, null
+from dyno.controls import NOT_HERE, ControlTarget, allocator, controls
+from dyno.engines import NO_CONDITIONS, Server, StartConditions, null
 from dyno.errors import UsageError
-from dyno.experiment import Measuring, compared
-from dyno.play import controls as held
+from dyno.experiment import Measuring, compare_candidates
+from dyno.play.controls import NO_COPY, control_target
 from dyno.play.run import play_once
 from dyno.record import Trial
 from dyno.resolve.experiment import resolve_experiment
@@ -28,7 +28,7 @@ def _played(*words: str, spec: str = "null@10us", status: str = "ok") -> tuple[T
     measuring = Measuring(controls=dict(word.split("=") for word in words))
     said: list[str] = []
     prepared = resolve_experiment(
-        compared([spec], "oltp_point_select", SHORT, measuring), said.append
+        compare_candidates([spec], "oltp_point_select", SHORT, measuring), said.append
     )
     trial = play_once(prepared, lambda _: None)
     assert trial.status == status, trial.failure
@@ -55,7 +55,7 @@ def test_what_cannot_be_held_is_said_before_and_recorded_after(knobs: Path) -> N
 
 def test_a_control_of_a_copy_rests_where_the_data_are_loaded_anew(knobs: Path) -> None:
     trial, _ = _played("page_cache=drop")
-    assert trial.conditions["page_cache"]["state"] == f"{NOT_HERE}: {held.NO_COPY}"
+    assert trial.conditions["page_cache"]["state"] == f"{NOT_HERE}: {NO_COPY}"
     assert "set" not in trial.conditions["page_cache"]
 
 
@@ -90,7 +90,7 @@ def test_a_process_of_its_own_keeps_from_huge_pages() -> None:
 
 
 def test_a_value_that_another_run_holds_is_shared_and_another_refused(knobs: Path) -> None:
-    with controls()["swap"].hold("10", Subject(embedded=False)):
+    with controls()["swap"].hold("10", ControlTarget(embedded=False)):
         trial, _ = _played("swap=10")
         assert trial.conditions["swap"]["set"] == "10"
         refused, _ = _played("swap=20", status="failed")
@@ -108,7 +108,11 @@ class Knobbed(null.Engine):
     asked: ClassVar[list[dict[str, str]]] = []
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         self.asked.append(settings)
         return super().start(build, home, {})
@@ -145,7 +149,7 @@ def test_a_control_and_a_setting_that_are_one_thing_may_not_differ(knobbed: type
 def test_a_server_that_runs_already_is_recorded_as_not_held(tmp_path: Path) -> None:
     engine = null.Engine(driver.ask)
     build = dataclasses.replace(engine.program("0", {}, lambda _: None), attached=True)
-    subject = held.subject(engine, build, tmp_path)
+    subject = control_target(engine, build, tmp_path)
     assert subject.attached
     for name in ("aslr", "pinning"):
         assert controls()[name].refusal(controls()[name].default, subject)

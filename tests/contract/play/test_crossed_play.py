@@ -10,13 +10,13 @@ import pytest
 from dyno import experiment
 from dyno.analysis.judge import judge
 from dyno.experiment import Measuring
-from dyno.experiment.factors import Crossed
+from dyno.experiment.factors import CrossedFactors
 from dyno.play.run import play_run
 from dyno.record import FLOOR, Run, Trial, Verdict
 from dyno.report import Book, export
 from dyno.report.text import verdict as text
 from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import Folder, create_run
+from dyno.run_folder import RunFolder, create_run
 
 SCRIPT = """
 -- As many queries per event as `queries` says.
@@ -28,7 +28,7 @@ end
 """
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 
-Played = tuple[Folder, Run, list[Trial], Verdict]
+Played = tuple[RunFolder, Run, list[Trial], Verdict]
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     (room / "mine.lua").write_text(SCRIPT)
     measuring = Measuring(blocks=3, fixed=True, limits=CALM)
     specs, options = ("fast=null@3ms", "slow=null@6ms"), {"time": "0.2", "warmup_time": "0"}
-    made = experiment.compared(specs, str(room / "mine.lua"), options, measuring)
-    crossed = replace(made, crossed=Crossed({"queries": ("1", "2")}))
+    made = experiment.compare_candidates(specs, str(room / "mine.lua"), options, measuring)
+    crossed = replace(made, crossed=CrossedFactors({"queries": ("1", "2")}))
     prepared = resolve_experiment(crossed, lambda _: None)
     kept = create_run(prepared.run, room / "runs")
     play_run(prepared, kept, lambda _: None)
@@ -68,7 +68,7 @@ def test_a_block_plays_every_cell_with_its_own_options(played: Played) -> None:
 
 def test_the_terminal_shows_effects_first_and_then_the_spread(played: Played) -> None:
     _, run, _, verdict = played
-    said = text.plain(run, verdict)
+    said = text.verdict_text(run, verdict)
     places = [said.index(word) for word in ("slow against fast", "slow × queries=2", "spread")]
     assert places == sorted(places)
     assert "fast queries=1" in said and "all cells" in said
@@ -76,8 +76,8 @@ def test_the_terminal_shows_effects_first_and_then_the_spread(played: Played) ->
 
 def test_rows_and_trials_carry_the_levels(played: Played) -> None:
     kept, run, found, verdict = played
-    assert export.rows(verdict)[0]["levels"] == {"candidate": "slow"}
-    with export.write(Book(kept.path, run, found, verdict)).open() as file:
+    assert export.json_rows(verdict)[0]["levels"] == {"candidate": "slow"}
+    with export.write_csv(Book(kept.path, run, found, verdict)).open() as file:
         lines = list(csv.DictReader(file))
     assert {(r["level_candidate"], r["level_queries"]) for r in lines} == {
         (name, queries) for name in ("fast", "slow") for queries in ("1", "2")

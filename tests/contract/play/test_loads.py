@@ -11,13 +11,13 @@ from fakes import make_run, make_trial, make_workload
 
 from dyno.builds import cache
 from dyno.errors import UsageError
-from dyno.experiment import Measuring, compared
+from dyno.experiment import Measuring, compare_candidates
 from dyno.play import loads
-from dyno.play.job import Turn
+from dyno.play.job import LoadChoice
 from dyno.play.run import play_run
 from dyno.record import Run, Trial
 from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import Folder, create_run
+from dyno.run_folder import RunFolder, create_run
 
 WORKLOAD = make_workload()
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
@@ -32,9 +32,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _played(folder: Path, loads_of: int | None, *specs: str, blocks: int = 3) -> list[Trial]:
     options = {"table_size": "300", "time": "0.1", "warmup_time": "0"}
     measuring = Measuring(blocks=blocks, fixed=True, limits=CALM, seed=3, loads=loads_of)
-    experiment = compared(specs, "oltp_write_only", options, measuring)
+    experiment = compare_candidates(specs, "oltp_write_only", options, measuring)
     prepared = resolve_experiment(experiment, lambda _: None)
-    kept: Folder = create_run(prepared.run, folder)
+    kept: RunFolder = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
     return [trial for trial in kept.trials() if trial.block >= 0]
 
@@ -91,22 +91,22 @@ def test_the_first_trial_decides_for_all() -> None:
     slow = make_trial(1, "old", 0, 1.0, conditions={"load": {"number": "1", "of": "8"}})
     fast = make_trial(1, "old", 0, 1.0)
     failed = dataclasses.replace(slow, status="failed")
-    assert loads.turn(_run(None), WORKLOAD, [], 0) == Turn(0, 0)
-    assert loads.turn(_run(None), WORKLOAD, [], 0, size_bytes=1000) is None
-    assert loads.turn(_run(None), WORKLOAD, [failed], 0) == Turn(0, 0)
-    assert loads.turn(_run(None), WORKLOAD, [slow], 9) == Turn(1, 8)
-    assert loads.turn(_run(None), WORKLOAD, [fast], 9) is None
+    assert loads.choose_load(_run(None), WORKLOAD, [], 0) == LoadChoice(0, 0)
+    assert loads.choose_load(_run(None), WORKLOAD, [], 0, size_bytes=1000) is None
+    assert loads.choose_load(_run(None), WORKLOAD, [failed], 0) == LoadChoice(0, 0)
+    assert loads.choose_load(_run(None), WORKLOAD, [slow], 9) == LoadChoice(1, 8)
+    assert loads.choose_load(_run(None), WORKLOAD, [fast], 9) is None
 
 
 def test_the_experiment_decides_before_anybody() -> None:
-    assert loads.turn(_run(0), WORKLOAD, [], 0) is None
-    assert loads.turn(_run(3), WORKLOAD, [], 4, size_bytes=1000) == Turn(1, 3)
+    assert loads.choose_load(_run(0), WORKLOAD, [], 0) is None
+    assert loads.choose_load(_run(3), WORKLOAD, [], 4, size_bytes=1000) == LoadChoice(1, 3)
     only_run = dataclasses.replace(WORKLOAD, commands=("run",))
-    assert loads.turn(_run(3), only_run, [], 4) is None
+    assert loads.choose_load(_run(3), only_run, [], 4) is None
 
 
 def _filled(kind: str, name: str, size: int, used_s: int) -> None:
-    home = cache.get(kind, name, lambda home: _write(home, size), lambda _: None)
+    home = cache.cached_entry(kind, name, lambda home: _write(home, size), lambda _: None)
     os.utime(home, (used_s, used_s))
 
 

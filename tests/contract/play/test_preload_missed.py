@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from dyno.controls import NOT_HERE
-from dyno.engines import MISSED, Server, find
+from dyno.engines import MISSED, Server, find_engine
 from dyno.engines.postgres import settle
 from dyno.plan import Session
-from dyno.play import controls
-from dyno.play.job import Notes
+from dyno.play.controls import ControlStack, preload_cache
+from dyno.play.job import TrialNotes
 
 TABLES = [["big", "r"], ["big_pkey", "i"]]
 
@@ -43,10 +43,10 @@ def test_what_is_installed_there_is_used() -> None:
 def test_a_cache_that_was_not_filled_is_not_recorded_as_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    engine = find("postgres", lambda session, statements: [])
+    engine = find_engine("postgres", lambda session, statements: [])
     answer = {"read": "1 tables", MISSED: "no pg_prewarm"}
     monkeypatch.setattr(type(engine), "preload", lambda engine, server: dict(answer))
-    notes = Notes(conditions={"preload": {"before": "as it was", "set": "on"}})
-    controls.preload(controls.Joined(preload="preload"), notes, engine, Server({}, Path()))
+    notes = TrialNotes(conditions={"preload": {"before": "as it was", "set": "on"}})
+    preload_cache(ControlStack(preload="preload"), notes, engine, Server({}, Path()))
     kept = notes.conditions["preload"]
     assert "set" not in kept and kept["state"] == f"{NOT_HERE}: no pg_prewarm"

@@ -11,7 +11,7 @@ from fakes import make_record, make_run, make_tally, make_trial, make_trials
 
 from dyno import decode
 from dyno.analysis.judge import judge
-from dyno.cli.play import errors
+from dyno.cli.play import error_words
 from dyno.record import Tally, Trial
 from dyno.report import Book
 from dyno.report.sections.audits import SECTION
@@ -23,8 +23,8 @@ def lossy(reconnected: int) -> Trial:
 
 
 def test_a_trial_says_how_many_connections_were_lost() -> None:
-    assert errors(lossy(0)) == []
-    assert errors(lossy(3)) == ["run reader: 3 connections were lost and made anew"]
+    assert error_words(lossy(0)) == []
+    assert error_words(lossy(3)) == ["run reader: 3 connections were lost and made anew"]
 
 
 def test_the_report_says_where_connections_were_lost(tmp_path: Path) -> None:
@@ -39,4 +39,4 @@ def test_the_report_says_where_connections_were_lost(tmp_path: Path) -> None:
 def test_a_record_from_before_the_count_has_none_lost() -> None:
     old: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(make_tally(1e6))))
     del old["reconnected"]
-    assert decode.load(Tally, old).reconnected == 0
+    assert decode.decode(Tally, old).reconnected == 0

@@ -17,19 +17,18 @@ from dyno import experiment
 from dyno.errors import UsageError
 from dyno.experiment import Measuring
 from dyno.play import watch
-from dyno.play.blocks import upcoming
+from dyno.play.blocks import next_block
 from dyno.play.run import resume_run
 from dyno.record import Trial
-from dyno.resolve import experiment as preparing
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import Folder, create_run
+from dyno.resolve.experiment import host_here, resolve_experiment
+from dyno.run_folder import RunFolder, create_run
 
 OPTIONS = {"time": "0.2", "warmup_time": "0"}
 BLOCKS = 3
 
 
 @pytest.fixture
-def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """A run of two candidates on `null`, three blocks of two trials of 0.2 s, not yet played."""
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "select.lua"
@@ -37,15 +36,15 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     # a busy machine is no reason to drop blocks here
     calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
     measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm)
-    made = experiment.compared(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
+    made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
     return create_run(resolve_experiment(made, lambda _: None).run, tmp_path / "runs")
 
 
-def play(kept: Folder, told: Callable[[watch.Event], None] = lambda _: None) -> None:
+def play(kept: RunFolder, told: Callable[[watch.Event], None] = lambda _: None) -> None:
     resume_run(kept, told)
 
 
-def states(kept: Folder) -> list[tuple[int, int, str]]:
+def states(kept: RunFolder) -> list[tuple[int, int, str]]:
     return [(t.block, t.attempt, t.status) for t in kept.trials()]
 
 
@@ -60,7 +59,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from dyno.play.run import resume_run
-from dyno.run_folder import Folder
+from dyno.run_folder import RunFolder
 from dyno.play.watch import PhaseStarted, TrialStarted
 numbers = []
 def kill(event):
@@ -68,12 +67,12 @@ def kill(event):
         numbers.append(event.number)
     if isinstance(event, PhaseStarted) and numbers[-1] == 4:
         os.kill(os.getpid(), signal.SIGKILL)
-resume_run(Folder(Path(sys.argv[1])), kill)
+resume_run(RunFolder(Path(sys.argv[1])), kill)
 """
 EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@1ms", "null@2ms")]
 
 
-def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: Folder) -> None:
+def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: RunFolder) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, begun.path], check=False)
     assert done.returncode == -9
     assert (begun.homes() / "0004").exists()
@@ -82,7 +81,7 @@ def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: Folder) -> N
     assert len(torn) == 3
     play(begun)
     assert states(begun)[:5] == [*torn, (1, 2, "ok"), (1, 2, "ok")]
-    assert upcoming(begun.run(), "select", begun.trials()).block == BLOCKS
+    assert next_block(begun.run(), "select", begun.trials()).block == BLOCKS
     assert counted(begun.trials()) == EACH_ONCE
     assert [t.number for t in begun.trials()] == list(range(1, len(begun.trials()) + 1))
     assert not begun.homes().exists()
@@ -101,7 +100,7 @@ def in_the_second(act: Callable[[], None]) -> Callable[[watch.Event], None]:
     return told
 
 
-def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: Folder) -> None:
+def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: RunFolder) -> None:
     def kill() -> None:
         for pid in users_of(begun.homes()):
             os.kill(pid, signal.SIGKILL)
@@ -112,7 +111,7 @@ def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: Folder
     assert counted(begun.trials()) == EACH_ONCE
 
 
-def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: Folder) -> None:
+def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: RunFolder) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
@@ -124,7 +123,7 @@ def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: Folder) -> No
     assert counted(begun.trials()) == EACH_ONCE
 
 
-def test_a_complete_run_stays_as_it_is(begun: Folder) -> None:
+def test_a_complete_run_stays_as_it_is(begun: RunFolder) -> None:
     play(begun)
     before = {file: file.stat().st_mtime_ns for file in begun.path.rglob("*")}
     told: list[watch.Event] = []
@@ -135,18 +134,18 @@ def test_a_complete_run_stays_as_it_is(begun: Folder) -> None:
 
 
 def test_a_run_goes_on_only_where_nothing_changed(
-    begun: Folder, monkeypatch: pytest.MonkeyPatch
+    begun: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = Path(begun.run().workloads[0].script)
     script.write_text(PLAIN + "-- edited\n")
     with pytest.raises(UsageError, match=r"select\.lua was edited"):
         play(begun)
     script.write_text(PLAIN)
-    here = preparing.here()
-    monkeypatch.setattr("dyno.resolve.experiment.here", lambda: here | {"kernel": "another"})
+    here = host_here()
+    monkeypatch.setattr("dyno.resolve.experiment.host_here", lambda: here | {"kernel": "another"})
     with pytest.raises(UsageError, match=f"kernel was '{here['kernel']}' and is 'another'"):
         play(begun)
-    monkeypatch.setattr("dyno.resolve.experiment.here", lambda: here | {"load_1min": "99"})
+    monkeypatch.setattr("dyno.resolve.experiment.host_here", lambda: here | {"load_1min": "99"})
     monkeypatch.setattr("dyno.resolve.experiment.sha256", lambda _: "0")
     with pytest.raises(UsageError, match="dyno-driver is another one"):
         play(begun)

@@ -10,7 +10,8 @@ from theatre import GOOD, Theatre, begin, counting, opened
 
 from dyno.analysis import judge
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
-from dyno.play import run, watch
+from dyno.play import watch
+from dyno.play.run import play_run
 from dyno.record import FLOOR
 
 
@@ -25,7 +26,7 @@ def staged(monkeypatch: pytest.MonkeyPatch) -> Theatre:
 
 def test_a_run_plays_blocks_until_the_judge_is_done(staged: Theatre, tmp_path: Path) -> None:
     prepared, kept = begin(staged, tmp_path)
-    run.play_run(prepared, kept, staged.events.append)
+    play_run(prepared, kept, staged.events.append)
     trials = kept.trials()
     assert [(t.number, t.block, t.order) for t in trials] == [
         *((1, 0, 0), (2, 0, 1)),
@@ -45,9 +46,9 @@ def test_a_run_plays_blocks_until_the_judge_is_done(staged: Theatre, tmp_path: P
 
 def test_a_run_that_is_over_plays_nothing_more(staged: Theatre, tmp_path: Path) -> None:
     prepared, kept = begin(staged, tmp_path)
-    run.play_run(prepared, kept, staged.events.append)
+    play_run(prepared, kept, staged.events.append)
     staged.journal.clear()
-    run.play_run(prepared, kept, staged.events.append)
+    play_run(prepared, kept, staged.events.append)
     assert staged.journal == []
     assert len(kept.trials()) == 4
 
@@ -56,7 +57,7 @@ def test_a_block_with_a_failed_trial_is_replayed_once(staged: Theatre, tmp_path:
     failing = (GOOD[0], TrialFailed("the driver was killed (signal 9)"))
     staged.says = [GOOD, GOOD, failing]
     prepared, kept = begin(staged, tmp_path)
-    run.play_run(prepared, kept, staged.events.append)
+    play_run(prepared, kept, staged.events.append)
     states = [(t.block, t.attempt, t.status) for t in kept.trials()]
     assert states == [
         *((0, 1, "ok"), (0, 1, "ok")),
@@ -73,7 +74,7 @@ def test_a_block_that_fails_twice_is_given_up_and_another_played(
     failing = (GOOD[0], TrialFailed("out of luck", cause="a\nb"))
     staged.says = [GOOD, GOOD, GOOD, failing, GOOD, failing]
     prepared, kept = begin(staged, tmp_path)
-    run.play_run(prepared, kept, staged.events.append)
+    play_run(prepared, kept, staged.events.append)
     assert [t.block for t in kept.trials()] == [0, 0, 1, 1, 1, 1, 2, 2]
     dropped = [event for event in staged.events if isinstance(event, watch.BlockDropped)]
     assert [event.block for event in dropped] == [1]
@@ -84,7 +85,7 @@ def test_a_candidate_that_never_works_ends_the_run_early(staged: Theatre, tmp_pa
     staged.says = [(TrialFailed("no such table"),)] * 9
     prepared, kept = begin(staged, tmp_path)
     with pytest.raises(TrialFailed, match="fails on select every time: no such table"):
-        run.play_run(prepared, kept, staged.events.append)
+        play_run(prepared, kept, staged.events.append)
     assert len(kept.trials()) == 2
 
 
@@ -95,7 +96,7 @@ def test_what_more_trials_would_not_mend_ends_the_run_at_once(
     staged.says = [GOOD, (GOOD[0], error)]
     prepared, kept = begin(staged, tmp_path)
     with pytest.raises(type(error)):
-        run.play_run(prepared, kept, staged.events.append)
+        play_run(prepared, kept, staged.events.append)
     assert [t.status for t in kept.trials()] == ["ok", "failed"]
 
 
@@ -105,9 +106,9 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
     staged.says = [GOOD, GOOD, GOOD, (GOOD[0], KeyboardInterrupt())]
     prepared, kept = begin(staged, tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        run.play_run(prepared, kept, staged.events.append)
+        play_run(prepared, kept, staged.events.append)
     (kept.homes()).mkdir()
-    run.play_run(prepared, kept, staged.events.append)
+    play_run(prepared, kept, staged.events.append)
     states = [(t.block, t.attempt, t.status) for t in kept.trials()]
     assert states[2:] == [
         *((1, 1, "ok"), (1, 1, "interrupted")),
@@ -122,7 +123,7 @@ def test_the_floor_is_played_first_and_its_failure_is_borne(
     monkeypatch.setattr("dyno.play.run.needs_floor", lambda _: True)
     staged.says = [(UsageError("no row came back"),)] * 2
     prepared, kept = begin(staged, tmp_path)
-    run.play_run(prepared, kept, staged.events.append)
+    play_run(prepared, kept, staged.events.append)
     floors = [t for t in kept.trials() if t.candidate == FLOOR]
     assert [(t.number, t.block, t.attempt, t.status) for t in floors] == [
         *((1, -1, 1, "failed"), (2, -1, 2, "failed")),
@@ -135,5 +136,5 @@ def test_a_full_disk_is_noticed_before_the_run(staged: Theatre, tmp_path: Path) 
     prepared, kept = begin(staged, tmp_path)
     huge = dataclasses.replace(prepared, size_bytes=1 << 60)
     with pytest.raises(HostError, match=r"MB free(.|\n)*hint: free some"):
-        run.play_run(huge, kept, staged.events.append)
+        play_run(huge, kept, staged.events.append)
     assert kept.trials() == []

@@ -12,7 +12,7 @@ import pytest
 
 from dyno.engines import Server
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
-from dyno.play.engine_session import LINES, explained, last_words, tail
+from dyno.play.engine_session import LINES, end_of_log, explain_death, last_words
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def failing(server: Server, error: DynoError) -> DynoError:
-    with pytest.raises(DynoError) as raised, explained(server):
+    with pytest.raises(DynoError) as raised, explain_death(server):
         raise error
     return raised.value
 
@@ -82,5 +82,5 @@ def test_a_server_without_a_log_dies_in_silence(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_log_begins_with_a_whole_line(server: Server) -> None:
-    assert tail(server.log, 20) == "line 98\nline 99\n"
+    assert end_of_log(server.log, 20) == "line 98\nline 99\n"
     assert len(last_words(server)) == LINES

@@ -12,11 +12,10 @@ from fakes import make_readings, make_record, make_run, make_tally, make_trial, 
 from dyno.analysis.judge import judge
 from dyno.builds import Build
 from dyno.engines.null import Engine
-from dyno.experiment import Experiment, Measuring, Workload, compared
-from dyno.play import run as playing
-from dyno.play import trial as trials_played
-from dyno.play.job import Job
+from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.play.job import TrialJob
 from dyno.play.run import play_run
+from dyno.play.trial import TrialPlayer
 from dyno.play.watch import BlockDropped, Event, Watch
 from dyno.record import Run, Trial, Verdict
 from dyno.resolve.experiment import Prepared, resolve_experiment
@@ -87,7 +86,7 @@ def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_block
     busy = {"steal_percent": 100.0, "foreign_percent": 100.0}  # tests run beside one another
     measuring = Measuring(50.0, blocks=3, fixed=True, seed=1, limits=busy, aa=True)
     options = {"time": "0", "events": "5", "warmup_time": "0"}
-    made: Experiment = compared(specs, "oltp_point_select", options, measuring)
+    made: Experiment = compare_candidates(specs, "oltp_point_select", options, measuring)
     more = Workload("oltp_read_only", options)
     made = dataclasses.replace(made, workloads=(*made.workloads, more))
     prepared = resolve_experiment(made, lambda _: None)
@@ -101,16 +100,15 @@ def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_block
     assert all(c.p_value <= 1.0 and c.blocks == 3 for c in rows)
 
 
-def noisy_in(blocks: set[int], monkeypatch: pytest.MonkeyPatch) -> list[Event]:
-    """A stage on which no engine plays; the host is noisy in the first attempts at `blocks`."""
+def noisy_in(blocks: set[int]) -> TrialPlayer:
+    """Plays no engine; the host is noisy in the first attempts at `blocks`."""
 
-    def play(job: Job, watch: Watch) -> tuple[Trial, None]:
+    def play(job: TrialJob, watch: Watch) -> tuple[Trial, None]:
         readings = make_readings(NOISY) if job.block in blocks else None
         record = make_record([make_tally(1e6 + job.block)], readings=readings)
         return make_trial(job.number, job.candidate.name, job.block, 1.0, phases=(record,)), None
 
-    monkeypatch.setattr(trials_played, "play_trial", play)
-    return []
+    return play
 
 
 @pytest.mark.usefixtures("quiet")
@@ -123,15 +121,14 @@ def test_dropped_blocks_are_played_anew_up_to_half_as_many_again(
     played_blocks: int,
     overall: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    events = noisy_in(noisy, monkeypatch)
+    events: list[Event] = []
     run: Run = make_run(looks=(6,))
     engine, build = Engine(lambda *_: []), Build("null", "0us", "1", Path("/bin/true"))
     sides = [c.name for c in run.candidates]
     prepared = Prepared(run, dict.fromkeys(sides, engine), dict.fromkeys(sides, build))
     home = create_run(run, tmp_path)
-    playing.play_run(prepared, home, events.append)
+    play_run(prepared, home, events.append, noisy_in(noisy))
     dropped = [event.block for event in events if isinstance(event, BlockDropped)]
     found = judge(run, home.trials())
     assert dropped == sorted(noisy)

@@ -10,7 +10,8 @@ from fakes import make_candidate
 from theatre import GOOD, PHASE, Theatre, opened
 
 from dyno.errors import TrialFailed, UsageError
-from dyno.play import trial, watch
+from dyno.play import watch
+from dyno.play.trial import play_trial
 from dyno.record import Reading
 
 
@@ -20,7 +21,7 @@ def theatre(monkeypatch: pytest.MonkeyPatch) -> Theatre:
 
 
 def test_a_trial_does_one_thing_after_the_other(theatre: Theatre, tmp_path: Path) -> None:
-    played, error = trial.play_trial(theatre.job(tmp_path), theatre.events.append)
+    played, error = play_trial(theatre.job(tmp_path), theatre.events.append)
     assert error is None
     assert theatre.journal == [
         *("hold off", "start a", "drive", "settle", "go"),
@@ -37,7 +38,7 @@ def test_a_trial_does_one_thing_after_the_other(theatre: Theatre, tmp_path: Path
 
 def test_a_trial_records_what_was_measured_held_and_found(theatre: Theatre, tmp_path: Path) -> None:
     job = theatre.job(tmp_path)
-    played, _ = trial.play_trial(job, theatre.events.append)
+    played, _ = play_trial(job, theatre.events.append)
     counter = Reading("fake", "counter", "ns", "lower", 10.0, True)
     gauge = Reading("fake", "gauge", "B", "lower", 7.0, False)
     assert played.phases == (dataclasses.replace(PHASE, readings=(counter, gauge)),)
@@ -58,7 +59,7 @@ def test_a_trial_that_ends_badly_keeps_what_it_has_and_leaves_nothing(
 ) -> None:
     theatre.says = [(GOOD[0], PHASE, error)]
     job = theatre.job(tmp_path)
-    played, stopped = trial.play_trial(job, theatre.events.append)
+    played, stopped = play_trial(job, theatre.events.append)
     assert stopped is error
     assert (played.status, len(played.phases)) == ("failed", 1)
     assert played.failure == str(error)
@@ -70,7 +71,7 @@ def test_an_interrupted_trial_keeps_the_driver_s_last_words(
     theatre: Theatre, tmp_path: Path
 ) -> None:
     theatre.says = [(*GOOD[:2], KeyboardInterrupt(), *GOOD[2:])]
-    played, _ = trial.play_trial(theatre.job(tmp_path), theatre.events.append)
+    played, _ = play_trial(theatre.job(tmp_path), theatre.events.append)
     assert (played.status, len(played.phases)) == ("interrupted", 1)
     assert theatre.journal[-4:] == ["interrupt", "close", "stop a", "release"]
 
@@ -79,6 +80,6 @@ def test_the_engine_s_process_gets_prefix_and_environment_not_the_driver_s(
     theatre: Theatre, tmp_path: Path
 ) -> None:
     served = dataclasses.replace(make_candidate("a"), embedded=False)
-    trial.play_trial(theatre.job(tmp_path, candidate=served), theatre.events.append)
+    play_trial(theatre.job(tmp_path, candidate=served), theatre.events.append)
     assert theatre.launches[0].prefix == ()
     assert "MARK" not in theatre.launches[0].environment

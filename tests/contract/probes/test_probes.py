@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from dyno.probes import Probe, Watched, probes
+from dyno.probes import Probe, ProbeTarget, probes
 
 ROOM = sorted(probes().items())
 
 
-def _self(home: Path) -> Watched:
-    return Watched(os.getpid(), os.getpid(), home)
+def _self(home: Path) -> ProbeTarget:
+    return ProbeTarget(os.getpid(), os.getpid(), home)
 
 
 @pytest.mark.parametrize(("name", "probe"), ROOM)
 def test_a_probe_answers_only_what_it_declares(name: str, probe: Probe, tmp_path: Path) -> None:
     declared = [measure.name for measure in probe.measures]
-    sides = _self(tmp_path), Watched(os.getpid(), os.getppid(), tmp_path)
+    sides = _self(tmp_path), ProbeTarget(os.getpid(), os.getppid(), tmp_path)
     samples = [probe.sample(watched) for watched in sides]
     assert len(set(declared)) == len(declared)
     assert any(samples) or name in ("plant", "server"), "only these may have nothing to say"
@@ -41,7 +41,7 @@ def test_a_counter_never_falls(name: str, probe: Probe, tmp_path: Path) -> None:
 def test_a_process_that_is_gone_raises_nothing(name: str, probe: Probe, tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
-    assert isinstance(probe.sample(Watched(gone.pid, gone.pid, tmp_path)), dict), name
+    assert isinstance(probe.sample(ProbeTarget(gone.pid, gone.pid, tmp_path)), dict), name
 
 
 def test_cpu_of_all_threads_and_of_ended_children_is_seen(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_cpu_of_all_threads_and_of_ended_children_is_seen(tmp_path: Path) -> Non
     code = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {spin!r}])\ninput()"
     process = probes()["process"]
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as parent:
-        watched = Watched(parent.pid, os.getpid(), tmp_path)
+        watched = ProbeTarget(parent.pid, os.getpid(), tmp_path)
         patience = time.monotonic() + 20
         while (sample := process.sample(watched))["server_cpu_us"] < 190_000:
             assert time.monotonic() < patience, sample
@@ -74,7 +74,7 @@ def test_calls_and_size_follow_what_a_process_writes(tmp_path: Path) -> None:
 def test_switches_are_left_out_where_the_engine_lives_in_the_driver(tmp_path: Path) -> None:
     process = probes()["process"]
     assert "context_switches" not in process.sample(_self(tmp_path))
-    other = Watched(os.getpid(), os.getppid(), tmp_path)
+    other = ProbeTarget(os.getpid(), os.getppid(), tmp_path)
     assert process.sample(other)["context_switches"] > 0
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from fakes import make_record
 
-from dyno.play import phases
-from dyno.probes import Watched, probes
+from dyno.play.phases import add_readings, sample_after_disconnect, sample_answered, sample_before
+from dyno.probes import ProbeTarget, probes
 
 SERVER = Path(__file__).with_name("forking_server.py")
 
@@ -24,7 +24,7 @@ class Forking:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
         )
-        self.watched = Watched(self.process.pid, os.getpid(), home)
+        self.watched = ProbeTarget(self.process.pid, os.getpid(), home)
 
     def does(self, work: str) -> None:
         assert self.process.stdin and self.process.stdout
@@ -136,15 +136,15 @@ def test_the_busiest_thread_of_the_driver_is_measured_from_sample_to_sample(
 
 
 def test_of_a_server_that_somebody_else_started_only_the_driver_is_seen(tmp_path: Path) -> None:
-    attached = Watched(None, os.getpid(), tmp_path)
+    attached = ProbeTarget(None, os.getpid(), tmp_path)
     assert probes()["process"].sample(attached) == {}
     assert "own_ns" not in probes()["host"].sample(attached)
     assert "driver_busy_percent" in probes()["client"].sample(attached)
 
 
 def test_readings_know_the_ends_of_a_phase_only(tmp_path: Path) -> None:
-    watched = Watched(None, os.getpid(), tmp_path)
-    last = {**phases.answered(watched), **phases.parted(watched)}
-    joined = phases.joined(make_record([]), phases.ready(watched), last)
+    watched = ProbeTarget(None, os.getpid(), tmp_path)
+    last = {**sample_answered(watched), **sample_after_disconnect(watched)}
+    joined = add_readings(make_record([]), sample_before(watched), last)
     assert {"steal_ns", "driver_busy_percent"} <= {each.name for each in joined.readings}
     assert not any(each.name.startswith("server") for each in joined.readings)

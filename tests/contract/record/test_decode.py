@@ -26,7 +26,7 @@ class Outer:
 
 def test_plain_data_becomes_what_it_was() -> None:
     outer = Outer("a", (Inner(1.0), Inner(2.5)), {"x": 1}, None)
-    assert decode.load(Outer, json.loads(json.dumps(dataclasses.asdict(outer)))) == outer
+    assert decode.decode(Outer, json.loads(json.dumps(dataclasses.asdict(outer)))) == outer
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_plain_data_becomes_what_it_was() -> None:
     ],
 )
 def test_data_of_another_shape_is_refused_with_its_place(data: Any, says: str) -> None:
-    with pytest.raises(decode.ShapeError, match=says):
-        decode.load(Outer, data)
+    with pytest.raises(decode.WrongShape, match=says):
+        decode.decode(Outer, data)

@@ -13,15 +13,15 @@ from fakes import make_run, make_trial
 
 from dyno.errors import HostError, UsageError
 from dyno.record import SCHEMA
-from dyno.run_folder import Folder, all_runs, create_run, open_run
+from dyno.run_folder import RunFolder, all_runs, create_run, open_run
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Folder:
+def kept(tmp_path: Path) -> RunFolder:
     return create_run(make_run(), tmp_path / "runs")
 
 
-def test_a_run_and_its_trials_come_back_as_they_went(kept: Folder) -> None:
+def test_a_run_and_its_trials_come_back_as_they_went(kept: RunFolder) -> None:
     trials = [make_trial(n, name, 0, 100.0) for n, name in ((1, "old"), (2, "new"))]
     for trial in reversed(trials):
         kept.write_trial(trial)
@@ -42,30 +42,30 @@ def test_folders_are_named_by_time_and_name_and_never_shared(tmp_path: Path) -> 
         open_run(tmp_path)
 
 
-def test_a_trial_is_never_written_twice(kept: Folder) -> None:
+def test_a_trial_is_never_written_twice(kept: RunFolder) -> None:
     kept.write_trial(make_trial(1, "old", 0, 100.0))
     with pytest.raises(UsageError, match="already there"):
         kept.write_trial(make_trial(1, "old", 0, 200.0))
 
 
-def changed(kept: Folder, **fields: object) -> None:
+def changed(kept: RunFolder, **fields: object) -> None:
     file = kept.path / "run.json"
     data = json.loads(file.read_text()) | fields
     file.write_text(json.dumps({k: v for k, v in data.items() if v is not None}))
 
 
-def test_an_older_run_without_the_newest_fields_is_still_read(kept: Folder) -> None:
+def test_an_older_run_without_the_newest_fields_is_still_read(kept: RunFolder) -> None:
     changed(kept, published=None, dyno=None, schema=0)
     assert kept.run() == dataclasses.replace(make_run(), schema=0)
 
 
-def test_a_newer_run_is_refused_with_what_to_do(kept: Folder) -> None:
+def test_a_newer_run_is_refused_with_what_to_do(kept: RunFolder) -> None:
     changed(kept, schema=SCHEMA + 1, invention="x")
     with pytest.raises(UsageError, match=r"from a newer dyno(.|\n)*hint: use the dyno"):
         kept.run()
 
 
-def test_a_damaged_file_is_named_with_the_place(kept: Folder) -> None:
+def test_a_damaged_file_is_named_with_the_place(kept: RunFolder) -> None:
     changed(kept, seed="one")
     with pytest.raises(UsageError, match=r"run.json is damaged: Run.seed: int expected"):
         kept.run()
@@ -74,14 +74,14 @@ def test_a_damaged_file_is_named_with_the_place(kept: Folder) -> None:
         kept.run()
 
 
-def test_a_damaged_trial_is_answered_with_the_way_out(kept: Folder) -> None:
+def test_a_damaged_trial_is_answered_with_the_way_out(kept: RunFolder) -> None:
     (kept.path / "trials" / "0001.json").write_text('{"x":')
     with pytest.raises(UsageError, match=r"0001.json is damaged(.|\n)*hint: move it away"):
         kept.trials()
 
 
 def test_a_full_disk_loses_nothing_that_was_written(
-    kept: Folder, monkeypatch: pytest.MonkeyPatch
+    kept: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept.write_trial(make_trial(1, "old", 0, 100.0))
 
@@ -96,7 +96,7 @@ def test_a_full_disk_loses_nothing_that_was_written(
 
 
 def test_homes_lie_with_the_run_or_where_the_user_says(
-    kept: Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    kept: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert kept.homes().is_relative_to(kept.path)
@@ -106,11 +106,11 @@ def test_homes_lie_with_the_run_or_where_the_user_says(
     monkeypatch.setenv("DYNO_TMP", str(tmp_path / "fast"))
     assert kept.homes().parent == tmp_path / "fast"
     monkeypatch.chdir(kept.path.parent)
-    assert Folder(Path(kept.path.name)).homes() == kept.homes()
-    assert Folder(tmp_path / "elsewhere" / kept.path.name).homes() != kept.homes()
+    assert RunFolder(Path(kept.path.name)).homes() == kept.homes()
+    assert RunFolder(tmp_path / "elsewhere" / kept.path.name).homes() != kept.homes()
 
 
-def test_a_run_is_played_by_one_dyno_at_a_time(kept: Folder) -> None:
+def test_a_run_is_played_by_one_dyno_at_a_time(kept: RunFolder) -> None:
     with kept.alone():
         assert kept.is_played()
         with pytest.raises(UsageError, match="another dyno plays 2026"), kept.alone():

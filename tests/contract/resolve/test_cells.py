@@ -11,14 +11,13 @@ import pytest
 from dyno import experiment
 from dyno.errors import UsageError
 from dyno.experiment import Measuring
-from dyno.experiment.factors import Crossed, Crossing
-from dyno.forecast import detection
+from dyno.experiment.factors import CrossedFactors, Crossing
+from dyno.forecast.detection import family_size
 from dyno.forecast.estimate import floors_due
 from dyno.play.blocks import floor_attempt
 from dyno.record import Factor, Run
-from dyno.resolve import candidates
-from dyno.resolve import experiment as prepared
-from dyno.resolve.experiment import resolve_experiment
+from dyno.resolve.candidates import factor_kinds, requests
+from dyno.resolve.experiment import outline_experiment, resolve_experiment
 
 SCRIPT = """
 -- As many queries per event as `queries` says, by as many users as `threads`.
@@ -48,8 +47,8 @@ def crossed(
     **measuring: Any,
 ) -> experiment.Experiment:
     options = {"time": "0.15", "warmup_time": "0"}
-    made = experiment.compared(specs, str(script), options, Measuring(**measuring))
-    return replace(made, crossed=Crossed(factors, crossing))
+    made = experiment.compare_candidates(specs, str(script), options, Measuring(**measuring))
+    return replace(made, crossed=CrossedFactors(factors, crossing))
 
 
 def resolve(*args: Any, **words: Any) -> Run:
@@ -64,13 +63,13 @@ def test_each_factor_is_known_by_whose_word_it_is(script: Path) -> None:
         "queries": ("1", "2"),
     }
     made = crossed(script, varied, specs)
-    kinds = candidates.kinds(made)
+    kinds = factor_kinds(made)
     assert [(f.name, f.kind) for f in kinds] == [
         ("journal_mode", "engine setting"),
         ("pinning", "control"),
         ("queries", "workload option"),
     ]
-    found = candidates.entrants(made, kinds)
+    found = requests(made, kinds)
     assert len(found) == 8
     last = found[-1]
     assert last.spec.name == "journal_mode=delete pinning=apart queries=2"
@@ -144,6 +143,6 @@ def test_an_a_a_comparison_has_no_factors(script: Path) -> None:
 
 def test_a_plan_counts_cells_and_main_effects_without_a_build(script: Path) -> None:
     made = crossed(script, {"threads": ("1", "3"), "pinning": ("off", "apart")})
-    run = prepared.outline_experiment(made).run
+    run = outline_experiment(made).run
     assert [c.options for c in run.candidates] == [{}, {}, {"threads": "3"}, {"threads": "3"}]
-    assert detection.family(run) == 2
+    assert family_size(run) == 2

@@ -8,7 +8,7 @@ import pytest
 
 from dyno import experiment
 from dyno.experiment import Measuring
-from dyno.resolve.design import design
+from dyno.resolve.design import make_design
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,8 @@ from dyno.resolve.design import design
 def test_the_looks_follow_from_the_blocks(
     measuring: dict[str, Any], looks: tuple[int, ...]
 ) -> None:
-    made = experiment.compared(["null@1us", "null@2us"], "mine.lua", {}, Measuring(**measuring))
-    found = design(made, "null@1us", {})
+    made = experiment.compare_candidates(
+        ["null@1us", "null@2us"], "mine.lua", {}, Measuring(**measuring)
+    )
+    found = make_design(made, "null@1us", {})
     assert (found.looks, found.quick) == (looks, measuring.get("quick", False))

@@ -90,7 +90,7 @@ def test_a_primary_that_is_declared_twice_is_one(script: Path) -> None:
 
 def test_an_experiment_may_name_its_primaries(script: Path) -> None:
     script.write_text(PHASES)
-    sides = experiment.compared(["null@1us"], str(script), {}).candidates
+    sides = experiment.compare_candidates(["null@1us"], str(script), {}).candidates
 
     def judged_by(**primary: Any) -> dict[str, list[tuple[Any, ...]]]:
         workload = Workload(str(script), {}, (primary,))

@@ -9,7 +9,7 @@ import pytest
 from dyno import experiment
 from dyno.errors import UsageError
 from dyno.experiment import Experiment
-from dyno.resolve import workloads
+from dyno.resolve.workloads import resolve_workloads
 
 TEXT = """
 candidates = ["null@1us", "null@2us"]
@@ -23,7 +23,7 @@ sweep = {}
 def read(folder: Path, sweep: str) -> Experiment:
     path = folder / "mine.toml"
     path.write_text(TEXT.format(sweep))
-    return experiment.read(path)
+    return experiment.read_experiment(path)
 
 
 def test_each_value_becomes_a_workload_with_that_option(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_each_value_becomes_a_workload_with_that_option(tmp_path: Path) -> None:
 
 
 def test_each_value_is_played_under_a_name_of_its_own(tmp_path: Path) -> None:
-    plans = [plan for plan, _ in workloads.workloads(read(tmp_path, "{ threads = [1, 4] }"))]
+    plans = [plan for plan, _ in resolve_workloads(read(tmp_path, "{ threads = [1, 4] }"))]
     names = [plan.name for plan in plans]
     assert names == ["oltp_point_select threads=1", "oltp_point_select threads=4"]
     assert [plan.sweep for plan in plans] == [{"threads": "1"}, {"threads": "4"}]

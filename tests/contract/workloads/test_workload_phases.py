@@ -71,11 +71,11 @@ def test_the_distribution_of_keys_is_said_and_uniform_by_default(workload: str) 
 def test_a_workload_is_found_by_name_or_path(tmp_path: Path) -> None:
     script = tmp_path / "mine.lua"
     script.write_text('local c = require("shared")\n')
-    assert workloads.find(str(script)) == script.resolve()
+    assert workloads.find_workload(str(script)) == script.resolve()
     before = workloads.checksum(script)
     (tmp_path / "shared.lua").write_text("return {}\n")
     assert workloads.checksum(script) != before
     with pytest.raises(UsageError, match="no script at"):
-        workloads.find(str(tmp_path / "other.lua"))
+        workloads.find_workload(str(tmp_path / "other.lua"))
     with pytest.raises(UsageError, match="unknown workload"):
-        workloads.find("oltp_pont_select")
+        workloads.find_workload("oltp_pont_select")

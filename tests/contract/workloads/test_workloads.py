@@ -33,7 +33,7 @@ STATEMENTS = {
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Session:
     """A session on the system's library, with the engine's default settings."""
-    engine = engines.find("sqlite", driver.ask)
+    engine = engines.find_engine("sqlite", driver.ask)
     return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
 
 
@@ -52,7 +52,7 @@ def test_an_oltp_event_sends_its_statements_and_its_ledger_balances(
     assert_ledger_balances(played)
 
 
-@pytest.mark.parametrize("workload", workloads.every())
+@pytest.mark.parametrize("workload", workloads.all_workloads())
 def test_every_workload_plays_on_null_for_the_drivers_floor(workload: str, tmp_path: Path) -> None:
     small = {"events": 60} if workload.startswith("pgbench_") else SMALL_OLTP
     played = play(NULL, workload, tmp_path, **SMALL.get(workload, small))

@@ -17,39 +17,39 @@ if TYPE_CHECKING:
     from dyno.forecast.estimate import Forecast
     from dyno.record import Factor, Observation, Run
     from dyno.resolve.experiment import Prepared
-    from dyno.run_folder import Folder
+    from dyno.run_folder import RunFolder
 
 
-def announce(prepared: Prepared, forecast: Forecast, made: Folder) -> None:
+def announce(prepared: Prepared, forecast: Forecast, made: RunFolder) -> None:
     """One short paragraph: what, how long, how much, where, and what it can detect."""
     run, design = prepared.run, prepared.run.design
     on = " and ".join(workload.name for workload in run.workloads)
     looks = " and ".join(", ".join(map(str, design.looks)).rsplit(", ", 1))
     sentences = (
-        f"{'QUICK: ' if design.quick else ''}{question(run, on)}",
-        builds(prepared),
+        f"{'QUICK: ' if design.quick else ''}{question_line(run, on)}",
+        build_lines(prepared),
         f"Blocks of {len(run.candidates)} restarts, judged at {looks} blocks, margin "
         f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
-        cost(forecast),
-        detects(forecast, run),
-        against(run.survey or ()),
+        cost_line(forecast),
+        detection_line(forecast, run),
+        host_warnings(run.survey or ()),
     )
     screen.paragraph(" ".join(filter(None, sentences)))
     click.echo(f"run folder: {made.path}\n")
 
 
-def against(survey: Sequence[Observation]) -> str:
+def host_warnings(survey: Sequence[Observation]) -> str:
     """What of this host is poor for a measurement; the rest is for `dyno doctor` to say."""
     poor = [f"{o.name} ({o.found})" for o in survey if o.mark == "poor"]
     return f"Against this host: {', '.join(poor)}; see dyno doctor." if poor else ""
 
 
-def question(run: Run, on: str) -> str:
+def question_line(run: Run, on: str) -> str:
     """What is asked; where factors are crossed, of which cells."""
     if not run.factors:
         base, *others = (candidate.name for candidate in run.candidates)
         return f"Is {' or '.join(others)} slower than {base} on {on}?"
-    asked = ", ".join(f"{f.name} ({_kind(f)}{', '.join(f.levels)})" for f in run.factors)
+    asked = ", ".join(f"{f.name} ({_factor_kind(f)}{', '.join(f.levels)})" for f in run.factors)
     sizes = " × ".join(str(len(factor.levels)) for factor in run.factors)
     cells = f"{len(run.candidates)} cells"
     made = f"{sizes} = {cells}" if len(run.factors) > 1 else cells
@@ -58,16 +58,16 @@ def question(run: Run, on: str) -> str:
     return f"What do these do to {on}: {asked}? {made}."
 
 
-def cells(file: Path) -> str:
+def cells_comment(file: Path) -> str:
     """A comment for the end of an experiment's file: its cells; empty without factors, and where
     the file cannot be read.
     """
     from dyno import experiment
-    from dyno.experiment import factors
+    from dyno.experiment.factors import all_cells
 
     try:
-        made = experiment.read(file)
-        found = len(factors.cells(made.candidates, made.crossed)) if made.crossed.levels else 0
+        made = experiment.read_experiment(file)
+        found = len(all_cells(made.candidates, made.crossed)) if made.crossed.levels else 0
     except DynoError:
         return ""
     blocks, looks = made.measuring.blocks, "" if made.measuring.fixed else " at most"
@@ -75,12 +75,12 @@ def cells(file: Path) -> str:
     return f"\n# {found} cells; a block is {found} restarts{restarts}\n" if found else ""
 
 
-def _kind(factor: Factor) -> str:
+def _factor_kind(factor: Factor) -> str:
     """Whose word the factor is; a candidate's name says so itself."""
     return "" if factor.kind == factor.name else f"{factor.kind}: "
 
 
-def builds(prepared: Prepared) -> str:
+def build_lines(prepared: Prepared) -> str:
     """What each candidate resolved to, where that says more than its name."""
     if prepared.run.factors:
         programs = {f"{b.engine} {b.version}" for b in prepared.builds.values() if b.version}
@@ -93,15 +93,15 @@ def builds(prepared: Prepared) -> str:
     return f"({'; '.join(found)}.)" if found else ""
 
 
-def cost(forecast: Forecast) -> str:
+def cost_line(forecast: Forecast) -> str:
     """Time and disk."""
-    expected, worst = map(screen.spelled_duration, (forecast.expected_s, forecast.worst_s))
-    disk = screen.spelled_bytes(forecast.disk_bytes)
+    expected, worst = map(screen.format_duration, (forecast.expected_s, forecast.worst_s))
+    disk = screen.format_bytes(forecast.disk_bytes)
     time = f"about {expected}" if expected == worst else f"about {expected}, at worst {worst}"
     return f"It takes {time}, and needs {disk} of free disk."
 
 
-def detects(forecast: Forecast, run: Run) -> str:
+def detection_line(forecast: Forecast, run: Run) -> str:
     """The slowdown seen in four runs of five, in each primary, by how noisy blocks turn out."""
     found = [
         (sd, effect) for sd, effect in sorted(forecast.detectable.items()) if effect < math.inf

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dyno.play.watch import Watch
 
 
-class Lines:
+class LinePrinter:
     """One plain line per trial, nothing else."""
 
     def __init__(self) -> None:
@@ -52,17 +52,17 @@ class Lines:
 
 def trial_line(run: Run, trial: Trial) -> str:
     """A trial that is over, on one line."""
-    block = place(run, trial.block)
+    block = block_place(run, trial.block)
     who = "null" if trial.candidate == FLOOR else trial.candidate
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
     if trial.status == "failed":
         return f"{said}: {trial.failure}".splitlines()[0]
-    rates = "  ".join(rate(phase, tally) for phase, tally in judged(run, trial))
+    rates = "  ".join(rate_line(phase, tally) for phase, tally in judged_streams(run, trial))
     seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
-    return f"{said}  {rates}  {screen.spelled_duration(seconds)}"
+    return f"{said}  {rates}  {screen.format_duration(seconds)}"
 
 
-def place(run: Run, block: int) -> str:
+def block_place(run: Run, block: int) -> str:
     """`block 3/24`; beyond MAX come those that replay what noise has spoilt."""
     most = run.design.looks[-1]
     if block < 0:
@@ -70,7 +70,7 @@ def place(run: Run, block: int) -> str:
     return f"block {block + 1}/{most}" if block < most else f"block {block + 1} (replay)"
 
 
-def judged(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
+def judged_streams(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
     """The streams that a verdict rests on; where there are none, the last phase's first."""
     declared = next((w.phases for w in run.workloads if w.name == trial.workload), ())
     wanted = {(p["name"], m["stream"]) for p in declared for m in p["primary"]}
@@ -78,15 +78,15 @@ def judged(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
     return found or [(p, t) for p in trial.phases[-1:] for t in p.streams[:1]]
 
 
-def rate(phase: PhaseRecord, tally: Tally) -> str:
+def rate_line(phase: PhaseRecord, tally: Tally) -> str:
     """`qr100 8,123 queries/s`, with the failed ones if there were any."""
     per_s = tally.done * tally.units_per_event / phase.duration_s if phase.duration_s else 0.0
     failed = f" ({tally.failed:,} failed)" if tally.failed else ""
-    return f"{phase.phase} {screen.spelled_rate(per_s)} {screen.plural(tally.unit)}/s{failed}"
+    return f"{phase.phase} {screen.format_rate(per_s)} {screen.plural(tally.unit)}/s{failed}"
 
 
 @dataclass
-class State:
+class RunState:
     """Where a run stands, as far as its events told."""
 
     forecast: Forecast | None
@@ -153,7 +153,7 @@ class State:
 class Panel:
     """Three lines that move; what should stay is printed above them."""
 
-    def __init__(self, console: Console, state: State) -> None:
+    def __init__(self, console: Console, state: RunState) -> None:
         self.console, self.state = console, state
 
     def __call__(self, event: watch.Event) -> None:
@@ -168,24 +168,24 @@ class Panel:
         return Text("\n".join(panel_lines(self.state)), no_wrap=True, overflow="ellipsis")
 
 
-def panel_lines(state: State) -> list[str]:
+def panel_lines(state: RunState) -> list[str]:
     """Block and time left; trial; phase and rate."""
     if not state.trial or not state.run:
         return ["starting …"]
     return [block_line(state), trial_started_line(state.trial), phase_line(state)]
 
 
-def block_line(state: State) -> str:
+def block_line(state: RunState) -> str:
     """Which block, and how long until the next look and at most."""
     if not state.trial or not state.run or state.trial.block < 0:
         return "first the driver's floor, on null"
     looks = state.run.design.looks
     look, most = state.looked.blocks if state.looked else looks[0], looks[-1]
-    said = place(state.run, state.trial.block)
+    said = block_place(state.run, state.trial.block)
     if look and (left := state.left_s(look)):
-        said += f" · {screen.spelled_duration(left)} to the look at {look}"
+        said += f" · {screen.format_duration(left)} to the look at {look}"
         if look < most:
-            said += f", at most {screen.spelled_duration(state.left_s(most))}"
+            said += f", at most {screen.format_duration(state.left_s(most))}"
     return said
 
 
@@ -196,7 +196,7 @@ def trial_started_line(trial: watch.TrialStarted) -> str:
     return f"trial {trial.place} of {trial.of} · {who} · {trial.workload}{again}"
 
 
-def phase_line(state: State) -> str:
+def phase_line(state: RunState) -> str:
     """Which phase, since when, and how fast it is now."""
     if not state.phase:
         return "starting the engine"
@@ -205,26 +205,26 @@ def phase_line(state: State) -> str:
         return said
     elapsed = f"{state.progress.elapsed_s:.0f} s"
     if state.phase.expected_s:
-        elapsed += f" of about {screen.spelled_duration(state.phase.expected_s)}"
-    return " · ".join([said, elapsed, *(stream_said(s) for s in state.progress.streams)])
+        elapsed += f" of about {screen.format_duration(state.phase.expected_s)}"
+    return " · ".join([said, elapsed, *(stream_line(s) for s in state.progress.streams)])
 
 
-def stream_said(stream: watch.StreamProgress) -> str:
+def stream_line(stream: watch.StreamProgress) -> str:
     """A stream's rate and slowest answer of late."""
-    said = f"{stream.name} {screen.spelled_rate(stream.rate_per_s)}/s"
-    said += f", slowest {screen.spelled_latency(stream.latency_ns_max)}"
+    said = f"{stream.name} {screen.format_rate(stream.rate_per_s)}/s"
+    said += f", slowest {screen.format_latency(stream.latency_ns_max)}"
     return said + (f", {stream.failed:,} failed" if stream.failed else "")
 
 
 @contextmanager
-def watching(forecast: Forecast | None) -> Iterator[Watch]:
-    """A watch for `conduct.play`: drawn where stdout is a terminal, else one line per trial."""
+def live_watch(forecast: Forecast | None) -> Iterator[Watch]:
+    """A watch for `play_run`: drawn where stdout is a terminal, else one line per trial."""
     if not sys.stdout.isatty():
-        yield Lines()
+        yield LinePrinter()
         return
     from rich.live import Live
 
     console = screen.console()
-    panel = Panel(console, State(forecast))
+    panel = Panel(console, RunState(forecast))
     with Live(panel, console=console, refresh_per_second=2, transient=True):
         yield panel

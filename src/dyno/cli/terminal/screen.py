@@ -63,7 +63,7 @@ def draw(thing: RenderableType) -> None:
     click.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
-def spelled_bytes(size: float) -> str:
+def format_bytes(size: float) -> str:
     """`1.4 GB`, in powers of 1000, as disks are sold."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
@@ -72,7 +72,7 @@ def spelled_bytes(size: float) -> str:
     return f"{size:.1f} TB"
 
 
-def spelled_duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
     whole = round(seconds)
     for big, size, small, part in LONG:
@@ -82,7 +82,7 @@ def spelled_duration(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 9.95 else f"{whole} s"
 
 
-def spelled_latency(ns: float) -> str:
+def format_latency(ns: float) -> str:
     """`850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`: three digits."""
     for unit, size in (("ns", 1), ("µs", 1e3), ("ms", 1e6)):
         if ns < size * 1000 * 0.9995:
@@ -90,7 +90,7 @@ def spelled_latency(ns: float) -> str:
     return three_digits(ns / 1e9) + " s"
 
 
-def spelled_rate(per_s: float) -> str:
+def format_rate(per_s: float) -> str:
     """`12,345` or, below a thousand, three digits."""
     return f"{per_s:,.0f}" if per_s >= 1000 else three_digits(per_s)
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dyno.engines import UNHELD, Server, Under
+from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import account
 from dyno.engines._server import log as _words
 from dyno.engines._server import process as _process
@@ -43,7 +43,7 @@ class Launch:
     command: Sequence[str]
     home: Path
     socket: Socket
-    under: Under = UNHELD
+    under: StartConditions = NO_CONDITIONS
     environment: Mapping[str, str] = field(default_factory=dict)
     stops_on: signal.Signals = signal.SIGTERM
     dies_on: signal.Signals = signal.SIGKILL
@@ -64,42 +64,42 @@ class Running:
         return self.process.poll()
 
 
-def start(launch: Launch) -> Running:
+def start_server(launch: Launch) -> Running:
     """Starts the server as an unprivileged user, its words in `home/server.log`, a new one.
 
     The home and all in it become that user's. Call it from a thread that outlives the server: the
     kernel counts the end of the thread as our death. `HostError` where it cannot be started.
     """
-    user, home = account.account(), launch.home
+    user, home = account.server_account(), launch.home
     account.check_reach(user, home, "set DYNO_TMP to a folder that everybody may pass through")
     log = home / "server.log"
     log.write_bytes(b"")
-    account.give(user, home)
-    command = [*launch.under.prefix, *account.prefix(user, launch.dies_on), *launch.command]
-    surroundings = _process.environment(home, launch.environment) | launch.under.environment
-    process = _process.spawned(command, surroundings, log, home)
+    account.give_folder(user, home)
+    command = [*launch.under.prefix, *account.account_prefix(user, launch.dies_on), *launch.command]
+    surroundings = _process.server_environment(home, launch.environment) | launch.under.environment
+    process = _process.spawn(command, surroundings, log, home)
     return Running(
         launch, process, log, _watchdog.begin_watchdog(process.pid, launch.socket.folder)
     )
 
 
-def ready(running: Running, probe: Callable[[], object], limit_s: float = READY_S) -> None:
+def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = READY_S) -> None:
     """Waits until `probe` (it asks the server something) raises no `TrialFailed` any more.
 
     Where the server dies or the limit is over, it is killed and the error tells its last words. It
     is killed too where we are interrupted: nobody holds it yet.
     """
     try:
-        why = _refused(running, probe, limit_s)
+        why = _why_not_ready(running, probe, limit_s)
     except BaseException:
-        kill(running)
+        kill_server(running)
         raise
     if why:
-        kill(running)
-        raise _words.failure(why, _words.tail(running.log))
+        kill_server(running)
+        raise _words.failure_of(why, _words.log_tail(running.log))
 
 
-def _refused(running: Running, probe: Callable[[], object], limit_s: float) -> str:
+def _why_not_ready(running: Running, probe: Callable[[], object], limit_s: float) -> str:
     """Why the server is not there; empty once it is."""
     name, ends_s = running.launch.name, time.monotonic() + limit_s
     why = f"{name} did not answer in {limit_s:.0f} s"
@@ -116,7 +116,7 @@ def _refused(running: Running, probe: Callable[[], object], limit_s: float) -> s
     return why
 
 
-def stop(server: Server, limit_s: float = STOP_S) -> None:
+def stop_server(server: Server, limit_s: float = STOP_S) -> None:
     """Stops a server cleanly, and kills what is left of it; one that is dead already is buried, one
     that stands still is woken.
 
@@ -125,20 +125,20 @@ def stop(server: Server, limit_s: float = STOP_S) -> None:
     running: Running = server.handle
     process = running.process
     if process.poll() is None:
-        _process.wake(Path(running.launch.command[0]), running.launch.home)
+        _process.wake_family(Path(running.launch.command[0]), running.launch.home)
         process.send_signal(running.launch.stops_on)
         with suppress(subprocess.TimeoutExpired):
             process.wait(limit_s)
     late = process.poll() is None
-    kill(running)
+    kill_server(running)
     if late:
         why = f"{running.launch.name} did not stop in {limit_s:.0f} s and was killed"
-        raise _words.failure(why, _words.tail(running.log))
+        raise _words.failure_of(why, _words.log_tail(running.log))
 
 
-def kill(running: Running) -> None:
+def kill_server(running: Running) -> None:
     """Ends the server at once, and all that belongs to it; the folder made for its socket goes."""
     launch = running.launch
-    _process.end(running.process, Path(launch.command[0]), launch.home)
+    _process.end_family(running.process, Path(launch.command[0]), launch.home)
     _watchdog.end_watchdog(running.watchdog)
     launch.socket.remove()

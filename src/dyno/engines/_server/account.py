@@ -31,7 +31,7 @@ class Account:
     switch: bool
 
 
-def account() -> Account:
+def server_account() -> Account:
     """The user whom servers run as; `HostError` where root has nobody to switch to."""
     uid = os.geteuid()
     if uid:
@@ -47,7 +47,7 @@ def account() -> Account:
     return Account(found.pw_name, found.pw_uid, found.pw_gid, switch=True)
 
 
-def prefix(user: Account, death: signal.Signals) -> list[str]:
+def account_prefix(user: Account, death: signal.Signals) -> list[str]:
     """The command that starts a program as `user`, and sends it `death` when the thread that
     started it ends: start servers from a thread that lives as long as they should.
     """
@@ -60,7 +60,7 @@ def prefix(user: Account, death: signal.Signals) -> list[str]:
     return ["setpriv", *(identity if user.switch else []), death_name, *guarded]
 
 
-def give(user: Account, folder: Path) -> None:
+def give_folder(user: Account, folder: Path) -> None:
     """Makes `folder`, and all in it, `user`'s alone; nothing to do where we are that user."""
     folder.chmod(0o700)
     if not user.switch:

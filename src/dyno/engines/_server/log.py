@@ -39,7 +39,7 @@ PACKAGES = {
 }
 
 
-def tail(log: Path) -> str:
+def log_tail(log: Path) -> str:
     """The last lines of a log; empty where there is none."""
     try:
         with log.open("rb") as content:
@@ -50,10 +50,10 @@ def tail(log: Path) -> str:
     return "\n".join(lines[-TAIL_LINES:])
 
 
-def failure(message: str, said: str) -> DynoError:
+def failure_of(message: str, said: str) -> DynoError:
     """The error for a server that said `said`: `HostError` where it misses a library."""
     if missing := MISSING.search(said):
-        return _lacking(message, missing[1] or missing[2])
+        return _missing_library(message, missing[1] or missing[2])
     cause = f"its last words are\n{said}" if said else "it said nothing"
     return TrialFailed(message, cause=cause)
 
@@ -73,10 +73,10 @@ def check_libraries(program: Path, environment: Mapping[str, str]) -> None:
     except (OSError, subprocess.TimeoutExpired):
         return
     if missing := MISSING.search(done.stdout + done.stderr):
-        raise _lacking(f"{program} cannot start", missing[1] or missing[2])
+        raise _missing_library(f"{program} cannot start", missing[1] or missing[2])
 
 
-def _lacking(message: str, library: str) -> HostError:
+def _missing_library(message: str, library: str) -> HostError:
     package = PACKAGES.get(library)
     hint = f"install it (Debian's package {package})" if package else "install it"
     return HostError(message, cause=f"this system has no {library}", hint=hint)

@@ -28,13 +28,13 @@ KILL_S = 60.0
 PAUSE_S = 0.02
 
 
-def environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
+def server_environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     """As small as it can be, so that runs agree."""
     path = os.environ.get("PATH", os.defpath)
     return {"PATH": path, "LANG": "C", "HOME": str(home), "TMPDIR": str(home), **more}
 
 
-def spawned(
+def spawn(
     command: Sequence[str], surroundings: Mapping[str, str], log: Path, home: Path
 ) -> subprocess.Popen[bytes]:
     """A process that works in `home`, leads a session of its own and writes into `log`."""
@@ -53,7 +53,7 @@ def spawned(
             raise HostError(f"cannot start '{command[0]}'", cause=error.strerror) from error
 
 
-def completed(
+def run_tool(
     command: Sequence[str], home: Path, given: str = "", more: Mapping[str, str] | None = None
 ) -> str:
     """What a tool of a server's says, run as the server will be, with `given` as its input.
@@ -61,17 +61,17 @@ def completed(
     `home` becomes the server's; `more` joins the environment. `HostError` where the tool cannot be
     started or lacks a library, `TrialFailed` where it fails.
     """
-    user = account.account()
-    account.give(user, home)
+    user = account.server_account()
+    account.give_folder(user, home)
     try:
         done = subprocess.run(
-            [*account.prefix(user, signal.SIGKILL), *command],
+            [*account.account_prefix(user, signal.SIGKILL), *command],
             input=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=environment(home, more or {}),
+            env=server_environment(home, more or {}),
             cwd=home,
             start_new_session=True,
             timeout=TOOL_S,
@@ -81,23 +81,23 @@ def completed(
         raise TrialFailed(f"{command[0]} was not over after {TOOL_S:.0f} s") from None
     if done.returncode:
         last = "\n".join(done.stdout.splitlines()[-_words.TAIL_LINES :])
-        raise _words.failure(f"{Path(command[0]).name} failed", last)
+        raise _words.failure_of(f"{Path(command[0]).name} failed", last)
     return done.stdout
 
 
-def told(command: Sequence[str]) -> str:
+def ask_program(command: Sequence[str]) -> str:
     """What a program says for itself (its version, its variables), run as a server would be.
 
     `UsageError` where it is no program, `HostError` where it lacks a library.
     """
     with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
         try:
-            return completed(command, Path(scratch))
+            return run_tool(command, Path(scratch))
         except TrialFailed as failed:
             raise UsageError(f"{command[0]} does not run", cause=failed.cause) from None
 
 
-def end(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:
+def end_family(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:
     """Kills a process and every other one of `program` that works in `home`."""
     process.kill()
     process.wait()
@@ -109,7 +109,7 @@ def end(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:
         time.sleep(PAUSE_S)
 
 
-def wake(program: Path, home: Path) -> None:
+def wake_family(program: Path, home: Path) -> None:
     """Lets every process of `program` that works in `home` go on where it was stopped."""
     for pid in _family(program.resolve(), home.resolve()):
         with suppress(ProcessLookupError, PermissionError):

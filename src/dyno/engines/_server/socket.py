@@ -35,7 +35,7 @@ class Socket:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def place(home: Path, file: str) -> Socket:
+def place_socket(home: Path, file: str) -> Socket:
     """A path for the socket called `file` ("s.sock"), reachable by the server and by us alone.
 
     `file` may be longer than the socket's own name where the server makes a neighbour beside it
@@ -43,12 +43,12 @@ def place(home: Path, file: str) -> Socket:
     """
     if len(os.fsencode(home / file)) <= LONGEST_BYTES:
         return Socket(home / file, passing=False)
-    user = account.account()
+    user = account.server_account()
     own = os.environ.get("XDG_RUNTIME_DIR", "") if not user.switch else ""
     for parent in filter(None, (own, "/tmp")):
         if os.access(parent, os.W_OK | os.X_OK):
             folder = Path(tempfile.mkdtemp(prefix="dyno-", dir=parent))
-            account.give(user, folder)
+            account.give_folder(user, folder)
             if len(os.fsencode(folder / file)) <= LONGEST_BYTES:
                 return Socket(folder / file, passing=True)
             folder.rmdir()

@@ -101,7 +101,7 @@ def is_url(build: str) -> bool:
     return build.startswith("//")
 
 
-def address(build: str, port: int) -> Address:
+def parse_url(build: str, port: int) -> Address:
     """The URL taken apart, `port` where it names none; `UsageError` where it is none of ours."""
     found = _URL.fullmatch(build)
     if found is None:
@@ -116,7 +116,7 @@ def address(build: str, port: int) -> Address:
     return Address(user, host, int(found["port"] or port), database, password)
 
 
-def check(build: str, flags: Mapping[str, str], settings: Mapping[str, str]) -> None:
+def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str]) -> None:
     """`UsageError` where a URL carries settings, or anything else a URL's keys."""
     if not is_url(build):
         if flags:
@@ -131,7 +131,9 @@ def check(build: str, flags: Mapping[str, str], settings: Mapping[str, str]) -> 
         raise UsageError(f"there is no file {ca}", hint="sslrootcert names a PEM file")
 
 
-def build(engine: str, at: Address, flags: Mapping[str, str], password: str | None) -> Build:
+def attached_build(
+    engine: str, at: Address, flags: Mapping[str, str], password: str | None
+) -> Build:
     """The server as a build, its version not asked yet; `at.host` is as the driver takes it."""
     mode = flags.get("sslmode") or ("disable" if NEAR.fullmatch(at.host) else "require")
     facts = {"source": SOURCE, "address": at.text, "sslmode": mode}
@@ -140,9 +142,9 @@ def build(engine: str, at: Address, flags: Mapping[str, str], password: str | No
     return Build(engine, at.text, "", Path(os.devnull), facts, attached=True, secret=password or "")
 
 
-def login(found: Build) -> Login:
+def login_of(found: Build) -> Login:
     """How the driver logs in to this build; a Unix socket has no port."""
-    at = address(found.facts["address"], 0)
+    at = parse_url(found.facts["address"], 0)
     port = 0 if at.host.startswith("/") else at.port
     tls, ca = found.facts["sslmode"], found.facts.get("sslrootcert")
     return Login(at.host, at.user, at.database, port, found.secret or None, tls, ca)

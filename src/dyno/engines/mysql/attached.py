@@ -27,7 +27,7 @@ PROBE_TABLE = "dyno_probe_"
 READ_ONLY = re.compile(r"read[- _]only", re.IGNORECASE)
 
 
-def check(ask: Ask, session: Session, at: Address) -> None:
+def check_writable(ask: Ask, session: Session, at: Address) -> None:
     """Makes a table of our own, fills it and drops it; `UsageError` where that is refused.
 
     Rights are tried and not read: grants, roles, wildcards and proxies give them, otherwise in
@@ -41,11 +41,11 @@ def check(ask: Ask, session: Session, at: Address) -> None:
         with suppress(DynoError):
             ask(session, [drop])
         if isinstance(refused, TrialFailed):
-            raise _refused(at, refused) from refused
+            raise _right_missing(at, refused) from refused
         raise
 
 
-def _refused(at: Address, why: TrialFailed) -> UsageError:
+def _right_missing(at: Address, why: TrialFailed) -> UsageError:
     """The server's own words say which right is missing."""
     cause = why.message.partition(": ")[2] or why.message
     if READ_ONLY.search(cause):
@@ -107,25 +107,25 @@ def flags_of(flags: Mapping[str, str]) -> dict[str, str]:
     return said
 
 
-def met(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:
+def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL, asked for its version, and its database tried.
 
     `UsageError` where it does not let us in, is read-only, or lets us make no tables there. The
     password is the URL's or, as MySQL's own clients have it, `MYSQL_PWD`.
     """
-    at = url.address(build, PORT)
+    at = url.parse_url(build, PORT)
     password = at.password or os.environ.get("MYSQL_PWD")
-    found = url.build(engine, _placed(at), flags_of(flags), password)
+    found = url.attached_build(engine, _with_socket(at), flags_of(flags), password)
     version, read_only = (rows[0][0] or "" for rows in ask(_session(found), ASKED))
     if read_only not in ("0", "OFF"):
         raise refuses_writes(at)
-    check(ask, _session(found), at)
+    check_writable(ask, _session(found), at)
     told = {"assertions": "on" if "-debug" in version else "off"}
     facts = found.facts | told | {"server": version}
     return replace(found, version=version, facts=facts)
 
 
-class Listed:
+class AttachedTables:
     """The verbs of a server that runs already (`engines.Attaches`)."""
 
     _ask: Ask
@@ -140,7 +140,7 @@ class Listed:
         self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
 
 
-def server(build: Build, home: Path) -> Server:
+def attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on a socket of this machine."""
     session = _session(build)
     host = str(session["host"])
@@ -148,10 +148,10 @@ def server(build: Build, home: Path) -> Server:
 
 
 def _session(build: Build) -> Session:
-    return url.login(build).session("mysql")
+    return url.login_of(build).session("mysql")
 
 
-def _placed(at: Address) -> Address:
+def _with_socket(at: Address) -> Address:
     """The address with a socket where it names no host, as MySQL's own clients would take."""
     there = next((path for path in SOCKETS if Path(path).exists()), "localhost")
     return at if at.host else replace(at, host=there)

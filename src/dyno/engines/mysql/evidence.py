@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dyno.engines import SURVIVES, Ask, Holding, Server
+from dyno.engines import SURVIVES, Ask, DataEvidence, Server
 from dyno.engines.mysql.settings import PROFILES
 
 #: Storage engine to the variables of its cache, and of when a commit is flushed.
@@ -22,20 +22,20 @@ FLUSHED = {"innodb": "innodb_flush_log_at_trx_commit", "rocksdb": "rocksdb_flush
 FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
 
 
-class Weighed:
+class WeighsServer:
     """The verbs that weigh a server's data, and ask for its own count."""
 
     _ask: Ask
 
-    def counted(self, server: Server, parted: bool) -> dict[str, int]:
+    def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """`Questions`: statements that clients sent, as text or prepared, without the preparing and
         closing of them. Open connections are counted in.
         """
-        del parted
+        del after_disconnect
         (rows,) = self._ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Questions'"])
         return {"statements": int(rows[0][1] or 0)} if rows else {}
 
-    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
         """The files of the tables, the cache of their storage engine, what a commit survives.
 
         Sizes of files, since the server's own numbers are estimates, of a while ago in 8.0. Of one
@@ -45,9 +45,9 @@ class Weighed:
         decided_by = {name: told[name] for name in _deciding(storage, told)}
         survives = SURVIVES[_safety(storage, told)] if storage else ""
         if server.handle is None:
-            return Holding(survives=survives, decided_by=decided_by)
+            return DataEvidence(survives=survives, decided_by=decided_by)
         cache = told.get(CACHES.get(storage, ""), "")
-        return Holding(
+        return DataEvidence(
             data_bytes=_data_bytes(server.home),
             cache_bytes=int(cache) if cache.isdigit() else None,
             claim="" if "config" in asked else asked.get("profile", PROFILES[0]),

@@ -12,18 +12,31 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import UNHELD, Ask, Server, Under, _server
+from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
 from dyno.engines._server import socket as _socket
 from dyno.engines._server import url
 from dyno.engines._server.url import Login
-from dyno.engines.mysql import attached, builds, data
-from dyno.engines.mysql import settings as _mysql_asked
-from dyno.engines.mysql.builds import Prefix
-from dyno.engines.mysql.data import Query, prepare
-from dyno.engines.mysql.evidence import Weighed
-from dyno.engines.mysql.settings import FIXED_BYTES, KNOBS, PASSING, Asked, options
+from dyno.engines.mysql.attached import (
+    FLAGS,
+    AttachedTables,
+    attach_server,
+    attached_server,
+    flags_of,
+)
+from dyno.engines.mysql.builds import Prefix, is_path, local_build, prefix_of
+from dyno.engines.mysql.data import Query, fill_data, prepare_database
+from dyno.engines.mysql.evidence import WeighsServer
+from dyno.engines.mysql.settings import (
+    FIXED_BYTES,
+    KNOBS,
+    PASSING,
+    AskedSettings,
+    check_settings,
+    options,
+    sort_settings,
+)
 from dyno.engines.mysql.settle import preload, settle
-from dyno.engines.mysql.values import held, lasting, try_out
+from dyno.engines.mysql.values import check_values, lasting_values, try_out
 from dyno.plan import Session
 
 #: Where a user's own settings lie, in the server's home.
@@ -31,15 +44,17 @@ CONFIG = "my.cnf"
 
 
 @dataclass(frozen=True)
-class Started(_server.Running):
+class StartedServer(_server.Running):
     """A server's process, and what it was asked to run with."""
 
-    asked: Asked
+    asked: AskedSettings
 
 
-def launch(build: Build, prefix: Prefix, home: Path, asked: Asked, under: Under) -> _server.Launch:
+def plan_launch(
+    build: Build, prefix: Prefix, home: Path, asked: AskedSettings, under: StartConditions
+) -> _server.Launch:
     """The server to be, its data in `home/data`, its socket in `home` or as near as can be."""
-    socket = _socket.place(home, "mysqld.sock")
+    socket = _socket.place_socket(home, "mysqld.sock")
     places = _places(home, socket.path, asked.config)
     return _server.Launch(
         name=f"{build.engine} {build.version}",
@@ -73,7 +88,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(Weighed, attached.Listed):
+class Family(WeighsServer, AttachedTables):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.
@@ -81,7 +96,7 @@ class Family(Weighed, attached.Listed):
 
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = options()
-    flags: ClassVar[dict[str, tuple[str, str]]] = attached.FLAGS
+    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
     versions: ClassVar[tuple[str, ...]]
     variables: ClassVar[frozenset[str]]
     knobs: ClassVar[dict[str, dict[str, dict[str, str]]]] = KNOBS
@@ -94,38 +109,38 @@ class Family(Weighed, attached.Listed):
         """`UsageError` where there is no such version to fetch."""
         raise NotImplementedError
 
-    def fetched(self, build: str, say: Say) -> Build:
+    def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
         raise NotImplementedError
 
-    def adjusted(self, version: str) -> dict[str, str]:
+    def adjusted_settings(self, version: str) -> dict[str, str]:
         """Rows of the table that mean something else in this version."""
         return {}
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for a version, a place, a setting or a value that cannot be."""
-        url.check(build, attached.flags_of(flags), settings)
-        _mysql_asked.check(self.name, settings, self.variables)
-        if not url.is_url(build) and not builds.is_path(build):
+        url.check_url(build, flags_of(flags), settings)
+        check_settings(self.name, settings, self.variables)
+        if not url.is_url(build) and not is_path(build):
             self.check_version(build)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The server of a version (fetched), of the system, in a folder; or one that runs."""
         self.check(build, flags, {})
         if url.is_url(build):
-            return attached.met(self._ask, self.name, build, flags)
-        if builds.is_path(build):
-            return builds.local(self.name, build, say)
-        return self.fetched(build, say)
+            return attach_server(self._ask, self.name, build, flags)
+        if is_path(build):
+            return local_build(self.name, build, say)
+        return self.fetch_build(build, say)
 
     def accept(self, build: Build, settings: dict[str, str]) -> None:
         """`UsageError` where this build has no such variable, or does not take its value."""
         if build.attached:
             return
-        asked = _mysql_asked.asked(settings, self.adjusted(build.version))
-        try_out(build, builds.of(build.program), asked)
+        asked = sort_settings(settings, self.adjusted_settings(build.version))
+        try_out(build, prefix_of(build.program), asked)
 
-    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """All that may shape the files: every setting but those that pass with the process."""
         return {name: value for name, value in settings.items() if name not in PASSING}
 
@@ -135,7 +150,11 @@ class Family(Weighed, attached.Listed):
         return 2 * data_bytes + logged + FIXED_BYTES
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """The server with its data in `home/data`, answering; `home/server.log` is its log.
 
@@ -143,20 +162,20 @@ class Family(Weighed, attached.Listed):
         words where it does not start.
         """
         if build.attached:
-            return attached.server(build, home)
-        asked = _mysql_asked.asked(settings, self.adjusted(build.version))
-        prefix = builds.of(build.program)
+            return attached_server(build, home)
+        asked = sort_settings(settings, self.adjusted_settings(build.version))
+        prefix = prefix_of(build.program)
         if not (home / "data").exists():
-            data.fill(build, prefix, asked.all(), home / "data")
+            fill_data(build, prefix, asked.all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)
-        running = _server.start(launch(build, prefix, home, asked, under))
-        started = Started(**vars(running), asked=asked)
+        running = _server.start_server(plan_launch(build, prefix, home, asked, under))
+        started = StartedServer(**vars(running), asked=asked)
         session = Login(str(running.launch.socket.path), USER, DATABASE).session("mysql")
-        _server.ready(started, lambda: self._ask(session, ["SELECT 1"]))
+        _server.wait_ready(started, lambda: self._ask(session, ["SELECT 1"]))
         try:
-            prepare(self._query(session), running.launch.name, asked.storage, prefix)
+            prepare_database(self._query(session), running.launch.name, asked.storage, prefix)
         except BaseException:
-            _server.kill(started)
+            _server.kill_server(started)
             raise
         return Server(session, home, running.process.pid, running.log, started)
 
@@ -168,8 +187,8 @@ class Family(Weighed, attached.Listed):
         free = str(user[0][0]).startswith(("skip-grants", "@"))
         told["skip_grant_tables"] = "ON" if free else "OFF"
         if started := server.handle:
-            held(started.launch.name, told, started.asked.strict(), started.asked.table)
-        return lasting(told, server.home)
+            check_values(started.launch.name, told, started.asked.strict(), started.asked.table)
+        return lasting_values(told, server.home)
 
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads (`_mysql_settle`)."""
@@ -182,7 +201,7 @@ class Family(Weighed, attached.Listed):
     def stop(self, server: Server) -> None:
         """Ends the server cleanly; its data stay. One that ran already goes on."""
         if server.handle is not None:
-            _server.stop(server)
+            _server.stop_server(server)
 
     def _query(self, session: Session) -> Query:
         return lambda statements: self._ask(session, statements)

@@ -151,7 +151,7 @@ LOGGED = ("--log-bin=binlog", "--server-id=1")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedSettings:
     """`own` are variables that the user named, `table` those of the profile that remain.
 
     `storage` is empty where the server's own choice stands, `log_bin` likewise.
@@ -188,7 +188,7 @@ class Asked:
         return words
 
 
-def asked(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> Asked:
+def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> AskedSettings:
     """The settings sorted out. `adjusted` are rows that this build takes in another value, or
     better not at all (empty)."""
     own = {name: value for name, value in settings.items() if name not in OURS}
@@ -198,7 +198,7 @@ def asked(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> Asked:
     if config:
         table = {name: table[name] for name in PRIVATE}
     mine = {"engine", "log_bin"} & set(settings)
-    return Asked(
+    return AskedSettings(
         own=own,
         table={name: value for name, value in table.items() if value and name not in own},
         storage=chosen["engine"] if "engine" in mine or not config else "",
@@ -208,7 +208,7 @@ def asked(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> Asked:
     )
 
 
-def check(engine: str, settings: Mapping[str, str], variables: Collection[str]) -> None:
+def check_settings(engine: str, settings: Mapping[str, str], variables: Collection[str]) -> None:
     """`UsageError` for a setting that no version of `engine` takes, or a value that none can."""
     for name in settings:
         if name not in OURS and name not in ROWS and name not in variables:

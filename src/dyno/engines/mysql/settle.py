@@ -64,7 +64,7 @@ def settle(query: Query, *, ours: bool) -> None:
     storages = {storage for _, storage in tables}
     if ours and "rocksdb" in storages:
         query([ROCKS_FLUSH])
-        _wait("MyRocks' compactions", lambda: _compacted(query))
+        _wait("MyRocks' compactions", lambda: _is_compacted(query))
     query([f"ANALYZE TABLE `{name}`" for name, _ in tables] or ["DO 0"])
     if ours and storages & {"myisam", "aria"}:
         query(["FLUSH TABLES"])
@@ -90,7 +90,7 @@ def _dirty_percent(query: Query) -> float:
     return 100.0 * pages["dirty"] / max(pages["total"], 1)
 
 
-def _compacted(query: Query) -> bool:
+def _is_compacted(query: Query) -> bool:
     """Nothing to compact or to flush, and no thread at it."""
     pending, status = query([PENDING, THREADS])
     threads = (row[2] or "" for row in status if row[0] == "BG_THREADS")

@@ -14,7 +14,7 @@ from pathlib import Path
 from dyno.builds import Build
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
-from dyno.engines.mysql.settings import Asked
+from dyno.engines.mysql.settings import AskedSettings
 from dyno.errors import TrialFailed, UsageError, unknown
 
 #: The listing's head; below it, a variable to a line, with hyphens.
@@ -22,7 +22,7 @@ LISTING = "--------- "
 REFUSED = re.compile(r"Error while setting value .*|unknown (?:variable|option) .*")
 
 
-def try_out(build: Build, prefix: Prefix, asked: Asked) -> None:
+def try_out(build: Build, prefix: Prefix, asked: AskedSettings) -> None:
     """`UsageError` where this build has no such variable, or refuses its value.
 
     The server lists what it knows, and reads its words before that; no data are needed. A value
@@ -31,23 +31,23 @@ def try_out(build: Build, prefix: Prefix, asked: Asked) -> None:
     if not asked.own:
         return
     server = f"{build.engine} {build.version}"
-    known = _names(_listed(build, prefix, replace(asked, own={})))
+    known = _names(_list_settings(build, prefix, replace(asked, own={})))
     for name in asked.own:
         if name not in known:
             raise unknown(f"variable of {server}", name, known)
     try:
-        _listed(build, prefix, asked)
+        _list_settings(build, prefix, asked)
     except TrialFailed as failed:
         found = REFUSED.search(failed.cause)
         cause = found[0] if found else failed.cause.splitlines()[-1]
         raise UsageError(f"{server} does not take its settings", cause=cause) from None
 
 
-def _listed(build: Build, prefix: Prefix, asked: Asked) -> str:
+def _list_settings(build: Build, prefix: Prefix, asked: AskedSettings) -> str:
     with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
         words = [f"--datadir={scratch}", *prefix.arguments(), *asked.arguments(prefix)]
         command = [str(build.program), "--no-defaults", *words, "--verbose", "--help"]
-        return process.completed(command, Path(scratch), more=prefix.environment())
+        return process.run_tool(command, Path(scratch), more=prefix.environment())
 
 
 def _names(listing: str) -> set[str]:
@@ -63,7 +63,7 @@ SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "disab
 PASSING = frozenset({"hostname", "pid_file", "server_uuid", "server_uid", "socket", "timestamp"})
 
 
-def agree(asked: str, told: str) -> bool:
+def values_agree(asked: str, told: str) -> bool:
     """Is `told` what was asked for? Sizes, switches, numbers, and lists in any order."""
     wanted, found = _number(asked), _number(told)
     if wanted is not None and found is not None:
@@ -71,7 +71,7 @@ def agree(asked: str, told: str) -> bool:
     return _words(asked) == _words(told)
 
 
-def held(
+def check_values(
     name: str, told: Mapping[str, str], own: Mapping[str, str], table: Mapping[str, str]
 ) -> None:
     """`TrialFailed` where server `name` runs with other values than it was asked for.
@@ -83,13 +83,13 @@ def held(
         if found is None and variable in own:
             hint = "another version has it, or it belongs to a plugin that is not loaded"
             raise TrialFailed(f"{name} does not report a variable {variable}", hint=hint)
-        if found is not None and not agree(value, found):
+        if found is not None and not values_agree(value, found):
             message = f"{name} runs with {variable}={found}, though {value} was asked for"
             hint = f"write {variable}={found}, or another value that it takes (a switch as 1 or 0)"
             raise TrialFailed(message, hint=hint)
 
 
-def lasting(told: Mapping[str, str], home: Path) -> dict[str, str]:
+def lasting_values(told: Mapping[str, str], home: Path) -> dict[str, str]:
     """What two trials of the same build share: without what names this start or this place."""
     return {
         name: value

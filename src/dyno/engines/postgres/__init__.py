@@ -13,34 +13,30 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import UNHELD, Ask, Holding, Server, Under, _server
+from dyno.engines import NO_CONDITIONS, Ask, DataEvidence, Server, StartConditions, _server
 from dyno.engines._server import socket as _socket
 from dyno.engines._server import url
 from dyno.engines._server.url import Login
-from dyno.engines.postgres import (
-    attached,
-    builds,
-    evidence,
-    settle,
+from dyno.engines.postgres import evidence, settle
+from dyno.engines.postgres.attached import AttachedTables, attach_server, attached_server
+from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
+from dyno.engines.postgres.data import FILED, NAME, cluster_bytes, lay_cluster
+from dyno.engines.postgres.evidence import CountsTransactions
+from dyno.engines.postgres.settings import (
+    check_settings,
+    choose_settings,
+    options,
+    read_settings,
+    settings_file,
+    try_out,
 )
-from dyno.engines.postgres import (
-    data as _postgres_data,
-)
-from dyno.engines.postgres import (
-    settings as _postgres_file,
-)
-from dyno.engines.postgres import (
-    settings as _postgres_settings,
-)
-from dyno.engines.postgres.data import NAME
-from dyno.engines.postgres.evidence import Counted
 from dyno.engines.postgres.variables import VARIABLES
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
 SOCKET = ".s.PGSQL.5432"
 
 
-class Engine(attached.Listed, Counted):
+class Engine(AttachedTables, CountsTransactions):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of two profiles,
@@ -49,10 +45,10 @@ class Engine(attached.Listed, Counted):
     """
 
     embedded: ClassVar[bool] = False
-    options: ClassVar[dict[str, tuple[str, str]]] = _postgres_settings.options()
+    options: ClassVar[dict[str, tuple[str, str]]] = options()
     variables: ClassVar[frozenset[str]] = VARIABLES
     flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS
-    versions: ClassVar[tuple[str, ...]] = tuple(builds.PACKAGES)
+    versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -61,38 +57,42 @@ class Engine(attached.Listed, Counted):
         """`UsageError` for what would be refused later; a value that only the server can judge is
         judged by `accept`.
         """
-        url.check(build, flags, settings)
-        _postgres_settings.check(settings)
+        url.check_url(build, flags, settings)
+        check_settings(settings)
         if not url.is_url(build):
-            builds.check(build)
+            check_build_name(build)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The server's program: fetched, or found where it is named; or a server that runs."""
         self.check(build, flags, {})
         if url.is_url(build):
-            return attached.met(self._ask, build, flags)
-        return builds.found(build, say)
+            return attach_server(self._ask, build, flags)
+        return find_build(build, say)
 
     def accept(self, build: Build, settings: dict[str, str]) -> None:
         """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
-            _postgres_file.try_out(build.program, settings, _major(build))
+            try_out(build.program, settings, _major(build))
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """Starts the server on the data in `home`, or on an empty database where there are none."""
         if build.attached:
-            return attached.server(build, home)
-        data, socket = home / "data", _socket.place(home, SOCKET)
+            return attached_server(build, home)
+        data, socket = home / "data", _socket.place_socket(home, SOCKET)
         if not data.exists():
             checksums = settings.get("data_checksums") == "on"
-            _postgres_data.lay(build, checksums, data)
+            lay_cluster(build, checksums, data)
         # nobody else works in a private home, so its lock is a dead server's
         (data / "postmaster.pid").unlink(missing_ok=True)
         config = home / "dyno.conf"
-        config.write_text(_postgres_file.file(settings, _major(build), socket.path.parent))
-        running = _server.start(
+        config.write_text(settings_file(settings, _major(build), socket.path.parent))
+        running = _server.start_server(
             _server.Launch(
                 f"postgres {build.version}",
                 (str(build.program), "-D", str(data), "-c", f"config_file={config}"),
@@ -101,20 +101,20 @@ class Engine(attached.Listed, Counted):
                 under,
                 stops_on=signal.SIGINT,
                 dies_on=signal.SIGQUIT,
-                asked=_postgres_file.chosen(settings, _major(build)),
+                asked=choose_settings(settings, _major(build)),
             )
         )
         session = Login(str(socket.path), NAME, NAME).session("postgres")
-        _server.ready(running, lambda: self._ask(session, ["SELECT 1"]))
+        _server.wait_ready(running, lambda: self._ask(session, ["SELECT 1"]))
         return Server(session, home, running.process.pid, running.log, running)
 
-    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """Checksums change every page, and a file of the user's may change anything."""
-        return {name: value for name, value in settings.items() if name in _postgres_data.FILED}
+        return {name: value for name, value in settings.items() if name in FILED}
 
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Rows with their headers, indexes and dead versions; and the log of writing all that."""
-        return _postgres_data.disk_bytes(data_bytes, settings.get("max_wal_size", "8GB"))
+        return cluster_bytes(data_bytes, settings.get("max_wal_size", "8GB"))
 
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as the server reports it, with its source unless that is the default.
@@ -122,7 +122,7 @@ class Engine(attached.Listed, Counted):
         `TrialFailed` where the server runs with another value than it was asked for. Paths below
         the trial's home are left out: they differ from trial to trial.
         """
-        return _postgres_file.read_back(self._ask, server)
+        return read_settings(self._ask, server)
 
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads: vacuums and analyses every
@@ -134,14 +134,14 @@ class Engine(attached.Listed, Counted):
         """Reads every table and index into the shared buffers, by pg_prewarm where it is there."""
         return settle.preload(self._ask, server)
 
-    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
         """What the database takes, the server's own cache, and what a commit survives."""
-        return evidence.holding(self._ask, server, asked, told)
+        return evidence.weigh_database(self._ask, server, asked, told)
 
     def stop(self, server: Server) -> None:
         """A fast shutdown: no client is waited for, and all is on disk; the data stay."""
         if server.handle is not None:
-            _server.stop(server)
+            _server.stop_server(server)
 
 
 def _major(build: Build) -> int:

@@ -28,13 +28,15 @@ ASKED = [
 LISTED = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
 
 
-def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
+def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL, asked for its version.
 
     `UsageError` where it does not let us in, or not write into the database.
     """
-    at = url.address(build, PORT)
-    found = url.build("postgres", _placed(at), flags, at.password or password(at))
+    at = url.parse_url(build, PORT)
+    found = url.attached_build(
+        "postgres", _with_socket(at), flags, at.password or find_password(at)
+    )
     said, read_only, may = (rows[0][0] for rows in ask(_session(found), ASKED))
     if read_only == "on":
         hint = "name the primary server, or a database that may be written to"
@@ -50,7 +52,7 @@ def met(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     )
 
 
-class Listed:
+class AttachedTables:
     """The verbs of a server that runs already (`engines.Attaches`)."""
 
     _ask: Ask
@@ -65,7 +67,7 @@ class Listed:
         self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
 
 
-def server(build: Build, home: Path) -> Server:
+def attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on a socket of this machine."""
     session = _session(build)
     host = str(session["host"])
@@ -74,27 +76,27 @@ def server(build: Build, home: Path) -> Server:
 
 
 def _session(build: Build) -> dict[str, object]:
-    return url.login(build).session("postgres")
+    return url.login_of(build).session("postgres")
 
 
-def _placed(at: Address) -> Address:
+def _with_socket(at: Address) -> Address:
     """The address with the socket's own path for its folder, as libpq would make it."""
     host = at.host or (str(SOCKETS) if SOCKETS.is_dir() else "localhost")
     return replace(at, host=f"{host}/.s.PGSQL.{at.port}" if Path(host).is_dir() else host)
 
 
-def password(at: Address) -> str | None:
+def find_password(at: Address) -> str | None:
     """What libpq would take: `PGPASSWORD`, else the first line of `~/.pgpass` that fits."""
     if (known := os.environ.get("PGPASSWORD")) is not None:
         return known
     file = Path(os.environ.get("PGPASSFILE") or Path.home() / ".pgpass")
     local = at.host.startswith("/") or not at.host
     asked = ("localhost" if local else at.host, str(at.port), at.database, at.user)
-    fits = (kept[4] for kept in _lines(file) if all(map(_fits, kept, asked)))
+    fits = (kept[4] for kept in _pgpass_lines(file) if all(map(_fits, kept, asked)))
     return next(fits, None)
 
 
-def _lines(file: Path) -> Iterator[list[str]]:
+def _pgpass_lines(file: Path) -> Iterator[list[str]]:
     """host, port, database, user, password of each line, `\\:` and `\\\\` undone.
 
     As libpq does, a file that others may read is passed over.

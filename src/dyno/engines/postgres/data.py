@@ -24,18 +24,18 @@ EMPTY_BYTES, GROWTH = 64 << 20, 3
 UNITS = {"": 1 << 20, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 
-def disk_bytes(data_bytes: int, max_wal: str) -> int:
+def cluster_bytes(data_bytes: int, max_wal: str) -> int:
     """What a home may take; the log grows to `max_wal` at most ("8GB"; a bare number is in MB)."""
     size = re.fullmatch(r"(\d+) ?([kMGT]B|)", max_wal)
     log_bytes = int(size[1]) * UNITS[size[2]] if size else GROWTH * data_bytes
     return EMPTY_BYTES + GROWTH * data_bytes + min(log_bytes, GROWTH * data_bytes)
 
 
-def lay(build: Build, checksums: bool, data: Path) -> None:
+def lay_cluster(build: Build, checksums: bool, data: Path) -> None:
     """Puts an empty cluster into `data`, as a copy that shares its blocks where it can."""
     empty = _empty(build, checksums)
     command = ["cp", "--archive", "--reflink=auto", str(empty), str(data)]
-    with cache.held([empty]):
+    with cache.keep_entries([empty]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = "".join(done.stderr.strip().splitlines()[-1:])
@@ -55,11 +55,11 @@ def _empty(build: Build, checksums: bool) -> Path:
             options.append("--data-checksums")
         elif int(build.version.partition(".")[0]) >= 18:
             options.append("--no-data-checksums")
-        process.completed([str(tools / "initdb"), *options], folder)
+        process.run_tool([str(tools / "initdb"), *options], folder)
         (data / "pg_hba.conf").write_text(ACCESS)
         single = [str(build.program), "--single", "-D", str(data), "template1"]
-        process.completed(single, folder, given=f"CREATE DATABASE {NAME}\n")
+        process.run_tool(single, folder, given=f"CREATE DATABASE {NAME}\n")
 
     kind = "-checksums" if checksums else ""
     name = f"postgres-{build.version}-{sha256(build.program)[:12]}{kind}"
-    return cache.get("data", name, make, lambda _: None) / "data"
+    return cache.cached_entry("data", name, make, lambda _: None) / "data"

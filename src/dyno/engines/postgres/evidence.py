@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from dyno.engines import SURVIVES, Ask, Holding, Server
+from dyno.engines import SURVIVES, Ask, DataEvidence, Server
 from dyno.engines.postgres.settings import PROFILES
 
 #: From here on backends count in shared memory, and the time of a snapshot is not told.
@@ -37,26 +37,26 @@ PATIENCE_S = 5.0
 PAUSE_S = 0.1
 
 
-class Counted:
+class CountsTransactions:
     """The verb that asks for the server's own count."""
 
     _ask: Ask
 
-    def counted(self, server: Server, parted: bool) -> dict[str, int]:
+    def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """Transactions that were committed or rolled back in the database, parallel workers' not;
         autovacuum's are among them. Nothing where the driver's backends do not end, or nobody
         writes the count down.
         """
         until_s = time.monotonic() + PATIENCE_S
         version, backends, now = self._row(server, GONE)
-        while parted and backends != "0" and time.monotonic() < until_s:
+        while after_disconnect and backends != "0" and time.monotonic() < until_s:
             time.sleep(0.01)
             version, backends, now = self._row(server, GONE)
         count, is_old = self._row(server, COUNT.format(now))
         while is_old == "t" and time.monotonic() < until_s:
             time.sleep(PAUSE_S)
             count, is_old = self._row(server, COUNT.format(now))
-        if (parted and backends != "0") or is_old == "t":
+        if (after_disconnect and backends != "0") or is_old == "t":
             return {}
         exact = int(version or 0) >= EXACT * 10_000
         return {"transactions" if exact else "collected_transactions": int(count or 0)}
@@ -74,17 +74,19 @@ SIZES = (
 DECIDING = ("fsync", "full_page_writes", "synchronous_commit")
 
 
-def holding(ask: Ask, server: Server, asked: Mapping[str, str], told: Mapping[str, str]) -> Holding:
+def weigh_database(
+    ask: Ask, server: Server, asked: Mapping[str, str], told: Mapping[str, str]
+) -> DataEvidence:
     """The database as the server weighs it. One that runs already is not asked: it claims nothing,
     and what speaks its protocol need not know the functions.
     """
     decided_by = {name: told.get(name, "").partition(" ")[0] for name in DECIDING}
     survives = SURVIVES[_safety(decided_by)] if all(decided_by.values()) else ""
     if server.handle is None:
-        return Holding(survives=survives, decided_by=decided_by)
+        return DataEvidence(survives=survives, decided_by=decided_by)
     (((data, cache),),) = ask(server.session, [SIZES])
     claim = "" if "config" in asked else asked.get("profile", PROFILES[0])
-    return Holding(int(data or 0), int(cache or 0), claim, survives, decided_by)
+    return DataEvidence(int(data or 0), int(cache or 0), claim, survives, decided_by)
 
 
 def _safety(settings: Mapping[str, str]) -> int:

@@ -93,7 +93,7 @@ def _meaning(row: Row) -> str:
     return row.meaning + other + since
 
 
-def check(settings: Mapping[str, str]) -> None:
+def check_settings(settings: Mapping[str, str]) -> None:
     """`UsageError` for what can be wrong whatever the version is."""
     profile = settings.get("profile", "cached")
     if profile not in PROFILES:
@@ -115,7 +115,7 @@ SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings OR
 BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CFLAGS', 'CONFIGURE')"
 
 
-def chosen(settings: Mapping[str, str], major: int) -> dict[str, str]:
+def choose_settings(settings: Mapping[str, str], major: int) -> dict[str, str]:
     """The server's settings that are asked for: those of the profile, and the user's on top."""
     own = {name: value for name, value in settings.items() if name not in OURS}
     if "config" in settings:
@@ -125,12 +125,14 @@ def chosen(settings: Mapping[str, str], major: int) -> dict[str, str]:
     return {name: str(getattr(row, column)) for name, row in rows.items()} | own
 
 
-def file(settings: Mapping[str, str], major: int, sockets: Path) -> str:
+def settings_file(settings: Mapping[str, str], major: int, sockets: Path) -> str:
     """The text of the server's file; of two lines for a setting the last one holds."""
     lines = []
     if "config" in settings:
         lines.append(Path(settings["config"]).expanduser().read_text())
-    lines += [f"{name} = {_quoted(value)}" for name, value in chosen(settings, major).items()]
+    lines += [
+        f"{name} = {_quoted(value)}" for name, value in choose_settings(settings, major).items()
+    ]
     lines += [f"{name} = {value}" for name, value in HELD.items()]
     lines.append(f"unix_socket_directories = {_quoted(str(sockets))}")
     return "\n".join(lines) + "\n"
@@ -143,18 +145,18 @@ def try_out(program: Path, settings: Mapping[str, str], major: int) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
         folder = Path(scratch)
-        (folder / "dyno.conf").write_text(file(settings, major, folder))
+        (folder / "dyno.conf").write_text(settings_file(settings, major, folder))
         options = ["-D", scratch, "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
         try:
-            process.completed([str(program), *options], folder)
+            process.run_tool([str(program), *options], folder)
         except TrialFailed as refused:
-            raise _untaken(refused.cause, program, settings.get("config", "")) from None
+            raise _refused_setting(refused.cause, program, settings.get("config", "")) from None
 
 
-def _untaken(said: str, program: Path, config: str) -> UsageError:
+def _refused_setting(said: str, program: Path, config: str) -> UsageError:
     """The first of the server's complaints; where it lacks a setting, the nearest that it has."""
     if found := UNRECOGNISED.search(said):
-        told = process.told([str(program), "--describe-config"])
+        told = process.ask_program([str(program), "--describe-config"])
         return unknown("setting of this postgres", found[1], re.findall(r"^\w+", told, re.M))
     complaints = (line.partition(":  ")[2] for line in said.splitlines())
     cause = next((line for line in complaints if "parameter" in line or "error" in line), "")
@@ -167,7 +169,7 @@ def _quoted(value: str) -> str:
     return f"'{escaped}'"
 
 
-def read_back(ask: Ask, server: Server) -> dict[str, str]:
+def read_settings(ask: Ask, server: Server) -> dict[str, str]:
     """Every setting as the server reports it, with its source unless that is the default, and how
     the program was built.
 
@@ -182,7 +184,7 @@ def read_back(ask: Ask, server: Server) -> dict[str, str]:
     found = {str(name): (value or "", source or "") for name, value, source in rows}
     places = [str(server.home)]
     if started:
-        _check(server.handle.launch.asked, found)
+        _check_read(server.handle.launch.asked, found)
         places.append(str(server.handle.launch.socket.path.parent))
     told = {
         name: value if source == "default" else f"{value} ({source})"
@@ -194,7 +196,7 @@ def read_back(ask: Ask, server: Server) -> dict[str, str]:
     return told | {str(name): value or "" for more in built for name, value in more}
 
 
-def _check(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
+def _check_read(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
     """Of -1 the server makes what it likes; all else must be as it was asked for."""
     for name, value in asked.items():
         runs_with, source = found.get(name, ("", "no setting of this version"))

@@ -11,9 +11,18 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import SURVIVES, UNHELD, Ask, Holding, Server, Under, _builds, _library
-from dyno.engines.sqlite.builds import CRATES, FLAGS, library
-from dyno.engines.sqlite.settings import DRIVEN, FILED, OPTIONS, named, valid
+from dyno.engines import (
+    NO_CONDITIONS,
+    SURVIVES,
+    Ask,
+    DataEvidence,
+    Server,
+    StartConditions,
+    _builds,
+    _library,
+)
+from dyno.engines.sqlite.builds import CRATES, FLAGS, find_library
+from dyno.engines.sqlite.settings import DRIVEN, FILED, OPTIONS, named_answer, valid_setting
 from dyno.errors import TrialFailed, UsageError
 
 
@@ -40,11 +49,11 @@ class Engine:
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for what SQLite would ignore, as it does with most nonsense."""
         for name, value in settings.items():
-            valid(name, value)
+            valid_setting(name, value)
         if build in ("", *CRATES):
             return
         if build != "system" and not _library.is_path(build):
-            raise _builds.strange("sqlite", build, self.versions, ("system",))
+            raise _builds.unknown_version("sqlite", build, self.versions, ("system",))
         if flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
             raise UsageError(f"sqlite@{build} is not compiled here", hint=hint)
@@ -52,13 +61,19 @@ class Engine:
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library for a version (compiled, ~20 s), for `system`, or at a path."""
         self.check(build, flags, {})
-        return library(build or self.versions[-1], flags, say)
+        return find_library(build or self.versions[-1], flags, say)
 
     def start(
-        self, build: Build, home: Path, settings: dict[str, str], under: Under = UNHELD
+        self,
+        build: Build,
+        home: Path,
+        settings: dict[str, str],
+        under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
-        return _library.started(build, home, pragmas=_library.every(OPTIONS, settings, valid))
+        return _library.start_library(
+            build, home, pragmas=_library.all_settings(OPTIONS, settings, valid_setting)
+        )
 
     def settings(self, server: Server) -> dict[str, str]:
         """The PRAGMAs as a new connection reports them, and the library's version.
@@ -70,7 +85,9 @@ class Engine:
         waits = {name: asked.pop(name) for name in DRIVEN}
         questions = [*(f"PRAGMA {name}" for name in asked), "SELECT sqlite_version()"]
         *answers, version = (_single(rows) for rows in self._ask(server.session, questions))
-        found = {name: named(name, answer) for name, answer in zip(asked, answers, strict=True)}
+        found = {
+            name: named_answer(name, answer) for name, answer in zip(asked, answers, strict=True)
+        }
         for name, value in asked.items():
             if found[name] != value:
                 message = f"sqlite runs with {name}={found[name]}, though {value} was asked for"
@@ -92,11 +109,11 @@ class Engine:
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
 
-    def filed(self, settings: dict[str, str]) -> dict[str, str]:
+    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """What the file's own pages hold."""
         return {name: settings[name] for name in FILED if name in settings}
 
-    def holding(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> Holding:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
         """The file with its log; the cache of one connection; what the journal saves.
 
         SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; in a
@@ -105,7 +122,7 @@ class Engine:
         del asked
         pages, page = int(told["cache_size"]), int(told["page_size"])
         decided_by = {name: told[name] for name in ("journal_mode", "synchronous")}
-        return Holding(
+        return DataEvidence(
             data_bytes=_library.data_bytes(server),
             cache_bytes=pages * page if pages > 0 else -pages * 1024,
             survives=SURVIVES[_safety(**decided_by)],

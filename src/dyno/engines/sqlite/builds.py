@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
-from dyno.builds.compiler import Recipe, compiled
+from dyno.builds.compiler import Recipe, compile_library
 from dyno.engines import _builds, _library
 from dyno.errors import InternalError
 
@@ -59,15 +59,15 @@ options = iter(lambda n=iter(range(1000)): option(next(n)), None)
 said["options"] = b" ".join(options).decode()
 print(json.dumps(said))
 """
-LIBRARY = _library.Kind("SQLite", "libsqlite3.so.0", INSPECT)
+LIBRARY = _library.LibraryKind("SQLite", "libsqlite3.so.0", INSPECT)
 
 
-def library(build: str, flags: dict[str, str], say: Say) -> Build:
+def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
     """The library at a path, the system's, or of a version in `CRATES`."""
     if _library.is_path(build):
-        return _described(build, path_source.fetch("SQLite library", build, say))
+        return _describe(build, path_source.fetch("SQLite library", build, say))
     if build == "system":
-        return _described(build, path_source.library("libsqlite3.so.0", "libsqlite3-0"))
+        return _describe(build, path_source.library("libsqlite3.so.0", "libsqlite3-0"))
     return _from_crate(build, flags, say)
 
 
@@ -75,16 +75,16 @@ def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
     chosen = {name: flags.get(name, default) for name, (default, _) in FLAGS.items()}
     source = crate.fetch(CRATE, CRATES[version], say) / "sqlite3" / "sqlite3.c"
     recipe = Recipe(f"sqlite-{version}", source, **chosen, libraries=("pthread", "dl", "m"))
-    made = compiled(recipe, say)
+    made = compile_library(recipe, say)
     coordinate = f"{CRATE} {CRATES[version]}"
-    with _builds.whole(made.program.parent.name):
-        build = _described(version, made.program, f"crate {coordinate}")
+    with _builds.check_cached(made.program.parent.name):
+        build = _describe(version, made.program, f"crate {coordinate}")
     if build.version != version:
         raise InternalError(f"crate {coordinate} holds sqlite {build.version}, not {version}")
     return replace(build, facts={**build.facts, **made.facts})
 
 
-def _described(build: str, program: Path, source: str = "file") -> Build:
+def _describe(build: str, program: Path, source: str = "file") -> Build:
     """The build as the library itself describes it."""
     said = LIBRARY.asked(program)
     facts = {

@@ -50,7 +50,7 @@ OPTIONS = {
 }
 
 
-def valid(name: str, value: str) -> str:
+def valid_setting(name: str, value: str) -> str:
     """The value as SQLite will report it; `UsageError` where it is none of the setting's."""
     if name not in OPTIONS:
         raise unknown("sqlite setting", name, OPTIONS)
@@ -72,7 +72,7 @@ def _number(name: str, value: str) -> str:
     return str(number)
 
 
-def named(name: str, answer: str) -> str:
+def named_answer(name: str, answer: str) -> str:
     """What a PRAGMA answers, by its name where the engine says the name's place."""
     names = NAMES.get(name, ())
     return names[int(answer)] if answer.isdigit() and int(answer) < len(names) else answer

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from dyno.record import History, PastSeries
+from dyno.record import History, HistorySeries
 from dyno.report import words
 from dyno.report.html import timeline
 from dyno.report.html.charts import figure
 from dyno.report.html.markup import render
-from dyno.report.html.page import Front, Part, whole
+from dyno.report.html.page import PageHead, PagePart, page_text
 from dyno.report.words import plural
 
 _LEFT_OUT = """
@@ -42,17 +42,17 @@ _LEFT_OUT = """
 """
 
 
-def body(history: History) -> Markup:
+def left_out_html(history: History) -> Markup:
     """A table and a list, or a sentence where there was nothing to leave out."""
     short = [
-        (words.told(series), len(series.points), list(_apart(series, history)))
+        (words.series_name(series), len(series.points), list(_other_conditions(series, history)))
         for series in history.series
         if not series.tested
     ]
     return render(_LEFT_OUT, short=short, left_out=history.left_out, least=history.points_least)
 
 
-def _apart(series: PastSeries, history: History) -> Iterator[str]:
+def _other_conditions(series: HistorySeries, history: History) -> Iterator[str]:
     """In which conditions it differs from the longest series of its metric: another host, say."""
     kin = [s for s in history.series if (s.engine, s.metric) == (series.engine, series.metric)]
     longest = max(kin, key=lambda each: len(each.points)).alike
@@ -108,36 +108,36 @@ _FOLDED = """
 """
 
 
-def anchored(history: History) -> list[tuple[str, PastSeries]]:
+def anchored_series(history: History) -> list[tuple[str, HistorySeries]]:
     """The series that were tested, each with the name that links to it."""
     return [(f"series-{at}", series) for at, series in enumerate(history.tested, 1)]
 
 
-def parts(history: History) -> Iterator[Part]:
+def series_parts(history: History) -> Iterator[PagePart]:
     """A part for each series with a nomination, then one for all the others."""
     quiet = []
-    for anchor, series in anchored(history):
-        told, body = words.told(series), _body(series, history.alpha)
+    for anchor, series in anchored_series(history):
+        told, body = words.series_name(series), _body(series, history.alpha)
         if series.nominations:
-            yield Part(told, anchor, body)
+            yield PagePart(told, anchor, body)
         else:
             quiet.append((anchor, told, body))
     if quiet:
         body = render(_FOLDED, quiet=quiet, open=len(quiet) <= OPEN)
-        yield Part("Without a nomination", "quiet", body)
+        yield PagePart("Without a nomination", "quiet", body)
 
 
-def _body(series: PastSeries, alpha: float) -> Markup:
+def _body(series: HistorySeries, alpha: float) -> Markup:
     return render(
         _SERIES,
         series=series,
-        chart=figure([timeline.chart(series)], _CAPTION),
+        chart=figure([timeline.series_chart(series)], _CAPTION),
         changed={each.at: each for each in series.nominations},
         alpha=alpha,
-        size=words.size,
+        size=words.nomination_size,
         verdict=words.past_verdict,
-        place=words.place,
-        said=timeline.said,
+        place=words.point_name,
+        said=timeline.point_value,
     )
 
 
@@ -161,40 +161,40 @@ _NOMINATIONS = """
 """
 
 
-def html(history: History) -> str:
+def history_page(history: History) -> str:
     """The page as text, about 2 MB, nearly all of it the charting library."""
     points = [point for series in history.series for point in series.points]
     begun = sorted(point.began_utc for point in points)
     found = plural(len(history.nominations), "nomination")
     read = plural(len({(point.run, point.began_utc) for point in points}), "run")
-    front = Front(
+    front = PageHead(
         title=f"History: {found}",
         eyebrow="Dyno history",
         heading=f"{found} in {len(history.tested)} series",
         question="Where, over many runs, does a metric seem to have changed its level?",
         aside=f"{read}, begun {begun[0]} to {begun[-1]}" if begun else read,
     )
-    return whole(front, list(_parts(history)))
+    return page_text(front, list(_parts(history)))
 
 
-def _parts(history: History) -> Iterator[Part]:
-    yield Part("Nominations", "nominations", _summary(history))
-    yield from parts(history)
-    yield Part("Not looked at", "excluded", body(history))
+def _parts(history: History) -> Iterator[PagePart]:
+    yield PagePart("Nominations", "nominations", _summary(history))
+    yield from series_parts(history)
+    yield PagePart("Not looked at", "excluded", left_out_html(history))
 
 
 def _summary(history: History) -> Markup:
     rows = [
         (anchor, series, each)
-        for anchor, series in anchored(history)
+        for anchor, series in anchored_series(history)
         for each in series.nominations
     ]
     return render(
         _NOMINATIONS,
         rows=rows,
-        told=words.told,
+        told=words.series_name,
         verdict=words.past_verdict,
-        worth=words.worth(history),
+        worth=words.nominations_worth(history),
         limit=words.LIMIT,
         level=f"{100 * (1 - history.alpha):g}",
     )

@@ -29,10 +29,10 @@ def swatch(position: int) -> int:
 
 def render(template: str, **values: Any) -> Markup:
     """`template` filled with `values`; the filters are those of `numbers` and `words`."""
-    return Markup(_compiled(template).render(**values))
+    return Markup(_template(template).render(**values))
 
 
-def coded(text: str) -> Markup:
+def with_code(text: str) -> Markup:
     """`text` with its commands, which stand between backticks, as code."""
     parts = (escape(part) for part in text.split("`"))
     marked = (Markup(f"<code>{part}</code>") if at % 2 else part for at, part in enumerate(parts))
@@ -45,7 +45,7 @@ def asset(name: str) -> str:
 
 
 @cache
-def _compiled(template: str) -> Template:
+def _template(template: str) -> Template:
     return _environment().from_string(template)
 
 
@@ -64,7 +64,7 @@ def _environment() -> Environment:
         "verdict": words.verdict,
         "plural": words.plural,
         "swatch": swatch,
-        "coded": coded,
+        "coded": with_code,
     }
     environment.filters.update(filters)
     environment.globals["interval"] = numbers.interval
@@ -83,7 +83,7 @@ _LINKS = (
 )
 
 
-def trials(numbers: Sequence[int]) -> str:
+def trial_links(numbers: Sequence[int]) -> str:
     """The trials' numbers as links into the list of all trials, the first few of them."""
     return render(_LINKS, trials=numbers, shown=SHOWN, more=len(numbers) - SHOWN)
 
@@ -142,6 +142,6 @@ class Table:
     rows: Sequence[Row]
 
 
-def tables(found: Sequence[Table]) -> Markup:
+def tables_html(found: Sequence[Table]) -> Markup:
     """The tables one under the other; those without rows are left out."""
     return render(_GRID, tables=found)

@@ -25,7 +25,7 @@ from dyno.report import Book, every_section, facts
 from dyno.report.html.markup import asset, render
 
 
-def replace(path: Path, text: str) -> Path:
+def replace_file(path: Path, text: str) -> Path:
     """Writes `text` under a temporary name beside `path`, then renames it into place."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -36,18 +36,18 @@ def replace(path: Path, text: str) -> Path:
     return path
 
 
-def put(path: Path, text: str) -> None:
-    """Writes a file that a user named: as `replace` does, but through a link, a pipe or a device
-    (/dev/stdout), which a rename would put a file in the place of.
+def write_user_file(path: Path, text: str) -> None:
+    """Writes a file that a user named: as `replace_file` does, but through a link, a pipe or a
+    device (/dev/stdout), which a rename would put a file in the place of.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_text(text, encoding="utf-8")
     else:
-        replace(path, text)
+        replace_file(path, text)
 
 
 @dataclass(frozen=True)
-class Front:
+class PageHead:
     """What stands above the parts; `candidates`, where there are any, is the legend of colours."""
 
     title: str
@@ -60,7 +60,7 @@ class Front:
 
 
 @dataclass(frozen=True)
-class Part:
+class PagePart:
     """A titled stretch of the page, and the name that links to it."""
 
     title: str
@@ -68,7 +68,7 @@ class Part:
     body: Markup
 
 
-def whole(front: Front, parts: Sequence[Part]) -> str:
+def page_text(front: PageHead, parts: Sequence[PagePart]) -> str:
     """The page as text."""
     return render(
         asset("page.html"),
@@ -85,15 +85,15 @@ def _packed(script: str) -> str:
     return base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode()
 
 
-def write(book: Book) -> Path:
+def write_page(book: Book) -> Path:
     """Writes `report.html` into the run's folder, whole or not at all, and answers its path."""
-    return replace(book.folder / "report.html", html(book))
+    return replace_file(book.folder / "report.html", run_page(book))
 
 
-def html(book: Book) -> str:
+def run_page(book: Book) -> str:
     """The page as text, about 2 MB, nearly all of it the charting library."""
     run = book.run
-    front = Front(
+    front = PageHead(
         title=f"{run.name}: {book.verdict.overall}",
         eyebrow="Dyno report",
         heading=run.name,
@@ -102,10 +102,10 @@ def html(book: Book) -> str:
         candidates=facts.candidates(book),
         quick=run.design.quick,
     )
-    return whole(front, _parts(book))
+    return page_text(front, _parts(book))
 
 
-def _parts(book: Book) -> list[Part]:
+def _parts(book: Book) -> list[PagePart]:
     """The sections that have something to say, each with its anchor."""
     found = []
     for section in every_section():
@@ -113,5 +113,5 @@ def _parts(book: Book) -> list[Part]:
         if body is not None:
             anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
             name = type(section).__module__.rpartition(".")[2]
-            found.append(Part(section.title, name or anchor, Markup(body)))
+            found.append(PagePart(section.title, name or anchor, Markup(body)))
     return found

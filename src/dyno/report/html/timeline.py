@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from dyno.record import Nominated, PastPoint, PastSeries
+from dyno.record import HistoryNomination, HistoryPoint, HistorySeries
 from dyno.report import numbers, words
 from dyno.report.html.charts import Chart, colour, escaped
 
@@ -18,7 +18,7 @@ NAME_LONGEST = 14
 REACH = 0.75
 
 
-def chart(series: PastSeries) -> Chart:
+def series_chart(series: HistorySeries) -> Chart:
     """Points in the order of their builds, one beside the other whatever time lay between."""
     layout = {
         "xaxis": _builds(series.points) | {"range": [-0.6, len(series.points) - 0.4]},
@@ -29,11 +29,11 @@ def chart(series: PastSeries) -> Chart:
         "hovermode": "closest",
     }
     found = words.plural(len(series.nominations), "nominated change")
-    described = f"{words.told(series)}: {len(series.points)} points, {found}"
-    return Chart(words.told(series), described, [_levels(series), _dots(series)], layout)
+    described = f"{words.series_name(series)}: {len(series.points)} points, {found}"
+    return Chart(words.series_name(series), described, [_levels(series), _dots(series)], layout)
 
 
-def said(point: PastPoint, unit: str) -> str:
+def point_value(point: HistoryPoint, unit: str) -> str:
     """The point's value with its interval: `9.31 k/s [9.20, 9.41]`."""
     value = numbers.quantity(point.value, unit)
     if point.low is None or point.high is None:
@@ -42,7 +42,7 @@ def said(point: PastPoint, unit: str) -> str:
     return f"{value} [{', '.join(ends)}]"
 
 
-def _dots(series: PastSeries) -> dict[str, Any]:
+def _dots(series: HistorySeries) -> dict[str, Any]:
     points = series.points
     return {
         "type": "scatter",
@@ -64,15 +64,15 @@ def _dots(series: PastSeries) -> dict[str, Any]:
     }
 
 
-def _hover(point: PastPoint, unit: str) -> str:
+def _hover(point: HistoryPoint, unit: str) -> str:
     """A line each, so that a narrow page has room."""
     restarts = words.plural(point.restarts, "restart")
     build = f"{point.candidate} ({point.version or 'no version'})"
-    told = (build, said(point, unit), f"{point.began_utc[:10]}, {restarts} in", point.run)
+    told = (build, point_value(point, unit), f"{point.began_utc[:10]}, {restarts} in", point.run)
     return "<br>".join(map(escaped, told))
 
 
-def _levels(series: PastSeries) -> dict[str, Any]:
+def _levels(series: HistorySeries) -> dict[str, Any]:
     """A line for each level; a gap (None) parts them."""
     x: list[float | None] = []
     y: list[float | None] = []
@@ -85,26 +85,26 @@ def _levels(series: PastSeries) -> dict[str, Any]:
     return trace | {"hoverinfo": "skip"}
 
 
-def _line(nomination: Nominated) -> dict[str, Any]:
+def _line(nomination: HistoryNomination) -> dict[str, Any]:
     """The place of a change; the place was chosen, so it is a line and no band of trust."""
     at = nomination.at - 0.5
-    line = {"color": _tone(nomination), "width": 1.5, "dash": "dash"}
+    line = {"color": _change_colour(nomination), "width": 1.5, "dash": "dash"}
     return {"type": "line", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": line}
 
 
-def _size(nomination: Nominated, row: int) -> dict[str, Any]:
+def _size(nomination: HistoryNomination, row: int) -> dict[str, Any]:
     """How large, above the line; neighbours stand in two rows, lest one covers the other."""
     text = f"{numbers.signed(nomination.slowdown_percent)} %"
     place: dict[str, Any] = {"x": nomination.at - 0.5, "y": 1, "yref": "paper", "yshift": 15 * row}
     place |= {"yanchor": "bottom", "borderpad": 0}
-    return place | {"text": text, "showarrow": False, "font": {"color": _tone(nomination)}}
+    return place | {"text": text, "showarrow": False, "font": {"color": _change_colour(nomination)}}
 
 
-def _tone(nomination: Nominated) -> str:
+def _change_colour(nomination: HistoryNomination) -> str:
     return "var(--bad)" if nomination.slowdown_percent > 0 else "var(--good)"
 
 
-def _builds(points: Sequence[PastPoint]) -> dict[str, Any]:
+def _builds(points: Sequence[HistoryPoint]) -> dict[str, Any]:
     """The version below a point, the day where most versions are one; some, where there are many.
 
     A short axis shows each, a long one the first of every so many.
@@ -125,7 +125,7 @@ def _short(name: str) -> str:
     return name if len(name) <= NAME_LONGEST else f"{name[: NAME_LONGEST - 1]}…"
 
 
-def _values(series: PastSeries) -> dict[str, Any]:
+def _values(series: HistorySeries) -> dict[str, Any]:
     """From the lowest point to the highest, and as much of their intervals as `REACH` allows."""
     metric, points = series.metric, series.points
     low, high = min(p.value for p in points), max(p.value for p in points)

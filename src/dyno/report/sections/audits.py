@@ -59,11 +59,11 @@ class _Audits:
         return render(
             _TEMPLATE,
             findings=facts.worst_first(book.verdict.findings),
-            links=markup.trials,
+            links=markup.trial_links,
             dropped=book.verdict.dropped,
             lost=[t for t in facts.played(book) if t.status != "ok"],
             reconnected=_reconnected(book),
-            limits=basis.limits(book.run),
+            limits=basis.limits_sentence(book.run),
             torn=len(facts.torn(book)),
             conditions=_conditions(book),
         )
@@ -86,7 +86,10 @@ def _conditions(book: Book) -> list[tuple[str, str, str]]:
         for control, found in trial.conditions.items():
             for state, value in found.items():
                 seen[control, state].append(value)
-    return [(control, state, basis.told(found)) for (control, state), found in sorted(seen.items())]
+    return [
+        (control, state, basis.values_in_words(found))
+        for (control, state), found in sorted(seen.items())
+    ]
 
 
 SECTION = _Audits()

@@ -12,10 +12,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dyno.analysis.spread import Sources, spreads
+from dyno.analysis.spread import Sources, spread_sources
 from dyno.record import Metric
 from dyno.report import Book, facts, numbers, words
-from dyno.report.html.markup import Cell, Row, render, tables
+from dyno.report.html.markup import Cell, Row, render, tables_html
 from dyno.report.html.markup import Table as Grid
 from dyno.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component
 
@@ -83,24 +83,26 @@ class _Components:
 
     def render(self, book: Book) -> str | None:
         """A table and a sentence for each primary."""
-        found = [(tables([_grid(each)]), _sentence(each)) for each in of_primaries(book)]
+        found = [
+            (tables_html([_grid(each)]), _sources_sentence(each)) for each in primary_spreads(book)
+        ]
         return render(_TEMPLATE, found=found, aside=ASIDE) if found else None
 
 
-def of_primaries(book: Book) -> list[Sources]:
+def primary_spreads(book: Book) -> list[Sources]:
     """The spread of each primary over the trials that count."""
     metrics: dict[Metric, None] = {c.metric: None for c in book.verdict.comparisons if c.primary}
     return [
         spread
         for workload in book.run.workloads
-        for spread in spreads(
+        for spread in spread_sources(
             facts.counted(book, workload.name),
             [metric for metric in metrics if metric.workload == workload.name],
         )
     ]
 
 
-def rows(spread: Sources) -> list[tuple[str, ...]]:
+def source_rows(spread: Sources) -> list[tuple[str, ...]]:
     """A row for each source, as the heads have it."""
     return [_row(part) for part in spread.found.parts]
 
@@ -119,26 +121,26 @@ def _row(part: Component) -> tuple[str, ...]:
 
 
 def _grid(spread: Sources) -> Grid:
-    found = [Row(name, [Cell(text) for text in cells]) for name, *cells in rows(spread)]
-    return Grid(words.full(spread.metric), HEADS[0], HEADS[1:], found)
+    found = [Row(name, [Cell(text) for text in cells]) for name, *cells in source_rows(spread)]
+    return Grid(words.full_metric_name(spread.metric), HEADS[0], HEADS[1:], found)
 
 
-def _sentence(spread: Sources) -> str:
+def _sources_sentence(spread: Sources) -> str:
     told = advice(spread)
     return f"{told[:1].upper()}{told[1:]}."
 
 
-def table(book: Book) -> Group:
+def sources_table(book: Book) -> Group:
     """The same for `rich.print`."""
     parts: list[RenderableType] = []
-    for spread in of_primaries(book):
+    for spread in primary_spreads(book):
         made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for position, head in enumerate(HEADS):
             made.add_column(head, justify="right" if position else "left")
-        for row in rows(spread):
+        for row in source_rows(spread):
             made.add_row(*map(Text, row))
-        title = f"where the spread of {words.full(spread.metric)} comes from"
-        parts += [Text(title, style="bold"), made, Text(_sentence(spread) + "\n")]
+        title = f"where the spread of {words.full_metric_name(spread.metric)} comes from"
+        parts += [Text(title, style="bold"), made, Text(_sources_sentence(spread) + "\n")]
     return Group(*parts)
 
 

@@ -11,7 +11,7 @@ import math
 from dyno.analysis.measures import floors
 from dyno.record import Metric, Tally
 from dyno.report import Book, facts, numbers, words
-from dyno.report.html.markup import Cell, Row, Table, render, tables
+from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 _TEMPLATE = """
 {{ tables }}
@@ -31,7 +31,7 @@ class _Costs:
         names = [w.name for w in book.run.workloads if facts.counted(book, w.name)]
         found = [_costs(book, name) for name in names]
         embedded = bool(floors(book.trials)) and any(c.embedded for c in book.run.candidates)
-        return render(_TEMPLATE, tables=tables(found), embedded=embedded) if found else None
+        return render(_TEMPLATE, tables=tables_html(found), embedded=embedded) if found else None
 
 
 def _costs(book: Book, workload: str) -> Table:

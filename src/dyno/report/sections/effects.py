@@ -21,7 +21,7 @@ _ROW_PX = 44
 _NARROW, _LINE = 46, 0.38
 
 
-def drawn(metric: Metric, found: Sequence[Comparison]) -> Chart:
+def effects_chart(metric: Metric, found: Sequence[Comparison]) -> Chart:
     """The effects `found` in `metric`, main effects first: a row for each."""
     rows = [c for c in found if math.isfinite(c.slowdown_percent)]
     labels = [_lines(c.candidate) for c in rows]
@@ -37,7 +37,9 @@ def drawn(metric: Metric, found: Sequence[Comparison]) -> Chart:
     }
     described = "Effects. " + ". ".join(words.outcome(c) for c in rows[:30])
     height_px = 110 + round(_ROW_PX * top)
-    return Chart(words.full(metric), described, [_dots(rows, places)], layout, height_px)
+    return Chart(
+        words.full_metric_name(metric), described, [_dots(rows, places)], layout, height_px
+    )
 
 
 def _lines(name: str) -> list[str]:
@@ -136,28 +138,30 @@ class _Effects:
 
     def render(self, book: Book) -> str | None:
         """A chart for each primary metric, main effects first, and the numbers below it."""
-        found = of_primaries(book.verdict.comparisons)
+        found = primary_effects(book.verdict.comparisons)
         if not book.run.factors or not found:
             return None
         return render(
             _TEMPLATE,
-            charts=figure([drawn(metric, rows) for metric, rows in by_metric(found)], _CAPTION),
-            tables=by_metric(found),
-            full=words.full,
+            charts=figure(
+                [effects_chart(metric, rows) for metric, rows in effects_by_metric(found)], _CAPTION
+            ),
+            tables=effects_by_metric(found),
+            full=words.full_metric_name,
             factors=words.factors(book.run),
             interactions=any(len(c.levels) > 1 for c in found),
             level=f"{100 * (1 - book.run.design.alpha):g}",
         )
 
 
-def of_primaries(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def primary_effects(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The effects in the metrics that the verdict rests on: main effects, then interactions."""
     metrics = {c.metric for c in comparisons if c.primary or len(c.levels) > 1}
     found = [c for c in comparisons if c.levels and c.metric in metrics]
     return sorted(found, key=lambda c: (c.metric, len(c.levels)))
 
 
-def by_metric(found: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
+def effects_by_metric(found: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
     """The effects in each metric."""
     return [(metric, list(rows)) for metric, rows in groupby(found, key=lambda c: c.metric)]
 

@@ -88,7 +88,7 @@ def _chart(book: Book, comparisons: Sequence[Comparison], label: str) -> Chart:
 
 
 def _name(metric: Any, several: bool) -> str:
-    return words.full(metric) if several else f"{metric.phase} / {words.metric(metric)}"
+    return words.full_metric_name(metric) if several else f"{metric.phase} / {words.metric(metric)}"
 
 
 def _dots(

@@ -11,7 +11,7 @@ import math
 from statistics import median
 
 from dyno.report import Book, facts, numbers
-from dyno.report.html.markup import Cell, Row, Table, render, tables
+from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 SLOWER, FASTER, TARGET = 0.95, 1.05, 0.95
 
@@ -32,7 +32,7 @@ class _Phases:
         """Two tables per workload, a row per stream, a column per candidate."""
         names = [w.name for w in book.run.workloads if facts.counted(book, w.name)]
         found = [table for name in names for table in _rates(book, name)]
-        return render(_TEMPLATE, tables=tables(found)) if found else None
+        return render(_TEMPLATE, tables=tables_html(found)) if found else None
 
 
 def _rates(book: Book, workload: str) -> list[Table]:

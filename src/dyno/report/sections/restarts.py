@@ -56,7 +56,7 @@ def _chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
         _dots(name, position, [p for p in points if p[0].candidate == name], frame)
         for position, name in enumerate(facts.candidates(book))
     ]
-    title, trials = words.full(metric), words.plural(len(points), "trial")
+    title, trials = words.full_metric_name(metric), words.plural(len(points), "trial")
     described = f"{title} of {trials} in {len(groups)} blocks"
     return Chart(title, described, [_joined(groups, at), *dots], _layout(groups, frame))
 

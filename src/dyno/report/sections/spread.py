@@ -16,7 +16,7 @@ from statistics import fmean
 
 from dyno.record import Run, Spread
 from dyno.report import Book, numbers, words
-from dyno.report.html.markup import Cell, Row, Table, render, tables
+from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 _TEMPLATE = """
 {{ tables }}
@@ -40,12 +40,16 @@ class _Spread:
         if not found:
             return None
         several = len({s.metric for s in found}) > 1
-        title = "By metric" if several else words.full(found[0].metric)
+        title = "By metric" if several else words.full_metric_name(found[0].metric)
         each = Table(title, _who(book), _COLUMNS, [_row(s, several) for s in found])
         levels = by_level(book.run, found)
         shown = [_table("By level, over all cells at it", "level", levels)] if levels else []
-        shown += [_table("Over the primary metrics", _who(book), summary(found))] if several else []
-        return render(_TEMPLATE, tables=tables([*shown, each]), levels=levels)
+        shown += (
+            [_table("Over the primary metrics", _who(book), spread_summary(found))]
+            if several
+            else []
+        )
+        return render(_TEMPLATE, tables=tables_html([*shown, each]), levels=levels)
 
 
 def _who(book: Book) -> str:
@@ -73,7 +77,7 @@ def by_level(run: Run, found: Sequence[Spread]) -> list[tuple[str, list[str]]]:
     return [(name, _figures(own)) for name, own in [*groups, ("all cells", list(found))]]
 
 
-def summary(found: Sequence[Spread]) -> list[tuple[str, list[str]]]:
+def spread_summary(found: Sequence[Spread]) -> list[tuple[str, list[str]]]:
     """Each candidate's mean and worst range and CoV over its metrics, then those of all."""
     names = list(dict.fromkeys(each.candidate for each in found))
     groups = [(name, [s for s in found if s.candidate == name]) for name in names]
@@ -94,7 +98,7 @@ def _row(spread: Spread, several: bool) -> Row:
         numbers.percent(spread.cov_percent),
         f"{numbers.digits(spread.low_percent, 2)} to {numbers.percent(spread.high_percent)}",
     )
-    detail = words.full(spread.metric) if several else ""
+    detail = words.full_metric_name(spread.metric) if several else ""
     return Row(spread.candidate, [Cell(text) for text in cells], detail)
 
 

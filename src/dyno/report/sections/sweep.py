@@ -13,11 +13,11 @@ from typing import Any
 from dyno.record import WorkloadPlan
 from dyno.report import Book, facts, numbers
 from dyno.report.html.charts import Chart, colour, duration_axis, escaped, figure
-from dyno.report.html.markup import Cell, Row, Table, render, tables
+from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweptStream:
     """A stream under each value of the swept option, in the experiment's order."""
 
     option: str
@@ -40,14 +40,14 @@ class Point:
     p99s: list[float]
 
 
-def streams(book: Book) -> list[Swept]:
+def swept_streams(book: Book) -> list[SweptStream]:
     """Every stream of the run that an option is swept for."""
     groups: dict[tuple[str, str], list[WorkloadPlan]] = {}
     for workload in book.run.workloads:
         for option in workload.sweep:
             groups.setdefault((workload.script, option), []).append(workload)
     return [
-        Swept(option, streams)
+        SweptStream(option, streams)
         for (_, option), workloads in groups.items()
         for streams in _by_stream(book, workloads, option)
     ]
@@ -64,7 +64,7 @@ def _by_stream(
     return [by_value for (phase, _), by_value in found.items() if phase != "prepare"]
 
 
-def points(book: Book, swept: Swept, candidate: str) -> list[Point]:
+def swept_points(book: Book, swept: SweptStream, candidate: str) -> list[Point]:
     """The candidate's trials that count, by value, where there are any."""
     found = []
     for value, stream in swept.streams.items():
@@ -97,23 +97,29 @@ class _Sweep:
 
     def render(self, book: Book) -> str | None:
         """A chart and a table for each stream that is swept."""
-        found = [each for each in streams(book) if any(points(book, each, n) for n in _names(book))]
+        found = [
+            each
+            for each in swept_streams(book)
+            if any(swept_points(book, each, n) for n in _names(book))
+        ]
         if not found:
             return None
         charts = figure([_chart(book, each) for each in found], _CAPTION)
-        return render(_TEMPLATE, charts=charts, tables=tables([_table(book, e) for e in found]))
+        return render(
+            _TEMPLATE, charts=charts, tables=tables_html([_table(book, e) for e in found])
+        )
 
 
 def _names(book: Book) -> list[str]:
     return facts.candidates(book)
 
 
-def _chart(book: Book, swept: Swept) -> Chart:
+def _chart(book: Book, swept: SweptStream) -> Chart:
     values = list(swept.streams)
     traces = [
         trace
         for at, name in enumerate(_names(book))
-        if (found := points(book, swept, name))
+        if (found := swept_points(book, swept, name))
         for trace in (_rates(name, at, found), _p99s(name, at, found))
     ]
     unit = next(iter(swept.streams.values())).unit
@@ -142,17 +148,17 @@ def _axis(values: Sequence[str]) -> dict[str, Any]:
 def _rates(name: str, position: int, points: Sequence[Point]) -> dict[str, Any]:
     shown = [f"{numbers.quantity(median(p.rates), 'unit/s')} at {p.value}" for p in points]
     return _trace(name, position, points, [p.rates for p in points]) | {
-        "hovertext": _said(name, shown)
+        "hovertext": _in_words(name, shown)
     }
 
 
 def _p99s(name: str, position: int, points: Sequence[Point]) -> dict[str, Any]:
     shown = [f"p99 {numbers.quantity(median(p.p99s), 's')} at {p.value}" for p in points]
-    lower = {"yaxis": "y2", "showlegend": False, "hovertext": _said(name, shown)}
+    lower = {"yaxis": "y2", "showlegend": False, "hovertext": _in_words(name, shown)}
     return _trace(name, position, points, [p.p99s for p in points]) | lower
 
 
-def _said(name: str, shown: Sequence[str]) -> list[str]:
+def _in_words(name: str, shown: Sequence[str]) -> list[str]:
     return [escaped(f"{name}: {text}") for text in shown]
 
 
@@ -187,8 +193,8 @@ def _number(value: str) -> float | str:
         return value
 
 
-def _table(book: Book, swept: Swept) -> Table:
-    by_name = {name: {p.value: p for p in points(book, swept, name)} for name in _names(book)}
+def _table(book: Book, swept: SweptStream) -> Table:
+    by_name = {name: {p.value: p for p in swept_points(book, swept, name)} for name in _names(book)}
     base = by_name[book.run.design.base]
     rows = [
         Row(

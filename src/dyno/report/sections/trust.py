@@ -6,7 +6,7 @@ from collections import Counter
 
 from dyno.record import host_score
 from dyno.report import Book, basis, facts
-from dyno.report.basis import calibrated, sentence
+from dyno.report.basis import calibration_summary, score_sentence
 from dyno.report.html import markup
 from dyno.report.html.markup import asset, render
 
@@ -20,27 +20,27 @@ class _Trust:
 
     def render(self, book: Book) -> str:
         """Restarts, audits, conditions, host and calibration, each in a few lines."""
-        survey, controls = book.run.survey, basis.controls(book)
+        survey, controls = book.run.survey, basis.control_summaries(book)
         findings = facts.worst_first(book.verdict.findings)
         return render(
             asset("trust.html"),
             candidates=facts.candidates(book),
-            played=basis.played(book),
-            limits=basis.limits(book.run),
+            played=basis.restart_summary(book),
+            limits=basis.limits_sentence(book.run),
             machine=_machine(book.run.host),
             counts=Counter(f.soundness for f in findings),
             unsound=[f for f in findings if f.soundness != "sound"],
             sound=[f for f in findings if f.soundness == "sound"],
-            links=markup.trials,
+            links=markup.trial_links,
             controls=controls,
-            summary=basis.summary(controls),
+            summary=basis.controls_sentence(controls),
             differing=[h for h in controls if h.differs],
             refused=[h for h in controls if h.refused],
             survey=None if survey is None else [o for o in survey if o.mark != "unknown"],
             unseen=[o.name for o in survey or () if o.mark == "unknown"],
             score=host_score(survey or ()),
-            calibration=calibrated(book.run),
-            sentence=sentence,
+            calibration=calibration_summary(book.run),
+            sentence=score_sentence,
             shown=_SHOWN,
         )
 

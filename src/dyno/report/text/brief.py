@@ -12,19 +12,19 @@ from rich.text import Text
 
 from dyno.record import Observation, host_score
 from dyno.report import Book, basis, facts
-from dyno.report.basis import NONE, calibrated, played, sentence
+from dyno.report.basis import NONE, calibration_summary, restart_summary, score_sentence
 from dyno.report.text import verdict
 
 #: Of observations of the host, and of scores of the calibration.
 SHOWN = 3
 
 
-def table(book: Book, everything: bool = False) -> Group:
-    """The whole verdict (`text.table`) with these lines before its sentence."""
-    return verdict.table(book.run, book.verdict, everything, lines(book))
+def brief_table(book: Book, everything: bool = False) -> Group:
+    """The whole verdict (`verdict_table`) with these lines before its sentence."""
+    return verdict.verdict_table(book.run, book.verdict, everything, brief_lines(book))
 
 
-def lines(book: Book) -> list[RenderableType]:
+def brief_lines(book: Book) -> list[RenderableType]:
     """A heading and a line each for restarts, audits, conditions, host and calibration."""
     rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     rows.add_column(style="dim", no_wrap=True)
@@ -35,7 +35,7 @@ def lines(book: Book) -> list[RenderableType]:
 
 
 def _rows(book: Book) -> Iterator[tuple[str, str]]:
-    found = played(book)
+    found = restart_summary(book)
     lost = f"; {len(found.losses)} lost" if found.losses else "; nothing lost"
     yield "restarts", ", ".join(filter(None, (found.counted, found.loads))) + lost
     if found.spread:
@@ -49,9 +49,11 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
 
 
 def _conditions(book: Book) -> str:
-    controls = basis.controls(book)
+    controls = basis.control_summaries(book)
     refused = [f"{h.control}: {h.refused}" for h in controls if h.refused]
-    return "; ".join(filter(None, (basis.summary(controls), *refused))) or "none on record"
+    return (
+        "; ".join(filter(None, (basis.controls_sentence(controls), *refused))) or "none on record"
+    )
 
 
 def _host(survey: tuple[Observation, ...] | None) -> str:
@@ -66,10 +68,10 @@ def _host(survey: tuple[Observation, ...] | None) -> str:
 
 
 def _errors(book: Book) -> list[str]:
-    known = calibrated(book.run)
+    known = calibration_summary(book.run)
     if not known.when:
         return [NONE]
     stale = [f"STALE: {'; '.join(known.stale)}"] if known.stale else []
     without = [f"none on {', '.join(known.without)}: run `dyno calibrate`"] if known.without else []
     best = [*known.own, *([known.worst] if known.worst else [])][:SHOWN]
-    return [f"{known.when}", *stale, *without, *map(sentence, best)]
+    return [f"{known.when}", *stale, *without, *map(score_sentence, best)]

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from dyno.record import Comparison, Metric, Run, Spread, Verdict
 from dyno.report import numbers, words
-from dyno.report.sections.effects import by_metric, of_primaries
-from dyno.report.sections.spread import HEADS, by_level, summary
+from dyno.report.sections.effects import effects_by_metric, primary_effects
+from dyno.report.sections.spread import HEADS, by_level, spread_summary
 
 _INTERACTION = (
     "interaction: the cells at these levels against what the effects of fewer factors would have "
@@ -20,11 +20,11 @@ _INTERACTION = (
 _RANGE = "range: largest ÷ smallest of the restarts − 1; CoV: standard deviation ÷ mean\n"
 
 
-def tables(run: Run, verdict: Verdict, styles: dict[str, str]) -> list[RenderableType]:
+def effects_tables(run: Run, verdict: Verdict, styles: dict[str, str]) -> list[RenderableType]:
     """A table of effects for each primary metric, main effects first, and the table of spread."""
-    found = of_primaries(verdict.comparisons)
+    found = primary_effects(verdict.comparisons)
     parts: list[RenderableType] = []
-    for metric, rows in by_metric(found):
+    for metric, rows in effects_by_metric(found):
         parts += _effects(run, metric, rows, styles)
     if any(len(each.levels) > 1 for each in found):
         parts.append(Text(_INTERACTION, style="dim"))
@@ -42,7 +42,11 @@ def _effects(
         verdict = Text(c.verdict, styles[c.verdict]) if c.primary else Text("exploratory", "dim")
         rows.add_row(*map(Text, _cells(c)), verdict)
     margin = f", margin {found[0].margin_percent:g} %"
-    return [Text(f"effects on {words.full(metric)}{margin}", style="bold"), rows, Text()]
+    return [
+        Text(f"effects on {words.full_metric_name(metric)}{margin}", style="bold"),
+        rows,
+        Text(),
+    ]
 
 
 def _cells(c: Comparison) -> tuple[str, ...]:
@@ -60,10 +64,10 @@ def _spread(run: Run, found: Sequence[Spread]) -> list[RenderableType]:
     if not found:
         return []
     several = len({each.metric for each in found}) > 1
-    levels = by_level(run, found) or summary(found)[-1:]
+    levels = by_level(run, found) or spread_summary(found)[-1:]
     return [
         Text("spread between restarts", style="bold"),
-        _figures(summary(found)[:-1], "cell") if several else _by_cell(found),
+        _figures(spread_summary(found)[:-1], "cell") if several else _by_cell(found),
         Text(),
         _figures(levels, "cells at"),
         Text(_RANGE, style="dim"),

@@ -29,16 +29,16 @@ _STYLES = {
 }
 
 
-def table(
+def verdict_table(
     run: Run, verdict: Verdict, everything: bool = False, rests_on: Sequence[RenderableType] = ()
 ) -> Group:
     """The whole verdict for `rich.print`: tables by candidate, notes, the overall sentence.
 
     Primaries are shown; exploratory metrics are counted, and shown too where `everything`.
-    `rests_on` (`brief.lines`) stands before the sentence.
+    `rests_on` (`brief_lines`) stands before the sentence.
     """
     shown = [c for c in verdict.comparisons if c.primary or everything]
-    above = effects.tables(run, verdict, _STYLES) if run.factors else []
+    above = effects.effects_tables(run, verdict, _STYLES) if run.factors else []
     below = [c for c in shown if not (above and (c.primary or len(c.levels) > 1))]
     parts: list[RenderableType] = []
     if run.design.quick:
@@ -47,16 +47,16 @@ def table(
     for candidate in _in_order(below):
         parts += _candidate(run, [c for c in below if c.candidate == candidate])
     parts += [Text(f"{words.SLOWDOWN}\n", style="dim")] if shown else []
-    parts += _folded(len(verdict.comparisons) - len(shown))
+    parts += _folded_note(len(verdict.comparisons) - len(shown))
     parts += _notes(shown) + _dropped(verdict) + _findings(verdict.findings)
     return Group(*parts, *rests_on, *_overall(verdict))
 
 
-def plain(run: Run, verdict: Verdict, everything: bool = False, width: int = 100) -> str:
+def verdict_text(run: Run, verdict: Verdict, everything: bool = False, width: int = 100) -> str:
     """The same as text without colour, `width` columns wide: for files, logs and tests."""
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None, highlight=False)
-    console.print(table(run, verdict, everything))
+    console.print(verdict_table(run, verdict, everything))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -108,7 +108,7 @@ def _cells(c: Comparison, verdict: str) -> tuple[Text, ...]:
     return *map(Text, cells), Text(verdict, style=_STYLES[c.verdict] if c.primary else "dim")
 
 
-def _folded(count: int) -> list[RenderableType]:
+def _folded_note(count: int) -> list[RenderableType]:
     if not count:
         return []
     return [Text(f"and {words.plural(count, 'exploratory comparison')} not shown here\n", "dim")]
@@ -116,7 +116,9 @@ def _folded(count: int) -> list[RenderableType]:
 
 def _notes(comparisons: Sequence[Comparison]) -> list[RenderableType]:
     lines = [
-        f"{c.candidate}, {words.full(c.metric)}: {note}" for c in comparisons for note in c.notes
+        f"{c.candidate}, {words.full_metric_name(c.metric)}: {note}"
+        for c in comparisons
+        for note in c.notes
     ]
     return _list("notes", lines)
 

@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from dyno.analysis.blocks import latest, sorted_out
-from dyno.analysis.comparisons import Case, Line, lines, pairs
+from dyno.analysis.blocks import latest_attempts, sort_blocks
+from dyno.analysis.comparisons import (
+    ComparisonContext,
+    PairedMetric,
+    declared_primaries,
+    paired_metrics,
+)
 from dyno.analysis.effects import effects
-from dyno.analysis.measures import Numbers, as_played, floors, measures
-from dyno.analysis.rows import comparisons
+from dyno.analysis.measures import Numbers, floor_key, floors, measures
+from dyno.analysis.rows import judged_comparisons
 from dyno.analysis.spread import restart_spreads
-from dyno.audits import HearsAll, audits
+from dyno.audits import JudgesEveryTrial, audits
 from dyno.record import FLOOR, Comparison, Finding, Run, Spread, Trial
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
 BLOCKS_LEAST = 2
 
 
-class Hearing:
+class Analysis:
     """Everything that `look` and `judge` ask of a run; made anew for each question."""
 
     def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
         self.run, self.trials = run, trials
-        self.blocks = {each.name: sorted_out(run, each, trials) for each in run.workloads}
+        self.blocks = {each.name: sort_blocks(run, each, trials) for each in run.workloads}
         self.valid = {name: len(blocks.valid) for name, blocks in self.blocks.items()}
 
     @cached_property
@@ -31,7 +36,7 @@ class Hearing:
         """What the audits say that have something to hear: the trials that count, or all."""
         said: list[Finding] = []
         for audit in audits().values():
-            if heard := self.trials if isinstance(audit, HearsAll) else self._behind:
+            if heard := self.trials if isinstance(audit, JudgesEveryTrial) else self._behind:
                 said += audit.judge(self.run, heard)
         return said
 
@@ -42,20 +47,20 @@ class Hearing:
         return [t for t in self.trials if t.number in valid or (valid and t.candidate == FLOOR)]
 
     @cached_property
-    def case(self) -> Case:
+    def case(self) -> ComparisonContext:
         """What is the same for all comparisons."""
         rivals = sum(not effect.interaction for effect in effects(self.run))
-        declared = sum(len(pairs(workload)) for workload in self.run.workloads)
+        declared = sum(len(declared_primaries(workload)) for workload in self.run.workloads)
         dropped = {name: len(blocks.dropped) for name, blocks in self.blocks.items()}
-        return Case(self.run, declared * rivals, self._invalid(), dropped)
+        return ComparisonContext(self.run, declared * rivals, self._invalid(), dropped)
 
-    def lines(self, blocks: int) -> list[Line]:
+    def lines(self, blocks: int) -> list[PairedMetric]:
         """Every comparison in the first `blocks` valid blocks of each workload."""
-        found: list[Line] = []
+        found: list[PairedMetric] = []
         for workload in self.run.workloads:
             valid = self.blocks[workload.name].valid[:blocks]
             if len(valid) >= BLOCKS_LEAST:
-                found += lines(self.run, workload, valid, self._numbers)
+                found += paired_metrics(self.run, workload, valid, self._numbers)
         return found
 
     def decided(self, blocks: int) -> int:
@@ -64,16 +69,16 @@ class Hearing:
         A condemned one has, and so has one in a grey cell: more blocks would not change it.
         """
         found = [line for line in self.lines(blocks) if line.primary]
-        judged = zip(found, comparisons(self.case, found), strict=True)
+        judged = zip(found, judged_comparisons(self.case, found), strict=True)
         return sum(bool(line.grey) or row.verdict != "inconclusive" for line, row in judged)
 
     def comparisons(self) -> list[Comparison]:
         """All comparisons, each workload at the last look that it reached."""
-        found: list[Line] = []
+        found: list[PairedMetric] = []
         for name, valid in self.valid.items():
             at = self.case.looks.reached(valid) or valid
             found += [line for line in self.lines(at) if line.metric.workload == name]
-        return comparisons(self.case, found)
+        return judged_comparisons(self.case, found)
 
     def spread(self) -> list[Spread]:
         """That of every candidate, each workload over the blocks that `comparisons` judges."""
@@ -104,7 +109,7 @@ class Hearing:
         embedded = {c.name for c in self.run.candidates if c.embedded and c.engine != "null"}
         return {
             trial.number: measures(
-                trial, own.get(as_played(trial)) if trial.candidate in embedded else None
+                trial, own.get(floor_key(trial)) if trial.candidate in embedded else None
             )
             for blocks in self.blocks.values()
             for block in blocks.valid
@@ -114,7 +119,7 @@ class Hearing:
     @property
     def condemned(self) -> bool:
         """Some primary is invalid, measured or not."""
-        judged = {(w.name, p.phase) for w in self.run.workloads for p in pairs(w)}
+        judged = {(w.name, p.phase) for w in self.run.workloads for p in declared_primaries(w)}
         return any(
             not phase or (workload, phase) in judged for workload, _, phase in self.case.invalid
         )
@@ -141,7 +146,7 @@ class Hearing:
         found = {
             trial.number: (name, trial.candidate)
             for name in self.blocks
-            for block in latest(name, self.trials).values()
+            for block in latest_attempts(name, self.trials).values()
             for trial in block
             if trial.status == "ok"
         }
