@@ -6,19 +6,20 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from fakes import make_phase, make_record, make_run, make_tally, make_trial
+from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
 from dyno.record import (
     FLOOR,
     Candidate,
     Evidence,
     Finding,
+    LedgerEntry,
     PhaseRecord,
     Run,
     Trial,
     Usage,
-    WorkloadPlan,
 )
 
 COUNT = "SELECT count(*) FROM t"
@@ -35,9 +36,9 @@ def a_run(
     *sides: Candidate, primary: Sequence[str] = ("rate_per_s",), phase: dict[str, Any] | None = None
 ) -> Run:
     """`old` and `new` where none are named, with a workload `select` of one phase `run`."""
-    ledger = ({"name": "rows", "sql": COUNT, "counters": {"inserted": 1}},)
-    phases = (phase or make_phase(primary=primary),)
-    workload = WorkloadPlan("select", "select.lua", "", {}, phases, ledger)
+    ledger = (LedgerEntry("rows", COUNT, {"inserted": 1}),)
+    plain = make_workload("select", [phase or make_phase(primary=primary)])
+    workload = dataclasses.replace(plain, ledger=ledger)
     return dataclasses.replace(make_run(workloads=[workload]), candidates=sides or (OLD, NEW))
 
 
@@ -60,7 +61,7 @@ def recorded(trial: Trial, **changes: Any) -> Trial:
 
 
 def findings(name: str, run: Run, *trials: Trial) -> list[Finding]:
-    return audits()[name].judge(run, trials)
+    return audits()[name].judge(RunView(run, trials))
 
 
 def only(name: str, run: Run, *trials: Trial) -> Finding:

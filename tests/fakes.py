@@ -8,10 +8,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dyno.decode import decode
 from dyno.record import (
     Candidate,
     Design,
     Latency,
+    LoadCondition,
+    Phase,
     PhaseRecord,
     Reading,
     Run,
@@ -57,7 +60,8 @@ def make_phase(name: str = "run", primary: Sequence[str] = ("rate_per_s",)) -> d
 
 def make_workload(name: str = "select", phases: Sequence[dict[str, Any]] = ()) -> WorkloadPlan:
     """A workload of one phase `run`, or of those given."""
-    return WorkloadPlan(name, f"{name}.lua", "0" * 64, {}, tuple(phases or (make_phase(),)), ())
+    declared = tuple(decode(Phase, phase) for phase in phases or (make_phase(),))
+    return WorkloadPlan(name, f"{name}.lua", "0" * 64, {}, declared, ())
 
 
 def make_design(**changes: Any) -> Design:
@@ -84,6 +88,11 @@ def make_run(
         design=make_design(base=candidates[0], **design),
         host={"cpu": "two of them"},
     )
+
+
+def make_load(name: str = "x", number: int = 1, of: int = 1) -> LoadCondition:
+    """The kept load `name`, the `number`th `of` so many; it had taken a second."""
+    return LoadCondition(number, of, name, 1.0)
 
 
 def make_latency(typical_ns: float, count: int = 1000) -> Latency:
@@ -127,7 +136,7 @@ def make_tally(per_s: float, seconds: float = 10.0, **changes: Any) -> Tally:
 
 def make_readings(host: Mapping[str, float] = CALM, **costs: float) -> tuple[Reading, ...]:
     """Readings of the probe `host`, and of the probe `process` one cost for each of `costs`."""
-    surroundings = (Reading("host", n, "ns", "lower", v, False) for n, v in host.items())
+    surroundings = (Reading("host", n, "ns", "lower", v, False, True) for n, v in host.items())
     own = (Reading("process", n, "ns", "lower", v, True) for n, v in costs.items())
     return (*surroundings, *own)
 

@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "decode": set(),
     "plugins": {"errors"},
     "record": {"errors"},
-    "plan": {"errors"},
+    "plan": {"errors", "record"},
     "builds": DOORS,
     "engines": DOORS | {"record", "plan", "builds"},
     "workloads": DOORS,

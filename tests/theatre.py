@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-from fakes import make_candidate, make_phase, make_record, make_run, make_tally
+from fakes import make_candidate, make_record, make_run, make_tally, make_workload
 from theatre_props import FakeControl, FakeEngine, FakeProbe, Journal
 
 from dyno import driver
@@ -18,10 +17,10 @@ from dyno.analysis import judge
 from dyno.builds import Build
 from dyno.driver import End, Event, Progress, Ready, Settle
 from dyno.errors import TrialFailed
-from dyno.plan import Description, LedgerEntry, Plan
-from dyno.play import controls, phases, watch
-from dyno.play.job import TrialJob
-from dyno.record import Run, Trial, WorkloadPlan
+from dyno.plan import Description, Plan
+from dyno.play import watch
+from dyno.play.job import Tools, TrialJob
+from dyno.record import LedgerEntry, Run, Trial
 from dyno.resolve.experiment import Prepared
 from dyno.run_folder import RunFolder, create_run
 
@@ -45,17 +44,17 @@ class Theatre:
     says: list[Sequence[Event | BaseException]] = dataclasses.field(default_factory=list)
     launches: list[driver.Launch] = dataclasses.field(default_factory=list)
     plans: list[Plan] = dataclasses.field(default_factory=list)
+    tools: Tools = dataclasses.field(default_factory=Tools)
     events: list[watch.Event] = dataclasses.field(default_factory=list)
 
     def job(self, tmp_path: Path, **changes: Any) -> TrialJob:
-        workload = WorkloadPlan("select", "select.lua", "", {}, (make_phase(),), ())
         job = TrialJob(
             number=1,
             block=0,
             attempt=1,
             order=0,
             seed=5,
-            workload=workload,
+            workload=make_workload(),
             candidate=make_candidate("a"),
             engine=FakeEngine(self.journal),
             build=Build("fake", "a", "1", Path("/bin/true")),
@@ -63,6 +62,7 @@ class Theatre:
             home=tmp_path / "home" / "0001",
             log=tmp_path / "0001.log",
             loaded=tmp_path / "loaded" / "0001.json",
+            tools=self.tools,
         )
         return dataclasses.replace(job, **changes)
 
@@ -129,7 +129,7 @@ class FakeProcess:
         self.journal.append("interrupt")
 
 
-def opened(monkeypatch: pytest.MonkeyPatch) -> Theatre:
+def opened() -> Theatre:
     """A theatre with driver, probes and controls of its own in the place of the real ones."""
     stage = Theatre([])
     entry = LedgerEntry("rows", "count", {"inserted": 1, "deleted": -1})
@@ -142,10 +142,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Theatre:
         stage.journal.append(f"ask {' '.join(statements)}")
         return [[["2"]] for _ in statements]
 
-    monkeypatch.setattr(driver, "Process", partial(FakeProcess, stage))
-    monkeypatch.setattr(driver, "describe", describe)
-    monkeypatch.setattr(driver, "ask", ask)
-    probe = FakeProbe(stage.journal)
-    monkeypatch.setattr(phases, "probes", lambda: {"fake": probe})
-    monkeypatch.setattr(controls, "controls", lambda: {"fake": FakeControl(stage.journal)})
+    stage.tools = Tools(
+        drive=partial(FakeProcess, stage),
+        describe=describe,
+        ask=ask,
+        probes={"fake": FakeProbe(stage.journal)},
+        controls={"fake": FakeControl(stage.journal)},
+    )
     return stage

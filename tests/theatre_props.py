@@ -11,6 +11,7 @@ from dyno.builds import Build
 from dyno.controls import ControlResult, ControlTarget
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.probes import Measure, ProbeTarget
+from dyno.record import PinningCondition
 
 Journal = list[str]
 
@@ -60,19 +61,27 @@ class FakeControl:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
 
+    def check(self, value: str) -> None:
+        assert value in self.values
+
+    def refusal(self, value: str, subject: ControlTarget) -> str:
+        return ""
+
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         assert subject.embedded
         self.journal.append(f"hold {value}")
         try:
-            yield ControlResult({"was": "off"}, ("nice",), {"MARK": "1"}, (1,))
+            cores = PinningCondition((1,), ())
+            yield ControlResult({"was": "off"}, ("nice",), {"MARK": "1"}, cores)
         finally:
             self.journal.append("release")
 
 
 class FakeProbe:
     summary = "counts its samples"
-    measures = (
+    is_condition = False
+    measures: tuple[Measure, ...] = (
         Measure("counter", "ns", "lower"),
         Measure("gauge", "B", "lower", counter=False, per_operation=False),
         Measure("missing", "B", "lower"),

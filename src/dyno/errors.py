@@ -30,9 +30,13 @@ class DynoError(Exception):
         super().__init__(message)
         self.message, self.cause, self.hint = message, str(cause), hint
 
+    @property
+    def sentence(self) -> str:
+        """The message with its cause, without the hint."""
+        return f"{self.message}: {self.cause}" if self.cause else self.message
+
     def __str__(self) -> str:
-        sentence = f"{self.message}: {self.cause}" if self.cause else self.message
-        return f"{sentence}\nhint: {self.hint}" if self.hint else sentence
+        return f"{self.sentence}\nhint: {self.hint}" if self.hint else self.sentence
 
 
 class UsageError(DynoError):

@@ -1,4 +1,4 @@
-"""The Python face of the driver's plan (`crates/driver/src/plan.rs`, `phase.rs`).
+"""The Python face of the driver's plan (`crates/driver/src/plan/`).
 
 `tests/contract/driver/test_plan.py` holds both sides' types against each other.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from dyno.record import LedgerEntry, Phase
 
 VERSION = 1
 
@@ -46,42 +48,6 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Primary:
-    """A pair of stream and metric that a verdict rests on; `margin_percent` None: the run's."""
-
-    stream: str
-    metric: str
-    margin_percent: float | None = None
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Users of one kind within a phase: the same script function, pace and role."""
-
-    name: str
-    function: str
-    connections: int
-    pace: dict[str, Any]
-    role: str
-    unit: str
-    units_per_event: int
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One stretch of a trial, as the script declares it under its options."""
-
-    name: str
-    streams: tuple[Stream, ...]
-    stop: dict[str, Any]
-    warmup_s: float
-    stationary: bool
-    settle: bool
-    primary: tuple[Primary, ...]
-    expected_s: float
-
-
-@dataclass(frozen=True)
 class ScriptOption:
     """An option of a script; `owner` is `script` or `general`."""
 
@@ -90,15 +56,6 @@ class ScriptOption:
     default: str
     value: str
     owner: str
-
-
-@dataclass(frozen=True)
-class LedgerEntry:
-    """One SQL number that must equal a weighted sum of the script's counters."""
-
-    name: str
-    sql: str
-    counters: dict[str, int]
 
 
 @dataclass(frozen=True)

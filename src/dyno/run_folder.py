@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from dyno import decode
 from dyno.errors import HostError, UsageError, unknown
 from dyno.record import SCHEMA, Run, Trial, Verdict
+from dyno.record.older import upgraded
 
 T = TypeVar("T")
 
@@ -39,6 +40,10 @@ def read_json(kind: type[T], file: Path) -> T:
     except ValueError as error:
         raise _damaged(file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}") from error
     _refuse_newer(file, data)
+    try:
+        data = upgraded(kind, data)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _damaged(file, "a field of it is not what schema 1 has there") from error
     try:
         return decode.decode(kind, data)
     except ValueError as error:

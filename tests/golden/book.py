@@ -52,7 +52,7 @@ def make_book(
 
 
 def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) -> Run:
-    plain = [{"name": name, "streams": []} for name in phases]
+    plain = [{"name": name, "streams": [], "stop": {"kind": "count"}} for name in phases]
     options = {"rows": "100000", "secondary_at_end": "on"}
     workload = dataclasses.replace(make_workload("insert", plain), options=options)
     held = {

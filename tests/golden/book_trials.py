@@ -8,9 +8,20 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from fakes import make_latency, make_record, make_tally, make_trial
+from fakes import make_latency, make_readings, make_record, make_tally, make_trial
 
-from dyno.record import Evidence, Reading, Series, Tally, Trial
+from dyno.record import (
+    Conditions,
+    ControlCondition,
+    Evidence,
+    Failure,
+    PinningCondition,
+    Reading,
+    Series,
+    Tally,
+    Trial,
+)
+from golden.book_verdict import DROPPED_BLOCK
 
 #: Stream → its units per second on the base, by phase.
 PHASES = {
@@ -29,12 +40,15 @@ EFFECTS = {
 
 
 SECONDS = 20
-CONDITIONS = {
-    "governor": {"before": "unknown", "state": "not controllable here: no cpufreq"},
-    "pinning": {"before": "0,1", "set": "apart", "value": "apart", "driver": "1", "engine": "1"},
-    "thp": {"before": "madvise", "value": "keep"},
-    "turbo": {"before": "none", "value": "keep"},
+CONTROLS = {
+    "governor": ControlCondition("performance", before="unknown", refused="no cpufreq"),
+    "pinning": ControlCondition("apart", before="0,1", set="apart"),
+    "thp": ControlCondition("keep", before="madvise"),
+    "turbo": ControlCondition("keep", before="none"),
 }
+
+#: What the host did in `DROPPED_BLOCK`: 14.2 % of all CPU time was somebody else's.
+CROWDED = {"steal_ns": 0.0, "busy_ns": 142.0, "idle_ns": 858.0, "own_ns": 0.0}
 
 
 def made_trials(
@@ -48,7 +62,7 @@ def made_trials(
         drift = dice.gauss(0, 0.03)
         if block == 5:
             torn = make_trial(len(trials) + 1, order[0], block, 1.0, workload="insert", phases=())
-            failure = "the driver was killed"
+            failure = Failure("the driver was killed")
             trials.append(dataclasses.replace(torn, status="failed", failure=failure))
         for position, name in enumerate(order):
             records = tuple(_record(dice, phase, name, drift, phases) for phase in phases)
@@ -59,13 +73,19 @@ def made_trials(
 def _trial(number: int, name: str, at: tuple[int, int], records: tuple[Any, ...]) -> Trial:
     block, position = at
     trial = make_trial(number, name, block, 1.0, workload="insert", order=position)
+    if block == DROPPED_BLOCK:
+        records = tuple(
+            dataclasses.replace(record, readings=(*record.readings, *make_readings(CROWDED)))
+            for record in records
+        )
+    aslr = ControlCondition("on", before="on", details={"environment": f"{16 * number} B"})
     return dataclasses.replace(
         trial,
         attempt=2 if block == 5 else 1,
         started_utc=f"2026-01-01T{block:02d}:{10 * position:02d}:00Z",
         phases=records,
         settings={"journal_mode": "wal", "page_size": "4096", "version": name.split()[0]},
-        conditions=CONDITIONS | {"aslr": {"before": "on", "environment": f"{16 * number} B"}},
+        conditions=Conditions(CONTROLS | {"aslr": aslr}, PinningCondition((1,), (1,))),
         evidence=(Evidence("rows", "SELECT COUNT(*) FROM pi1", 100_000, "100000"),),
         size_bytes=12_345_678,
     )

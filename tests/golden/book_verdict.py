@@ -9,7 +9,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dyno.analysis.measures import measures
-from dyno.record import Comparison, Finding, Metric, Run, Spread, Trial, Verdict, VerdictName
+from dyno.record import (
+    Comparison,
+    Dropped,
+    Finding,
+    Metric,
+    Run,
+    Spread,
+    Trial,
+    Verdict,
+    VerdictName,
+)
 from dyno.stats.components import cov_interval, cov_percent, range_percent
 
 PRIMARY = {("l.i0", "insert"), ("l.i1", "insert"), ("qr100", "query")}
@@ -30,7 +40,7 @@ def make_verdict(run: Run, trials: Sequence[Trial]) -> Verdict:
         Finding("client_share", "doubtful", "the driver used 31 % of the CPU in qr100", (2, 5)),
     )
     sentence = "3.54.1 is slower than 3.24.0: l.i0 insert rate by 6.7 %"
-    dropped = {f"insert block {DROPPED_BLOCK}": "foreign CPU 14.2 % > 10 % in qr100"}
+    dropped = (Dropped("insert", DROPPED_BLOCK, "foreign_percent", 14.2, 10.0),)
     apart = tuple(_spreads(run, trials, {c.metric for c in comparisons if c.primary}))
     return Verdict("slower", sentence, True, tuple(comparisons), findings, dropped, spread=apart)
 

@@ -127,7 +127,7 @@ def test_a_page_is_written_whole_beside_its_run(tmp_path: Path) -> None:
 
 def test_a_run_without_trials_still_has_a_page(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("old", "new"), blocks=2, phases=1)
-    verdict = type(book.verdict)("invalid", "no trial ended well", False, (), (), {})
+    verdict = type(book.verdict)("invalid", "no trial ended well", False, (), (), ())
     empty = Reader(page.run_page(Book(tmp_path, book.run, [], verdict)))
     assert empty.anchors[0] == "verdict"
     assert empty.figures == []

@@ -6,14 +6,24 @@ import dataclasses
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import make_record, make_run, make_tally, make_trial, make_workload
+from fakes import (
+    CALM,
+    make_readings,
+    make_record,
+    make_run,
+    make_tally,
+    make_trial,
+    make_workload,
+)
+from judging import NOISY
 
 from dyno.analysis import judge
+from dyno.analysis.run_view import RunView
 from dyno.record import Verdict
 from dyno.report import Book, every_section
 from dyno.report.text import verdict as text
@@ -23,25 +33,28 @@ from dyno.report.text import verdict as text
 RATES = {"1": 1_000.0, "4": 3_000.0, "16": 4_000.0}
 
 
-def make_book(values: Sequence[str], dropped: dict[str, str] | None = None) -> Book:
-    """Two blocks of two candidates under each value."""
+def make_book(values: Sequence[str], noisy: tuple[str, int] = ("", 0)) -> Book:
+    """Two blocks of two candidates under each value; in `noisy`, one of them, time was stolen."""
     plans = [
         dataclasses.replace(make_workload(f"select threads={v}"), script="s", sweep={"threads": v})
         for v in values
     ]
     trials = [
-        make_trial(0, name, block, 1.0, workload=plan.name, phases=(_record(value, share, block),))
+        make_trial(0, name, block, 1.0, workload=plan.name, phases=(record,))
         for plan, value in zip(plans, values, strict=True)
         for block in (0, 1)
         for name, share in (("old", 1.0), ("new", 0.75))
+        for record in [_record(value, share, block, NOISY if (value, block) == noisy else CALM)]
     ]
     numbered = [dataclasses.replace(trial, number=n) for n, trial in enumerate(trials, 1)]
-    verdict = Verdict("inconclusive", "", True, (), (), dropped or {})
-    return Book(Path(), make_run(workloads=plans), numbered, verdict)
+    run = make_run(workloads=plans)
+    verdict = Verdict("inconclusive", "", True, (), (), RunView(run, numbered).dropped)
+    return Book(Path(), run, numbered, verdict)
 
 
-def _record(value: str, share: float, block: int) -> Any:
-    return make_record([make_tally(RATES.get(value, 100.0) * share * (1 + block / 10))])
+def _record(value: str, share: float, block: int, host: Mapping[str, float]) -> Any:
+    tally = make_tally(RATES.get(value, 100.0) * share * (1 + block / 10))
+    return make_record([tally], readings=make_readings(host))
 
 
 def chart(page: str) -> dict[str, Any]:
@@ -79,7 +92,9 @@ def test_the_table_has_rate_latency_and_ratio_of_every_point() -> None:
 
 
 def test_a_dropped_block_of_one_value_is_left_out_of_that_value_alone() -> None:
-    book = make_book(["1", "16"], {"select threads=16/1": "steal"})
+    book = make_book(["1", "16"], noisy=("16", 1))
+    (dropped,) = book.verdict.dropped
+    assert (dropped.workload, dropped.block) == ("select threads=16", 1)
     first = chart(SECTION.render(book) or "")["data"][0]
     assert first["y"] == pytest.approx([1050, 4000], rel=0.01)
     assert first["error_y"]["array"] == pytest.approx([50, 0], abs=1)

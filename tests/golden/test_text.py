@@ -68,7 +68,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> No
 
 
 def test_a_verdict_without_comparisons_still_says_its_sentence() -> None:
-    verdict = Verdict("invalid", "no trial ended well", False, (), (), {})
+    verdict = Verdict("invalid", "no trial ended well", False, (), (), ())
     assert "no trial ended well" in text.verdict_text(make_run(), verdict)
 
 

@@ -93,9 +93,9 @@ def _recorded(kind: str, folder: Path) -> None:
         trial = json.loads(file.read_text())
         assert trial["status"] == "ok", trial["failure"]
         for name in NOT_OURS:
-            kept = trial["conditions"][name]
-            assert kept["state"].startswith(NOT_HERE) and "set" not in kept
-        assert ("set" in trial["conditions"]["preload"]) == (kind == "mysql")
+            kept = trial["conditions"]["controls"][name]
+            assert kept["refused"] and not kept["set"]
+        assert bool(trial["conditions"]["controls"]["preload"]["set"]) == (kind == "mysql")
     (verdict,) = folder.rglob("verdict.json")
     findings = json.loads(verdict.read_text())["findings"]
     assert "invalid" not in {finding["soundness"] for finding in findings}, findings

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from mysql_family import answers, asked, running
 
-from dyno.controls import NOT_HERE
 from dyno.engines import Preloads
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_once
@@ -32,15 +31,15 @@ def test_a_trial_records_what_its_controls_did_to_the_server(
     )
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
-    found = trial.conditions
-    assert found["thp"]["in_process"] == "disabled" and found["thp"]["set"] == "off"
-    assert (found["niceness"]["before"], found["niceness"]["set"]) == ("0", "4")
-    assert found["preload"]["read"].startswith("1 tables, ")
+    found = trial.conditions.controls
+    assert found["thp"].details["in_process"] == "disabled" and found["thp"].set == "off"
+    assert (found["niceness"].before, found["niceness"].set) == ("0", "4")
+    assert found["preload"].details["read"].startswith("1 tables, ")
     if engine in MYSQLS:
-        assert found["adaptive_hash_index"]["set"] == "off"
+        assert found["adaptive_hash_index"].set == "off"
         assert trial.settings["innodb_adaptive_hash_index"] == "OFF"
     else:
-        assert found["adaptive_hash_index"]["state"].startswith(NOT_HERE)
+        assert found["adaptive_hash_index"].refused
 
 
 BIG = (

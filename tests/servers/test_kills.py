@@ -13,7 +13,7 @@ from killing import Killer, Pauser, Stopper
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_once, play_run
 from dyno.play.watch import Watch
-from dyno.record import Trial
+from dyno.record import Failure, Trial
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import all_runs, create_run
 
@@ -53,8 +53,8 @@ def test_a_server_that_is_killed_fails_its_trial_with_its_last_words(
 ) -> None:
     trial = once(engine, Killer(processes.server, when))
     assert trial.status == "failed"
-    assert trial.failure.startswith("the server died (signal 9): ")
-    assert "its log ends with:\n  " in trial.failure
+    assert trial.why_failed.startswith("the server died (signal 9): ")
+    assert "its log ends with:\n  " in str(trial.failure)
     assert not processes.left(runs)
 
 
@@ -64,7 +64,8 @@ def test_a_driver_that_is_killed_leaves_no_server_behind(
     runs: Path, engine: str, when: str
 ) -> None:
     trial = once(engine, Killer(processes.driver, when))
-    assert (trial.status, trial.failure) == ("failed", "the driver was killed (signal 9)")
+    killed = Failure("the driver was killed (signal 9)")
+    assert (trial.status, trial.failure) == ("failed", killed)
     assert not processes.left(runs)
 
 
@@ -113,7 +114,7 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
 def test_a_server_that_stands_still_for_good_fails_its_trial(runs: Path, engine: str) -> None:
     trial = once(engine, Stopper(processes.server, "run"))
     assert trial.status == "failed"
-    assert trial.failure.startswith("the server stands still (SIGSTOP): ")
+    assert trial.why_failed.startswith("the server stands still (SIGSTOP): ")
     assert not processes.left(runs)
 
 

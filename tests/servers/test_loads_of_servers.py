@@ -42,10 +42,11 @@ def test_a_load_is_made_once_and_every_trial_starts_on_a_copy(
     play_run(prepared, folder, lambda _: None)
     trials = folder.trials()
     assert [trial.failure for trial in trials if trial.status != "ok"] == []
-    assert len({trial.conditions["load"]["name"] for trial in trials}) == 1
+    assert len({trial.conditions.load_name for trial in trials}) == 1
     assert {tuple(phase.phase for phase in trial.phases) for trial in trials} == {("run",)}
     assert all(e.found == str(e.expected) and e.expected > 0 for t in trials for e in t.evidence)
-    assert all(int(trial.conditions["page_cache"]["files"]) > 10 for trial in trials)
+    dropped = [trial.conditions.controls["page_cache"].details for trial in trials]
+    assert all(int(each["files"]) > 10 for each in dropped)
     for entry in cache.entries():
         if entry.kind == "load" and entry.name not in before:
             cache.remove(entry)

@@ -11,14 +11,18 @@ import private_mysql
 import private_postgres
 import pytest
 from audited import NEW, OLD, a_run, a_trial, only
+from fakes import make_candidate, make_workload
 from private_servers import SERVERS, serving
 
 from dyno import driver
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
+from dyno.builds import Build
 from dyno.driver import Launch, Process
-from dyno.engines import Server, find_engine
+from dyno.engines import Engine, Server, find_engine
 from dyno.experiment import compare_candidates
 from dyno.plan import Plan, Script, Session
+from dyno.play.job import TrialJob
 from dyno.play.phases import PhaseLoop
 from dyno.play.run import play_once
 from dyno.play.watch import Progressed
@@ -72,6 +76,25 @@ def server(name: str) -> Iterator[Server]:
         yield started
 
 
+def job(engine: Engine, home: Path) -> TrialJob:
+    """A trial on `engine`, of whose job a phase needs no more than that and the probes."""
+    return TrialJob(
+        number=1,
+        block=0,
+        attempt=1,
+        order=0,
+        seed=7,
+        workload=make_workload(),
+        candidate=make_candidate("a"),
+        engine=engine,
+        build=Build("fake", "a", "1", Path("/bin/true")),
+        controls={},
+        home=home,
+        log=home / "driver.log",
+        loaded=home / "loaded.json",
+    )
+
+
 def played(name: str, server: Server, text: str, folder: Path, **options: str) -> PhaseRecord:
     (folder / "script.lua").write_text(text)
     script = Script(str(folder / "script.lua"), options)
@@ -79,7 +102,7 @@ def played(name: str, server: Server, text: str, folder: Path, **options: str) -
     phases: list[PhaseRecord] = []
     engine = find_engine(SERVERS[name][0], driver.ask)
     with Process(plan, Launch(folder / "driver.log")) as process:
-        PhaseLoop(engine, server, {}, folder, lambda _: None, phases).listen(process)
+        PhaseLoop(job(engine, folder), server, {}, lambda _: None, phases).listen(process)
     (record,) = phases
     return record
 
@@ -130,9 +153,9 @@ def test_another_client_of_a_server_that_runs_already_is_noticed(
                 driver.ask(session, ["SELECT 1"] * 1000)
 
         audit = audits()["server_count"]
-        (clean,) = audit.judge(prepared.run, [play_once(prepared, lambda _: None)])
+        (clean,) = audit.judge(RunView(prepared.run, [play_once(prepared, lambda _: None)]))
         assert clean.soundness == "sound" and "2 phases" in clean.sentence
-        (found,) = audit.judge(prepared.run, [play_once(prepared, hammer)])
+        (found,) = audit.judge(RunView(prepared.run, [play_once(prepared, hammer)]))
     assert found.soundness == "doubtful"
     assert "oltp_point_select/run" in found.sentence
     assert "somebody else is using the server" in found.sentence

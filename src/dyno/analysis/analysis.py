@@ -1,23 +1,17 @@
-"""A run's records laid out for judging: blocks sorted, measures taken, audits heard."""
+"""A run laid out for judging: what is compared at each look, and what the audits found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
-from dyno.analysis.blocks import latest_attempts, sort_blocks
-from dyno.analysis.comparisons import (
-    ComparisonContext,
-    PairedMetric,
-    declared_primaries,
-    paired_metrics,
-)
+from dyno.analysis.blocks import latest_attempts
+from dyno.analysis.comparisons import ComparisonContext, PairedMetric, paired_metrics
 from dyno.analysis.effects import effects
-from dyno.analysis.measures import Numbers, floor_key, floors, measures
 from dyno.analysis.rows import judged_comparisons
+from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import restart_spreads
 from dyno.audits import JudgesEveryTrial, audits
-from dyno.record import FLOOR, Comparison, Finding, Run, Spread, Trial
+from dyno.record import FLOOR, Comparison, Finding, Spread
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
 BLOCKS_LEAST = 2
@@ -26,41 +20,34 @@ BLOCKS_LEAST = 2
 class Analysis:
     """Everything that `look` and `judge` ask of a run; made anew for each question."""
 
-    def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
-        self.run, self.trials = run, trials
-        self.blocks = {each.name: sort_blocks(run, each, trials) for each in run.workloads}
-        self.valid = {name: len(blocks.valid) for name, blocks in self.blocks.items()}
+    def __init__(self, view: RunView) -> None:
+        self.view, self.run = view, view.run
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What the audits say that have something to hear: the trials that count, or all."""
-        said: list[Finding] = []
+        """What the audits say that have something to judge: the trials that count, or all."""
+        found: list[Finding] = []
         for audit in audits().values():
-            if heard := self.trials if isinstance(audit, JudgesEveryTrial) else self._behind:
-                said += audit.judge(self.run, heard)
-        return said
-
-    @cached_property
-    def _behind(self) -> list[Trial]:
-        """What figures rest on: valid blocks and, where there are any, the floor."""
-        valid: set[int] = set().union(*(blocks.behind for blocks in self.blocks.values()))
-        return [t for t in self.trials if t.number in valid or (valid and t.candidate == FLOOR)]
+            view = self.view if isinstance(audit, JudgesEveryTrial) else self.view.counting
+            if view.trials:
+                found += audit.judge(view)
+        return found
 
     @cached_property
     def case(self) -> ComparisonContext:
         """What is the same for all comparisons."""
         rivals = sum(not effect.interaction for effect in effects(self.run))
-        declared = sum(len(declared_primaries(workload)) for workload in self.run.workloads)
-        dropped = {name: len(blocks.dropped) for name, blocks in self.blocks.items()}
+        declared = len(self.view.primaries)
+        dropped = {name: len(blocks.dropped) for name, blocks in self.view.blocks.items()}
         return ComparisonContext(self.run, declared * rivals, self._invalid(), dropped)
 
     def lines(self, blocks: int) -> list[PairedMetric]:
         """Every comparison in the first `blocks` valid blocks of each workload."""
         found: list[PairedMetric] = []
         for workload in self.run.workloads:
-            valid = self.blocks[workload.name].valid[:blocks]
+            valid = self.view.blocks[workload.name].valid[:blocks]
             if len(valid) >= BLOCKS_LEAST:
-                found += paired_metrics(self.run, workload, valid, self._numbers)
+                found += paired_metrics(self.view, workload, valid)
         return found
 
     def decided(self, blocks: int) -> int:
@@ -75,7 +62,7 @@ class Analysis:
     def comparisons(self) -> list[Comparison]:
         """All comparisons, each workload at the last look that it reached."""
         found: list[PairedMetric] = []
-        for name, valid in self.valid.items():
+        for name, valid in self.view.valid.items():
             at = self.case.looks.reached(valid) or valid
             found += [line for line in self.lines(at) if line.metric.workload == name]
         return judged_comparisons(self.case, found)
@@ -84,42 +71,26 @@ class Analysis:
         """That of every candidate, each workload over the blocks that `comparisons` judges."""
         found: list[Spread] = []
         for workload in self.run.workloads:
-            valid = self.blocks[workload.name].valid
+            valid = self.view.blocks[workload.name].valid
             blocks = valid[: self.case.looks.reached(len(valid)) or len(valid)]
             if len(blocks) >= BLOCKS_LEAST:
-                found += restart_spreads(self.run, workload, blocks, self._numbers)
+                found += restart_spreads(self.view, workload, blocks)
         return found
 
     def history(self) -> tuple[dict[str, float], ...]:
         """The looks that every workload reached: blocks, nominal level, primaries decided."""
         looks = self.case.looks
-        reached = [n for n in looks.blocks if n <= min(self.valid.values(), default=0)]
+        reached = [n for n in looks.blocks if n <= min(self.view.valid.values(), default=0)]
         of = self.case.primaries
         return tuple(
             {"blocks": n, "level": looks.level(n), "decided": self.decided(n), "primaries": of}
             for n in reached
         )
 
-    @cached_property
-    def _numbers(self) -> dict[int, Numbers]:
-        """The measures of every trial in a valid block, by its number; the floor taken off where
-        the engine lives in the driver's process, unless it is `null`, which is the floor.
-        """
-        own = floors(self.trials)
-        embedded = {c.name for c in self.run.candidates if c.embedded and c.engine != "null"}
-        return {
-            trial.number: measures(
-                trial, own.get(floor_key(trial)) if trial.candidate in embedded else None
-            )
-            for blocks in self.blocks.values()
-            for block in blocks.valid
-            for trial in block.values()
-        }
-
     @property
     def condemned(self) -> bool:
         """Some primary is invalid, measured or not."""
-        judged = {(w.name, p.phase) for w in self.run.workloads for p in declared_primaries(w)}
+        judged = {(each.workload, each.phase) for each in self.view.primaries}
         return any(
             not phase or (workload, phase) in judged for workload, _, phase in self.case.invalid
         )
@@ -145,9 +116,11 @@ class Analysis:
         base = self.run.design.base
         found = {
             trial.number: (name, trial.candidate)
-            for name in self.blocks
-            for block in latest_attempts(name, self.trials).values()
+            for name in self.view.blocks
+            for block in latest_attempts(name, self.view.trials).values()
             for trial in block
             if trial.status == "ok"
         }
-        return found | {t.number: (t.workload, base) for t in self.trials if t.candidate == FLOOR}
+        return found | {
+            t.number: (t.workload, base) for t in self.view.trials if t.candidate == FLOOR
+        }

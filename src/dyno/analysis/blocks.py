@@ -14,22 +14,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dyno.analysis.host_noise import noise_shares
-from dyno.record import Run, Trial, WorkloadPlan
-
-#: A limit's name to what it limits: a share, in percent, of all CPU time there was.
-SHARES = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
+from dyno.record import Dropped, Run, Trial, WorkloadPlan
 
 
 @dataclass
 class Blocks:
     """The blocks of one workload, in order of play.
 
-    `valid` holds each block's trials by candidate; `dropped` and `failed` map a block's number to
-    the reason. A torn block is in none of them: it will be played anew.
+    `valid` holds each block's trials by candidate; `dropped` and `failed` are by a block's number.
+    A torn block is in none of them: it will be played anew.
     """
 
     valid: list[dict[str, Trial]] = field(default_factory=list)
-    dropped: dict[int, str] = field(default_factory=dict)
+    dropped: dict[int, Dropped] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -38,32 +35,29 @@ class Blocks:
         return len(self.valid) + len(self.dropped) + len(self.failed)
 
     @property
-    def behind(self) -> set[int]:
+    def trial_numbers(self) -> set[int]:
         """The numbers of the trials in valid blocks."""
         return {trial.number for block in self.valid for trial in block.values()}
 
     @property
     def loudest(self) -> str:
         """The limit that was broken most often, with its last block's figures."""
-        kinds = Counter(reason.rstrip(" %.>0123456789") for reason in self.dropped.values())
-        often = kinds.most_common(1)[0][0]
-        return next(r for r in reversed(self.dropped.values()) if r.startswith(often))
+        often = Counter(each.limit for each in self.dropped.values()).most_common(1)[0][0]
+        return next(d.reason for d in reversed(self.dropped.values()) if d.limit == often)
 
 
 def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:
     """The blocks of `workload`, each judged by its latest attempt."""
     names = {candidate.name for candidate in run.candidates}
-    phases = {phase["name"] for phase in workload.phases}
     found = Blocks()
     for number, block in sorted(latest_attempts(workload.name, trials).items()):
         lost = [trial for trial in block if trial.status == "failed"]
         good = {trial.candidate: trial for trial in block if trial.status == "ok"}
         if lost:
-            why = lost[-1].failure.partition("\n")[0]  # a server's last words stay in its trial
-            found.failed[number] = f"{lost[-1].candidate} failed: {why}"
+            found.failed[number] = f"{lost[-1].candidate} failed: {lost[-1].why_failed}"
         elif names <= set(good):
-            if reason := _broken_limit(block, phases, run.design.limits):
-                found.dropped[number] = reason
+            if dropped := _broken_limit(run, workload, number, block):
+                found.dropped[number] = dropped
             else:
                 found.valid.append(good)
     return found
@@ -79,18 +73,16 @@ def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Tr
     return {n: [t for t in block if t.attempt == last[n]] for n, block in blocks.items()}
 
 
-def _broken_limit(block: Sequence[Trial], phases: set[str], limits: dict[str, float]) -> str:
-    """Why the block breaks a limit; empty where it does not."""
-    seen = [noise_shares(trial, phases) for trial in block]
-    for limit, most in sorted(limits.items()):
+def _broken_limit(
+    run: Run, workload: WorkloadPlan, number: int, block: Sequence[Trial]
+) -> Dropped | None:
+    """The first limit that the block breaks."""
+    seen = [noise_shares(trial, workload.phase_names) for trial in block]
+    for limit, most in sorted(run.design.limits.items()):
         worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
         if worst > most:
-            return f"{SHARES.get(limit, limit)} {worst:.1f} % > {most:g} %"
-    return ""
-
-
-#: The condition under which a trial names the load that it began with.
-LOAD = "load"
+            return Dropped(workload.name, number, limit, worst, most)
+    return None
 
 
 def shared_loads(
@@ -101,12 +93,8 @@ def shared_loads(
     None where every trial loaded anew, or where all sides began with the very same load, whose
     luck then cancels.
     """
-    found = [tuple(_load_of(block[side]) for side in sides) for block in blocks]
+    found = [tuple(block[side].conditions.load_name for side in sides) for block in blocks]
     if all(len(set(loads)) == 1 for loads in found):
         return None
     numbers = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
     return tuple(numbers[loads] for loads in found)
-
-
-def _load_of(trial: Trial) -> str:
-    return trial.conditions.get(LOAD, {}).get("name", "")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from dyno.analysis.blocks import shared_loads
 from dyno.analysis.effects import Effect, effects
 from dyno.analysis.measures import Numbers
-from dyno.record import Metric, Run, Trial, WorkloadPlan
+from dyno.analysis.run_view import RunView
+from dyno.record import Metric, Phase, Run, Trial, WorkloadPlan
 from dyno.stats.interval import Floats, Interval, independent_data
 from dyno.stats.looks import Looks
 
@@ -52,74 +52,34 @@ class PairedMetric:
         return independent_data(self.logs, self.groups)
 
 
-@dataclass(frozen=True)
-class DeclaredPrimary:
-    """A primary as declared: a phase, a stream's metric, its margin (None: the run's)."""
-
-    workload: str
-    phase: str
-    stream: str
-    metric: str
-    margin_percent: float | None
-
-    def names(self, metric: Metric) -> bool:
-        """`metric` is the one that is meant."""
-        ours = (self.workload, self.phase, self.stream, self.metric)
-        return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
-
-
-def declared_primaries(workload: WorkloadPlan) -> list[DeclaredPrimary]:
-    """The primaries of a workload. The throughput of a paced stream was set and not measured, so
-    it is none.
-    """
-    found = []
-    for phase in workload.phases:
-        paced = {stream["name"] for stream in phase["streams"] if _is_paced(stream)}
-        for each in phase["primary"]:
-            if each["metric"] != "rate_per_s" or each["stream"] not in paced:
-                named = (phase["name"], each["stream"], each["metric"])
-                found.append(DeclaredPrimary(workload.name, *named, each.get("margin_percent")))
-    return found
-
-
 def paired_metrics(
-    run: Run,
-    workload: WorkloadPlan,
-    blocks: Sequence[dict[str, Trial]],
-    numbers: dict[int, Numbers],
+    view: RunView, workload: WorkloadPlan, blocks: Sequence[dict[str, Trial]]
 ) -> Iterator[PairedMetric]:
-    """Every comparison of `workload` in `blocks`; `numbers` are the measures by trial number.
+    """Every comparison of `workload` in `blocks`.
 
     A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line. Of
     interactions only those in primary metrics are looked at.
     """
-    declared, phases = (
-        declared_primaries(workload),
-        {phase["name"]: phase for phase in workload.phases},
-    )
-    own = [{name: numbers[trial.number] for name, trial in block.items()} for block in blocks]
-    for effect in effects(run):
-        grey = {name: _missed_target(phase, blocks, effect.cells) for name, phase in phases.items()}
+    declared, phases = view.primaries_of(workload.name), {p.name: p for p in workload.phases}
+    own = [{name: view.numbers(trial) for name, trial in block.items()} for block in blocks]
+    for effect in effects(view.run):
+        grey = {name: _missed_target(p, blocks, effect.cells) for name, p in phases.items()}
         groups = shared_loads(blocks, effect.cells)
         for metric in _shared_metrics(own, effect.cells):
             pair = next((pair for pair in declared if pair.names(metric)), None)
             if metric.phase in phases and (pair or not effect.interaction):
                 base_values, values = effect.values(_columns(own, effect.cells, metric))
+                margin = pair.margin_percent if pair else view.run.design.margin_percent
                 yield PairedMetric(
                     metric=metric,
                     effect=effect,
                     primary=pair is not None and not effect.interaction,
-                    margin_percent=_margin_of(run, pair),
+                    margin_percent=margin,
                     base_values=base_values,
                     values=values,
                     grey=grey[metric.phase],
                     groups=groups,
                 )
-
-
-def _margin_of(run: Run, pair: DeclaredPrimary | None) -> float:
-    own = pair.margin_percent if pair else None
-    return run.design.margin_percent if own is None else own
 
 
 def _columns(
@@ -135,28 +95,22 @@ def _shared_metrics(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> 
     return [m for m in sorted(first) if all(column.get(m, 0.0) > 0.0 for column in columns)]
 
 
-def _missed_target(
-    phase: dict[str, Any], blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
-) -> str:
+def _missed_target(phase: Phase, blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> str:
     """Whose paced writers did less than 95 % of what was due over all blocks, in words."""
-    writers = {s["name"] for s in phase["streams"] if _is_paced(s) and s["role"] == "writer"}
+    writers = {s.name for s in phase.streams if s.is_paced and s.role == "writer"}
     for side in sides:
         tallies = [
             tally
             for block in blocks
             for record in block[side].phases
             for tally in record.streams
-            if record.phase == phase["name"] and tally.name in writers
+            if record.phase == phase.name and tally.name in writers
         ]
         done, due = sum(t.done for t in tallies), sum(t.intended for t in tallies)
         if done < TARGET_LEAST * due:
             percent = 100.0 * done / due
             return f"the paced writers of {side} did {percent:.0f} % of their target: no verdict"
     return ""
-
-
-def _is_paced(stream: dict[str, Any]) -> bool:
-    return bool(stream["pace"]["kind"] != "closed")
 
 
 @dataclass(frozen=True)

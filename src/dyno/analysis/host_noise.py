@@ -9,8 +9,6 @@ from dyno.record import Trial
 
 #: The probe whose counters these are.
 HOST = "host"
-#: The probes whose readings are conditions of a measurement and not its results.
-CONDITIONS = (HOST, "clock", "server")
 
 
 def counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from dyno.analysis.analysis import Analysis
 from dyno.analysis.effects import note_interactions
+from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import sentence, worst_verdict
 from dyno.record import Comparison, Run, Trial, Verdict
 
@@ -54,7 +55,7 @@ class Look:
 
 def look(run: Run, trials: Sequence[Trial]) -> Look:
     """What to do after the trials so far; cheap between two looks, so ask after each block."""
-    return _look(Analysis(run, trials))
+    return _look(Analysis(RunView(run, trials)))
 
 
 def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
@@ -63,35 +64,31 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     A workload with fewer than two valid blocks has no comparison; `sentence` says so. A run whose
     MAX was raised after a look is exploratory: nothing in it is primary, nothing is decided.
     """
-    hearing = Analysis(run, trials)
-    now = _look(hearing)
-    rows = note_interactions(hearing.comparisons(), run.design.alpha)
+    analysis = Analysis(RunView(run, trials))
+    now = _look(analysis)
+    rows = note_interactions(analysis.comparisons(), run.design.alpha)
     if run.design.extended_from:
         rows = [_explored(run, row) for row in rows]
     primaries = [row for row in rows if row.primary]
-    word = worst_verdict(primaries, hearing.case.primaries, invalid=hearing.condemned)
+    word = worst_verdict(primaries, analysis.case.primaries, invalid=analysis.condemned)
     complete = now.state in ("decided", "undecided", "too noisy")
     return Verdict(
         overall=word,
-        sentence=sentence(run, word, primaries, _reason(hearing, now)),
+        sentence=sentence(run, word, primaries, _reason(analysis, now)),
         complete=complete,
         comparisons=tuple(rows),
-        findings=tuple(hearing.findings),
-        dropped={
-            f"{name}/{block}": reason
-            for name, blocks in hearing.blocks.items()
-            for block, reason in blocks.dropped.items()
-        },
-        looks=hearing.history(),
-        spread=tuple(hearing.spread()),
+        findings=tuple(analysis.findings),
+        dropped=analysis.view.dropped,
+        looks=analysis.history(),
+        spread=tuple(analysis.spread()),
     )
 
 
-def _look(hearing: Analysis) -> Look:
-    looks, valid = hearing.case.looks, hearing.valid
+def _look(analysis: Analysis) -> Look:
+    looks, valid = analysis.case.looks, analysis.view.valid
     least = min(valid.values(), default=0)
-    reached, of = looks.reached(least), hearing.case.primaries
-    decided = hearing.decided(reached) if reached else 0
+    reached, of = looks.reached(least), analysis.case.primaries
+    decided = analysis.decided(reached) if reached else 0
     following = looks.following(reached)
     missing = {name: max(0, following - n) for name, n in valid.items()}
     now = Look("go on", following, "", valid, missing, decided, of)
@@ -100,7 +97,7 @@ def _look(hearing: Analysis) -> Look:
         return _end_look(now, "decided", f"decided at {reached} valid blocks")
     if reached == looks.maximum:
         return _end_look(now, "undecided", f"all {reached} blocks are played, {said}")
-    if stuck := _why_stuck(hearing, missing):
+    if stuck := _why_stuck(analysis, missing):
         return _end_look(now, *stuck)
     told = f"{least} of {following} valid blocks for the next look"
     return replace(now, sentence=f"{told}, {said}" if reached else told)
@@ -110,11 +107,11 @@ def _end_look(now: Look, state: State, text: str) -> Look:
     return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
 
 
-def _why_stuck(hearing: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
+def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
     """Why a workload can get no more blocks; None where all can."""
-    most = math.ceil(REPLAYS * hearing.case.looks.maximum)
-    first = hearing.case.looks.blocks[0]
-    for name, blocks in hearing.blocks.items():
+    most = math.ceil(REPLAYS * analysis.case.looks.maximum)
+    first = analysis.case.looks.blocks[0]
+    for name, blocks in analysis.view.blocks.items():
         never = not blocks.valid and len(blocks.dropped) >= first
         if missing[name] and (never or blocks.played >= most):
             if len(blocks.failed) > len(blocks.dropped):
@@ -125,16 +122,16 @@ def _why_stuck(hearing: Analysis, missing: dict[str, int]) -> tuple[State, str] 
     return None
 
 
-def _reason(hearing: Analysis, now: Look) -> str:
+def _reason(analysis: Analysis, now: Look) -> str:
     """Why a run has found less than it should have; empty for one that was played to its end."""
-    former, maximum = hearing.run.design.extended_from, hearing.case.looks.maximum
+    former, maximum = analysis.run.design.extended_from, analysis.case.looks.maximum
     if former:
         return f"exploratory: MAX was raised from {former} to {maximum} blocks after a look"
     if now.state in ("decided", "undecided"):
         return ""
     if now.state != "go on":
         return now.sentence
-    failures = [why for blocks in hearing.blocks.values() for why in blocks.failed.values()]
+    failures = [why for blocks in analysis.view.blocks.values() for why in blocks.failed.values()]
     failed = f"; {len(failures)} blocks failed: {failures[-1]}" if failures else ""
     return f"the run is not finished: {now.sentence}{failed}"
 

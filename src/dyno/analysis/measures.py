@@ -18,8 +18,8 @@ From a trial to numbers with an identity: rates, latencies, and what an operatio
   the engine is a server. Where it lives in the driver's process, both are one process.
 - Gauges (`database_bytes`, `resident_bytes`) as they are.
 
-The probes `host`, `clock` and `server` are left out: they tell of the surroundings, or of the whole
-work of a phase, and compare nothing.
+Readings that are conditions are left out: they tell of the surroundings, or of the whole work of a
+phase, and compare nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from dyno.analysis.host_noise import CONDITIONS
 from dyno.record import (
     FLOOR,
     Better,
@@ -167,7 +166,7 @@ def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
     That is its CPU, where the engine is a server of its own; and the context switches that no
     probe could see, where the engine lives in the driver's process.
     """
-    read = tuple(each for each in record.readings if each.probe not in CONDITIONS)
+    read = tuple(each for each in record.readings if not each.condition)
     names = {each.name for each in read}
     usage = record.usage
     if SERVED in names:

@@ -1,6 +1,4 @@
-"""How far the restarts of every candidate lie apart, in the metrics that the verdict rests on.
-
-Where the spread of a run's metrics comes from, and how long a trial is best.
+"""How far the restarts of every candidate lie apart, where that comes from, and what to spend on.
 
 Records in, `stats.components` out. Only trials that count should be handed in. The windows of a
 rate are the whole seconds of its stream; other metrics have none, since a trial keeps one histogram
@@ -18,9 +16,8 @@ from statistics import median
 
 import numpy as np
 
-from dyno.analysis.comparisons import declared_primaries
-from dyno.analysis.measures import Numbers, measures
-from dyno.record import Metric, PhaseRecord, Run, Spread, Trial, WorkloadPlan
+from dyno.analysis.run_view import RunView
+from dyno.record import Metric, PhaseRecord, Spread, Trial, WorkloadPlan
 from dyno.stats.components import (
     RESTARTS,
     WINDOWS,
@@ -36,19 +33,16 @@ from dyno.stats.windows import Costs, best_windows, time_times_variance
 
 
 def restart_spreads(
-    run: Run,
-    workload: WorkloadPlan,
-    blocks: Sequence[dict[str, Trial]],
-    numbers: dict[int, Numbers],
+    view: RunView, workload: WorkloadPlan, blocks: Sequence[dict[str, Trial]]
 ) -> list[Spread]:
     """The spread of each candidate in each primary metric, over `blocks` (two or more).
 
     A metric that is not above 0 in every block has none.
     """
-    declared = declared_primaries(workload)
+    declared = view.primaries_of(workload.name)
     found = []
-    for side in run.candidates:
-        own = [numbers[block[side.name].number] for block in blocks]
+    for side in view.run.candidates:
+        own = [view.numbers(block[side.name]) for block in blocks]
         for metric in sorted(own[0]):
             if any(pair.names(metric) for pair in declared):
                 values = np.array([each.get(metric, 0.0) for each in own])
@@ -117,9 +111,13 @@ class Sources:
         )
 
 
-def spread_sources(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[Sources]:
-    """The spread of each of `metrics` that can be told; needs three blocks of two candidates."""
-    numbers = {trial.number: measures(trial) for trial in trials}
+def spread_sources(
+    view: RunView, trials: Sequence[Trial], metrics: Sequence[Metric]
+) -> list[Sources]:
+    """The spread of each of `metrics` over `trials` that can be told; needs three blocks of two
+    candidates.
+    """
+    numbers = {trial.number: view.numbers(trial) for trial in trials}
     found = []
     for metric in metrics:
         own = [t for t in trials if numbers[t.number].get(metric, 0.0) > 0.0]
@@ -134,7 +132,7 @@ def spread_sources(trials: Sequence[Trial], metrics: Sequence[Metric]) -> list[S
 
 
 def _layout(trials: Sequence[Trial], metric: Metric, values: Mapping[int, float]) -> Layout:
-    loads = [trial.conditions.get("load", {}).get("name", "") for trial in trials]
+    loads = [trial.conditions.load_name for trial in trials]
     windows = [_windows(trial, metric) for trial in trials]
     return Layout(
         values=np.log([values[trial.number] for trial in trials]),

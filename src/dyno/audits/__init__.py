@@ -3,17 +3,17 @@
 An audit reads the records of a run and touches nothing else. The worst finding wins: one
 `invalid` makes the comparisons it names invalid, whatever the figures say.
 
-Most ask how the numbers came about, and hear the trials that the numbers rest on. What an engine
+Most ask how the numbers came about, and judge the trials that the numbers rest on. What an engine
 did is a fact wherever it was seen: noise makes nobody lose a row (`JudgesEveryTrial`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from dyno.analysis.run_view import RunView
 from dyno.plugins import things
-from dyno.record import Finding, Run, Trial
+from dyno.record import Finding
 
 
 class Audit(Protocol):
@@ -21,15 +21,18 @@ class Audit(Protocol):
 
     summary: str
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
-        """One finding at least: `sound` where nothing is wrong, with what was checked."""
+    def judge(self, view: RunView) -> list[Finding]:
+        """One finding at least: `sound` where nothing is wrong, with what was checked.
+
+        Every trial of the view is meant.
+        """
 
 
 @runtime_checkable
 class JudgesEveryTrial(Protocol):
-    """An audit that hears the good trials of blocks that do not count too (docs/METHOD.md)."""
+    """An audit that judges the trials of blocks that do not count too (docs/METHOD.md)."""
 
-    hears_all: bool
+    judges_every_trial: bool
 
 
 def audits() -> dict[str, Audit]:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dyno.record import Candidate, Finding, PhaseRecord, Run, Soundness, Tally, Trial
+from dyno.record import (
+    Candidate,
+    Finding,
+    Phase,
+    PhaseRecord,
+    Primary,
+    Run,
+    Soundness,
+    Tally,
+    Trial,
+)
 
 
 @dataclass(frozen=True)
 class Case:
     """One candidate in one phase of a workload: its good trials, their records of that phase.
 
-    `plan` is the phase as declared; a phase that no workload declares (a load) has a name only.
+    `plan` is the phase as declared; None for one that no workload declares (a load).
     """
 
     candidate: Candidate
     workload: str
-    plan: dict[str, Any]
+    phase: str
+    plan: Phase | None
     played: tuple[Trial, ...]
-
-    @property
-    def phase(self) -> str:
-        """The phase's name."""
-        return str(self.plan["name"])
 
     @property
     def name(self) -> str:
@@ -50,19 +55,24 @@ class Case:
                 found.setdefault(tally.name, []).append((record, tally))
         return found
 
+    @property
+    def primaries(self) -> tuple[Primary, ...]:
+        """What a verdict rests on in the phase."""
+        return self.plan.primary if self.plan else ()
+
     def primary(self, stream: str) -> list[str]:
         """The metrics of a stream that a verdict rests on."""
-        return [each["metric"] for each in self.plan.get("primary", ()) if each["stream"] == stream]
+        return [each.metric for each in self.primaries if each.stream == stream]
 
     def finding(self, audit: str, soundness: Soundness, words: str) -> Finding:
         """What is wrong here. A load has no line of its own: what is wrong in it taints all."""
-        phase = self.phase if "streams" in self.plan else ""
+        phase = self.phase if self.plan else ""
         return Finding(audit, soundness, f"{self.name}: {words}", self.trials, phase)
 
 
 def cases(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     """Every candidate in every phase with a primary metric: elsewhere no verdict is at stake."""
-    return (case for case in every_case(run, trials) if case.plan.get("primary"))
+    return (case for case in every_case(run, trials) if case.primaries)
 
 
 def every_case(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
@@ -71,12 +81,12 @@ def every_case(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     for workload in run.workloads:
         for candidate in run.candidates:
             phases = workload.under(candidate.options).phases
-            declared = {phase["name"]: phase for phase in phases}
+            declared = {phase.name: phase for phase in phases}
             key = (workload.name, candidate.name)
             own = tuple(trial for trial in good if (trial.workload, trial.candidate) == key)
             played = {record.phase: None for trial in own for record in trial.phases}
             for phase in declared | dict.fromkeys(name for name in played if name not in declared):
-                yield Case(candidate, workload.name, declared.get(phase, {"name": phase}), own)
+                yield Case(candidate, workload.name, phase, declared.get(phase), own)
 
 
 def records(trials: Sequence[Trial], phase: str) -> tuple[PhaseRecord, ...]:

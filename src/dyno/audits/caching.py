@@ -23,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, records
-from dyno.record import Finding, PhaseRecord, Run, Trial
+from dyno.record import DataCondition, Finding, PhaseRecord
 
 CACHED_SHARE = 1 / 20
 SYSTEM_BYTES = 8 << 20
@@ -36,12 +37,13 @@ class Caching:
 
     summary = "data are cached, or on storage, as the profile claims"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that does not do as claimed; else a sound one."""
+        run, trials = view.run, view.trials
         judged, findings = 0, []
         for case in cases(run, trials):
-            told = [t.conditions["data"] for t in case.played if "data" in t.conditions]
-            claims = [data for data in told if data.get("claim") and "bytes" in data]
+            told = [t.conditions.data for t in case.played if t.conditions.data]
+            claims = [data for data in told if data.claim and data.size_bytes is not None]
             if not claims:
                 continue
             judged += 1
@@ -54,10 +56,9 @@ class Caching:
         return [Finding("caching", "sound", words)]
 
 
-def _faults(case: Case, claims: list[dict[str, str]]) -> Iterator[str]:
-    claim = claims[-1]["claim"]
-    held = median(int(data["bytes"]) for data in claims)
-    cache = int(claims[-1].get("cache_bytes", 0))
+def _faults(case: Case, claims: list[DataCondition]) -> Iterator[str]:
+    claim, cache = claims[-1].claim, claims[-1].cache_bytes or 0
+    held = median(data.size_bytes or 0 for data in claims)
     sizes = f"{held / 1e6:.0f} MB of data, a cache of {cache / 1e6:.0f} MB"
     if cache and claim == "cached" and held > cache:
         yield f"claims to be cached, with {sizes}"
@@ -85,7 +86,8 @@ def _cold_start(case: Case, allowed: float) -> str:
     most = max((fetched for fetched in later if fetched is not None), default=None)
     if most is None or most > allowed:
         return ""
-    remedy = "" if "set" in last.conditions.get("preload", {}) else "; preload=on begins warm"
+    preload = last.conditions.controls.get("preload")
+    remedy = "" if preload and preload.set else "; preload=on begins warm"
     return f": a cold start, for no later phase fetched more than {most / 1e6:.1f} MB{remedy}"
 
 

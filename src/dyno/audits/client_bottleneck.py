@@ -17,9 +17,9 @@ process are judged by `client_share`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases
 from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
 
@@ -33,8 +33,9 @@ class ClientBottleneck:
 
     summary = "beside a server, no thread of the driver is near its limit while the server rests"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one with the busiest."""
+        run, trials = view.run, view.trials
         busy = {
             case.name: percent
             for case in cases(run, trials)
@@ -97,8 +98,7 @@ def _server_percent(run: Run, case: Case) -> float | None:
 
 def _usable_ns(run: Run, trial: Trial, record: PhaseRecord) -> float:
     """CPU time that the server could have used in a phase."""
-    pinned = trial.conditions.get("pinning", {}).get("engine", "")
-    cores = len(pinned.split(",")) if pinned else int(run.host.get("cores", "1"))
+    cores = len(trial.conditions.engine_cores) or int(run.host.get("cores", "1"))
     connections = sum(tally.connections for tally in record.streams)
     return min(cores, connections) * (record.ended_ns - record.started_ns)
 

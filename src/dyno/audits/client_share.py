@@ -21,8 +21,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from dyno.analysis.measures import operations_of
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, records
-from dyno.record import FLOOR, Finding, PhaseRecord, Run, Trial
+from dyno.record import FLOOR, Finding, PhaseRecord, Trial
 
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
@@ -33,8 +34,9 @@ class ClientShare:
 
     summary = "the client takes less than half of the time that is blamed on the engine"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one with the largest."""
+        run, trials = view.run, view.trials
         shares: dict[str, float] = {}
         findings = []
         for case in cases(run, trials):

@@ -15,11 +15,12 @@ A clock source that changed during a run shows in the cost. `dyno doctor` names 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases
-from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
+from dyno.record import Finding, PhaseRecord, Run, Soundness
 
 STEP_NS = 1e6
 SLEW_PERCENT = 0.05
@@ -32,8 +33,9 @@ class Clock:
 
     summary = "the clock was not set or bent while a phase played, and is cheap to read"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each fault of each phase, with the trials that share it; else one."""
+        run, trials = view.run, view.trials
         findings = [f for case in cases(run, trials) for f in _findings(case, run)]
         read = [r for trial in trials for record in trial.phases if (r := _readings(record))]
         told = "the clock went evenly" if read else "the clock was not looked at"

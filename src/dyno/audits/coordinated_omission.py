@@ -23,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases
-from dyno.record import Finding, PhaseRecord, Run, Soundness, Tally, Trial
+from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_FILLED = 0.9
 INVALID_FILLED = 0.5
@@ -43,8 +44,9 @@ class CoordinatedOmission:
 
     summary = "latencies count from the intended time, and leave out no wait that a user would have"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each way in which a stream's latencies are too low; else one."""
+        run, trials = view.run, view.trials
         judged = list(cases(run, trials))
         findings = [
             case.finding("coordinated_omission", soundness, f"{stream}: {words}")
@@ -79,7 +81,7 @@ def _under(tally: Tally) -> bool:
 
 
 def _unfilled(case: Case, seen: _Seen) -> Iterator[_Fault]:
-    if case.plan["stop"]["kind"] != "time":
+    if case.plan is None or case.plan.stop.kind != "time":
         return
     filled = [_filled(record, tally) for record, tally in seen if _played_well(tally)]
     if filled and (share := median(filled)) < DOUBTFUL_FILLED:

@@ -21,9 +21,10 @@ What the engine holds is compared by `ledger`, what it counted of its clients' w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from dyno.record import Finding, PhaseRecord, Reading, Run, Soundness, Tally, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import Finding, PhaseRecord, Reading, Soundness, Tally
 
 SECOND_NS = 1e9
 #: How far a reading may fall without being suspect, by its unit.
@@ -40,8 +41,9 @@ class Counters:
 
     summary = "counts, histograms and seconds agree to the last event; no counter wrapped or jumped"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each fault, with all the trials that share it; else one that is sound."""
+        run, trials = view.run, view.trials
         played = [trial for trial in trials if trial.status == "ok"]
         cores = int(run.host.get("cores", "0"))
         seen: dict[tuple[Soundness, str], dict[int, str]] = {}

@@ -11,10 +11,10 @@ Scripts that guess nothing, engines that cannot tell, and guesses below 32 MB ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 
-from dyno.record import Finding, Run, Trial, WorkloadPlan
+from dyno.analysis.run_view import RunView
+from dyno.record import Finding, Trial, WorkloadPlan
 
 FACTOR = 4
 FIXED_BYTES = 32 << 20
@@ -25,8 +25,9 @@ class DataSize:
 
     summary = "engines hold about as much data as the workload says"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each workload and candidate that is far off; else one with the sizes."""
+        run, trials = view.run, view.trials
         findings, sizes = [], []
         for workload in run.workloads:
             for side in run.candidates:
@@ -34,7 +35,7 @@ class DataSize:
                 plan = workload.under(side.options)
                 if not own or not plan.size_bytes:
                     continue
-                held = median(int(t.conditions["data"]["bytes"]) for t in own)
+                held = median(_data_bytes(t) or 0 for t in own)
                 words = f"{workload.name} on {side.name}: {_mb(held)} MB held"
                 sizes.append(held)
                 if wrong := _wrong(plan, held):
@@ -45,7 +46,11 @@ class DataSize:
 
 def _is(trial: Trial, workload: str, candidate: str) -> bool:
     own = (trial.workload, trial.candidate) == (workload, candidate) and trial.status == "ok"
-    return own and "bytes" in trial.conditions.get("data", {})
+    return own and _data_bytes(trial) is not None
+
+
+def _data_bytes(trial: Trial) -> int | None:
+    return trial.conditions.data.size_bytes if trial.conditions.data else None
 
 
 def _wrong(workload: WorkloadPlan, held: float) -> str:

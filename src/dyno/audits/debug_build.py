@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dyno.record import Candidate, Finding, Run, Soundness, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import Candidate, Finding, Soundness, Trial
 
 #: Optimisations with which no release is made.
 UNOPTIMISED = ("-O0", "-Og")
@@ -27,8 +28,9 @@ class DebugBuild:
 
     summary = "no build carries assertions or sanitizers, and all are optimised"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate whose build is not fit; else one that is sound."""
+        run, trials = view.run, view.trials
         told = {side.name: _build_facts(side, trials) for side in run.candidates}
         faults = {name: words for name, facts in told.items() if (words := _faults(facts))}
         if not faults:

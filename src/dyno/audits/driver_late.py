@@ -22,8 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases
-from dyno.record import Finding, PhaseRecord, Run, Soundness, Tally, Trial
+from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
@@ -46,8 +47,9 @@ class DriverLate:
 
     summary = "events begin when they are due and a user is free; the driver has its core"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream or phase whose driver was late; else one with the most."""
+        run, trials = view.run, view.trials
         judged = list(cases(run, trials))
         findings = [
             case.finding("driver_late", soundness, words)
@@ -58,9 +60,9 @@ class DriverLate:
 
 
 def _late(case: Case) -> Iterator[_Fault]:
-    paces = {stream["name"]: stream["pace"]["kind"] for stream in case.plan["streams"]}
-    for pair in case.plan["primary"]:
-        stream, name = pair["stream"], pair["metric"]
+    paces = {stream.name: stream.pace.kind for stream in case.plan.streams} if case.plan else {}
+    for pair in case.primaries:
+        stream, name = pair.stream, pair.metric
         if not name.startswith(PREFIX) or paces.get(stream) not in EVEN:
             continue
         last = float(NAMED.get(name) or name.removeprefix(PREFIX + "p"))

@@ -7,18 +7,16 @@ setting changes the rate of small writes as much. It is the first thing that a r
   the base's) are what is compared: told, and sound. Where nobody asked, a default did it: doubtful.
 - Different engines that promise differently are doubtful however it came: who waits less is faster.
 
-What a commit survives, each engine says itself from the settings that it reported (`durability`
-among the conditions); what the disk below does with a flush, no engine knows.
+What a commit survives, each engine says itself from the settings that it reported (`data` among the
+conditions); what the disk below does with a flush, no engine knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.record import Candidate, Finding, Run, Soundness, Trial
-
-CONDITION = "durability"
-FIGURE = "survives"
+from dyno.analysis.run_view import RunView
+from dyno.record import Candidate, DataCondition, Finding, Soundness, Trial
 
 
 class Durability:
@@ -26,29 +24,30 @@ class Durability:
 
     summary = "a commit survives as much on every candidate"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that promises otherwise than the base; else a sound one."""
+        run, trials = view.run, view.trials
         told = {side.name: _last_condition(side, trials) for side in run.candidates}
-        known = {name: facts for name, facts in told.items() if facts.get(FIGURE)}
+        known = {name: found for name, found in told.items() if found and found.survives}
         base = next((side for side in run.candidates if side.name == run.design.base), None)
         if base is None or base.name not in known:
             return [Finding("durability", "sound", "the base does not tell what a commit survives")]
         findings = [
             _finding(base, side, known, trials)
             for side in run.candidates
-            if side.name in known and known[side.name][FIGURE] != known[base.name][FIGURE]
+            if side.name in known and known[side.name].survives != known[base.name].survives
         ]
         same = f"on {len(known)} of {len(told)} candidates a commit survives "
-        return findings or [Finding("durability", "sound", same + known[base.name][FIGURE])]
+        return findings or [Finding("durability", "sound", same + known[base.name].survives)]
 
 
 def _finding(
-    base: Candidate, side: Candidate, known: dict[str, dict[str, str]], trials: Sequence[Trial]
+    base: Candidate, side: Candidate, known: dict[str, DataCondition], trials: Sequence[Trial]
 ) -> Finding:
     ours, theirs = known[side.name], known[base.name]
     sentence = (
-        f"a commit survives {ours[FIGURE]} on {side.name} ({_facts_in_words(ours)}) and "
-        f"{theirs[FIGURE]} on {base.name} ({_facts_in_words(theirs)})"
+        f"a commit survives {ours.survives} on {side.name} ({_facts_in_words(ours)}) and "
+        f"{theirs.survives} on {base.name} ({_facts_in_words(theirs)})"
     )
     asked = side.engine == base.engine and side.settings != base.settings
     soundness: Soundness = "sound" if asked else "doubtful"
@@ -59,15 +58,14 @@ def _finding(
     return Finding("durability", soundness, words, () if asked else meant)
 
 
-def _last_condition(side: Candidate, trials: Sequence[Trial]) -> dict[str, str]:
+def _last_condition(side: Candidate, trials: Sequence[Trial]) -> DataCondition | None:
     """The condition as the candidate's last good trial found it."""
     own = [t.conditions for t in trials if t.status == "ok" and t.candidate == side.name]
-    return own[-1].get(CONDITION, {}) if own else {}
+    return own[-1].data if own else None
 
 
-def _facts_in_words(facts: dict[str, str]) -> str:
-    decided_by = ", ".join(f"{name}={value}" for name, value in facts.items() if name != FIGURE)
-    return decided_by or "always"
+def _facts_in_words(found: DataCondition) -> str:
+    return ", ".join(f"{name}={value}" for name, value in found.decided_by.items()) or "always"
 
 
 AUDIT = Durability()

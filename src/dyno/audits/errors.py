@@ -20,8 +20,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, every_case
-from dyno.record import Finding, Run, Soundness, Tally, Trial
+from dyno.record import Finding, Soundness, Tally
 
 DOUBTFUL_PERCENT = 1.0
 INVALID_PERCENT = 50.0
@@ -46,8 +47,9 @@ class Errors:
 
     summary = "few events failed, and no candidate failed far more often than the base"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream that failed too often; else one with the largest share."""
+        run, trials = view.run, view.trials
         shares = {
             (case.workload, case.candidate.name, case.phase, stream): _share([t for _, t in seen])
             for case in every_case(run, trials)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.record import Finding, Run, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import Finding, Trial
 
 FAILED_LEAST = 2
 FAILED_MOST = 0.05
@@ -22,10 +23,11 @@ class FailedRestarts:
     """The share of each candidate's restarts that failed."""
 
     summary = "no candidate failed in more than one of twenty restarts"
-    hears_all = True
+    judges_every_trial = True
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that failed too often under a workload; else one."""
+        run, trials = view.run, view.trials
         findings = [
             finding
             for workload in run.workloads
@@ -42,7 +44,7 @@ def _finding(workload: str, candidate: str, trials: Sequence[Trial]) -> Finding 
     failed = [trial for trial in ended if trial.status == "failed"]
     if len(failed) < FAILED_LEAST or len(failed) <= FAILED_MOST * len(ended):
         return None
-    why = failed[-1].failure.partition("\n")[0]
+    why = failed[-1].why_failed
     words = f"{len(failed)} of {len(ended)} restarts failed (at last: {why}); what is compared"
     sentence = f"{workload} on {candidate}: {words} are those that did not"
     return Finding("failed_restarts", "doubtful", sentence, tuple(t.number for t in failed))

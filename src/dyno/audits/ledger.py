@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
+from dyno.analysis.run_view import RunView
 from dyno.record import FLOOR, Finding, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
@@ -21,10 +22,11 @@ class Ledger:
     """Compares what the engine holds with what the script counted."""
 
     summary = "the engine's rows and values equal what the script counted"
-    hears_all = True
+    judges_every_trial = True
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each fault, with all the trials that share it; else one that is sound."""
+        run, trials = view.run, view.trials
         played = [trial for trial in trials if trial.status == "ok"]
         faults: dict[tuple[Soundness, str], dict[int, str]] = {}
         for trial in played:

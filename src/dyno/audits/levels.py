@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.record import Factor, Finding, Run, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import Factor, Finding, Trial
 
 #: How a control says that it was not held (`dyno.controls`).
 NOT_HELD = "not controllable here"
@@ -20,8 +21,9 @@ class Levels:
 
     summary = "where factors are crossed, every level was set, and no two levels are the same"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each factor that is in doubt."""
+        run, trials = view.run, view.trials
         judges = {"control": _control, "engine setting": _setting}
         by_name = {side.name: side.levels for side in run.candidates}
         played = [(t, by_name[t.candidate]) for t in trials if t.candidate in by_name]
@@ -37,15 +39,15 @@ _Played = Sequence[tuple[Trial, dict[str, str]]]
 
 def _control(factor: Factor, played: _Played) -> Finding | None:
     """Trials in which the control says that it was not held."""
-    states = {
-        trial.number: (levels[factor.name], state)
+    refused = {
+        trial.number: (levels[factor.name], control.refused)
         for trial, levels in played
-        if (state := trial.conditions.get(factor.name, {}).get("state", "")).startswith(NOT_HELD)
+        if (control := trial.conditions.controls.get(factor.name)) and control.refused
     }
-    if not states:
+    if not refused:
         return None
-    level, state = next(iter(states.values()))
-    return _doubt(factor, f"was not held at '{level}': {state}", tuple(states))
+    level, why = next(iter(refused.values()))
+    return _doubt(factor, f"was not held at '{level}': {NOT_HELD}: {why}", tuple(refused))
 
 
 def _setting(factor: Factor, played: _Played) -> Finding | None:

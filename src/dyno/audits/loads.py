@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from dyno.record import Finding, Run, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import Finding, Trial
 
 LEAST = 3
 
@@ -22,12 +23,12 @@ class Loads:
 
     summary = "data are loaded anew in every trial, or several loads of each candidate take turns"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each workload in which few loads are behind more blocks."""
-        del run
+        trials = view.trials
         kept: dict[str, list[Trial]] = defaultdict(list)
         for trial in trials:
-            if trial.status == "ok" and "load" in trial.conditions:
+            if trial.status == "ok" and trial.conditions.load:
                 kept[trial.workload].append(trial)
         if not kept:
             return [Finding("loads", "sound", "every trial loaded its data anew")]
@@ -48,14 +49,14 @@ def _few(workload: str, trials: Sequence[Trial]) -> Finding | None:
 
 
 def _number(trials: Sequence[Trial]) -> int:
-    return len({trial.conditions["load"]["number"] for trial in trials})
+    return len({t.conditions.load.number for t in trials if t.conditions.load})
 
 
 def _shared(trials: Sequence[Trial]) -> bool:
     """Do all candidates of a block begin with the same load?"""
     names: dict[int, set[str]] = defaultdict(set)
     for trial in trials:
-        names[trial.block].add(trial.conditions["load"]["name"])
+        names[trial.block].add(trial.conditions.load_name)
     return all(len(each) == 1 for each in names.values())
 
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from dyno.analysis.host_noise import counter_gains, noise_shares
+from dyno.analysis.run_view import RunView
 from dyno.record import Finding, Run, Trial, WorkloadPlan
 from dyno.stats.interval import sign_p
 from dyno.stats.windows import common_change, is_beyond
@@ -49,7 +50,7 @@ class _Side:
 
     def shares(self, block: int) -> dict[str, float]:
         """Of steal and foreign CPU beside one of its trials."""
-        return noise_shares(self.trials[block], {phase["name"] for phase in self.workload.phases})
+        return noise_shares(self.trials[block], self.workload.phase_names)
 
     def breaks(self, block: int) -> bool:
         """Did others have more than the limits allow?"""
@@ -67,10 +68,11 @@ class Noise:
     """Drops, what is left in the blocks that count, and pressure."""
 
     summary = "few blocks are dropped for noise, and noise does not favour a candidate"
-    hears_all = True
+    judges_every_trial = True
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each way in which noise may tell in the result; else one."""
+        run, trials = view.run, view.trials
         findings: list[Finding] = []
         told: list[str] = []
         for workload in run.workloads:
@@ -136,7 +138,7 @@ def _under_pressure(side: _Side) -> Iterator[Finding]:
 
 def _pressure(side: _Side, trial: Trial) -> tuple[float, float] | None:
     """In percent of the time: some task waited (PSI); our own processes worked."""
-    phases = {phase["name"] for phase in side.workload.phases}
+    phases = side.workload.phase_names
     sums = counter_gains(trial, phases)
     time_ns = sum(r.ended_ns - r.started_ns for r in trial.phases if r.phase in phases)
     if "psi_cpu_ns" not in sums or "own_ns" not in sums or not time_ns:

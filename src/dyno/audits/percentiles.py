@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.measures import PERCENTILES
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases
-from dyno.record import Finding, Run, Trial
+from dyno.record import Finding
 
 BEYOND_LEAST = 10
 PREFIX = "latency_ns_p"
@@ -29,8 +30,9 @@ class Percentiles:
 
     summary = f"at least {BEYOND_LEAST} events of a restart lie beyond each percentile judged"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each primary percentile that rests on too few; else one."""
+        run, trials = view.run, view.trials
         judged = list(cases(run, trials))
         findings = [
             case.finding("percentiles", "doubtful", f"{metric} of {stream} {words}")
@@ -42,9 +44,9 @@ class Percentiles:
 
 
 def _primary(case: Case) -> Iterator[tuple[str, str, str]]:
-    for pair in case.plan["primary"]:
-        if pair["metric"].startswith(PREFIX):
-            yield pair["stream"], pair["metric"], pair["metric"].removeprefix(PREFIX)
+    for pair in case.primaries:
+        if pair.metric.startswith(PREFIX):
+            yield pair.stream, pair.metric, pair.metric.removeprefix(PREFIX)
 
 
 def _few(case: Case, stream: str, percentile: str) -> str:

@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, every_case
 from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Trial
 
@@ -34,10 +35,11 @@ class Results:
     """Rows of check statements, and rows per query of each stream."""
 
     summary = "all candidates answer the same statements with the same rows"
-    hears_all = True
+    judges_every_trial = True
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and statement or stream that differs; else a sound one."""
+        run, trials = view.run, view.trials
         sides = {side.name: side for side in run.candidates if side.engine != "null"}
         good = [t for t in trials if t.status == "ok" and t.candidate in sides and t.block >= 0]
         findings = [*_statements(run, sides, good), *_streams(run, good)]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from dyno.analysis.run_view import RunView
 from dyno.record import Candidate, Finding, Run, Trial
 
 
@@ -24,8 +25,9 @@ class SameProgram:
 
     summary = "candidates differ, unless they were declared to be the same (A/A)"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """One finding: of the pairs that are the same by mistake, or differ by mistake."""
+        run, trials = view.run, view.trials
         sides = [_identity(run, side) for side in run.candidates]
         pairs = list(combinations(zip(run.candidates, sides, strict=True), 2))
         if run.design.aa:

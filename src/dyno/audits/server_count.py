@@ -24,11 +24,11 @@ an embedded engine, a pooler that keeps connections.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, every_case
-from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
+from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
 PROBE = "server"
 LOSSY = "server_collected_transactions"
@@ -69,8 +69,9 @@ class ServerCount:
 
     summary = "the server itself counted the statements or transactions that the driver sent"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each phase of a candidate whose counts differ; else one that is sound."""
+        run, trials = view.run, view.trials
         findings: list[Finding] = []
         asked: list[_Account] = []
         for case in every_case(run, trials):

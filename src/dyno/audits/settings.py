@@ -19,7 +19,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dyno.record import Candidate, Finding, Run, Soundness, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import Candidate, Finding, Soundness, Trial
 
 QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
 BYTES = {"b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3}
@@ -57,8 +58,9 @@ class Settings:
 
     summary = "engines run with the settings asked of them, the same in every restart"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each setting that is wrong; else one with what differs by default."""
+        run, trials = view.run, view.trials
         good = [trial for trial in trials if trial.status == "ok" and trial.settings]
         own = {side.name: [t for t in good if t.candidate == side.name] for side in run.candidates}
         findings = [each for side in run.candidates for each in _faults(side, own[side.name])]

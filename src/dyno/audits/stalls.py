@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, full_seconds
-from dyno.record import Finding, Run, Trial
+from dyno.record import Finding
 
 PER_SECOND_LEAST = 10.0
 
@@ -46,12 +47,13 @@ class Stalls:
 
     summary = "few seconds of a stationary phase pass without any answer"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream that stalled for more than the margin; else one."""
+        run, trials = view.run, view.trials
         seen = [
             (case, stream, _stalls(case, stream))
             for case in cases(run, trials)
-            if case.plan["stationary"]
+            if case.plan and case.plan.stationary
             for stream in case.streams
         ]
         findings = [

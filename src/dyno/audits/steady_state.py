@@ -22,8 +22,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, full_seconds
-from dyno.record import Finding, Run, Soundness, Trial
+from dyno.record import Finding, Run, Soundness
 from dyno.stats.interval import Interval, to_log, to_percent
 from dyno.stats.windows import common_change, half_means, is_beyond
 
@@ -39,12 +40,13 @@ class SteadyState:
 
     summary = "a stationary phase does as much in its second half as in its first"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream that drifts; else one with the largest change."""
+        run, trials = view.run, view.trials
         seen = [
             (case, stream, _halves(case, stream))
             for case in cases(run, trials)
-            if case.plan["stationary"]
+            if case.plan and case.plan.stationary
             for stream in _closed(case)
         ]
         findings = [f for each in seen for f in (*_drifting(*each), *_shifting(run, *each, seen))]

@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dyno.record import Candidate, Finding, PhaseRecord, Run, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import Candidate, Finding, PhaseRecord, Trial
 
 #: File systems that a power cut empties.
 IN_MEMORY = ("tmpfs", "ramfs")
@@ -30,8 +31,9 @@ class Storage:
 
     summary = "what was written reached a storage with room, the same for all candidates"
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and fault; else one with what was written."""
+        run, trials = view.run, view.trials
         good = [trial for trial in trials if trial.status == "ok" and trial.block >= 0]
         findings = []
         for side in run.candidates:
@@ -52,9 +54,9 @@ def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     for words, check in checks.items():
         meant = tuple(trial.number for trial in own if check(trial))
         if meant:
-            told = next(t for t in own if t.number == meant[0]).conditions.get("storage", {})
-            free = f"{int(told.get('free_bytes', 0)) / 1e9:.1f} GB free"
-            place = f"{told.get('file_system', 'an unknown file system')}, {free}"
+            found = next(t for t in own if t.number == meant[0]).conditions.storage
+            free = f"{(found.free_bytes if found else 0) / 1e9:.1f} GB free"
+            place = f"{(found and found.file_system) or 'an unknown file system'}, {free}"
             yield Finding("storage", "doubtful", f"{side.name} {words} ({place})", meant)
 
 
@@ -68,15 +70,15 @@ def _unwritten(trial: Trial) -> bool:
 
 
 def _full(trial: Trial) -> bool:
-    told = trial.conditions.get("storage", {})
-    if "free_bytes" not in told or not _changes(trial):
+    found = trial.conditions.storage
+    if found is None or not _changes(trial):
         return False
-    free, size = int(told["free_bytes"]), int(told["bytes"])
+    free, size = found.free_bytes, found.size_bytes
     return free < FREE_BYTES_LEAST or (free < FREE_SHARE * size and free < FREE_BYTES)
 
 
 def _limited(trial: Trial) -> bool:
-    limits = LIMITED.findall(trial.conditions.get("storage", {}).get("limits", ""))
+    limits = LIMITED.findall(_limits(trial))
     if not limits:
         return False
     least = min(map(int, limits))
@@ -103,12 +105,17 @@ def _changes(trial: Trial) -> bool:
 
 
 def _kind(trial: Trial) -> str:
-    return trial.conditions.get("storage", {}).get("file_system", "").partition(" ")[0]
+    found = trial.conditions.storage
+    return found.file_system.partition(" ")[0] if found else ""
+
+
+def _limits(trial: Trial) -> str:
+    return trial.conditions.storage.limits if trial.conditions.storage else ""
 
 
 def _places(side: Candidate, good: Sequence[Trial]) -> set[str]:
-    told = (t.conditions.get("storage", {}) for t in good if t.candidate == side.name)
-    return {place for each in told if (place := each.get("file_system"))}
+    found = (t.conditions.storage for t in good if t.candidate == side.name)
+    return {each.file_system for each in found if each and each.file_system}
 
 
 def _apart(places: dict[str, set[str]]) -> list[Finding]:
@@ -123,7 +130,7 @@ def _sound(good: Sequence[Trial]) -> str:
     if not written:
         return "no engine's bytes were to be seen"
     most = f"up to {max(written) / 1e6:.0f} MB written in a trial"
-    limits = any("limits" in trial.conditions.get("storage", {}) for trial in good)
+    limits = any(_limits(trial) for trial in good)
     known = (
         "within its limits" if limits else "no limit is to be seen; a host's own is unknown here"
     )

@@ -167,7 +167,7 @@ def play_comparison(
     prepared = replace(resolve_experiment(experiment, say), progress_s=WINDOW_S)
     run, made = prepared.run, create_run(prepared.run, room)
     phase = run.workloads[0].phases[-1]
-    windows = _Windows(phase["name"], phase["warmup_s"])
+    windows = _Windows(phase.name, phase.warmup_s)
     with intermittent_hog(pilot.cores, dice) if lot.beside_hog else nullcontext():
         play_run(prepared, made, windows)
     trials = made.trials()
@@ -236,11 +236,11 @@ def _restarts(
     """The trials of valid blocks, each with its number and its windows."""
     (workload,) = run.workloads
     phase = workload.phases[-1]
-    primary = phase["primary"][0]
+    primary = phase.primary[0]
     found = []
     for number, block in enumerate(sort_blocks(run, workload, trials).valid):
         for name, trial in block.items():
-            value = _value(trial, phase["name"], primary["stream"], primary["metric"])
+            value = _value(trial, phase.name, primary.stream, primary.metric)
             pieces = tuple(round(rate, 1) for rate in windows.get(trial.number, ()))
             found.append(Restart(number, name, value, pieces))
     return tuple(found)

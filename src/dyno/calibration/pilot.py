@@ -10,7 +10,7 @@ from dyno.builds import Say
 from dyno.errors import TrialFailed
 from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.run import play_once
-from dyno.record import PhaseRecord, Trial
+from dyno.record import Failure, PhaseRecord, Trial
 from dyno.resolve.experiment import Prepared, outline_experiment, resolve_experiment
 
 
@@ -86,8 +86,8 @@ def _trial(prepared: Prepared) -> Trial:
     if trial.status == "interrupted":
         raise KeyboardInterrupt
     if trial.status != "ok":
-        message, _, hint = trial.failure.partition("\nhint: ")
-        raise TrialFailed(message, hint=hint)
+        why = trial.failure or Failure("the trial failed")
+        raise TrialFailed(why.message, cause=why.cause, hint=why.hint)
     return trial
 
 
@@ -101,14 +101,13 @@ def pilot_figures(trial: Trial, version: str) -> Pilot:
     """What a trial of one closed-loop stream tells of its last phase."""
     record = trial.phases[-1]
     tally = record.streams[0]
-    cores = trial.conditions.get("pinning", {}).get("engine", "")
     return Pilot(
         per_op_ns=per_operation_ns(record),
         p50_ns=float(tally.latency.percentiles_ns["50"]),
         p99_ns=float(tally.latency.percentiles_ns["99"]),
         answers_per_op=reading_value(record, "planted_answers") / max(1, operations_of(record)),
         version=version,
-        cores=tuple(int(core) for core in cores.split(",") if core),
+        cores=trial.conditions.engine_cores,
     )
 
 

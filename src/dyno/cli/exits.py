@@ -137,7 +137,6 @@ def add_traceback_hint(told: DynoError, error: Exception) -> DynoError:
 
 def print_error(error: DynoError) -> None:
     """One sentence on stderr, its hint below; colours only on a terminal."""
-    sentence, _, hint = str(error).partition("\nhint: ")
-    click.echo(f"{click.style('dyno:', fg='red', bold=True)} {sentence}", err=True)
-    if hint:
-        click.echo(f"{click.style('hint:', bold=True)} {hint}", err=True)
+    click.echo(f"{click.style('dyno:', fg='red', bold=True)} {error.sentence}", err=True)
+    if error.hint:
+        click.echo(f"{click.style('hint:', bold=True)} {error.hint}", err=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,8 @@ def play_and_judge(experiment: Experiment, wanted: RunWishes) -> Verdict:
     forecast = forecast_run(prepared)
     made = create_run(prepared.run, runs_home())
     announce(prepared, forecast, made)
-    play_watched(lambda watch: play_run(prepared, made, watch), made, forecast)
+    with shown_progress(made, forecast) as watch:
+        play_run(prepared, made, watch)
     return tell_verdict(made, wanted.json_file)
 
 
@@ -69,12 +71,13 @@ def print_progress(clause: str) -> None:
     click.echo(f"{clause} …", err=True)
 
 
-def play_watched(work: Callable[[Watch], Run], made: RunFolder, forecast: Forecast | None) -> None:
-    """Plays under the live display; whatever stops it, what was measured stays and can go on."""
+@contextmanager
+def shown_progress(made: RunFolder, forecast: Forecast | None) -> Iterator[Watch]:
+    """The live display of a run; whatever stops it, what was measured stays and can go on."""
     name = made.path.name
     try:
         with live_watch(forecast) as watch:
-            work(watch)
+            yield watch
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"what was measured stays in {made.path}; `dyno resume {name}` goes on, "

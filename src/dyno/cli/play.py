@@ -13,7 +13,7 @@ from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import stream_line
 from dyno.errors import UsageError
-from dyno.record import Latency, Trial
+from dyno.record import Failure, Latency, Trial
 
 if TYPE_CHECKING:
     from dyno.play.watch import Event
@@ -79,8 +79,9 @@ def print_summary(trial: Trial) -> None:
     if trial.status == "interrupted":
         raise KeyboardInterrupt
     if trial.status == "failed":
-        message, _, hint = trial.failure.partition("\nhint: ")
-        raise UsageError(message, hint=hint or "what was measured before stands above")
+        why = trial.failure or Failure("the trial failed")
+        hint = why.hint or "what was measured before stands above"
+        raise UsageError(why.message, cause=why.cause, hint=hint)
     click.echo("\nno verdict: one restart proves nothing; `dyno compare` plays blocks of them")
 
 

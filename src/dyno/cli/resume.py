@@ -24,7 +24,6 @@ def command(run: str, json_file: Path | None) -> int:
 
     made = run_folder(run)
     made.run()
-    judged_run.play_watched(
-        lambda watch: resume_run(made, watch, judged_run.print_progress), made, None
-    )
+    with judged_run.shown_progress(made, None) as watch:
+        resume_run(made, watch, judged_run.print_progress)
     return judged_run.EXITS[judged_run.tell_verdict(made, json_file).overall]

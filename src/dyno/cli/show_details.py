@@ -16,6 +16,7 @@ from dyno.errors import unknown
 
 if TYPE_CHECKING:
     from dyno.controls import Control, ControlTarget
+    from dyno.record import Stop
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -173,13 +174,13 @@ def primary_names(phase: Any) -> str:
     return ", ".join(f"{p.stream} {p.metric}" for p in phase.primary) or "(explored only)"
 
 
-def stop_rule_words(stop: dict[str, Any]) -> str:
+def stop_rule_words(stop: Stop) -> str:
     """A stop rule in words."""
-    if stop["kind"] == "time":
-        return screen.format_duration(stop["duration_s"])
-    if stop["kind"] == "stream":
-        return f"{stop['events']:,} events of {stop['stream']}"
-    events = stop["events"]
+    if stop.kind == "time":
+        return screen.format_duration(stop.duration_s or 0.0)
+    events = stop.events or 0
+    if stop.kind == "stream":
+        return f"{events:,} events of {stop.stream}"
     return f"{events:,} event{'s' * (events > 1)}" if events else "its last event"
 
 

@@ -17,10 +17,11 @@ from typing import ClassVar, Protocol
 from dyno.controls._journal import put_back
 from dyno.controls._journal_entry import Outcome, knobs_of_root
 from dyno.plugins import things
+from dyno.record import PinningCondition
 
 __all__ = ["NOT_HERE", "Outcome", "controls", "knobs_of_root", "put_back"]
 
-#: How `ControlResult.found` begins to say, under `state`, that this machine does not allow it.
+#: What is said of a control that this machine does not allow, before the reason.
 NOT_HERE = "not controllable here"
 #: The value of a control that leaves things as they are.
 KEEP = "keep"
@@ -57,9 +58,9 @@ class ControlResult:
     """What a control did.
 
     `found` is for the record: `before`, the state found; `set`, what was set, if anything; and
-    `state`, only where it is not held, which begins with `NOT_HERE`. `prefix` is the command that
+    `refused`, only where it is not held: why; all else is a detail. `prefix` is the command that
     starts the engine's process under it (`("setarch", "-R")`), `environment` is added to that
-    process's; `cpus` are the driver's cores, where the control chooses them. `restored` is called
+    process's; `pinning` the cores, where the control chooses them. `restored` is called
     with the folder of a load's copy before the engine starts on it, `started` with the engine's
     process when its connections stand. `preload` has the engine fill its cache before each phase.
     """
@@ -67,7 +68,7 @@ class ControlResult:
     found: dict[str, str]
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
-    cpus: tuple[int, ...] = ()
+    pinning: PinningCondition | None = None
     restored: AfterRestore | None = None
     started: AfterStart | None = None
     preload: bool = False
@@ -90,7 +91,7 @@ class Control(Protocol):
         """Why `value` (or a kind of values) cannot be held here; empty where it can."""
 
     def hold(self, value: str, subject: ControlTarget) -> AbstractContextManager[ControlResult]:
-        """Holds `value` for one trial, or says under `state` why not."""
+        """Holds `value` for one trial, or says under `refused` why not."""
 
 
 def controls() -> dict[str, Control]:
@@ -100,4 +101,4 @@ def controls() -> dict[str, Control]:
 
 def not_held(before: str, why: str) -> ControlResult:
     """Nothing is held, and the record says why."""
-    return ControlResult({"before": before, "state": f"{NOT_HERE}: {why}"})
+    return ControlResult({"before": before, "refused": why})

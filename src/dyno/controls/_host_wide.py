@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from dyno.controls import (
     KEEP,
-    NOT_HERE,
     RUNS_ALREADY,
     ControlResult,
     ControlTarget,
@@ -79,7 +78,7 @@ class HostWide:
                 found, holdings = self._entered(value, settings, stack)
                 yield ControlResult(found)
             if changed := _why_lost(settings, holdings):
-                found["state"] = f"{NOT_HERE}: {changed}"
+                found["refused"] = changed
                 found.pop("set", None)
 
     def _entered(
@@ -93,7 +92,7 @@ class HostWide:
         except _knob.KnobRefused as why:
             stack.close()
             before = self._told((each, _knob.current_value(each.knob)) for each in settings)
-            return {"before": before, "state": f"{NOT_HERE}: {why}"}, []
+            return {"before": before, "refused": str(why)}, []
         pairs = zip(settings, holdings, strict=True)
         before = self._told((each, holding.found) for each, holding in pairs)
         return {"before": before, "set": value}, holdings

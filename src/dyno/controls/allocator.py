@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.controls import KEEP, NOT_HERE, ControlResult
+from dyno.controls import KEEP, ControlResult
 from dyno.controls._engine_process import OneProcess, try_command
 
 #: The libraries that carry each, the preferred first, and Debian's package of it.
@@ -80,7 +80,7 @@ def _loaded(library: str, pid: int) -> dict[str, str]:
         return {"in_process": f"unknown ({error.strerror})"}
     if str(Path(library).resolve()) in maps:
         return {"in_process": "loaded"}
-    return {"state": f"{NOT_HERE}: the loader did not take {library}"}
+    return {"refused": f"the loader did not take {library}"}
 
 
 CONTROL = Allocator()

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import NOT_HERE, RUNS_ALREADY, ControlResult, ControlTarget, not_held
+from dyno.controls import RUNS_ALREADY, ControlResult, ControlTarget, not_held
 from dyno.errors import UsageError, unknown
+from dyno.record import PinningCondition
 
 
 class Pinning:
@@ -58,16 +59,14 @@ class Pinning:
         if value == "off":
             yield ControlResult({"before": before})
         elif subject.attached and driver:
-            found = {"before": before, "driver": _text(driver), "state": f"{NOT_HERE}: {why}"}
-            yield ControlResult(found, cpus=tuple(driver))
+            cores = PinningCondition(tuple(driver), ())
+            yield ControlResult({"before": before, "refused": why}, pinning=cores)
         elif why:
             yield not_held(before, why)
         else:
             prefix = () if subject.embedded else ("taskset", "-c", _text(engine))
-            found = {"driver": _text(driver), "engine": _text(engine)}
-            yield ControlResult(
-                {"before": before, "set": value, **found}, prefix, cpus=tuple(driver)
-            )
+            cores = PinningCondition(tuple(driver), tuple(engine))
+            yield ControlResult({"before": before, "set": value}, prefix, pinning=cores)
 
 
 def _divide_cores(value: str, usable: Sequence[int], embedded: bool) -> tuple[list[int], list[int]]:

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from dyno.controls import (
     KEEP,
-    NOT_HERE,
     RUNS_ALREADY,
     ControlResult,
     ControlTarget,
@@ -82,7 +81,7 @@ def _status_of(pid: int) -> dict[str, str]:
     lines = _knob.text_of(_knob.path_of(STATUS.format(pid=pid))).splitlines()
     said = next((line.split()[1] for line in lines if line.startswith("THP_enabled:")), "")
     if said == "1":
-        return {"state": f"{NOT_HERE}: the engine's process has huge pages all the same"}
+        return {"refused": "the engine's process has huge pages all the same"}
     return {"in_process": {"0": "disabled"}.get(said, "not told by this kernel")}
 
 

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 from dyno.builds import Build, Say
 from dyno.plan import Session
 from dyno.plugins import find as find_module
+from dyno.record import DataCondition
 
 #: What a commit survives, from nothing to all, as an engine's settings promise it. A power cut
 #: stands for whatever takes the machine away; without the last ones the data stay consistent.
@@ -37,27 +38,11 @@ SURVIVES = (
 )
 
 
-@dataclass(frozen=True)
-class DataEvidence:
-    """What an engine holds at a trial's end, for the audits; None and empty: not known.
-
-    `data_bytes` are rows and indexes, without logs; `cache_bytes` what its own cache takes at
-    most; `claim` is what the profile says of the two, `cached` or `io-bound`; `survives` is one of
-    `SURVIVES`, and `decided_by` the settings that it follows from.
-    """
-
-    data_bytes: int | None = None
-    cache_bytes: int | None = None
-    claim: str = ""
-    survives: str = ""
-    decided_by: dict[str, str] = field(default_factory=dict)
-
-
 @runtime_checkable
 class WeighsData(Protocol):
     """An engine that knows how much it holds, and how safely."""
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
         """Asked after the last phase; `told` is what `settings` answered."""
 
 

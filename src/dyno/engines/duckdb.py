@@ -21,13 +21,13 @@ from dyno.engines import (
     NO_CONDITIONS,
     SURVIVES,
     Ask,
-    DataEvidence,
     Server,
     StartConditions,
     _builds,
     _library,
 )
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
+from dyno.record import DataCondition
 
 #: Units of a size, in bytes. DuckDB reports a size in the binary ones.
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -230,12 +230,12 @@ class Engine:
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
         """The file with its log, and the buffer pool; each commit flushes the log."""
         del asked
         pool_bytes = size_bytes(told.get("memory_limit", ""))
-        return DataEvidence(
-            data_bytes=_library.data_bytes(server),
+        return DataCondition(
+            size_bytes=_library.data_bytes(server),
             cache_bytes=None if pool_bytes is None else round(pool_bytes),
             survives=SURVIVES[-1],
         )

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dyno.analysis.comparisons import DeclaredPrimary, declared_primaries
 from dyno.analysis.effects import Effect, effects
+from dyno.analysis.run_view import DeclaredPrimary, declared_primaries
 from dyno.forecast.earlier_run import EarlierRun
 from dyno.record import Run
 from dyno.stats.interval import to_log
@@ -45,7 +45,7 @@ def planned_primaries(run: Run, earlier: EarlierRun | None) -> list[PlannedPrima
     return [
         PlannedPrimary(
             _primary_name(pair) + _factors_meant(own, alike),
-            _margin_of(run, pair),
+            pair.margin_percent,
             errors,
             len(own),
         )
@@ -59,7 +59,7 @@ def assumed_primaries(run: Run, pair_percent: float) -> list[PlannedPrimary]:
     """All primaries, those together that have margin and weights alike, where the log ratio of two
     restarts has this sd.
     """
-    margins, alike = [_margin_of(run, pair) for pair in _pairs(run)], _equal_effects(run)
+    margins, alike = [pair.margin_percent for pair in _pairs(run)], _equal_effects(run)
     restart, found = to_log(pair_percent) / PAIR, []
     for margin in sorted(set(margins)):
         for own in alike:
@@ -88,12 +88,7 @@ def _factors_meant(own: Sequence[Effect], alike: Sequence[Sequence[Effect]]) -> 
 
 
 def _pairs(run: Run) -> list[DeclaredPrimary]:
-    return [pair for workload in run.workloads for pair in declared_primaries(workload)]
-
-
-def _margin_of(run: Run, pair: DeclaredPrimary) -> float:
-    own = pair.margin_percent
-    return run.design.margin_percent if own is None else own
+    return [pair for workload in run.workloads for pair in declared_primaries(run, workload)]
 
 
 def _errors_of(run: Run, earlier: EarlierRun, pair: DeclaredPrimary, norm: float) -> Errors | None:

@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from dyno.analysis.analysis import Analysis
-from dyno.analysis.blocks import LOAD
-from dyno.analysis.comparisons import DeclaredPrimary, PairedMetric
+from dyno.analysis.comparisons import PairedMetric
+from dyno.analysis.run_view import DeclaredPrimary, RunView
 from dyno.analysis.spread import Sources, spread_sources
 from dyno.errors import UsageError
-from dyno.record import Metric, Run, Trial, WorkloadPlan
+from dyno.record import Metric, Run, WorkloadPlan
 from dyno.run_folder import RunFolder
 from dyno.stats.components import LOADS
 from dyno.stats.power import Errors
-
-#: A phase that declares neither a time nor a guess (`prepare`) is ended after this.
-UNKNOWN_S = 3600.0
-
-
-def expected_s(phase: Mapping[str, Any]) -> float:
-    """Seconds that a phase should last: its stop rule's, or the script's guess."""
-    stop = phase.get("stop", {})
-    measured_s = stop.get("duration_s") or phase.get("expected_s", 0.0)
-    return float(measured_s) + float(phase.get("warmup_s", 0.0))
-
-
-def limit_s(phase: Mapping[str, Any]) -> float:
-    """Seconds after which a phase is hung and not slow: a timed one must end near its time, a
-    counted one may run on an engine twenty times slower than the script's author thought.
-    """
-    expected = expected_s(phase)
-    if phase.get("stop", {}).get("kind") == "time":
-        return 2 * expected + 60
-    return max(600.0, 20 * expected) if expected else UNKNOWN_S
-
 
 #: Fewer blocks than this say too little of how blocks vary.
 BLOCKS_LEAST = 3
@@ -87,8 +65,8 @@ class EarlierRun:
 
     def _longer(self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources) -> float:
         """How the sd changes with the phase's length; 1 where it is the same, or not timed."""
-        phase = next(each for each in workload.phases if each["name"] == pair.phase)
-        seconds, then = measured_s(phase), spread.found.block_sd()
+        phase = next(each for each in workload.phases if each.name == pair.phase)
+        seconds, then = phase.measured_s, spread.found.block_sd()
         if not seconds or abs(seconds / spread.seconds - 1.0) < 0.1 or then == 0.0:
             return 1.0
         return spread.found.block_sd(seconds) / then
@@ -103,32 +81,25 @@ class EarlierRun:
         then = next((w for w in self.run.workloads if w.name == workload.name), None)
         if not timed or then is None:
             return None
-        longer = sum(map(expected_s, workload.phases)) - sum(map(expected_s, then.phases))
+        longer = sum(p.length_s for p in workload.phases) - sum(p.length_s for p in then.phases)
         return median(timed) + longer
-
-
-def measured_s(phase: dict[str, object]) -> float:
-    """Seconds for which a phase is measured, where its stop rule says so; else 0."""
-    stop = phase.get("stop")
-    return float(stop.get("duration_s") or 0.0) if isinstance(stop, dict) else 0.0
 
 
 def learn_from(folder: RunFolder) -> EarlierRun:
     """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
-    run, trials = folder.run(), folder.trials()
-    hearing = Analysis(run, trials)
-    most = max(hearing.valid.values(), default=0)
-    lines = tuple(line for line in hearing.lines(most) if line.primary)
+    analysis = Analysis(RunView(folder.run(), folder.trials()))
+    most = max(analysis.view.valid.values(), default=0)
+    lines = tuple(line for line in analysis.lines(most) if line.primary)
     if most < BLOCKS_LEAST or not lines:
         raise UsageError(
             f"{folder.path.name} has {most} valid blocks, too few to plan from",
             hint=f"{BLOCKS_LEAST} or more; without --from, assumed spreads are planned for",
         )
     metrics = list(dict.fromkeys(line.metric for line in lines))
-    counted = _counted_trials(hearing)
-    found = {each.metric: each for each in spread_sources(counted, metrics)}
-    loads = max(int(t.conditions.get(LOAD, {}).get("of", "0")) for t in counted)
-    return EarlierRun(folder.path.name, run, lines, found, loads)
+    counted = analysis.view.counted
+    found = {each.metric: each for each in spread_sources(analysis.view, counted, metrics)}
+    loads = max(t.conditions.load.of if t.conditions.load else 0 for t in counted)
+    return EarlierRun(folder.path.name, analysis.run, lines, found, loads)
 
 
 def newest_run(folders: Sequence[RunFolder], run: Run) -> EarlierRun | None:
@@ -142,12 +113,3 @@ def newest_run(folders: Sequence[RunFolder], run: Run) -> EarlierRun | None:
         except UsageError:
             continue  # a run that is damaged, or too short, is no source
     return None
-
-
-def _counted_trials(hearing: Analysis) -> list[Trial]:
-    return [
-        trial
-        for blocks in hearing.blocks.values()
-        for block in blocks.valid
-        for trial in block.values()
-    ]

@@ -13,7 +13,6 @@ from dyno.engines import Outgrows
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
 from dyno.forecast.detection import SDS_PERCENT, assumed_primaries, family_size
-from dyno.forecast.earlier_run import expected_s
 from dyno.play.loads import SMALL_BYTES
 from dyno.record import Candidate, Run, WorkloadPlan
 from dyno.resolve.design import looks_up_to
@@ -132,7 +131,7 @@ def needs_floor(run: Run) -> bool:
 
 
 def _trial_s(workload: WorkloadPlan, prepared: Prepared) -> float:
-    phases_s = sum(expected_s(phase) for phase in workload.phases)
+    phases_s = sum(phase.length_s for phase in workload.phases)
     return phases_s + prepared.size_bytes / LOAD_BYTES_PER_S + OVERHEAD_S
 
 

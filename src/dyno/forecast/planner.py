@@ -23,7 +23,7 @@ from dyno.forecast.detection import (
     family_size,
     planned_primaries,
 )
-from dyno.forecast.earlier_run import EarlierRun, measured_s
+from dyno.forecast.earlier_run import EarlierRun
 from dyno.forecast.estimate import block_s, blocks_at_most, floor_s
 from dyno.record import Run
 from dyno.resolve.design import looks_up_to
@@ -183,7 +183,7 @@ class Planner:
         """The best length of every timed phase in which the earlier run saw enough seconds."""
         for metric, spread in (self.earlier.spreads if self.earlier else {}).items():
             workload = next((w for w in self.run.workloads if w.name == metric.workload), None)
-            phases = [p for p in workload.phases if p["name"] == metric.phase] if workload else []
-            if phases and measured_s(phases[0]) and (best := spread.best_seconds) is not None:
-                now, saved = measured_s(phases[0]), spread.time_saved(measured_s(phases[0]))
+            phases = [p for p in workload.phases if p.name == metric.phase] if workload else []
+            if phases and phases[0].measured_s and (best := spread.best_seconds) is not None:
+                now, saved = phases[0].measured_s, spread.time_saved(phases[0].measured_s)
                 yield PhaseLength(f"{metric.workload} / {metric.phase}", now, best, saved)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from dyno import workloads
 from dyno.analysis.analysis import Analysis
+from dyno.analysis.run_view import RunView
 from dyno.controls import controls
 from dyno.history.points import Point, build_of, conditions_of
 from dyno.history.series import Nomination, nominate
@@ -79,7 +80,7 @@ def _comparison(nomination: Nomination, point: Point) -> Comparison | None:
         and conditions_of(point.run, point.workload, each) == conditions.alike
     }
     sides = (nomination.before.build, nomination.after.build)
-    rows = Analysis(point.run, point.source.trials()).comparisons()
+    rows = Analysis(RunView(point.run, point.source.trials())).comparisons()
     ours = (row for row in rows if row.metric == conditions.metric and row.primary)
     return next((r for r in ours if (builds.get(r.base), builds.get(r.candidate)) == sides), None)
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dyno.analysis.analysis import Analysis
-from dyno.analysis.comparisons import DeclaredPrimary, declared_primaries
-from dyno.analysis.measures import measures
+from dyno.analysis.run_view import DeclaredPrimary, RunView
 from dyno.calibration.store import relevant_facts
 from dyno.controls import controls
 from dyno.record import Candidate, LeftOut, Metric, Run, Trial, WorkloadPlan
@@ -106,30 +105,30 @@ def gather_points(folders: Iterable[RunFolder]) -> GatheredPoints:
     points: dict[Conditions, list[Point]] = {}
     left_out: list[LeftOut] = []
     for folder in folders:
-        hearing = Analysis(folder.run(), folder.trials())
-        left_out += (LeftOut(folder.path.name, why) for why in _losses(hearing))
-        for conditions, point in _of_run(folder, hearing):
+        analysis = Analysis(RunView(folder.run(), folder.trials()))
+        left_out += (LeftOut(folder.path.name, why) for why in _losses(analysis))
+        for conditions, point in _of_run(folder, analysis):
             points.setdefault(conditions, []).append(point)
     return points, left_out
 
 
-def _losses(hearing: Analysis) -> Iterator[str]:
-    for name, blocks in hearing.blocks.items():
+def _losses(analysis: Analysis) -> Iterator[str]:
+    for name, blocks in analysis.view.blocks.items():
         if not blocks.valid:
             yield f"no valid block of {name}"
-    for (workload, candidate, phase), why in hearing.case.invalid.items():
+    for (workload, candidate, phase), why in analysis.case.invalid.items():
         yield f"{workload}{f' {phase}' if phase else ''} of {candidate} is invalid: {why}"
 
 
-def _of_run(source: RunFolder, hearing: Analysis) -> Iterator[tuple[Conditions, Point]]:
-    run, invalid = hearing.run, hearing.case.invalid
+def _of_run(source: RunFolder, analysis: Analysis) -> Iterator[tuple[Conditions, Point]]:
+    run, invalid = analysis.run, analysis.case.invalid
     for workload in run.workloads:
-        blocks = hearing.blocks[workload.name].valid
+        blocks = analysis.view.blocks[workload.name].valid
         for same in _by_build(run, workload) if blocks else ():
             trials = [block[c.name] for block in blocks for c in same]
-            for pair in declared_primaries(workload):
+            for pair in analysis.view.primaries_of(workload.name):
                 places = {(workload.name, c.name, p) for c in same for p in ("", pair.phase)}
-                found = None if places & set(invalid) else _logs(trials, pair)
+                found = None if places & set(invalid) else _logs(analysis.view, trials, pair)
                 if found:
                     metric, logs = found
                     conditions = Conditions(
@@ -147,11 +146,13 @@ def _by_build(run: Run, workload: WorkloadPlan) -> list[list[Candidate]]:
     return list(found.values())
 
 
-def _logs(trials: Sequence[Trial], pair: DeclaredPrimary) -> tuple[Metric, Floats] | None:
+def _logs(
+    view: RunView, trials: Sequence[Trial], pair: DeclaredPrimary
+) -> tuple[Metric, Floats] | None:
     """The primary's metric and the logs of its time in each trial; None where one lacks it, or
     where it is not above 0 in one.
     """
-    found = [_primary_value(measures(trial), pair) for trial in trials]
+    found = [_primary_value(view.numbers(trial), pair) for trial in trials]
     metrics = {metric for metric, value in found if metric and value > 0.0}
     if len(metrics) != 1 or not all(metric and value > 0.0 for metric, value in found):
         return None

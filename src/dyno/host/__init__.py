@@ -1,11 +1,11 @@
-"""How an observation is written down.
+"""The host: one file per subject, which offers `observe`, and `WEIGHTS` of what it observes.
 
-The survey of a host: one file per subject, which offers `observe`; nothing is changed by it.
-
-A machine is read through `Machine` only, so that a test can make one of a folder. Each
-observation is marked, and what is not good costs points (`_weights.py`) of a hundred.
-
-What there is to say of the machine that a run is played on.
+A machine is read through `Machine` only, so that a test can make one of a folder; nothing is
+changed by it. Each observation is marked, and what is not good costs points of a hundred: its
+weight where it is poor, a third of that where it is fair. The weights say how far each can mislead
+a comparison on one host, by our judgement: 24 for what comes and goes between two trials of a
+block, which nothing averages away; about 12 for what makes every trial noisier; 3 for what costs
+convenience only. What cannot be seen costs nothing, and is said.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.host._machine import Machine, Mount, mount_of
-from dyno.host._weights import cost
 from dyno.plugins import things
 from dyno.record import Mark, Observation, host_score
 
@@ -63,10 +62,19 @@ _WORST_FIRST: tuple[Mark, ...] = ("poor", "fair", "unknown", "good")
 
 def survey(machine: Machine) -> tuple[Observation, ...]:
     """Every observation with its points: the poor ones first, and of these the dearest."""
-    subjects: dict[str, Observe] = things("dyno.host", "observe")
-    seen = [o for observe in subjects.values() for o in observe(machine)]
-    priced = [replace(o, points=cost(o)) for o in seen]
+    observe: dict[str, Observe] = things("dyno.host", "observe")
+    weights: dict[str, dict[str, int]] = things("dyno.host", "WEIGHTS")
+    priced = [
+        replace(each, points=_cost(each, weights[subject][each.name]))
+        for subject, look in observe.items()
+        for each in look(machine)
+    ]
     return tuple(sorted(priced, key=lambda o: (_WORST_FIRST.index(o.mark), -o.points, o.name)))
+
+
+def _cost(observation: Observation, weight: int) -> int:
+    """The points that an observation takes off: of one that is fair, a third of the weight."""
+    return {"poor": weight, "fair": weight // 3}.get(observation.mark, 0)
 
 
 def grade(observations: Sequence[Observation]) -> str:

@@ -8,6 +8,8 @@ from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
+WEIGHTS = {"clock source": 18, "time": 6}
+
 SOURCES = "/sys/devices/system/clocksource/clocksource0"
 #: Sources that are read without a system call (the vDSO).
 QUICK = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod")

@@ -8,6 +8,8 @@ from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine, spans
 from dyno.record import Mark, Observation
 
+WEIGHTS = {"CPU": 18, "SMT": 12, "NUMA": 12, "virtualisation": 12}
+
 SYSTEM = "/sys/devices/system"
 #: Who makes virtual machines, as the firmware's maker (arm has no flag for it).
 VIRTUAL_MAKERS = ("QEMU", "VMware", "Xen", "innotek", "Microsoft Corporation Virtual", "Parallels")

@@ -10,6 +10,8 @@ from dyno.host import not_visible, observed
 from dyno.host._machine import Machine, disk_of, mount_of
 from dyno.record import Mark, Observation
 
+WEIGHTS = {"I/O scheduler": 6, "discard": 6, "write cache": 3, "PCIe link": 6}
+
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """Discard, write cache, scheduler, link; of a file system without a disk nothing is seen."""

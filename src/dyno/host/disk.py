@@ -9,6 +9,8 @@ from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine, Mount, mount_of
 from dyno.record import Mark, Observation
 
+WEIGHTS = {"file system": 18, "mount options": 12, "free disk": 12}
+
 OVERWRITING = ("ext4", "ext3", "ext2", "xfs", "f2fs", "jfs")
 #: What is wrong with the others; kinds that begin so.
 KINDS: dict[str, tuple[Mark, str]] = {

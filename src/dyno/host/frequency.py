@@ -9,6 +9,8 @@ from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
+WEIGHTS = {"governor": 18, "power": 18, "turbo": 12}
+
 CPU = "/sys/devices/system/cpu"
 SUPPLIES = "/sys/class/power_supply"
 STEADY, LIVELY = "performance", ("schedutil", "ondemand")

@@ -10,6 +10,8 @@ from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
+WEIGHTS = {"ASLR": 9, "io_uring": 6, "perf events": 3}
+
 RANDOMISE = "/proc/sys/kernel/randomize_va_space"
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 URING = "/proc/sys/kernel/io_uring_disabled"

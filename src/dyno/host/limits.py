@@ -8,6 +8,8 @@ from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Observation
 
+WEIGHTS = {"open files": 6, "processes": 6, "locked memory": 3}
+
 #: Line of /proc/self/limits, fair and poor below so many, why, and the word of `ulimit`.
 LIMITS = {
     "open files": (

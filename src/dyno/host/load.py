@@ -9,6 +9,8 @@ from dyno.host._machine import Machine
 from dyno.host._others import Watched
 from dyno.record import Observation
 
+WEIGHTS = {"other load": 24, "steal": 24, "pressure": 12}
+
 #: Percent of all cores' time, fair and poor; poor is where a block is dropped (METHOD 7).
 STEAL, FOREIGN = (0.2, 2.0), (2.0, 10.0)
 #: Percent of the time in which some task waited.

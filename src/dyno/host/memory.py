@@ -9,6 +9,8 @@ from dyno.host import mark_of_value, not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
+WEIGHTS = {"swap": 18, "memory": 18, "huge pages": 9}
+
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 #: Percent of memory in use, fair and poor.
 USED = (75.0, 90.0)

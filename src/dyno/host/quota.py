@@ -9,6 +9,8 @@ from dyno.host import not_visible, observed
 from dyno.host._machine import Machine
 from dyno.record import Observation
 
+WEIGHTS = {"CPU quota": 24, "memory limit": 12}
+
 ROOT = PurePosixPath("/sys/fs/cgroup")
 #: Above this, version 1 means "no limit" (it says the largest page-aligned number).
 UNLIMITED_BYTES = 1 << 60

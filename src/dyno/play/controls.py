@@ -10,15 +10,14 @@ from pathlib import Path
 
 from dyno.builds import Build
 from dyno.controls import (
-    NOT_HERE,
     AfterRestore,
     AfterStart,
     ControlResult,
     ControlTarget,
-    controls,
 )
 from dyno.engines import MISSED, Engine, Knobs, Preloads, Server
 from dyno.play.job import TrialJob, TrialNotes
+from dyno.record import ControlCondition, PinningCondition
 
 #: Why a control of a load's copy rests.
 NO_COPY = "the data were loaded in this trial, and are as warm as that left them"
@@ -30,17 +29,22 @@ class ControlStack:
 
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
-    cpus: tuple[int, ...] = ()
+    pinning: PinningCondition | None = None
     restored: dict[str, AfterRestore] = field(default_factory=dict)
     started: dict[str, AfterStart] = field(default_factory=dict)
     preload: str = ""
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The driver's cores; empty for any."""
+        return self.pinning.driver if self.pinning else ()
 
     def with_control(self, name: str, held: ControlResult) -> ControlStack:
         """This, and what the control `name` wants."""
         return ControlStack(
             prefix=(*self.prefix, *held.prefix),
             environment=_merge_environments(self.environment, held.environment),
-            cpus=(*self.cpus, *held.cpus),
+            pinning=held.pinning or self.pinning,
             restored=self.restored | ({name: held.restored} if held.restored else {}),
             started=self.started | ({name: held.started} if held.started else {}),
             preload=name if held.preload else self.preload,
@@ -69,12 +73,13 @@ def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> Control
     dice = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
     held_for = replace(control_target(job.engine, job.build, job.home), dice=dice)
     joined = ControlStack()
-    for name, control in controls().items():
+    for name, control in job.tools.controls.items():
         value = job.controls.get(name, control.default)
         held = stack.enter_context(control.hold(value, held_for))
         held.found["value"] = value
-        notes.conditions[name] = held.found
+        notes.controls[name] = held.found
         joined = joined.with_control(name, held)
+    notes.pinning = joined.pinning
     return joined
 
 
@@ -87,7 +92,7 @@ def after_restore(joined: ControlStack, notes: TrialNotes, home: Path) -> None:
 def note_no_copy(joined: ControlStack, notes: TrialNotes) -> None:
     """There is no copy of a load: nothing to be done to it."""
     for name in joined.restored:
-        _note(notes, name, {"state": f"{NOT_HERE}: {NO_COPY}"})
+        _note(notes, name, {"refused": NO_COPY})
 
 
 def after_start(joined: ControlStack, notes: TrialNotes, pid: int | None) -> None:
@@ -101,12 +106,23 @@ def preload_cache(joined: ControlStack, notes: TrialNotes, engine: Engine, serve
     if joined.preload and isinstance(engine, Preloads):
         found = engine.preload(server)
         if why := found.pop(MISSED, ""):
-            found["state"] = f"{NOT_HERE}: {why}"
+            found["refused"] = why
         _note(notes, joined.preload, found)
 
 
 def _note(notes: TrialNotes, name: str, found: dict[str, str]) -> None:
-    """What turned out later; a `state` says that nothing is set after all."""
-    notes.conditions[name] |= found
-    if "state" in found:
-        notes.conditions[name].pop("set", None)
+    """What turned out later; a refusal says that nothing is set after all."""
+    notes.controls[name] |= found
+    if "refused" in found:
+        notes.controls[name].pop("set", None)
+
+
+def control_conditions(notes: TrialNotes) -> dict[str, ControlCondition]:
+    """What each control did, for the record."""
+    return {name: _condition(dict(found)) for name, found in notes.controls.items()}
+
+
+def _condition(found: dict[str, str]) -> ControlCondition:
+    before, chosen = found.pop("before", ""), found.pop("set", "")
+    refused = found.pop("refused", "")
+    return ControlCondition(found.pop("value"), before, chosen, refused, details=found)

@@ -17,11 +17,11 @@ from dyno.errors import DynoError, InternalError, TrialFailed
 from dyno.plan import Plan, Script
 from dyno.play.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
 from dyno.play.controls import ControlStack, after_start, preload_cache
-from dyno.play.evidence import data_conditions, read_ledger
+from dyno.play.evidence import data_condition, read_ledger, storage_condition
 from dyno.play.job import TrialJob, TrialNotes
 from dyno.play.phases import PhaseLoop
 from dyno.play.watch import Watch
-from dyno.record import PhaseRecord
+from dyno.record import DriverCondition, PhaseRecord
 
 
 @dataclass
@@ -54,26 +54,43 @@ class EngineSession:
     loaded: LoadedTables
 
     def play(self, part: SessionPart) -> None:
-        """From the engine's start to its stop; the script's counts join those of earlier parts."""
+        """From the engine's start to its stop; the script's counts join those of earlier parts.
+
+        What went wrong while the engine ran is what is told, whatever goes wrong at its stop too.
+        """
+        job = self.job
+        under = StartConditions(self.held.prefix, self.held.environment)
+        server = job.engine.start(job.build, job.home, job.candidate.settings, under)
+        try:
+            with explain_death(server):
+                self._play_on(server, part)
+        except BaseException:
+            with suppress(TrialFailed):
+                _stop(job, server)
+            raise
+        _stop(job, server)
+
+    def _play_on(self, server: Server, part: SessionPart) -> None:
+        """Plays the part on a started engine, then asks for what it holds."""
         job, notes = self.job, self.notes
-        with self._server() as server:
-            script = Script(job.workload.script, job.workload.options)
-            given = (part.seed, part.commands, self.held.cpus, job.progress_s)
-            plan = Plan(server.session, script, *given)
-            with self._cleaned(plan, server, part):
-                self._drive(plan, server, part)
-                for name, count in part.counters.items():
-                    notes.counters[name] = notes.counters.get(name, 0) + count
-                if part.is_last:
-                    notes.evidence = read_ledger(plan, notes.counters)
-                    notes.settings = told = job.engine.settings(server)
-                    asked = job.candidate.settings
-                    notes.conditions |= data_conditions(job.engine, server, asked, told)
+        script = Script(job.workload.script, job.workload.options)
+        given = (part.seed, part.commands, self.held.cpus, job.progress_s)
+        plan = Plan(server.session, script, *given)
+        with self._cleaned(plan, server, part):
+            self._drive(plan, server, part)
+            for name, count in part.counters.items():
+                notes.counters[name] = notes.counters.get(name, 0) + count
+            if part.is_last:
+                notes.evidence = read_ledger(plan, notes.counters, job.tools)
+                notes.settings = told = job.engine.settings(server)
+                asked = job.candidate.settings
+                notes.storage = storage_condition(job.engine, server)
+                notes.data = data_condition(job.engine, server, asked, told)
 
     def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
         launch = _launch(self.job, self.held, self.notes)
-        with driver.Process(plan, launch) as process:
-            self._listener(server, part).listen(process)
+        with self.job.tools.drive(plan, launch) as process:
+            self._phase_loop(server, part).listen(process)
 
     @contextmanager
     def _cleaned(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
@@ -89,14 +106,14 @@ class EngineSession:
                 self._drive(after, server, SessionPart((CLEANUP,), part.seed))
                 self.loaded.forget()
 
-    def _listener(self, server: Server, part: SessionPart) -> PhaseLoop:
+    def _phase_loop(self, server: Server, part: SessionPart) -> PhaseLoop:
         job = self.job
-        declared = {phase["name"]: phase for phase in job.workload.phases}
+        declared = {phase.name: phase for phase in job.workload.phases}
         sink = part.phases, part.counters
-        listener = PhaseLoop(job.engine, server, declared, job.home, self.watch, *sink)
-        listener.before = lambda phase, pid: self._before(phase, pid, server)
-        listener.after = lambda phase: self._after(phase, part)
-        return listener
+        loop = PhaseLoop(job, server, declared, self.watch, *sink)
+        loop.before = lambda phase, pid: self._before(phase, pid, server)
+        loop.after = lambda phase: self._after(phase, part)
+        return loop
 
     def _before(self, phase: str, pid: int | None, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""
@@ -110,23 +127,6 @@ class EngineSession:
         """While the driver waits after a phase."""
         if phase == PREPARE and is_prepared(part.phases):
             self.loaded.note()
-
-    @contextmanager
-    def _server(self) -> Iterator[Server]:
-        """The engine while it runs; where it dies or stands still meanwhile, the error says so.
-
-        What went wrong while it ran is what is told, whatever goes wrong at its stop as well.
-        """
-        job, under = self.job, StartConditions(self.held.prefix, self.held.environment)
-        server = job.engine.start(job.build, job.home, job.candidate.settings, under)
-        try:
-            with explain_death(server):
-                yield server
-        except BaseException:
-            with suppress(TrialFailed):
-                _stop(job, server)
-            raise
-        _stop(job, server)
 
 
 def _stop(job: TrialJob, server: Server) -> None:
@@ -144,12 +144,8 @@ def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Laun
     which is the driver's where the engine is embedded.
     """
     engine = held if job.candidate.embedded else ControlStack()
-    notes.conditions["driver"] = {
-        "environment": " ".join(f"{k}={v}" for k, v in driver.driver_environment().items()),
-        "prefix": " ".join(engine.prefix),
-        "cpus": ",".join(str(cpu) for cpu in held.cpus),
-        "seed": str(job.seed),
-    }
+    words = " ".join(f"{k}={v}" for k, v in driver.driver_environment().items())
+    notes.driver = DriverCondition(words, " ".join(engine.prefix), held.cpus, job.seed)
     environment = engine.environment | {"TMPDIR": str(job.home)}
     return driver.Launch(job.log, engine.prefix, environment)
 
@@ -174,7 +170,7 @@ def explain_death(server: Server) -> Iterator[None]:
     except InternalError:
         raise
     except DynoError as error:
-        told = str(error).partition("\nhint: ")[0]
+        told = error.sentence
         if server.pid is not None and _state(server.pid) in STOPPED:
             hint = f"kill -CONT {server.pid} lets it go on"
             raise TrialFailed("the server stands still (SIGSTOP)", cause=told, hint=hint) from error

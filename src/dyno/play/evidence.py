@@ -11,17 +11,17 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from dyno import driver
 from dyno.engines import Engine, Server, WeighsData
 from dyno.host import file_system
-from dyno.plan import LedgerEntry, Plan
-from dyno.record import Evidence
+from dyno.plan import Plan
+from dyno.play.job import Tools
+from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
 
 #: Rows as the driver hands them over.
 _Rows = list[list[str | None]]
 
 
-def read_ledger(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
+def read_ledger(plan: Plan, counters: dict[str, int], tools: Tools) -> tuple[Evidence, ...]:
     """What the engine says it holds beside what the script says it put there.
 
     The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
@@ -29,8 +29,8 @@ def read_ledger(plan: Plan, counters: dict[str, int]) -> tuple[Evidence, ...]:
     """
     if plan.session["kind"] == "null":
         return ()
-    ledger = driver.describe(plan).ledger
-    answers = driver.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
+    ledger = tools.describe(plan).ledger
+    answers = tools.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
     return tuple(
         _evidence(entry, rows, counters) for entry, rows in zip(ledger, answers, strict=True)
     )
@@ -54,26 +54,26 @@ def _cell(rows: _Rows) -> str:
     return str(rows[0][0]) if rows and rows[0] else ""
 
 
-#: The conditions of a trial under which it stands.
-DATA, DURABILITY, STORAGE = "data", "durability", "storage"
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-def data_conditions(
+def data_condition(
     engine: Engine, server: Server, asked: dict[str, str], told: dict[str, str]
-) -> dict[str, dict[str, str]]:
-    """Conditions by name; what is not known is left out. To be asked while the engine runs."""
+) -> DataCondition | None:
+    """How much the engine holds, and how safely; to be asked while it runs."""
+    return engine.weigh(server, asked, told) if isinstance(engine, WeighsData) else None
+
+
+def storage_condition(engine: Engine, server: Server) -> StorageCondition | None:
+    """The file system under the data, its size, what is free for those who are not root, and the
+    limits that a control group sets to its device; None where the data lie elsewhere.
+    """
     place = _place(engine, server)
-    conditions = {STORAGE: _storage(place)} if place else {}
-    if not isinstance(engine, WeighsData):
-        return conditions
-    held = engine.weigh(server, asked, told)
-    numbers = {"bytes": held.data_bytes, "cache_bytes": held.cache_bytes}
-    data = {name: str(number) for name, number in numbers.items() if number is not None}
-    if held.claim:
-        data["claim"] = held.claim
-    safety = {"survives": held.survives} if held.survives else {}
-    return conditions | {DATA: data, DURABILITY: safety | held.decided_by}
+    if place is None:
+        return None
+    found = os.statvfs(place)
+    sizes = (found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+    return StorageCondition(file_system(place), *sizes, limits=_limits(CGROUPS))
 
 
 def _place(engine: Engine, server: Server) -> Path | None:
@@ -83,19 +83,6 @@ def _place(engine: Engine, server: Server) -> Path | None:
     with suppress(OSError):
         return Path(f"/proc/{server.pid}/cwd").readlink()
     return None
-
-
-def _storage(home: Path) -> dict[str, str]:
-    """The file system under the data, its size, what is free for those who are not root, and the
-    limits that a control group sets to its device.
-    """
-    room = os.statvfs(home)
-    told = {
-        "file_system": file_system(home),
-        "bytes": str(room.f_blocks * room.f_frsize),
-        "free_bytes": str(room.f_bavail * room.f_frsize),
-    }
-    return told | ({"limits": limits} if (limits := _limits(CGROUPS)) else {})
 
 
 def _limits(cgroups: Path) -> str:

@@ -2,12 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+from dyno import driver
 from dyno.builds import Build
-from dyno.engines import Engine
-from dyno.record import Candidate, Evidence, PhaseRecord, WorkloadPlan
+from dyno.controls import Control, controls
+from dyno.engines import Ask, Engine
+from dyno.plan import Description, Plan
+from dyno.probes import Probe, probes
+from dyno.record import (
+    Candidate,
+    DataCondition,
+    DriverCondition,
+    Evidence,
+    LoadCondition,
+    PhaseRecord,
+    PinningCondition,
+    StorageCondition,
+    WorkloadPlan,
+)
+
+
+class DrivenProcess(Protocol):
+    """A driver that plays a plan, and our side of the handshake (`driver.Process`)."""
+
+    @property
+    def pid(self) -> int:
+        """The process, or that of the engine that lives in it."""
+
+    def next(self, limit: driver.Limit) -> driver.Event:
+        """What it says next."""
+
+    def go(self) -> None:
+        """Lets it go on."""
+
+    def interrupt(self) -> None:
+        """Asks it to end with what it has."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What trials are played with: the driver, the probes and the controls.
+
+    `drive` starts a driver with a plan. A test hands in its own, and nobody patches a module.
+    """
+
+    drive: Callable[[Plan, driver.Launch], AbstractContextManager[DrivenProcess]] = driver.Process
+    describe: Callable[[Plan], Description] = driver.describe
+    ask: Ask = driver.ask
+    probes: Mapping[str, Probe] = field(default_factory=probes)
+    controls: Mapping[str, Control] = field(default_factory=controls)
 
 
 @dataclass(frozen=True)
@@ -44,15 +92,23 @@ class TrialJob:
     load: LoadChoice | None = None
     run_seed: int = 0
     progress_s: float = 1.0
+    tools: Tools = field(default_factory=Tools, repr=False)
 
 
 @dataclass
 class TrialNotes:
-    """What a trial has found out so far; a failed one keeps it."""
+    """What a trial has found out so far; a failed one keeps it. `controls` maps each to facts by
+    name, which it may add to until the end.
+    """
 
     phases: list[PhaseRecord] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
-    conditions: dict[str, dict[str, str]] = field(default_factory=dict)
+    controls: dict[str, dict[str, str]] = field(default_factory=dict)
+    pinning: PinningCondition | None = None
+    driver: DriverCondition | None = None
+    load: LoadCondition | None = None
+    storage: StorageCondition | None = None
+    data: DataCondition | None = None
     evidence: tuple[Evidence, ...] = ()
     size_bytes: int = 0

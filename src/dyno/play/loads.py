@@ -65,8 +65,8 @@ def choose_load(
     own = [t for t in played if t.workload == workload.name and t.block >= 0 and t.status == "ok"]
     if not own:
         return None if 0 < size_bytes < SMALL_BYTES else LoadChoice(0, 0)
-    of = int(own[0].conditions.get(KIND, {}).get("of", "0"))
-    return LoadChoice(block % of, of) if of else None
+    first = own[0].conditions.load
+    return LoadChoice(block % first.of, first.of) if first else None
 
 
 def ready_load(

@@ -8,68 +8,64 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 from dyno import driver
-from dyno.engines import Counts, Engine, Server
+from dyno.engines import Counts, Server
 from dyno.errors import DynoError, TrialFailed
-from dyno.forecast.earlier_run import limit_s
+from dyno.play.job import DrivenProcess, TrialJob
 from dyno.play.watch import PhaseEnded, PhaseStarted, Progressed, Watch
-from dyno.probes import ProbeTarget, SamplesAfterDisconnect, probes
-from dyno.record import PhaseRecord, Reading
+from dyno.probes import Probe, ProbeTarget, SamplesAfterDisconnect
+from dyno.record import Phase, PhaseRecord, Reading
+from dyno.record.workload import UNKNOWN_S
 
 #: Probe name to the numbers that it gave.
 Sample = Mapping[str, Mapping[str, float]]
+Probes = Mapping[str, Probe]
 
 
-def sample_before(watched: ProbeTarget) -> Sample:
+def sample_before(probes: Probes, watched: ProbeTarget) -> Sample:
     """Every probe's counters and gauges before a phase, those first that cost the engine work."""
-    asking = {
-        n: probe.sample(watched)
-        for n, probe in probes().items()
-        if isinstance(probe, SamplesAfterDisconnect)
-    }
-    return {**asking, **sample_answered(watched)}
+    asking = {n: p.sample(watched) for n, p in probes.items() if _waits(p)}
+    return {**asking, **sample_answered(probes, watched)}
 
 
-def sample_answered(watched: ProbeTarget) -> Sample:
+def sample_answered(probes: Probes, watched: ProbeTarget) -> Sample:
     """The same after it, while the driver's connections are open, but for those that wait."""
-    every = probes().items()
-    return {
-        n: probe.sample(watched)
-        for n, probe in every
-        if not isinstance(probe, SamplesAfterDisconnect)
-    }
+    return {n: p.sample(watched) for n, p in probes.items() if not _waits(p)}
 
 
-def sample_after_disconnect(watched: ProbeTarget) -> Sample:
+def sample_after_disconnect(probes: Probes, watched: ProbeTarget) -> Sample:
     """Those that waited until the connections were closed."""
     return {
         n: probe.sample_after_disconnect(watched)
-        for n, probe in probes().items()
+        for n, probe in probes.items()
         if isinstance(probe, SamplesAfterDisconnect)
     }
 
 
-def add_readings(record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:
+def _waits(probe: Probe) -> bool:
+    return isinstance(probe, SamplesAfterDisconnect)
+
+
+def add_readings(probes: Probes, record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:
     """`record` with what the phase added to each counter, and each gauge at its end.
 
     A number that was not to be had at both ends (a gauge: at the end) is left out.
     """
-    return replace(record, readings=tuple(_readings(before, after)))
+    return replace(record, readings=tuple(_readings(probes, before, after)))
 
 
-def _readings(before: Sample, after: Sample) -> list[Reading]:
+def _readings(probes: Probes, before: Sample, after: Sample) -> list[Reading]:
     found = []
-    for name, probe in probes().items():
+    for name, probe in probes.items():
         first, last = before.get(name, {}), after[name]
         for measure in probe.measures:
             if measure.name not in last or (measure.counter and measure.name not in first):
                 continue
             value = last[measure.name] - (first[measure.name] if measure.counter else 0.0)
             identity = (measure.name, measure.unit, measure.better)
-            found.append(Reading(name, *identity, value, measure.per_operation))
+            kinds = (measure.per_operation, probe.is_condition)
+            found.append(Reading(name, *identity, value, *kinds))
     return found
 
 
@@ -85,21 +81,20 @@ LAST_WORDS_S = 5.0
 class PhaseLoop:
     """One trial's conversation; `phases` and `counters` are what came of it so far.
 
-    `declared` are the workload's phases by name; `data` is the folder whose size is watched.
+    `declared` are the workload's phases by name.
     `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
     """
 
-    engine: Engine
+    job: TrialJob
     server: Server
-    declared: Mapping[str, dict[str, Any]]
-    data: Path
+    declared: Mapping[str, Phase]
     watch: Watch
     phases: list[PhaseRecord]
     counters: dict[str, int] = field(default_factory=dict)
     before: Callable[[str, int | None], None] = lambda phase, pid: None
     after: Callable[[str], None] = lambda phase: None
 
-    def listen(self, process: driver.Process) -> None:
+    def listen(self, process: DrivenProcess) -> None:
         """Until the driver's end; its errors are raised.
 
         On Ctrl-C the driver is given a moment to say what it measured so far.
@@ -115,34 +110,34 @@ class PhaseLoop:
                         self.phases.append(event)
             raise
 
-    def _listen(self, process: driver.Process) -> None:
-        watched = self._watched(process)
+    def _listen(self, process: DrivenProcess) -> None:
+        watched, probes = self._watched(process), self.job.tools.probes
         limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
         before: Sample = {}
         after: Sample | None = None
         while True:
             match process.next(limit):
                 case driver.Settle():
-                    self.engine.settle(self.server)
+                    self.job.engine.settle(self.server)
                     limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
                     process.go()
                 case driver.Ready(phase=phase):
                     self.before(phase, watched.server_pid)
-                    before, after = sample_before(watched), None
+                    before, after = sample_before(probes, watched), None
                     process.go()
                     limit = self._begun(phase)
                 case driver.Answered(phase=phase):
-                    after = sample_answered(watched)
+                    after = sample_answered(probes, watched)
                     limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.Progress() as going:
                     self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
                 case PhaseRecord() as done:
                     after = {
-                        **(after or sample_answered(watched)),
-                        **sample_after_disconnect(watched),
+                        **(after or sample_answered(probes, watched)),
+                        **sample_after_disconnect(probes, watched),
                     }
-                    self._over(add_readings(done, before, after))
+                    self._over(add_readings(probes, done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.End(counters=counters):
@@ -154,18 +149,18 @@ class PhaseLoop:
         self.after(phase.phase)
         self.watch(PhaseEnded(phase.phase))
 
-    def _watched(self, process: driver.Process) -> ProbeTarget:
-        pid = process.pid if self.engine.embedded else self.server.pid
-        return ProbeTarget(pid, process.pid, self.data, counted=self._counted)
+    def _watched(self, process: DrivenProcess) -> ProbeTarget:
+        pid = process.pid if self.job.engine.embedded else self.server.pid
+        return ProbeTarget(pid, process.pid, self.job.home, counted=self._counted)
 
     def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
         """The server's own count; nothing where it has none, or does not tell."""
         with suppress(TrialFailed):
-            if isinstance(self.engine, Counts):
-                return self.engine.count_work(self.server, after_disconnect)
+            if isinstance(self.job.engine, Counts):
+                return self.job.engine.count_work(self.server, after_disconnect)
         return {}
 
     def _begun(self, phase: str) -> driver.Limit:
-        declared = self.declared.get(phase, {})
-        self.watch(PhaseStarted(phase, float(declared.get("expected_s", 0.0))))
-        return driver.Limit(f"phase {phase}", limit_s(declared))
+        declared = self.declared.get(phase)
+        self.watch(PhaseStarted(phase, declared.expected_s if declared else 0.0))
+        return driver.Limit(f"phase {phase}", declared.limit_s if declared else UNKNOWN_S)

@@ -1,26 +1,23 @@
-"""Plays a run to its end: the floor, then blocks, until the looks decide.
-
-A run under way: its floor, its blocks, its trials, one after another.
-"""
+"""Plays a run to its end: the floor, then blocks of trials, until the looks decide."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dyno import driver, engines
-from dyno.analysis import judge
+from dyno import engines
 from dyno.analysis.blocks import sort_blocks
+from dyno.analysis.judge import Look, look
 from dyno.builds import Say, cache
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.forecast.disk_space import check_folder_space, temporary_folder
 from dyno.forecast.estimate import blocks_at_most, floors_due, needs_floor
 from dyno.play.attached_tables import drop_leftovers
 from dyno.play.blocks import NextBlock, always_failing, block_order, floor_attempt, next_block
-from dyno.play.job import LoadChoice, TrialJob
+from dyno.play.job import LoadChoice, Tools, TrialJob
 from dyno.play.loads import choose_load
 from dyno.play.trial import TrialPlayer, play_trial, trial_seed
 from dyno.play.watch import (
@@ -32,15 +29,16 @@ from dyno.play.watch import (
     TrialStarted,
     Watch,
 )
-from dyno.record import FLOOR, Candidate, Run, Trial, WorkloadPlan
+from dyno.record import FLOOR, Candidate, Failure, Run, Trial, WorkloadPlan
 from dyno.resolve.experiment import Prepared, changes_since, check_empty, reopen_run
 from dyno.run_folder import RunFolder
 
 
 def play_run(
-    prepared: Prepared, folder: RunFolder, watch: Watch, player: TrialPlayer = play_trial
+    prepared: Prepared, folder: RunFolder, watch: Watch, rules: Rules | None = None
 ) -> Run:
-    """Plays what is left of `prepared` into `folder` (made by `create_run`).
+    """Plays what is left of `prepared` into `folder` (made by `create_run`): the floor, then a
+    block of every workload that lacks one, until the judge is done.
 
     Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
     does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
@@ -48,7 +46,13 @@ def play_run(
     with folder.alone():
         check_folder_space(folder, prepared)
         with _programs(prepared), _homes(folder):
-            RunPlayer(prepared, folder, watch, folder.trials(), player).play()
+            player = RunPlayer(prepared, folder, watch, folder.trials(), rules or Rules())
+            look = player.begin()
+            while not look.over:
+                for workload in player.lacking(look):
+                    player.play_block(workload)
+                look = player.look(look)
+            watch(RunEnded(look.sentence))
     return prepared.run
 
 
@@ -80,9 +84,9 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
         (folder.path / "logs").mkdir()
         check_folder_space(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
-        stage = RunPlayer(prepared, folder, watch, [])
+        player = RunPlayer(prepared, folder, watch, [], Rules())
         workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
-        job = stage.job(workload, candidate, NextBlock(0, 1), 0)
+        job = player.job(workload, candidate, NextBlock(0, 1), 0)
         watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
         trial, error = play_trial(replace(job, load=None), watch)
         if isinstance(error, InternalError):
@@ -107,6 +111,15 @@ def _homes(folder: RunFolder) -> Iterator[RunFolder]:
         folder.clear_homes()
 
 
+@dataclass(frozen=True)
+class Rules:
+    """Who plays a trial and who says whether to go on; a test hands in its own."""
+
+    play_trial: TrialPlayer = play_trial
+    look: Callable[[Run, Sequence[Trial]], Look] = look
+    tools: Tools = field(default_factory=Tools)
+
+
 @dataclass
 class RunPlayer:
     """A run under way; `played` is every trial there is, in memory as on disk."""
@@ -115,42 +128,42 @@ class RunPlayer:
     folder: RunFolder
     watch: Watch
     played: list[Trial]
-    player: TrialPlayer = play_trial
+    rules: Rules
 
     @property
     def run(self) -> Run:
         """The run that is played."""
         return self.prepared.run
 
-    def play(self) -> None:
-        """The floor, then a block of every workload that lacks one, until the judge is done."""
+    def begin(self) -> Look:
+        """Where the run stands; plays the driver's floor, where anything is to be played."""
         blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
         self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
-        look = judge.look(self.run, self.played)
-        if not look.over:
+        first = self.rules.look(self.run, self.played)
+        if not first.over:
             self._floors()
-        while not look.over:
-            for workload in self.run.workloads:
-                if look.missing.get(workload.name, 0):
-                    self._block(workload)
-            look = self._look(look)
-        self.watch(RunEnded(look.sentence))
+        return first
 
-    def _look(self, before: judge.Look) -> judge.Look:
+    def lacking(self, look: Look) -> list[WorkloadPlan]:
+        """The workloads that lack a valid block for the next look."""
+        return [plan for plan in self.run.workloads if look.missing.get(plan.name, 0)]
+
+    def look(self, before: Look) -> Look:
         """The judge's word after a round; a block that it did not take is reported as dropped."""
-        look = judge.look(self.run, self.played)
-        for workload in self.run.workloads:
-            if before.missing.get(workload.name, 0):
-                self._tell_dropped(workload)
-        self.watch(Looked(look.blocks, look.valid, look.state, look.sentence))
-        return look
+        now = self.rules.look(self.run, self.played)
+        for workload in self.lacking(before):
+            self._tell_dropped(workload)
+        self.watch(Looked(now.blocks, now.valid, now.state, now.sentence))
+        return now
 
     def _tell_dropped(self, workload: WorkloadPlan) -> None:
         found = sort_blocks(self.run, workload, self.played)
         block = max(t.block for t in self.played if t.workload == workload.name)
         over = next_block(self.run, workload.name, self.played).block != block
-        if over and (reason := (found.dropped | found.failed).get(block)):
-            self.watch(BlockDropped(block, reason))
+        if over and (dropped := found.dropped.get(block)):
+            self.watch(BlockDropped(block, dropped.reason))
+        elif over and (why := found.failed.get(block)):
+            self.watch(BlockDropped(block, why))
 
     def _floors(self) -> None:
         """The driver's own share of each workload, played on `null` without delay, under the
@@ -158,7 +171,7 @@ class RunPlayer:
         """
         if not needs_floor(self.run):
             return
-        engine = engines.find_engine("null", driver.ask)
+        engine = engines.find_engine("null", self.rules.tools.ask)
         build = engine.program("0us", {}, lambda _: None)
         self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
         for workload, options in floors_due(self.run):
@@ -166,7 +179,7 @@ class RunPlayer:
             while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
                 self._trial(self.job(workload, side, NextBlock(-1, attempt), 0), 1)
 
-    def _block(self, workload: WorkloadPlan) -> None:
+    def play_block(self, workload: WorkloadPlan) -> None:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
         place = next_block(self.run, workload.name, self.played)
         if place.block >= blocks_at_most(self.run):
@@ -178,10 +191,11 @@ class RunPlayer:
             if self._trial(job, len(names)).status != "ok":
                 break
         if failed := always_failing(workload.name, self.played):
+            why = failed.failure or Failure("")
             raise TrialFailed(
                 f"{failed.candidate} fails on {workload.name} every time",
-                cause=failed.failure.partition("\nhint: ")[0],
-                hint=failed.failure.partition("\nhint: ")[2] or f"see {failed.log or 'dyno show'}",
+                cause=why,
+                hint=why.hint or f"see {failed.log or 'dyno show'}",
             )
 
     def job(
@@ -208,6 +222,7 @@ class RunPlayer:
             load=self._turn(workload, place.block) if kept else None,
             run_seed=self.run.seed,
             progress_s=self.prepared.progress_s,
+            tools=self.rules.tools,
         )
 
     def _turn(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
@@ -221,7 +236,7 @@ class RunPlayer:
         """
         names = (job.workload.name, job.candidate.name)
         self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
-        trial, error = self.player(job, self.watch)
+        trial, error = self.rules.play_trial(job, self.watch)
         self.folder.write_trial(trial)
         self.played.append(trial)
         self.watch(TrialEnded(trial))

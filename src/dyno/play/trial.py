@@ -11,12 +11,12 @@ from pathlib import Path
 
 from dyno.errors import DynoError
 from dyno.play.attached_tables import LoadedTables
-from dyno.play.controls import after_restore, hold_controls, note_no_copy
+from dyno.play.controls import after_restore, control_conditions, hold_controls, note_no_copy
 from dyno.play.engine_session import EngineSession, SessionPart
 from dyno.play.job import LoadChoice, TrialJob, TrialNotes
-from dyno.play.loads import KIND, LOADS, PREPARE, ready_load
+from dyno.play.loads import LOADS, PREPARE, ready_load
 from dyno.play.watch import Watch
-from dyno.record import Status, Trial
+from dyno.record import Conditions, Failure, LoadCondition, Status, Trial
 
 #: Plays a job; a test hands in one that plays nothing.
 TrialPlayer = Callable[[TrialJob, Watch], tuple[Trial, BaseException | None]]
@@ -31,7 +31,17 @@ def play_trial(job: TrialJob, watch: Watch) -> tuple[Trial, BaseException | None
     status: Status = "ok"
     error: BaseException | None = None
     try:
-        _play_sessions(job, notes, watch)
+        job.home.mkdir(parents=True, mode=0o700)
+        with ExitStack() as stack:
+            held = hold_controls(job, notes, stack)
+            session = EngineSession(job, notes, watch, held, LoadedTables(job))
+            commands = job.workload.commands
+            if job.load is not None and _take_kept_load(job.load, session):
+                commands = tuple(each for each in commands if each != PREPARE)
+            else:
+                note_no_copy(held, notes)
+            session.play(SessionPart(commands, job.seed, phases=notes.phases))
+        notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
     except DynoError as failed:
         status, error = "failed", failed
     except KeyboardInterrupt as stopped:
@@ -56,13 +66,24 @@ def _record(
         phases=tuple(notes.phases),
         counters=notes.counters,
         settings=notes.settings,
-        conditions=notes.conditions,
+        conditions=Conditions(
+            control_conditions(notes),
+            notes.pinning,
+            notes.driver,
+            notes.load,
+            notes.storage,
+            notes.data,
+        ),
         evidence=notes.evidence,
         size_bytes=notes.size_bytes,
-        failure=str(error) if status == "failed" else "",
+        failure=_failure(error) if isinstance(error, DynoError) else None,
         log=_log(job.log),
         options=job.candidate.options,
     )
+
+
+def _failure(error: DynoError) -> Failure:
+    return Failure(error.message, error.cause, error.hint)
 
 
 def _log(log: Path) -> str:
@@ -74,30 +95,15 @@ def _log(log: Path) -> str:
     return ""
 
 
-def _play_sessions(job: TrialJob, notes: TrialNotes, watch: Watch) -> None:
-    job.home.mkdir(parents=True, mode=0o700)
-    with ExitStack() as stack:
-        joined = hold_controls(job, notes, stack)
-        player = EngineSession(job, notes, watch, joined, LoadedTables(job))
-        commands = job.workload.commands
-        if job.load is not None and _take_kept_load(job.load, player):
-            commands = tuple(each for each in commands if each != PREPARE)
-        else:
-            note_no_copy(joined, notes)
-        player.play(SessionPart(commands, job.seed, phases=notes.phases))
-    notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
-
-
-def _take_kept_load(asked: LoadChoice, player: EngineSession) -> bool:
+def _take_kept_load(asked: LoadChoice, session: EngineSession) -> bool:
     """Does a load that is kept lie in the home now? What it counted counts for this trial too."""
-    job, notes = player.job, player.notes
-    load = ready_load(job, asked, player.play)
+    job, notes = session.job, session.notes
+    load = ready_load(job, asked, session.play)
     notes.counters = dict(load.counters) if load else {}
     if load is None:
         return False
-    place = {"number": str(asked.number + 1), "of": str(asked.of or LOADS)}
-    notes.conditions[KIND] = {**place, "name": load.name, "seconds": f"{load.seconds:.1f}"}
-    after_restore(player.held, notes, job.home)
+    notes.load = LoadCondition(asked.number + 1, asked.of or LOADS, load.name, load.seconds)
+    after_restore(session.held, notes, job.home)
     return True
 
 

@@ -47,9 +47,14 @@ class Measure:
 
 
 class Probe(Protocol):
-    """Watches one thing; `sample` answers a number for each of `measures`, by name."""
+    """Watches one thing; `sample` answers a number for each of `measures`, by name.
+
+    `is_condition`: its numbers tell of the surroundings, or of a phase's whole work, and are no
+    metrics that candidates are compared in.
+    """
 
     summary: str
+    is_condition: bool
     measures: tuple[Measure, ...]
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:

@@ -21,6 +21,7 @@ class Client:
     """The driver's threads, beside the server's processes."""
 
     summary = "the driver's threads beside a server: how busy one was, how long one lacked a core"
+    is_condition = False
     measures = tuple(
         Measure(name, "%", "lower", counter=False, per_operation=False) for name in NAMES
     )

@@ -24,6 +24,7 @@ class Clock:
     """CLOCK_MONOTONIC beside the two other clocks, and the price of it."""
 
     summary = "steps of the wall clock, slewing, and what reading the clock costs"
+    is_condition = True
     measures = (
         Measure("realtime_step_ns", "ns", "lower", per_operation=False),
         Measure("clock_slew_ns", "ns", "lower", per_operation=False),

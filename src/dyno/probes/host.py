@@ -31,6 +31,7 @@ class Host:
     """Steal, busy, idle and our own CPU time; pressure where the kernel offers it."""
 
     summary = "steal, foreign CPU and pressure of the whole machine"
+    is_condition = True
     measures = tuple(Measure(name, "ns", "lower", per_operation=False) for name in NAMES)
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:

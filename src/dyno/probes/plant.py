@@ -20,6 +20,7 @@ class Plant:
     """The plant's own counters."""
 
     summary = "how long the control `plant` really held the engine up, and how often"
+    is_condition = False
     measures = (
         Measure("planted_ns", "ns", "lower"),
         Measure("planted_answers", "answers", "lower"),

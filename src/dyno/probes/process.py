@@ -48,6 +48,7 @@ class Process:
     """CPU, switches, system calls, disk traffic, memory, and the size of the data."""
 
     summary = "CPU, context switches, reads, writes and memory of the engine's processes"
+    is_condition = False
     measures = (
         *(Measure(f"server_{kind}_us", "µs", "lower") for kind in ("cpu", "user", "system")),
         *(Measure(name, "switches", "lower") for name in SWITCHES),

@@ -15,6 +15,7 @@ class Server:
     """The server's own count. Asked by SQL, so never while a phase plays."""
 
     summary = "statements or transactions of all clients, by the server's own count"
+    is_condition = True
     measures = tuple(
         Measure(f"server_{name}", name.split("_")[-1], "lower", per_operation=False)
         for name in ("statements", "transactions", "collected_transactions")

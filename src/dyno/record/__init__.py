@@ -6,6 +6,15 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 """
 
 from dyno.record.calibration import Calibration, Score
+from dyno.record.conditions import (
+    Conditions,
+    ControlCondition,
+    DataCondition,
+    DriverCondition,
+    LoadCondition,
+    PinningCondition,
+    StorageCondition,
+)
 from dyno.record.history import (
     FreshComparison,
     History,
@@ -23,8 +32,6 @@ from dyno.record.run import (
     Mark,
     Observation,
     Run,
-    Variant,
-    WorkloadPlan,
     host_score,
 )
 from dyno.record.schema import SCHEMA
@@ -32,6 +39,7 @@ from dyno.record.trial import (
     FLOOR,
     Better,
     Evidence,
+    Failure,
     Latency,
     Metric,
     PhaseRecord,
@@ -42,7 +50,25 @@ from dyno.record.trial import (
     Trial,
     Usage,
 )
-from dyno.record.verdict import Comparison, Finding, Soundness, Spread, Verdict, VerdictName
+from dyno.record.verdict import (
+    Comparison,
+    Dropped,
+    Finding,
+    Soundness,
+    Spread,
+    Verdict,
+    VerdictName,
+)
+from dyno.record.workload import (
+    LedgerEntry,
+    Pace,
+    Phase,
+    Primary,
+    Stop,
+    Stream,
+    Variant,
+    WorkloadPlan,
+)
 
 __all__ = [
     "FLOOR",
@@ -51,10 +77,16 @@ __all__ = [
     "Calibration",
     "Candidate",
     "Comparison",
+    "Conditions",
+    "ControlCondition",
     "Crossing",
+    "DataCondition",
     "Design",
+    "DriverCondition",
+    "Dropped",
     "Evidence",
     "Factor",
+    "Failure",
     "Finding",
     "FreshComparison",
     "History",
@@ -63,11 +95,17 @@ __all__ = [
     "HistorySeries",
     "Kind",
     "Latency",
+    "LedgerEntry",
     "LeftOut",
+    "LoadCondition",
     "Mark",
     "Metric",
     "Observation",
+    "Pace",
+    "Phase",
     "PhaseRecord",
+    "PinningCondition",
+    "Primary",
     "Reading",
     "Run",
     "Score",
@@ -75,6 +113,9 @@ __all__ = [
     "Soundness",
     "Spread",
     "Status",
+    "Stop",
+    "StorageCondition",
+    "Stream",
     "Tally",
     "Trial",
     "Usage",

@@ -1,18 +1,14 @@
-"""What a survey saw of the host.
-
-What is compared, and how: all that is fixed before the first trial.
-
-A run: the design, and the host and the versions it was played with.
-"""
+"""A run: what is compared and how, all of it fixed before the first trial, and on what host."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from dyno.record.calibration import Calibration
 from dyno.record.schema import SCHEMA
+from dyno.record.workload import WorkloadPlan
 
 Mark = Literal["good", "fair", "poor", "unknown"]
 
@@ -56,49 +52,6 @@ class Candidate:
     controls: dict[str, str]
     levels: dict[str, str] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A workload as a cell plays it: the options that are the cell's own, and what they make of
-    its phases and of its ledger.
-    """
-
-    options: dict[str, str]
-    phases: tuple[dict[str, Any], ...]
-    ledger: tuple[dict[str, Any], ...]
-    size_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class WorkloadPlan:
-    """A workload as resolved: its options, and its phases and primaries under them.
-
-    `phases` are `plan.Phase` as plain data; `script` is the Lua file and `script_sha256` its
-    checksum, which a resume compares; `commands` are those of the script that a trial plays;
-    `sweep` is the option, with its value, that tells it from its like in a sweep; `size_bytes` is
-    the data set's size as the script guesses it, 0 where it does not. `variants` are there where a
-    factor is an option of the workload.
-    """
-
-    name: str
-    script: str
-    script_sha256: str
-    options: dict[str, str]
-    phases: tuple[dict[str, Any], ...]
-    ledger: tuple[dict[str, Any], ...]
-    commands: tuple[str, ...] = ("prepare", "run")
-    sweep: dict[str, str] = field(default_factory=dict)
-    size_bytes: int = 0
-    variants: tuple[Variant, ...] = ()
-
-    def under(self, options: dict[str, str]) -> WorkloadPlan:
-        """The workload with a cell's own options, as it is played; itself without any."""
-        if not options:
-            return self
-        own = next(each for each in self.variants if each.options == options)
-        plain = replace(self, options=self.options | options, variants=())
-        return replace(plain, phases=own.phases, ledger=own.ledger, size_bytes=own.size_bytes)
 
 
 Kind = Literal["candidate", "build flag", "engine setting", "control", "workload option"]

@@ -1,15 +1,11 @@
-"""A number's identity.
-
-What the driver counted in a phase, and what its process spent.
-
-One trial: what the driver, the probes and the controls left of it.
-"""
+"""One trial: what the driver counted, and what the probes, controls and the ledger left of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.record.conditions import Conditions
 from dyno.record.schema import SCHEMA
 
 Better = Literal["lower", "higher"]
@@ -112,7 +108,8 @@ class Reading:
     """A probe's number over one phase, with its identity.
 
     `value` is what the phase added to a counter, or a gauge's value at its end. `per_operation`
-    says that the number is a cost to be divided by the phase's operations.
+    says that the number is a cost to be divided by the phase's operations; `condition`, that it
+    tells of the surroundings, or of a phase's whole work, and compares nothing.
     """
 
     probe: str
@@ -121,6 +118,7 @@ class Reading:
     better: Better
     value: float
     per_operation: bool
+    condition: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +155,23 @@ class Evidence:
     digest: str = ""
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Why a trial failed, as its error said it: one clause, its cause, what to do."""
+
+    message: str
+    cause: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.cause}" if self.cause else self.message
+
+    @property
+    def sentence(self) -> str:
+        """Its first line: what a server said last stands on the lines below."""
+        return str(self).partition("\n")[0]
+
+
 Status = Literal["ok", "failed", "interrupted"]
 #: The candidate name of the trials that play the script on `null`, to know the driver's floor.
 FLOOR = "(floor)"
@@ -167,8 +182,8 @@ class Trial:
     """One restart of one candidate under one workload.
 
     `number` names its file; `attempt` counts the times that its block was begun; `conditions` is
-    what each control found and set; `settings` are the engine's, as read back; `failure` is the
-    sentence of a failed trial; `options` are the workload's that belong to its cell alone.
+    what it stood under; `settings` are the engine's, as read back; `failure` is why a failed one
+    did; `options` are the workload's that belong to its cell alone.
     """
 
     number: int
@@ -182,10 +197,15 @@ class Trial:
     phases: tuple[PhaseRecord, ...] = ()
     counters: dict[str, int] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
-    conditions: dict[str, dict[str, str]] = field(default_factory=dict)
+    conditions: Conditions = field(default_factory=Conditions)
     evidence: tuple[Evidence, ...] = ()
     size_bytes: int = 0
-    failure: str = ""
+    failure: Failure | None = None
     log: str = ""
     options: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
+
+    @property
+    def why_failed(self) -> str:
+        """The first line of its failure; empty without one."""
+        return self.failure.sentence if self.failure else ""

@@ -68,6 +68,9 @@ class Spread:
     high_percent: float
 
 
+#: A noise limit's name to what it limits.
+LIMITED = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
+
 Soundness = Literal["sound", "doubtful", "invalid"]
 
 
@@ -86,11 +89,32 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """A block that broke a noise limit: `percent` was its share, `most` what the limit allows."""
+
+    workload: str
+    block: int
+    limit: str
+    percent: float
+    most: float
+
+    @property
+    def what(self) -> str:
+        """`foreign CPU`: what the limit is on, a share of all CPU time there was."""
+        return LIMITED.get(self.limit, self.limit)
+
+    @property
+    def reason(self) -> str:
+        """`foreign CPU 12.3 % > 10 %`."""
+        return f"{self.what} {self.percent:.1f} % > {self.most:g} %"
+
+
+@dataclass(frozen=True)
 class Verdict:
     """`verdict.json`: everything derived from a run's trials.
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
-    `sentence` says it in words; `dropped` names the noise-broken blocks with the reason; `spread`
+    `sentence` says it in words; `dropped` are the blocks that broke a noise limit; `spread`
     is that of every candidate in every primary metric, over the blocks judged.
     """
 
@@ -99,7 +123,7 @@ class Verdict:
     complete: bool
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...]
-    dropped: dict[str, str]
+    dropped: tuple[Dropped, ...]
     looks: tuple[dict[str, float], ...] = ()
     spread: tuple[Spread, ...] = ()
     schema: int = SCHEMA

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from dyno.analysis.run_view import RunView
 from dyno.plugins import things
 from dyno.record import Run, Trial, Verdict
 
@@ -22,6 +24,11 @@ class Book:
     run: Run
     trials: Sequence[Trial]
     verdict: Verdict
+
+    @cached_property
+    def view(self) -> RunView:
+        """Which trials count, and their numbers, as the judge has them."""
+        return RunView(self.run, self.trials)
 
 
 class Section(Protocol):

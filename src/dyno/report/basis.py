@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from dyno.record import Run, Score, Trial
-from dyno.report import Book, facts, numbers, words
+from dyno.record import Conditions, Run, Score, Trial
+from dyno.report import Book, numbers, words
 
-#: How a control's record begins to say that the host did not let it.
+#: What is said of a control that the host did not allow, before the reason.
 REFUSED = "not controllable here"
 #: The value of a control that leaves things as they are.
 KEEP = "keep"
@@ -65,7 +65,7 @@ def control_summaries(book: Book) -> list[ControlSummary]:
     """Every control of the run: those that differ, those refused, those held, those left."""
     names = {name for side in book.run.candidates for name in side.controls}
     names |= book.run.design.controls.keys()
-    trials = [trial for trial in facts.played(book) if trial.status == "ok"]
+    trials = [trial for trial in book.view.played if trial.status == "ok"]
     held = [_control_summary(book, name, trials) for name in sorted(names)]
     return sorted(held, key=lambda h: (not h.differs, not h.refused, h.kept))
 
@@ -73,17 +73,50 @@ def control_summaries(book: Book) -> list[ControlSummary]:
 def _control_summary(book: Book, control: str, trials: list[Trial]) -> ControlSummary:
     sides = {side.name: side for side in book.run.candidates}
     every = book.run.design.controls.get(control, "")
-    found = [t.conditions[control] for t in trials if control in t.conditions]
+    found = [control_facts(t.conditions, control) for t in trials]
     texts = {key: values_in_words([f[key] for f in found if key in f]) for key in _keys(found)}
-    refusals = [v for f in found for v in f.values() if v.startswith(REFUSED)]
+    refusals = [f["state"] for f in found if "state" in f]
     return ControlSummary(
         control=control,
-        values={n: sides[n].controls.get(control, every) for n in facts.candidates(book)},
+        values={n: sides[n].controls.get(control, every) for n in book.view.candidates},
         before=texts.get("before", ""),
         refused=" or ".join(dict.fromkeys(refusals)),
         done={key: text for key, text in texts.items() if key not in _TOLD},
         crossed=control in {factor.name for factor in book.run.factors},
     )
+
+
+def control_facts(conditions: Conditions, control: str) -> dict[str, str]:
+    """What a control did, by name, as the page shows it; empty where it is not on record."""
+    found = conditions.controls.get(control)
+    if found is None:
+        return {}
+    facts = {"before": found.before, "set": found.set, "value": found.value}
+    if found.refused:
+        facts["state"] = f"{REFUSED}: {found.refused}"
+    if control == "pinning" and conditions.pinning:
+        facts["driver"] = _cores(conditions.pinning.driver)
+        facts["engine"] = _cores(conditions.pinning.engine)
+    return {name: text for name, text in facts.items() if text} | found.details
+
+
+def _cores(cores: Sequence[int]) -> str:
+    return ",".join(map(str, cores))
+
+
+def condition_facts(conditions: Conditions) -> dict[str, dict[str, str]]:
+    """All conditions of a trial as the page shows them: each by name, its facts by name."""
+    found = {name: control_facts(conditions, name) for name in conditions.controls}
+    for name in ("driver", "load", "storage", "data"):
+        part = getattr(conditions, name)
+        facts = asdict(part) if part else {}
+        decided_by = facts.pop("decided_by", {})
+        found[name] = {
+            fact: _cores(value) if isinstance(value, tuple) else str(value)
+            for fact, value in (facts | decided_by).items()
+            if value not in (None, "")
+        }
+    return found
 
 
 def _keys(found: list[dict[str, str]]) -> list[str]:
@@ -138,7 +171,7 @@ def _restarts_clause(book: Book) -> str:
     """`18 restarts in 6 blocks of 3`; by workload where there are several."""
     parts = []
     for workload in book.run.workloads:
-        trials = facts.counted(book, workload.name)
+        trials = book.view.counted_of(workload.name)
         if trials:
             blocks = len({trial.block for trial in trials})
             where = f" of {workload.name}" if len(book.run.workloads) > 1 else ""
@@ -149,11 +182,11 @@ def _restarts_clause(book: Book) -> str:
 
 def _loads(book: Book) -> str:
     """On how many loads of the data that rests."""
-    trials = [t for w in book.run.workloads for t in facts.counted(book, w.name)]
-    numbers_of: dict[str, set[str]] = defaultdict(set)
+    trials = list(book.view.counted)
+    numbers_of: dict[str, set[int]] = defaultdict(set)
     for trial in trials:
-        if "load" in trial.conditions:
-            numbers_of[trial.workload].add(trial.conditions["load"].get("number", ""))
+        if trial.conditions.load:
+            numbers_of[trial.workload].add(trial.conditions.load.number)
     if not trials:
         return ""
     if not numbers_of:
@@ -164,21 +197,18 @@ def _loads(book: Book) -> str:
 
 def _losses(book: Book) -> list[str]:
     """What does not count, and why: blocks dropped, trials that failed, blocks begun anew."""
-    dropped = [f"{_block(key)} dropped: {why}" for key, why in book.verdict.dropped.items()]
-    failed = [t for t in facts.played(book) if t.status != "ok"]
+    dropped = [
+        f"{each.workload} block {each.block} dropped: {each.reason}"
+        for each in book.verdict.dropped
+    ]
+    failed = [t for t in book.view.played if t.status != "ok"]
     lost = [
-        f"trial {t.number} ({t.candidate}) {t.status}" + (f": {t.failure}" if t.failure else "")
+        f"trial {t.number} ({t.candidate}) {t.status}" + (f": {t.why_failed}" if t.failure else "")
         for t in failed
     ]
-    torn = facts.torn(book) - {t.number for t in failed}
+    torn = book.view.torn - {t.number for t in failed}
     anew = [f"{words.plural(len(torn), 'trial')} of blocks begun anew"] if torn else []
-    return [*dropped, *(line.partition("\n")[0] for line in lost), *anew]
-
-
-def _block(key: str) -> str:
-    """`select/3` as the judge names it: `select block 3`."""
-    workload, slash, number = key.rpartition("/")
-    return f"{workload} block {number}" if slash else key
+    return [*dropped, *lost, *anew]
 
 
 def _spread(book: Book) -> str:

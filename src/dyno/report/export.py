@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno.record import Comparison, Trial, Verdict
-from dyno.report import Book, facts
+from dyno.report import Book
 from dyno.report.html.page import replace_file
 from dyno.report.numbers import finite
 
@@ -93,7 +93,7 @@ def write_csv(book: Book) -> Path:
 def _csv_rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
     who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
     what = (trial.candidate, trial.status, trial.started_utc)
-    found = sorted(facts.numbers_of(book, trial).items())
+    found = sorted(book.view.numbers(trial).items())
     for m, value in found:
         yield (*who, *what, m.phase, m.transaction, m.name, m.unit, m.better, repr(value))
     if not found:

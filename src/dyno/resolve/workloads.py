@@ -5,9 +5,8 @@ What the scripts of an experiment declare, with the options that nobody set fill
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from dyno import workloads as room
 from dyno.errors import UsageError, unknown
 from dyno.experiment import Experiment, Measuring, Workload
 from dyno.experiment.candidates import Spec
-from dyno.plan import Description, LedgerEntry, Phase, Plan, Primary, Script
-from dyno.record import Variant, WorkloadPlan
+from dyno.plan import Description, Plan, Script
+from dyno.record import Phase, Primary, Variant, WorkloadPlan
 
 
 def declared_phases(chosen: Workload, said: Description) -> list[Phase]:
@@ -41,10 +40,9 @@ def _measurable(phase: Phase) -> Phase:
     """The phase with a latency in place of a paced stream's throughput: that was set, and not
     measured (METHOD.md 6). One that is declared twice counts once: Holm would wait for the other.
     """
-    paced = {stream.name for stream in phase.streams if stream.pace["kind"] != "closed"}
     measured = [
         replace(each, metric="latency_ns_p99")
-        if each.metric == "rate_per_s" and each.stream in paced
+        if each.metric == "rate_per_s" and each.stream in phase.paced
         else each
         for each in phase.primary
     ]
@@ -144,11 +142,7 @@ def _check_same_primaries(plan: WorkloadPlan, other: WorkloadPlan, own: dict[str
     every cell.
     """
     first, second = (
-        [
-            (phase["name"], pair["stream"], pair["metric"])
-            for phase in p.phases
-            for pair in phase["primary"]
-        ]
+        [(phase.name, pair.stream, pair.metric) for phase in p.phases for pair in phase.primary]
         for p in (plan, other)
     )
     if first != second:
@@ -168,19 +162,13 @@ def _resolve_workload(chosen: Workload, experiment: Experiment) -> tuple[Workloa
         script=str(script),
         script_sha256=room.checksum(script),
         options=options,
-        phases=tuple(_plain_data(phase) for phase in phases),
-        ledger=tuple(_plain_data(entry) for entry in said.ledger),
+        phases=tuple(phases),
+        ledger=said.ledger,
         commands=("prepare", "run") if "prepare" in said.commands else ("run",),
         sweep=chosen.sweep,
         size_bytes=said.size_bytes,
     )
     return plan, said.size_bytes
-
-
-def _plain_data(declared: Phase | LedgerEntry) -> dict[str, Any]:
-    """As it will be read back from the record: plain data, lists for tuples."""
-    data: dict[str, Any] = json.loads(json.dumps(asdict(declared)))
-    return data
 
 
 def _fill_options(

@@ -9,7 +9,8 @@ import pytest
 from crossed import SIZES, crossed, played
 
 from dyno.analysis.judge import judge, look
-from dyno.record import Comparison, Finding, Run, Verdict
+from dyno.analysis.run_view import RunView
+from dyno.record import Comparison, Finding, Verdict
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -115,7 +116,7 @@ def test_an_invalid_cell_condemns_every_effect_that_rests_on_it(
     class Heard:
         summary = "a test's own"
 
-        def judge(self, run: Run, trials: object) -> list[Finding]:
+        def judge(self, view: RunView) -> list[Finding]:
             return [Finding("own", "invalid", "it was not measured", meant)]
 
     monkeypatch.setattr("dyno.analysis.analysis.audits", lambda: {"own": Heard()})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from fakes import make_run, make_trial, make_trials
 from judging import logs, primary
 
 from dyno.analysis.judge import judge
-from dyno.record import FLOOR, Finding, Run, Trial
+from dyno.analysis.run_view import RunView
+from dyno.record import FLOOR, Finding
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -22,7 +23,7 @@ class Heard:
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
 
-    def judge(self, run: Run, trials: Sequence[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         return [self.finding]
 
 

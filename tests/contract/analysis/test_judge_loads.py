@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from fakes import make_run, make_trials
+from fakes import make_load, make_run, make_trials
 from scipy import stats
 
 from dyno.analysis.judge import judge
-from dyno.record import Comparison, Trial
+from dyno.record import Comparison, Conditions, Trial
 from dyno.stats.interval import to_percent
 
 LOGS = [0.01, 0.03, 0.02, 0.012, 0.034, 0.019, 0.011, 0.029, 0.024]
@@ -24,7 +24,9 @@ def kept(trials: Sequence[Trial], of: int, *, shared: bool = False) -> list[Tria
     return [
         dataclasses.replace(
             trial,
-            conditions={"load": {"name": f"{'' if shared else trial.candidate}{trial.block % of}"}},
+            conditions=Conditions(
+                load=make_load(f"{'' if shared else trial.candidate}{trial.block % of}")
+            ),
         )
         for trial in trials
     ]

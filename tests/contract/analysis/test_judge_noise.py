@@ -9,6 +9,7 @@ from fakes import CALM, make_run, make_trial, make_trials
 from judging import CROWDED, NOISY, logs, noisy, primary
 
 from dyno.analysis.judge import judge, look
+from dyno.record import Failure
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -16,17 +17,18 @@ pytestmark = pytest.mark.usefixtures("quiet")
 def test_a_noisy_block_is_dropped_whole_counted_and_named() -> None:
     trials = make_trials({"new": logs(0.05, 0.005, 8)})
     verdict = judge(make_run(), noisy(trials, {2, 5}, NOISY))
-    assert verdict.dropped == {
-        "select/2": "steal 33.3 % > 5 %",
-        "select/5": "steal 33.3 % > 5 %",
-    }
+    assert [(each.workload, each.block, each.reason) for each in verdict.dropped] == [
+        ("select", 2, "steal 33.3 % > 5 %"),
+        ("select", 5, "steal 33.3 % > 5 %"),
+    ]
     assert (primary(verdict).blocks, primary(verdict).dropped) == (6, 2)
 
 
 def test_foreign_cpu_is_noise_too_and_our_own_is_not() -> None:
     trials = make_trials({"new": [0.0] * 7})
     busy = CALM | {"busy_ns": 9.0, "own_ns": 9.0}
-    assert judge(make_run(), noisy(trials, {0}, CROWDED)).dropped.keys() == {"select/0"}
+    (dropped,) = judge(make_run(), noisy(trials, {0}, CROWDED)).dropped
+    assert (dropped.workload, dropped.block) == ("select", 0)
     assert not judge(make_run(), noisy(trials, {0}, busy)).dropped
 
 
@@ -55,7 +57,7 @@ def test_a_host_that_spoils_every_block_is_given_up_at_the_first_look_with_the_r
 
 def test_a_block_with_a_failed_trial_counts_for_nothing() -> None:
     trials = make_trials({"new": logs(0.0, 0.005, 6)})
-    trials[-1] = dataclasses.replace(trials[-1], status="failed", failure="disk full")
+    trials[-1] = dataclasses.replace(trials[-1], status="failed", failure=Failure("disk full"))
     verdict = judge(make_run(), trials)
     assert (verdict.complete, verdict.overall) == (False, "inconclusive")
     assert "new failed: disk full" in verdict.sentence

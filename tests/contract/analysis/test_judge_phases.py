@@ -7,7 +7,8 @@ from fakes import make_phase, make_record, make_run, make_tally, make_trials, ma
 
 import dyno.analysis.analysis
 from dyno.analysis.judge import judge
-from dyno.record import Finding, Run, Trial, Verdict
+from dyno.analysis.run_view import RunView
+from dyno.record import Finding, Trial, Verdict
 
 
 class _Planted:
@@ -16,7 +17,7 @@ class _Planted:
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
 
-    def judge(self, _run: Run, _trials: list[Trial]) -> list[Finding]:
+    def judge(self, view: RunView) -> list[Finding]:
         return [self.finding]
 
 

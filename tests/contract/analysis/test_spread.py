@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import make_record, make_run, make_tally, make_trial
+from fakes import make_load, make_record, make_run, make_tally, make_trial
 
 from dyno.analysis.judge import judge
 from dyno.analysis.measures import measures
+from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import Sources, spread_sources
-from dyno.record import Metric, Series, Trial
+from dyno.record import Conditions, Metric, Series, Trial
 from dyno.report import Book
 from dyno.report.sections import components
 from dyno.report.sections.components import advice
@@ -52,14 +53,18 @@ def played(truth: Truth, blocks: int = 24, seed: int = 1) -> list[Trial]:
             tally = make_tally(sum(done) / SECONDS, SECONDS, series=series)
             trial = make_trial(number, name, block, 1.0, phases=(make_record([tally]),))
             began = START + timedelta(seconds=number * truth.trial_s)
-            kept = {"load": {"name": f"{name}{turn}"}} if truth.loads else {}
+            kept = Conditions(load=make_load(f"{name}{turn}")) if truth.loads else Conditions()
             told = dataclasses.replace(trial, started_utc=began.isoformat(), conditions=kept)
             trials.append(told)
     return trials
 
 
+def sources(trials: list[Trial], metric: Metric) -> list[Sources]:
+    return spread_sources(RunView(make_run(), trials), trials, [metric])
+
+
 def only(trials: list[Trial]) -> Sources:
-    (found,) = spread_sources(trials, [RATE])
+    (found,) = sources(trials, RATE)
     return found
 
 
@@ -114,7 +119,7 @@ def test_a_pause_between_blocks_costs_nothing() -> None:
 def test_a_latency_has_no_seconds_of_its_own() -> None:
     trials = played(Truth(restart=0.02))
     metric = next(m for m in measures(trials[0]) if m.name == "latency_ns_p99")
-    (found,) = spread_sources(trials, [metric])
+    (found,) = sources(trials, metric)
     assert [part.source for part in found.found.parts] == ["blocks", "restarts"]
     assert found.best_seconds is None
     assert "with the seconds in them" in advice(found)
@@ -132,9 +137,9 @@ def test_a_stream_that_stood_still_has_no_seconds_either() -> None:
 
 def test_too_few_blocks_or_one_candidate_say_nothing() -> None:
     trials = played(Truth(restart=0.02), blocks=2)
-    assert spread_sources(trials, [RATE]) == []
+    assert sources(trials, RATE) == []
     alone = [t for t in played(Truth(restart=0.02)) if t.candidate == "old"]
-    assert spread_sources(alone, [RATE]) == []
+    assert sources(alone, RATE) == []
 
 
 def test_the_page_and_the_terminal_show_each_primary(

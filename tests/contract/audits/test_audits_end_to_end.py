@@ -14,6 +14,7 @@ from typing import Any
 from fakes import make_phase, make_run, make_trial, make_workload
 from trial import played
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
 from dyno.plan import Plan, Script
 from dyno.record import PhaseRecord
@@ -66,7 +67,7 @@ def _blamed(*records: PhaseRecord, **phase: Any) -> dict[str, str]:
     """The audits that are not satisfied with these restarts, and what they say."""
     run = make_run(["old"], workloads=[make_workload(phases=[make_phase() | phase])])
     trials = [make_trial(n, "old", n, 1, phases=(record,)) for n, record in enumerate(records)]
-    findings = [f for name in OF_THE_LOAD for f in audits()[name].judge(run, trials)]
+    findings = [f for name in OF_THE_LOAD for f in audits()[name].judge(RunView(run, trials))]
     return {f.audit: f.sentence for f in findings if f.soundness != "sound"}
 
 

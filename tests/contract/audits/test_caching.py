@@ -8,15 +8,15 @@ import pytest
 from audited import a_run, a_trial, findings
 from fakes import make_phase, make_readings, make_workload
 
-from dyno.record import Finding, Trial
+from dyno.record import Conditions, ControlCondition, DataCondition, Finding, Trial
 
 MB = 1_000_000
-DATA = {"bytes": str(101 * MB), "cache_bytes": str(1000 * MB), "claim": "cached"}
+DATA = DataCondition(101 * MB, 1000 * MB, "cached")
 #: The second is not judged: its bytes only tell what the first one's were.
 PHASES = (make_phase("l.i1"), make_phase("qr100", primary=()))
 
 
-def _trial(number: int, *fetched_mb: float, **controls: dict[str, str]) -> Trial:
+def _trial(number: int, *fetched_mb: float, **controls: ControlCondition) -> Trial:
     """`new`, which fetched so much in each of `PHASES`."""
     trial = a_trial(number, "new")
     phases = tuple(
@@ -25,7 +25,7 @@ def _trial(number: int, *fetched_mb: float, **controls: dict[str, str]) -> Trial
         )
         for plan, each in zip(PHASES, fetched_mb, strict=False)
     )
-    return dataclasses.replace(trial, phases=phases, conditions={"data": DATA, **controls})
+    return dataclasses.replace(trial, phases=phases, conditions=Conditions(controls, data=DATA))
 
 
 def _found(*trials: Trial) -> list[Finding]:
@@ -43,9 +43,9 @@ def test_data_that_one_phase_alone_fetches_were_a_cold_start() -> None:
 
 
 def test_data_that_were_preloaded_need_no_advice_to_preload_them() -> None:
-    (finding,) = _found(_trial(3, 28, 0, preload={"set": "on"}))
+    (finding,) = _found(_trial(3, 28, 0, preload=ControlCondition("on", set="on")))
     assert finding.soundness == "doubtful" and finding.sentence.endswith("more than 0.0 MB")
-    (finding,) = _found(_trial(3, 28, 0, preload={"state": "not controllable here: no cache"}))
+    (finding,) = _found(_trial(3, 28, 0, preload=ControlCondition("on", refused="no cache")))
     assert finding.sentence.endswith("preload=on begins warm")
 
 

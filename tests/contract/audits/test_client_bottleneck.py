@@ -6,17 +6,18 @@ import dataclasses
 from typing import Any
 
 import pytest
-from fakes import make_phase, make_record, make_run, make_tally, make_trial
+from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
-from dyno.record import Candidate, Finding, Reading, Run, Trial, WorkloadPlan
+from dyno.record import Candidate, Conditions, Finding, PinningCondition, Reading, Run, Trial
 
-PINNED = {"pinning": {"value": "apart", "driver": "3", "engine": "0,1,2"}}
+PINNED = Conditions(pinning=PinningCondition(driver=(3,), engine=(0, 1, 2)))
 
 
 def _run(primary: tuple[str, ...] = ("rate_per_s",)) -> Run:
     side = Candidate("new", "real@1", "real", False, {}, {}, {})
-    workload = WorkloadPlan("select", "select.lua", "", {}, (make_phase(primary=primary),), ())
+    workload = make_workload("select", [make_phase(primary=primary)])
     run = dataclasses.replace(make_run(workloads=[workload]), candidates=(side,))
     return dataclasses.replace(run, host={"cores": "4"})
 
@@ -35,7 +36,7 @@ def _trial(driver: float, server: float | None, connections: int = 8, **tally: A
 
 
 def _only(run: Run, *trials: Trial) -> Finding:
-    (finding,) = audits()["client_bottleneck"].judge(run, trials)
+    (finding,) = audits()["client_bottleneck"].judge(RunView(run, trials))
     return finding
 
 
@@ -82,5 +83,5 @@ def test_a_phase_that_decides_nothing_is_not_judged() -> None:
 
 
 def test_unpinned_the_server_has_all_the_host_s_cores() -> None:
-    free = dataclasses.replace(_trial(60.0, 99.0), conditions={})
+    free = dataclasses.replace(_trial(60.0, 99.0), conditions=Conditions())
     assert _only(_run(), free).soundness == "doubtful"

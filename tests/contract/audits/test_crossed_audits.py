@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from fakes import (
     make_candidate,
-    make_phase,
     make_record,
     make_run,
     make_tally,
@@ -16,8 +15,9 @@ from fakes import (
     make_workload,
 )
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
-from dyno.record import Evidence, Finding, Run, Trial, Variant
+from dyno.record import Conditions, DataCondition, Evidence, Finding, Run, Trial, Variant
 
 WIDE = {"range_size": "100"}
 MB = 1_000_000
@@ -37,7 +37,7 @@ def crossed() -> Run:
         for name in names
     ]
     plan = dataclasses.replace(make_workload(), size_bytes=100 * MB)
-    variant = Variant(WIDE, (make_phase(),), (), 1000 * MB)
+    variant = Variant(WIDE, plan.phases, (), 1000 * MB)
     run = make_run(names, [dataclasses.replace(plan, variants=(variant,))])
     return dataclasses.replace(run, candidates=tuple(sides))
 
@@ -47,12 +47,13 @@ def trials(run: Run, **changes: Any) -> list[Trial]:
     made = []
     for number, side in enumerate(run.candidates, 1):
         rows = 100 if side.options else 1
+        held = DataCondition(10 * rows * MB if rows > 1 else 100 * MB)
         tally = make_tally(1000.0, rows_read=rows * 10_000)
         trial = make_trial(number, side.name, 0, 1000.0, phases=(make_record([tally]),))
         told = {
             "options": side.options,
             "evidence": (Evidence("all", "SELECT", 0, str(rows), digest=str(rows)),),
-            "conditions": {"data": {"bytes": str(10 * rows * MB if rows > 1 else 100 * MB)}},
+            "conditions": Conditions(data=held),
             "settings": {"layout": side.controls["aslr"]},
         }
         made.append(dataclasses.replace(trial, **{**told, **changes}))
@@ -60,7 +61,7 @@ def trials(run: Run, **changes: Any) -> list[Trial]:
 
 
 def judged(audit: str, run: Run, played: list[Trial]) -> list[Finding]:
-    return audits()[audit].judge(run, played)
+    return audits()[audit].judge(RunView(run, played))
 
 
 @pytest.mark.parametrize("audit", ["results", "data_size", "settings", "same_program"])
@@ -89,9 +90,8 @@ def test_cells_with_the_same_options_must_read_as_many_rows() -> None:
 
 def test_data_are_as_large_as_the_cell_s_own_options_say() -> None:
     run = crossed()
-    (found, other) = judged(
-        "data_size", run, trials(run, conditions={"data": {"bytes": "100000000"}})
-    )
+    small = Conditions(data=DataCondition(100 * MB))
+    (found, other) = judged("data_size", run, trials(run, conditions=small))
     assert {found.trials, other.trials} == {(3,), (4,)}
 
 

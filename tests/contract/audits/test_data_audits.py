@@ -9,10 +9,11 @@ import pytest
 from audited import a_run, a_trial, engine, findings, only, recorded
 from fakes import make_readings
 
-from dyno.record import Run, Trial
+from dyno.record import Conditions, DataCondition, Run, StorageCondition, Trial
 
 MB = 1_000_000
-DISK = {"file_system": "ext4 on /dev/sda", "bytes": str(10**12), "free_bytes": str(10**11)}
+DISK = StorageCondition("ext4 on /dev/sda", size_bytes=10**12, free_bytes=10**11)
+MEMORY = dataclasses.replace(DISK, file_system="tmpfs on tmpfs")
 
 
 def _trial(
@@ -23,15 +24,14 @@ def _trial(
     written: float = 1.0,
     **found: Any,
 ) -> Trial:
-    """A trial that changes rows, with conditions (`data`, `storage`, `durability`) as found."""
+    """A trial that changes rows, with conditions (`data`, `storage`) as found."""
     readings = make_readings(read_bytes=read, written_bytes=written)
     trial = recorded(a_trial(number, candidate, rows_changed=5), readings=readings)
-    return dataclasses.replace(trial, conditions={"storage": DISK, **found})
+    return dataclasses.replace(trial, conditions=Conditions(**{"storage": DISK, **found}))
 
 
-def _data(held: float, cache: float, claim: str = "") -> dict[str, str]:
-    numbers = {"bytes": str(round(held * MB)), "cache_bytes": str(round(cache * MB))}
-    return numbers | ({"claim": claim} if claim else {})
+def _data(held: float, cache: float, claim: str = "") -> DataCondition:
+    return DataCondition(round(held * MB), round(cache * MB), claim)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_claim_to_be_cached_or_not_is_held_against_what_was_read(
 def test_a_phase_that_reads_no_rows_may_leave_the_disk_alone() -> None:
     trial = dataclasses.replace(
         recorded(a_trial(3, "new", rows_read=0), readings=make_readings(read_bytes=0.0)),
-        conditions={"data": _data(1000, 64, "io-bound")},
+        conditions=Conditions(data=_data(1000, 64, "io-bound")),
     )
     assert only("caching", a_run(), trial).soundness == "sound"
 
@@ -95,14 +95,22 @@ def test_a_data_set_far_from_what_the_script_says_is_doubtful(
     )
 
 
+def _free(free_bytes: int) -> StorageCondition:
+    return dataclasses.replace(DISK, free_bytes=free_bytes)
+
+
+def _limited(limits: str) -> StorageCondition:
+    return dataclasses.replace(DISK, limits=limits)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"storage": DISK | {"file_system": "tmpfs on tmpfs"}}, "lies in memory (tmpfs on tmpfs"),
+        ({"storage": MEMORY}, "lies in memory (tmpfs on tmpfs"),
         ({"written": 0.0}, "wrote nothing to any storage"),
-        ({"storage": DISK | {"free_bytes": str(500 * MB)}}, "nearly full file system"),
-        ({"storage": DISK | {"free_bytes": str(10**10)}}, "nearly full file system"),
-        ({"storage": DISK | {"limits": "8:0 wbps=1000000"}, "written": 9.5e6}, "its control group"),
+        ({"storage": _free(500 * MB)}, "nearly full file system"),
+        ({"storage": _free(10**10)}, "nearly full file system"),
+        ({"storage": _limited("8:0 wbps=1000000"), "written": 9.5e6}, "its control group"),
     ],
 )
 def test_a_storage_that_is_none_full_or_throttled_is_doubtful(
@@ -115,7 +123,7 @@ def test_a_storage_that_is_none_full_or_throttled_is_doubtful(
 
 
 def test_a_storage_with_room_and_below_its_limit_is_sound() -> None:
-    limited = DISK | {"limits": "8:0 rbps=max wbps=1000000 riops=max wiops=max"}
+    limited = _limited("8:0 rbps=max wbps=1000000 riops=max wiops=max")
     finding = only("storage", a_run(), _trial(storage=limited, written=1e6))
     assert finding.soundness == "sound" and "within its limits" in finding.sentence
     assert "unknown here" in only("storage", a_run(), _trial()).sentence
@@ -124,12 +132,13 @@ def test_a_storage_with_room_and_below_its_limit_is_sound() -> None:
 def test_who_only_reads_needs_no_storage() -> None:
     trial = a_trial(3, "new", rows_changed=0)
     reads = recorded(trial, readings=make_readings(written_bytes=0.0))
-    reads = dataclasses.replace(reads, conditions={"storage": {"file_system": "tmpfs on tmpfs"}})
+    reads = dataclasses.replace(reads, conditions=Conditions(storage=MEMORY))
     assert only("storage", a_run(), reads).soundness == "sound"
 
 
 def test_candidates_on_different_file_systems_are_doubtful() -> None:
-    other = _trial(2, "old", storage=DISK | {"file_system": "xfs on /dev/sdb"})
+    elsewhere = dataclasses.replace(DISK, file_system="xfs on /dev/sdb")
+    other = _trial(2, "old", storage=elsewhere)
     finding = only("storage", a_run(), other, _trial())
     assert finding.soundness == "doubtful" and "xfs on /dev/sdb" in finding.sentence
 

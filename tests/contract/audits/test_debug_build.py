@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fakes import make_run, make_trial
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
 from dyno.builds import program
 from dyno.record import Candidate, Finding, Run, Trial
@@ -26,7 +27,7 @@ def _judged(run: Run, **settings: dict[str, str]) -> list[Finding]:
     for number, side in enumerate(run.candidates, 1):
         told = settings.get(side.name, {})
         trials.append(make_trial(number, side.name, 0, 1.0, settings=told))
-    return audits()["debug_build"].judge(run, trials)
+    return audits()["debug_build"].judge(RunView(run, trials))
 
 
 @pytest.mark.parametrize(

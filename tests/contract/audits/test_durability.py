@@ -10,15 +10,15 @@ from audited import NEW, OLD, a_run, a_trial, only
 
 from dyno import engines
 from dyno.engines import SURVIVES, Server, WeighsData
-from dyno.record import Candidate, Trial
+from dyno.record import Candidate, Conditions, DataCondition, Trial
 
 
-def _trial(number: int, candidate: str, durability: dict[str, str]) -> Trial:
-    conditions = {"durability": durability}
-    return dataclasses.replace(a_trial(number, candidate), conditions=conditions)
+def _trial(number: int, candidate: str, found: DataCondition) -> Trial:
+    return dataclasses.replace(a_trial(number, candidate), conditions=Conditions(data=found))
 
 
-SAFE, UNSAFE = {"survives": "a power cut", "fsync": "on"}, {"survives": "nothing", "fsync": "off"}
+SAFE = DataCondition(survives="a power cut", decided_by={"fsync": "on"})
+UNSAFE = DataCondition(survives="nothing", decided_by={"fsync": "off"})
 ASKED = dataclasses.replace(NEW, settings={"fsync": "off"})
 
 
@@ -29,11 +29,11 @@ ASKED = dataclasses.replace(NEW, settings={"fsync": "off"})
         (NEW, UNSAFE, "doubtful"),
         (ASKED, UNSAFE, "sound"),
         (dataclasses.replace(ASKED, engine="another"), UNSAFE, "doubtful"),
-        (NEW, {}, "sound"),
+        (NEW, DataCondition(), "sound"),
     ],
 )
 def test_a_commit_that_survives_less_is_told(
-    side: Candidate, found: dict[str, str], soundness: str
+    side: Candidate, found: DataCondition, soundness: str
 ) -> None:
     trials = (_trial(2, "old", SAFE), _trial(3, "new", found))
     finding = only("durability", a_run(OLD, side), *trials)
@@ -86,7 +86,7 @@ def test_what_an_engine_holds_is_weighed_without_its_log(tmp_path: Path) -> None
     assert isinstance(found, WeighsData)
     told = {"cache_size": "-64", "page_size": "4096", "journal_mode": "wal", "synchronous": "full"}
     held = found.weigh(Server({}, tmp_path), {}, told)
-    assert (held.data_bytes, held.cache_bytes, held.claim) == (5000, 65536, "")
+    assert (held.size_bytes, held.cache_bytes, held.claim) == (5000, 65536, "")
     (tmp_path / "data" / "dyno").mkdir(parents=True)
     (tmp_path / "data" / "ib_logfile0").write_bytes(b"x" * 9000)
     (tmp_path / "data" / "dyno" / "t.ibd").write_bytes(b"x" * 300)
@@ -95,5 +95,5 @@ def test_what_an_engine_holds_is_weighed_without_its_log(tmp_path: Path) -> None
     assert isinstance(found, WeighsData)
     told = INNODB | {"innodb_buffer_pool_size": "1024"}
     held = found.weigh(server, {"profile": "io-bound"}, told)
-    assert (held.data_bytes, held.cache_bytes, held.claim) == (300, 1024, "io-bound")
+    assert (held.size_bytes, held.cache_bytes, held.claim) == (300, 1024, "io-bound")
     assert found.weigh(server, {"config": "/my.cnf"}, told).claim == ""

@@ -9,6 +9,7 @@ import pytest
 from audited import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, only
 from fakes import make_latency
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import Audit, audits
 from dyno.record import FLOOR, Evidence, Series
 
@@ -17,20 +18,20 @@ ROOM = sorted(audits().items())
 
 @pytest.mark.parametrize(("name", "audit"), ROOM)
 def test_clean_records_are_sound(name: str, audit: Audit) -> None:
-    (finding,) = audit.judge(a_run(), CLEAN)
+    (finding,) = audit.judge(RunView(a_run(), CLEAN))
     assert (finding.audit, finding.soundness, finding.trials) == (name, "sound", ())
     assert finding.sentence and audit.summary
 
 
 @pytest.mark.parametrize(("name", "audit"), ROOM)
 def test_a_run_without_a_trial_is_not_blamed(name: str, audit: Audit) -> None:
-    assert [finding.soundness for finding in audit.judge(a_run(), ())] == ["sound"], name
+    assert [finding.soundness for finding in audit.judge(RunView(a_run(), ()))] == ["sound"], name
 
 
 @pytest.mark.parametrize(("name", "audit"), ROOM)
 def test_a_trial_that_failed_is_not_judged(name: str, audit: Audit) -> None:
     broken = dataclasses.replace(a_trial(4, "new", done=0, intended=0), status="failed")
-    (finding,) = audit.judge(a_run(), (*CLEAN, broken))
+    (finding,) = audit.judge(RunView(a_run(), (*CLEAN, broken)))
     assert finding.soundness == "sound", name
 
 

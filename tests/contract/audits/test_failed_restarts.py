@@ -10,10 +10,13 @@ import numpy as np
 from fakes import make_run, make_trial, make_trials
 
 from dyno.analysis.judge import judge
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
-from dyno.record import FLOOR, Finding, Trial
+from dyno.record import FLOOR, Failure, Finding, Trial
 
 CLEAN = make_trials({"new": np.linspace(-0.002, 0.002, 10).tolist()})
+
+DIED = Failure("the server died", "signal 11\nmore")
 
 
 def crashed(
@@ -21,11 +24,11 @@ def crashed(
 ) -> Trial:
     """A first attempt at one of the blocks, which then ended well."""
     trial = make_trial(100 + number, candidate, number, 1.0)
-    return replace(trial, status=status, attempt=0, failure="the server died: signal 11\nmore")
+    return replace(trial, status=status, attempt=0, failure=DIED)
 
 
 def told(trials: Sequence[Trial]) -> list[Finding]:
-    return audits()["failed_restarts"].judge(make_run(), trials)
+    return audits()["failed_restarts"].judge(RunView(make_run(), trials))
 
 
 def test_a_candidate_that_crashes_now_and_then_is_doubtful_though_its_blocks_are_replayed() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 from crossed import crossed, played
 from fakes import make_run
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
-from dyno.record import Factor, Finding, Run, Trial
+from dyno.record import Conditions, ControlCondition, Factor, Finding, Run, Trial
 
 AUDIT = audits()["levels"]
 
@@ -21,7 +22,7 @@ def told(run: Run, change: Any) -> list[Finding]:
         dataclasses.replace(trial, **change(levels[trial.candidate]))
         for trial in played(run, lambda _: 0.0, blocks=2)
     ]
-    return AUDIT.judge(run, trials)
+    return AUDIT.judge(RunView(run, trials))
 
 
 def settings(run: Run) -> Run:
@@ -32,12 +33,14 @@ def settings(run: Run) -> Run:
 
 def test_a_run_without_factors_has_nothing_to_say() -> None:
     trials: list[Trial] = []
-    assert [f.sentence for f in AUDIT.judge(make_run(), trials)] == ["no factor is crossed"]
+    (found,) = AUDIT.judge(RunView(make_run(), trials))
+    assert found.sentence == "no factor is crossed"
 
 
 def test_levels_that_were_set_are_sound() -> None:
     def held(at: dict[str, str]) -> dict[str, Any]:
-        return {"conditions": {name: {"value": value} for name, value in at.items()}}
+        controls = {name: ControlCondition(value) for name, value in at.items()}
+        return {"conditions": Conditions(controls)}
 
     def read(at: dict[str, str]) -> dict[str, Any]:
         return {"settings": {name: value.upper() for name, value in at.items()}}
@@ -48,8 +51,8 @@ def test_levels_that_were_set_are_sound() -> None:
 
 def test_a_control_that_was_not_held_makes_its_factor_doubtful() -> None:
     def held(at: dict[str, str]) -> dict[str, Any]:
-        state = {"state": "not controllable here: no setarch"} if at["aslr"] == "off" else {}
-        return {"conditions": {"aslr": {"value": at["aslr"], **state}}}
+        why = "no setarch" if at["aslr"] == "off" else ""
+        return {"conditions": Conditions({"aslr": ControlCondition(at["aslr"], refused=why)})}
 
     (found,) = told(crossed(), held)
     assert found.soundness == "doubtful" and len(found.trials) == 4

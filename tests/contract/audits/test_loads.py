@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from fakes import make_run, make_trial
+from fakes import make_load, make_run, make_trial
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
-from dyno.record import Finding, Trial
+from dyno.record import Conditions, Finding, Trial
 
 
 def _trials(blocks: int, of: int, *, shared: bool) -> list[Trial]:
@@ -19,9 +20,9 @@ def _trials(blocks: int, of: int, *, shared: bool) -> list[Trial]:
             name,
             block,
             1.0,
-            conditions={
-                "load": {"number": str(block % of), "name": f"{shared or name}-{block % of}"}
-            },
+            conditions=Conditions(
+                load=make_load(f"{shared or name}-{block % of}", block % of + 1, of)
+            ),
         )
         for block in range(blocks)
         for at, name in enumerate(("old", "new"))
@@ -29,7 +30,7 @@ def _trials(blocks: int, of: int, *, shared: bool) -> list[Trial]:
 
 
 def _only(trials: list[Trial]) -> Finding:
-    (finding,) = audits()["loads"].judge(make_run(), trials)
+    (finding,) = audits()["loads"].judge(RunView(make_run(), trials))
     return finding
 
 

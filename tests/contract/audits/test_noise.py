@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
 from dyno.record import Finding, Trial
 
@@ -38,7 +39,7 @@ def _blocks(old: Sequence[Trial], new: Sequence[Trial]) -> list[Trial]:
 
 
 def _only(trials: Sequence[Trial]) -> Finding:
-    (finding,) = audits()["noise"].judge(make_run(), trials)
+    (finding,) = audits()["noise"].judge(RunView(make_run(), trials))
     return finding
 
 

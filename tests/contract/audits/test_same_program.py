@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fakes import make_run, make_trial
 
+from dyno.analysis.run_view import RunView
 from dyno.audits import audits
 from dyno.record import Candidate, Finding, Run
 
@@ -25,7 +26,7 @@ def _run(*sides: Candidate, aa: bool = False) -> Run:
 
 
 def _only(run: Run) -> Finding:
-    (finding,) = audits()["same_program"].judge(run, TRIALS)
+    (finding,) = audits()["same_program"].judge(RunView(run, TRIALS))
     return finding
 
 

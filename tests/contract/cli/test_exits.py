@@ -118,7 +118,7 @@ def test_no_command_at_all_gets_the_help_and_64(capsys: pytest.CaptureFixture[st
 def test_a_comparison_ends_with_its_verdict(
     overall: VerdictName, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    verdict = Verdict(overall, "so it is", True, (), (), {})
+    verdict = Verdict(overall, "so it is", True, (), (), ())
     monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
     file = tmp_path / "x.toml"
     file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')

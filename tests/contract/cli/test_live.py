@@ -10,7 +10,7 @@ from fakes import make_run, make_trial
 from dyno.cli.terminal import live
 from dyno.forecast.estimate import Forecast
 from dyno.play import watch
-from dyno.record import FLOOR
+from dyno.record import FLOOR, Failure
 
 FORECAST = Forecast(40.0, 240.0, 1000, 6, 24, {1.0: 1.2})
 
@@ -30,7 +30,7 @@ def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
         stream = watch.StreamProgress("reader", 10, 0, 10.0, 1000)
         told(watch.Progressed("run", 1.0, (stream,)))
         told(watch.TrialEnded(make_trial(1, "old", 0, 1234.0)))
-        failed = make_trial(2, "new", 0, 1.0, status="failed", failure="no room\nhint: x")
+        failed = make_trial(2, "new", 0, 1.0, status="failed", failure=Failure("no room", hint="x"))
         told(watch.TrialEnded(failed))
         told(watch.BlockDropped(0, "steal 9 %"))
         told(watch.RunEnded("decided"))
@@ -65,7 +65,7 @@ def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() 
     state = live.RunState(None)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     assert not state.take(watch.TrialEnded(make_trial(1, "old", 0, 5.0)))
-    failed = make_trial(2, "new", 0, 1.0, status="failed", failure="no room")
+    failed = make_trial(2, "new", 0, 1.0, status="failed", failure=Failure("no room"))
     assert "no room" in state.take(watch.TrialEnded(failed))
     assert "steal 9 %" in state.take(watch.BlockDropped(3, "steal 9 %"))
 

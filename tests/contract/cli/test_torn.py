@@ -110,7 +110,7 @@ def test_a_killed_driver_costs_its_trial_and_not_the_run(
     playing.communicate(timeout=30)
     (folder,) = all_runs(runs)
     (failed,) = [trial for trial in folder.trials() if trial.status == "failed"]
-    assert "killed" in failed.failure
+    assert "killed" in failed.why_failed
     assert playing.returncode in (0, 1, 2)
     assert {block for block, _ in ended_well(folder)} >= {0, 1, 2}
 

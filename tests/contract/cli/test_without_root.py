@@ -24,7 +24,7 @@ def test_nobody_is_told_what_needs_root_and_gets_what_does_not(
     needs = ("swap=0", "thp=never", "governor=performance", "niceness=-5")
     frees = ("niceness=5", "thp=off", "aslr=off")
     found = [_as_nobody(word) for word in (*needs, *frees)]
-    assert [each.get("state", "held").rpartition(": ")[2] for each in found] == [
+    assert [each.get("refused", "held").rpartition(": ")[2] for each in found] == [
         *(["needs root"] * len(needs)),
         *(["held"] * len(frees)),
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import knob_tree
 import pytest
 
-from dyno.controls import NOT_HERE, ControlTarget, _knob, controls
+from dyno.controls import ControlTarget, _knob, controls
 from dyno.controls.governor import POLICIES
 from dyno.controls.swap import SWAPPINESS
 from dyno.controls.thp import ENABLED
@@ -31,7 +31,7 @@ def test_what_somebody_set_meanwhile_is_left_and_the_record_says_that_it_was_not
     with controls()["swap"].hold("avoid", SERVER) as held:
         assert held.found == {"before": "60", "set": "avoid", "devices": "/dev/zram0"}
         knob_tree.write(knobs, SWAPPINESS, "33")
-    assert held.found["state"] == f"{NOT_HERE}: somebody set it to 33 meanwhile"
+    assert held.found["refused"] == "somebody set it to 33 meanwhile"
     assert "set" not in held.found
     assert (_value(SWAPPINESS), _journalled(knobs)) == ("33", [])
 
@@ -56,7 +56,7 @@ def test_where_one_knob_of_several_refuses_none_is_set(
 
     monkeypatch.setattr(_knob, "set_value", stubborn)
     with controls()["governor"].hold("performance", SERVER) as held:
-        assert held.found["state"] == f"{NOT_HERE}: the device is busy"
+        assert held.found["refused"] == "the device is busy"
         assert _value(f"{POLICIES}/policy0/scaling_governor") == "powersave"
     assert _journalled(knobs) == []
 
@@ -85,7 +85,7 @@ def test_the_scheduler_is_that_of_the_disk_below_the_data_s_partition(knobs: Pat
 def test_what_the_kernel_does_not_offer_is_told_with_what_it_does(knobs: Path) -> None:
     knob_tree.write(knobs, ENABLED, "always [madvise]")
     with controls()["thp"].hold("never", SERVER) as held:
-        assert held.found["state"] == f"{NOT_HERE}: {ENABLED} offers always, madvise"
+        assert held.found["refused"] == f"{ENABLED} offers always, madvise"
     assert held.found["before"] == "madvise"
 
 
@@ -94,5 +94,5 @@ def test_a_host_without_the_knob_says_so(knobs: Path) -> None:
         _knob.path_of(path).unlink()
     for name, value in {"thp": "never", "swap": "0", "turbo": "off"}.items():
         with controls()[name].hold(value, SERVER) as held:
-            assert held.found["state"].startswith(NOT_HERE)
+            assert held.found["refused"]
             assert held.found["before"] == "none"

@@ -7,8 +7,9 @@ import shutil
 
 import pytest
 
-from dyno.controls import NOT_HERE, ControlResult, ControlTarget, controls
+from dyno.controls import ControlResult, ControlTarget, controls
 from dyno.errors import UsageError
+from dyno.record import PinningCondition
 
 
 def _held(value: str, *, embedded: bool = True) -> ControlResult:
@@ -25,25 +26,27 @@ def test_the_driver_of_a_server_that_runs_already_has_cores_of_its_own(
 ) -> None:
     _cores(monkeypatch, 0, 1, 2, 3)
     with controls()["pinning"].hold("apart", ControlTarget(embedded=False, attached=True)) as held:
-        assert held.cpus == (3,) and held.found["driver"] == "3"
-        assert "engine" not in held.found and "runs already" in held.found["state"]
+        assert held.pinning == PinningCondition(driver=(3,), engine=())
+        assert "runs already" in held.found["refused"]
 
 
 def test_an_embedded_engine_gets_all_cores_but_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     _cores(monkeypatch, 0, 1, 2, 3)
     held = _held("apart")
-    assert (held.cpus, held.prefix) == ((1, 2, 3), ())
-    cores = {"driver": "1,2,3", "engine": "1,2,3"}
-    assert held.found == {"before": "0,1,2,3", "set": "apart", **cores}
+    cores = (1, 2, 3)
+    assert (held.pinning, held.prefix) == (PinningCondition(cores, cores), ())
+    assert held.found == {"before": "0,1,2,3", "set": "apart"}
 
 
 def test_a_server_and_the_driver_share_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
     _cores(monkeypatch, 0, 1, 2, 3)
     monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/taskset")
     held = _held("apart", embedded=False)
-    assert (held.cpus, held.prefix) == ((3,), ("taskset", "-c", "0,1,2"))
+    assert held.pinning == PinningCondition((3,), (0, 1, 2))
+    assert held.prefix == ("taskset", "-c", "0,1,2")
     held = _held("0-1", embedded=False)
-    assert (held.cpus, held.prefix) == ((0, 1), ("taskset", "-c", "2,3"))
+    assert held.pinning == PinningCondition((0, 1), (2, 3))
+    assert held.prefix == ("taskset", "-c", "2,3")
 
 
 def test_one_core_cannot_be_divided_and_the_record_says_so(
@@ -52,13 +55,13 @@ def test_one_core_cannot_be_divided_and_the_record_says_so(
     _cores(monkeypatch, 7)
     for embedded in (True, False):
         held = _held("apart", embedded=embedded)
-        assert held.found["state"].startswith(NOT_HERE) and held.cpus == ()
-    assert _held("7").cpus == (7,)
+        assert held.found["refused"] == "1 core to share" and held.pinning is None
+    assert _held("7").pinning == PinningCondition((7,), (7,))
 
 
 def test_without_pinning_the_kernel_places_the_threads() -> None:
     held = _held("off")
-    assert (held.cpus, held.prefix) == ((), ()) and set(held.found) == {"before"}
+    assert (held.pinning, held.prefix) == (None, ()) and set(held.found) == {"before"}
 
 
 @pytest.mark.parametrize("value", ["0-99999", "3-1", "99999"])

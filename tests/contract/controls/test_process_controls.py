@@ -10,7 +10,6 @@ import knob_tree
 import pytest
 
 from dyno.controls import (
-    NOT_HERE,
     ControlResult,
     ControlTarget,
     _engine_process,
@@ -48,7 +47,7 @@ def test_a_niceness_beyond_the_kernel_s_is_refused(value: str) -> None:
 
 def test_where_nice_only_warns_it_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dyno.controls.niceness.try_command", lambda _: (True, "0"))
-    assert _held("niceness", "-5").found["state"].startswith(NOT_HERE)
+    assert _held("niceness", "-5").found["refused"]
 
 
 def test_a_process_kept_from_huge_pages_becomes_the_command_that_follows() -> None:
@@ -90,9 +89,9 @@ def test_memory_is_placed_by_numactl(numactl: Path, value: str, policy: str) -> 
 
 
 def test_a_node_that_is_not_there_is_told_in_numactl_s_words(numactl: Path) -> None:
-    assert "out of range" in _held("numa", "7").found["state"]
+    assert "out of range" in _held("numa", "7").found["refused"]
     numactl.unlink()
-    assert _held("numa", "0").found["state"].endswith("no numactl (install numactl)")
+    assert _held("numa", "0").found["refused"].endswith("no numactl (install numactl)")
 
 
 def test_an_allocator_that_is_not_installed_is_told_with_its_package(
@@ -100,8 +99,8 @@ def test_an_allocator_that_is_not_installed_is_told_with_its_package(
 ) -> None:
     monkeypatch.setattr(allocator, "try_command", lambda _: (True, ""))
     monkeypatch.setattr(allocator, "FOLDERS", (str(tmp_path),))
-    state = _held("allocator", "tcmalloc").found["state"]
-    assert state == f"{NOT_HERE}: no tcmalloc is installed (package libtcmalloc-minimal4)"
+    why = _held("allocator", "tcmalloc").found["refused"]
+    assert why == "no tcmalloc is installed (package libtcmalloc-minimal4)"
     (tmp_path / "libtcmalloc.so.4").touch()
     held = _held("allocator", "tcmalloc")
     assert held.environment == {"LD_PRELOAD": str(tmp_path / "libtcmalloc.so.4")}

@@ -6,7 +6,7 @@ import dataclasses
 import types
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -17,11 +17,11 @@ PAIRS: dict[type, str] = {
     plan.Plan: "Plan",
     plan.Script: "Plan/Script",
     plan.Description: "Description",
-    plan.Phase: "Description/Phase",
-    plan.Stream: "Description/Stream",
-    plan.Primary: "Description/Primary",
+    record.Phase: "Description/Phase",
+    record.Stream: "Description/Stream",
+    record.Primary: "Description/Primary",
     plan.ScriptOption: "Description/ScriptOption",
-    plan.LedgerEntry: "Description/LedgerEntry",
+    record.LedgerEntry: "Description/LedgerEntry",
     record.PhaseRecord: "Event=done",
     record.Tally: "Event/Tally",
     record.Latency: "Event/Latency",
@@ -76,6 +76,12 @@ def ours(kind: type) -> dict[str, Any]:
     return {name: hints[name] for name in names if name not in OURS_ALONE.get(kind, set())}
 
 
+def words(schema: Mapping[str, Any]) -> set[str]:
+    """The words that the driver's type is one of."""
+    arms = schemas()["Description"]["$defs"][schema["$ref"].rpartition("/")[2]]["oneOf"]
+    return {arm["const"] for arm in arms}
+
+
 def fits(hint: Any, schema: Mapping[str, Any]) -> bool:
     """Could every value of the driver's type be one of ours, and the other way round?"""
     said = schema.get("type")
@@ -83,6 +89,8 @@ def fits(hint: Any, schema: Mapping[str, Any]) -> bool:
     if origin in (Union, types.UnionType):
         bare = next(each for each in inner if each is not type(None))
         return isinstance(said, list) and "null" in said and fits(bare, {**schema, "type": said[0]})
+    if origin is Literal:
+        return set(inner) == words(schema)
     if "$ref" in schema or "oneOf" in schema:
         return origin is dict or dataclasses.is_dataclass(hint) or hint is str
     if origin is tuple:
@@ -118,3 +126,12 @@ def test_the_question_has_the_fields_of_ask() -> None:
 def test_every_kind_of_event_is_read() -> None:
     arms = {arm["properties"]["event"]["const"] for arm in schemas()["Event"]["oneOf"]}
     assert arms == {PAIRS[kind].partition("=")[2] for kind in PAIRS} - {""} | {"error"}
+
+
+@pytest.mark.parametrize("kind", [record.Pace, record.Stop], ids=lambda kind: kind.__name__)
+def test_a_type_of_several_kinds_has_the_kinds_and_fields_of_all(kind: type) -> None:
+    arms = schemas()["Description"]["$defs"][kind.__name__]["oneOf"]
+    fields = set().union(*(arm["properties"] for arm in arms))
+    assert ours(kind).keys() == fields
+    kinds = {arm["properties"]["kind"]["const"] for arm in arms}
+    assert set(get_args(ours(kind)["kind"])) == kinds

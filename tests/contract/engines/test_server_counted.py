@@ -13,7 +13,7 @@ from dyno.engines import Ask, Counts, Server, find_engine
 from dyno.engines.postgres import evidence
 from dyno.plan import Session
 from dyno.play.phases import add_readings, sample_after_disconnect, sample_answered, sample_before
-from dyno.probes import ProbeTarget
+from dyno.probes import ProbeTarget, probes
 
 SERVER = Server({}, Path("/none"))
 
@@ -90,11 +90,12 @@ def test_the_count_is_taken_before_the_phase_and_once_the_connections_are_closed
         heard.append(after_disconnect)
         return {"statements": 100 * len(heard)}
 
-    watched = ProbeTarget(None, os.getpid(), tmp_path, counted=count)
-    before = sample_before(watched)
-    after = sample_answered(watched)
+    every, watched = probes(), ProbeTarget(None, os.getpid(), tmp_path, counted=count)
+    before = sample_before(every, watched)
+    after = sample_answered(every, watched)
     assert heard == [False], "not while connections are open"
-    joined = add_readings(make_record([]), before, {**after, **sample_after_disconnect(watched)})
+    after = {**after, **sample_after_disconnect(every, watched)}
+    joined = add_readings(every, make_record([]), before, after)
     assert heard == [False, True]
     (own,) = [each for each in joined.readings if each.probe == "server"]
     assert (own.name, own.unit, own.value) == ("server_statements", "statements", 100.0)

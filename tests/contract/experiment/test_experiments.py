@@ -21,9 +21,9 @@ def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
     found = experiment.read_experiment(file)
     plans = [plan for plan, _ in resolve_workloads(found)]
     assert found.name == file.stem and found.question.endswith("?")
-    primaries = [pair for plan in plans for phase in plan.phases for pair in phase["primary"]]
+    primaries = [pair for plan in plans for phase in plan.phases for pair in phase.primary]
     assert primaries, "a verdict rests on something"
-    phases = {phase["name"] for plan in plans for phase in plan.phases if phase["primary"]}
+    phases = {phase.name for plan in plans for phase in plan.phases if phase.primary}
     known = {
         "workload": {plan.name for plan in plans},
         "phase": phases,

@@ -9,7 +9,6 @@ import pytest
 from fakes import make_phase, make_run, make_workload
 
 from dyno.errors import UsageError
-from dyno.forecast.earlier_run import UNKNOWN_S, limit_s
 from dyno.forecast.estimate import (
     OVERHEAD_S,
     SERVER_S,
@@ -19,6 +18,8 @@ from dyno.forecast.estimate import (
     forecast_run,
 )
 from dyno.forecast.planner import Planner
+from dyno.record import Phase, Stop
+from dyno.record.workload import UNKNOWN_S
 from dyno.resolve.experiment import Prepared
 from dyno.stats.interval import to_log
 from dyno.stats.power import Errors, mde80
@@ -94,9 +95,10 @@ def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:
 
 
 def test_every_phase_has_a_limit_far_above_its_length() -> None:
-    assert limit_s(make_phase()) == 2 * 10 + 60
-    assert limit_s({"stop": {"kind": "count"}, "expected_s": 100.0}) == 2000
-    assert limit_s({}) == UNKNOWN_S
+    counted = Phase("load", (), Stop("count"))
+    assert make_workload().phases[0].limit_s == 2 * 10 + 60
+    assert dataclasses.replace(counted, expected_s=100.0).limit_s == 2000
+    assert counted.limit_s == UNKNOWN_S
 
 
 class Outgrowing:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fakes import make_run, make_trials, make_workload
+from fakes import make_load, make_run, make_trials, make_workload
 
 from dyno.cli import exit_code
 from dyno.errors import UsageError
 from dyno.forecast.earlier_run import learn_from, newest_run
 from dyno.forecast.planner import Planner
-from dyno.record import Run
+from dyno.record import Conditions, Run
 from dyno.resolve.experiment import Prepared
 from dyno.run_folder import RunFolder, all_runs, create_run
 
@@ -69,7 +69,7 @@ def test_an_earlier_run_tells_spread_and_cost(tmp_path: Path) -> None:
 def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
     made = create_run(make_run(), tmp_path)
     for trial in make_trials({"new": list(np.random.default_rng(3).normal(0.0, SD, 12))}):
-        kept = {"load": {"name": f"{trial.candidate}{trial.block % 3}", "of": "3"}}
+        kept = Conditions(load=make_load(f"{trial.candidate}{trial.block % 3}", of=3))
         made.write_trial(dataclasses.replace(trial, conditions=kept))
     assert learn_from(made).loads == 3
     few = planner(make_run(), made).planned(24).sights[0]

@@ -17,7 +17,7 @@ from dyno.errors import UsageError
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.controls import NO_COPY, control_target
 from dyno.play.run import play_once
-from dyno.record import Trial
+from dyno.record import ControlCondition, Trial
 from dyno.resolve.experiment import resolve_experiment
 
 SHORT = {"time": "0.2", "warmup_time": "0", "table_size": "10"}
@@ -38,10 +38,11 @@ def _played(*words: str, spec: str = "null@10us", status: str = "ok") -> tuple[T
 def test_a_trial_has_every_control_among_its_conditions(knobs: Path) -> None:
     before = knob_tree.values(knobs)
     trial, said = _played("thp=never", "governor=performance")
-    assert set(controls()) <= set(trial.conditions)
-    assert trial.conditions["thp"] == {"value": "never", "before": "madvise", "set": "never"}
-    assert trial.conditions["swap"]["value"] == "keep" and "set" not in trial.conditions["swap"]
-    assert all("before" in trial.conditions[name] for name in controls())
+    found = trial.conditions.controls
+    assert found.keys() == controls().keys()
+    assert found["thp"] == ControlCondition("never", before="madvise", set="never")
+    assert found["swap"].value == "keep" and not found["swap"].set
+    assert all(each.before for each in found.values())
     assert (said, knob_tree.values(knobs)) == ([], before)
 
 
@@ -49,14 +50,15 @@ def test_what_cannot_be_held_is_said_before_and_recorded_after(knobs: Path) -> N
     trial, said = _played("numa=interleave", "preload=on", "adaptive_hash_index=off")
     assert len(said) == 3 and all(line.startswith(NOT_HERE) for line in said)
     for name in ("numa", "preload", "adaptive_hash_index"):
-        assert trial.conditions[name]["state"].startswith(NOT_HERE)
-        assert "set" not in trial.conditions[name]
+        found = trial.conditions.controls[name]
+        assert found.refused and not found.refused.startswith(NOT_HERE)
+        assert not found.set
 
 
 def test_a_control_of_a_copy_rests_where_the_data_are_loaded_anew(knobs: Path) -> None:
     trial, _ = _played("page_cache=drop")
-    assert trial.conditions["page_cache"]["state"] == f"{NOT_HERE}: {NO_COPY}"
-    assert "set" not in trial.conditions["page_cache"]
+    found = trial.conditions.controls["page_cache"]
+    assert (found.refused, found.set) == (NO_COPY, "")
 
 
 def test_the_engine_s_process_is_looked_at_once_it_runs(
@@ -66,13 +68,14 @@ def test_the_engine_s_process_is_looked_at_once_it_runs(
     library = allocator._library("jemalloc") or _some_library()
     monkeypatch.setattr(allocator, "_library", lambda _: library)
     trial, _ = _played("allocator=jemalloc", "thp=off", "niceness=3")
-    assert trial.conditions["allocator"]["in_process"] == "loaded"
-    assert trial.conditions["thp"]["in_process"] == "not told by this kernel"  # no such file
-    assert trial.conditions["niceness"]["set"] == "3"
+    found = trial.conditions.controls
+    assert found["allocator"].details["in_process"] == "loaded"
+    assert found["thp"].details["in_process"] == "not told by this kernel"  # no such file
+    assert found["niceness"].set == "3"
     monkeypatch.setattr(allocator, "_library", lambda _: "/nowhere/libnothing.so")
     trial, _ = _played("allocator=jemalloc")
-    assert trial.conditions["allocator"]["state"].startswith(f"{NOT_HERE}: the loader did not take")
-    assert "set" not in trial.conditions["allocator"]
+    missed = trial.conditions.controls["allocator"]
+    assert missed.refused.startswith("the loader did not take") and not missed.set
 
 
 def _some_library() -> str:
@@ -86,15 +89,16 @@ def _some_library() -> str:
 def test_a_process_of_its_own_keeps_from_huge_pages() -> None:
     """On the real kernel: the prefix is run, and the child's own status is read."""
     trial, _ = _played("thp=off")
-    assert trial.conditions["thp"]["in_process"] in ("disabled", "not told by this kernel")
+    told = trial.conditions.controls["thp"].details["in_process"]
+    assert told in ("disabled", "not told by this kernel")
 
 
 def test_a_value_that_another_run_holds_is_shared_and_another_refused(knobs: Path) -> None:
     with controls()["swap"].hold("10", ControlTarget(embedded=False)):
         trial, _ = _played("swap=10")
-        assert trial.conditions["swap"]["set"] == "10"
+        assert trial.conditions.controls["swap"].set == "10"
         refused, _ = _played("swap=20", status="failed")
-    assert "a run under way holds it at 10" in refused.failure
+    assert "a run under way holds it at 10" in str(refused.failure)
 
 
 class Knobbed(null.Engine):
@@ -133,8 +137,9 @@ def knobbed(monkeypatch: pytest.MonkeyPatch) -> type[Knobbed]:
 def test_an_engine_s_own_knobs_are_set_and_its_cache_filled(knobbed: type[Knobbed]) -> None:
     trial, said = _played("preload=on", "adaptive_hash_index=off")
     assert said == []
-    assert trial.conditions["adaptive_hash_index"]["set"] == "off"
-    assert trial.conditions["preload"]["read"] == "3 tables, 4 indexes"
+    found = trial.conditions.controls
+    assert found["adaptive_hash_index"].set == "off"
+    assert found["preload"].details["read"] == "3 tables, 4 indexes"
     assert knobbed.asked == [{"ahi": "OFF"}]
     assert [phase.phase for phase in trial.phases] == ["prepare", "run"]
     assert knobbed.filled == ["null"]  # before the run, and not before the load

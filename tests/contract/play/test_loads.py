@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from fakes import make_run, make_trial, make_workload
+from fakes import make_load, make_run, make_trial, make_workload
 
 from dyno.builds import cache
 from dyno.errors import UsageError
@@ -15,7 +15,7 @@ from dyno.experiment import Measuring, compare_candidates
 from dyno.play import loads
 from dyno.play.job import LoadChoice
 from dyno.play.run import play_run
-from dyno.record import Run, Trial
+from dyno.record import Conditions, LoadCondition, Run, Trial
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
@@ -43,12 +43,17 @@ def _kept() -> list[cache.Entry]:
     return [entry for entry in cache.entries() if entry.kind == "load"]
 
 
+def _load(trial: Trial) -> LoadCondition:
+    assert trial.conditions.load, "it loaded its data anew"
+    return trial.conditions.load
+
+
 def test_blocks_take_turns_with_the_loads_and_the_ledger_stays_true(tmp_path: Path) -> None:
     trials = _played(tmp_path, 2, "sqlite@system", "sqlite@system?cache_size=-100")
     assert {trial.status for trial in trials} == {"ok"}
-    turns = {(t.block, t.conditions["load"]["number"]) for t in trials}
-    assert turns == {(0, "1"), (1, "2"), (2, "1")}
-    assert {t.conditions["load"]["of"] for t in trials} == {"2"}
+    turns = {(t.block, _load(t).number) for t in trials}
+    assert turns == {(0, 1), (1, 2), (2, 1)}
+    assert {_load(t).of for t in trials} == {2}
     assert all(e.found == str(e.expected) and e.expected > 0 for t in trials for e in t.evidence)
     assert {tuple(p.phase for p in t.phases) for t in trials} == {("run",)}
     assert len(_kept()) == 2, "both candidates share their loads: a cache's size shapes no file"
@@ -64,7 +69,7 @@ def test_a_quick_load_is_made_anew_in_every_trial(
 ) -> None:
     monkeypatch.setattr(loads, "SMALL_BYTES", 0)
     trials = _played(tmp_path, None, "sqlite@system", "sqlite@system")
-    assert all("load" not in trial.conditions for trial in trials)
+    assert all(trial.conditions.load is None for trial in trials)
     assert {tuple(p.phase for p in t.phases) for t in trials} == {("prepare", "run")}
     assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
     assert not _kept()
@@ -76,8 +81,8 @@ def test_a_slow_load_is_kept_and_seven_more(
     monkeypatch.setattr(loads, "SMALL_BYTES", 0)
     monkeypatch.setattr(loads, "SLOW_S", 0.0)
     trials = _played(tmp_path, None, "sqlite@system", "sqlite@system", blocks=9)
-    turns = [(t.block, t.conditions["load"]["number"]) for t in trials]
-    assert dict(turns) == {block: str(block % 8 + 1) for block in range(9)}
+    turns = [(t.block, _load(t).number) for t in trials]
+    assert dict(turns) == {block: block % 8 + 1 for block in range(9)}
     assert len(_kept()) == 8
     assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
 
@@ -88,7 +93,7 @@ def _run(of: int | None) -> Run:
 
 
 def test_the_first_trial_decides_for_all() -> None:
-    slow = make_trial(1, "old", 0, 1.0, conditions={"load": {"number": "1", "of": "8"}})
+    slow = make_trial(1, "old", 0, 1.0, conditions=Conditions(load=make_load(of=8)))
     fast = make_trial(1, "old", 0, 1.0)
     failed = dataclasses.replace(slow, status="failed")
     assert loads.choose_load(_run(None), WORKLOAD, [], 0) == LoadChoice(0, 0)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from dyno.controls import NOT_HERE
 from dyno.engines import MISSED, Server, find_engine
 from dyno.engines.postgres import settle
 from dyno.plan import Session
@@ -46,7 +45,7 @@ def test_a_cache_that_was_not_filled_is_not_recorded_as_held(
     engine = find_engine("postgres", lambda session, statements: [])
     answer = {"read": "1 tables", MISSED: "no pg_prewarm"}
     monkeypatch.setattr(type(engine), "preload", lambda engine, server: dict(answer))
-    notes = TrialNotes(conditions={"preload": {"before": "as it was", "set": "on"}})
+    notes = TrialNotes(controls={"preload": {"before": "as it was", "set": "on"}})
     preload_cache(ControlStack(preload="preload"), notes, engine, Server({}, Path()))
-    kept = notes.conditions["preload"]
-    assert "set" not in kept and kept["state"] == f"{NOT_HERE}: no pg_prewarm"
+    kept = notes.controls["preload"]
+    assert "set" not in kept and kept["refused"] == "no pg_prewarm"

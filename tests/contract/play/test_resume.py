@@ -19,7 +19,7 @@ from dyno.experiment import Measuring
 from dyno.play import watch
 from dyno.play.blocks import next_block
 from dyno.play.run import resume_run
-from dyno.record import Trial
+from dyno.record import Failure, Trial
 from dyno.resolve.experiment import host_here, resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
@@ -107,7 +107,7 @@ def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: RunFol
 
     play(begun, in_the_second(kill))
     assert states(begun)[:4] == [(0, 1, "ok"), (0, 1, "failed"), (0, 2, "ok"), (0, 2, "ok")]
-    assert begun.trials()[1].failure == "the driver was killed (signal 9)"
+    assert begun.trials()[1].failure == Failure("the driver was killed (signal 9)")
     assert counted(begun.trials()) == EACH_ONCE
 
 

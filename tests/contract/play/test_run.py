@@ -8,25 +8,33 @@ from pathlib import Path
 import pytest
 from theatre import GOOD, Theatre, begin, counting, opened
 
-from dyno.analysis import judge
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.play import watch
-from dyno.play.run import play_run
-from dyno.record import FLOOR
+from dyno.play.run import Rules, play_run
+from dyno.record import FLOOR, Failure, Trial
+from dyno.resolve.experiment import Prepared
+from dyno.run_folder import RunFolder
 
 
 @pytest.fixture
 def staged(monkeypatch: pytest.MonkeyPatch) -> Theatre:
     """A theatre whose judge looks at 2 and 4 blocks, and has decided at 2; no floor is played."""
-    stage = opened(monkeypatch)
-    monkeypatch.setattr(judge, "look", counting((2, 4), decided=2))
     monkeypatch.setattr("dyno.play.run.needs_floor", lambda _: False)
-    return stage
+    return opened()
+
+
+def played(stage: Theatre, prepared: Prepared, kept: RunFolder) -> None:
+    rules = Rules(look=counting((2, 4), decided=2), tools=stage.tools)
+    play_run(prepared, kept, stage.events.append, rules)
+
+
+def _seeds(trials: list[Trial], block: int) -> set[int]:
+    return {t.conditions.driver.seed for t in trials if t.conditions.driver and t.block == block}
 
 
 def test_a_run_plays_blocks_until_the_judge_is_done(staged: Theatre, tmp_path: Path) -> None:
     prepared, kept = begin(staged, tmp_path)
-    play_run(prepared, kept, staged.events.append)
+    played(staged, prepared, kept)
     trials = kept.trials()
     assert [(t.number, t.block, t.order) for t in trials] == [
         *((1, 0, 0), (2, 0, 1)),
@@ -39,16 +47,14 @@ def test_a_run_plays_blocks_until_the_judge_is_done(staged: Theatre, tmp_path: P
     assert [line.split()[0] for line in alive] == ["start", "stop"] * 4
     assert isinstance(staged.events[-1], watch.RunEnded)
     assert not kept.homes().exists()
-    assert {t.conditions["driver"]["seed"] for t in trials if t.block == 0} != {
-        t.conditions["driver"]["seed"] for t in trials if t.block == 1
-    }
+    assert _seeds(trials, 0) != _seeds(trials, 1)
 
 
 def test_a_run_that_is_over_plays_nothing_more(staged: Theatre, tmp_path: Path) -> None:
     prepared, kept = begin(staged, tmp_path)
-    play_run(prepared, kept, staged.events.append)
+    played(staged, prepared, kept)
     staged.journal.clear()
-    play_run(prepared, kept, staged.events.append)
+    played(staged, prepared, kept)
     assert staged.journal == []
     assert len(kept.trials()) == 4
 
@@ -57,14 +63,14 @@ def test_a_block_with_a_failed_trial_is_replayed_once(staged: Theatre, tmp_path:
     failing = (GOOD[0], TrialFailed("the driver was killed (signal 9)"))
     staged.says = [GOOD, GOOD, failing]
     prepared, kept = begin(staged, tmp_path)
-    play_run(prepared, kept, staged.events.append)
+    played(staged, prepared, kept)
     states = [(t.block, t.attempt, t.status) for t in kept.trials()]
     assert states == [
         *((0, 1, "ok"), (0, 1, "ok")),
         (1, 1, "failed"),
         *((1, 2, "ok"), (1, 2, "ok")),
     ]
-    assert kept.trials()[2].failure == "the driver was killed (signal 9)"
+    assert kept.trials()[2].failure == Failure("the driver was killed (signal 9)")
     assert not any(isinstance(event, watch.BlockDropped) for event in staged.events)
 
 
@@ -74,7 +80,7 @@ def test_a_block_that_fails_twice_is_given_up_and_another_played(
     failing = (GOOD[0], TrialFailed("out of luck", cause="a\nb"))
     staged.says = [GOOD, GOOD, GOOD, failing, GOOD, failing]
     prepared, kept = begin(staged, tmp_path)
-    play_run(prepared, kept, staged.events.append)
+    played(staged, prepared, kept)
     assert [t.block for t in kept.trials()] == [0, 0, 1, 1, 1, 1, 2, 2]
     dropped = [event for event in staged.events if isinstance(event, watch.BlockDropped)]
     assert [event.block for event in dropped] == [1]
@@ -85,7 +91,7 @@ def test_a_candidate_that_never_works_ends_the_run_early(staged: Theatre, tmp_pa
     staged.says = [(TrialFailed("no such table"),)] * 9
     prepared, kept = begin(staged, tmp_path)
     with pytest.raises(TrialFailed, match="fails on select every time: no such table"):
-        play_run(prepared, kept, staged.events.append)
+        played(staged, prepared, kept)
     assert len(kept.trials()) == 2
 
 
@@ -96,7 +102,7 @@ def test_what_more_trials_would_not_mend_ends_the_run_at_once(
     staged.says = [GOOD, (GOOD[0], error)]
     prepared, kept = begin(staged, tmp_path)
     with pytest.raises(type(error)):
-        play_run(prepared, kept, staged.events.append)
+        played(staged, prepared, kept)
     assert [t.status for t in kept.trials()] == ["ok", "failed"]
 
 
@@ -106,9 +112,9 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
     staged.says = [GOOD, GOOD, GOOD, (GOOD[0], KeyboardInterrupt())]
     prepared, kept = begin(staged, tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        play_run(prepared, kept, staged.events.append)
+        played(staged, prepared, kept)
     (kept.homes()).mkdir()
-    play_run(prepared, kept, staged.events.append)
+    played(staged, prepared, kept)
     states = [(t.block, t.attempt, t.status) for t in kept.trials()]
     assert states[2:] == [
         *((1, 1, "ok"), (1, 1, "interrupted")),
@@ -123,7 +129,7 @@ def test_the_floor_is_played_first_and_its_failure_is_borne(
     monkeypatch.setattr("dyno.play.run.needs_floor", lambda _: True)
     staged.says = [(UsageError("no row came back"),)] * 2
     prepared, kept = begin(staged, tmp_path)
-    play_run(prepared, kept, staged.events.append)
+    played(staged, prepared, kept)
     floors = [t for t in kept.trials() if t.candidate == FLOOR]
     assert [(t.number, t.block, t.attempt, t.status) for t in floors] == [
         *((1, -1, 1, "failed"), (2, -1, 2, "failed")),
@@ -136,5 +142,5 @@ def test_a_full_disk_is_noticed_before_the_run(staged: Theatre, tmp_path: Path) 
     prepared, kept = begin(staged, tmp_path)
     huge = dataclasses.replace(prepared, size_bytes=1 << 60)
     with pytest.raises(HostError, match=r"MB free(.|\n)*hint: free some"):
-        play_run(huge, kept, staged.events.append)
+        played(staged, huge, kept)
     assert kept.trials() == []

@@ -14,7 +14,7 @@ from dyno.builds import Build
 from dyno.engines.null import Engine
 from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.job import TrialJob
-from dyno.play.run import play_run
+from dyno.play.run import Rules, play_run
 from dyno.play.trial import TrialPlayer
 from dyno.play.watch import BlockDropped, Event, Watch
 from dyno.record import Run, Trial, Verdict
@@ -128,7 +128,7 @@ def test_dropped_blocks_are_played_anew_up_to_half_as_many_again(
     sides = [c.name for c in run.candidates]
     prepared = Prepared(run, dict.fromkeys(sides, engine), dict.fromkeys(sides, build))
     home = create_run(run, tmp_path)
-    play_run(prepared, home, events.append, noisy_in(noisy))
+    play_run(prepared, home, events.append, Rules(play_trial=noisy_in(noisy)))
     dropped = [event.block for event in events if isinstance(event, BlockDropped)]
     found = judge(run, home.trials())
     assert dropped == sorted(noisy)

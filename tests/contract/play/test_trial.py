@@ -12,12 +12,12 @@ from theatre import GOOD, PHASE, Theatre, opened
 from dyno.errors import TrialFailed, UsageError
 from dyno.play import watch
 from dyno.play.trial import play_trial
-from dyno.record import Reading
+from dyno.record import ControlCondition, Failure, Reading
 
 
 @pytest.fixture
-def theatre(monkeypatch: pytest.MonkeyPatch) -> Theatre:
-    return opened(monkeypatch)
+def theatre() -> Theatre:
+    return opened()
 
 
 def test_a_trial_does_one_thing_after_the_other(theatre: Theatre, tmp_path: Path) -> None:
@@ -42,8 +42,9 @@ def test_a_trial_records_what_was_measured_held_and_found(theatre: Theatre, tmp_
     counter = Reading("fake", "counter", "ns", "lower", 10.0, True)
     gauge = Reading("fake", "gauge", "B", "lower", 7.0, False)
     assert played.phases == (dataclasses.replace(PHASE, readings=(counter, gauge)),)
-    assert played.conditions["fake"] == {"value": "off", "was": "off"}
-    assert played.conditions["driver"]["prefix"] == "nice"
+    fake = ControlCondition("off", details={"was": "off"})
+    assert played.conditions.controls == {"fake": fake}
+    assert played.conditions.driver and played.conditions.driver.prefix == "nice"
     assert [(e.name, e.expected, e.found) for e in played.evidence] == [("rows", 2, "2")]
     assert played.settings == {"journal_mode": "wal"}
     assert played.size_bytes == 1000
@@ -62,7 +63,7 @@ def test_a_trial_that_ends_badly_keeps_what_it_has_and_leaves_nothing(
     played, stopped = play_trial(job, theatre.events.append)
     assert stopped is error
     assert (played.status, len(played.phases)) == ("failed", 1)
-    assert played.failure == str(error)
+    assert played.failure == Failure(str(error))
     assert theatre.journal[-3:] == ["close", "stop a", "release"]
     assert not job.home.exists()
 

@@ -144,7 +144,8 @@ def test_of_a_server_that_somebody_else_started_only_the_driver_is_seen(tmp_path
 
 def test_readings_know_the_ends_of_a_phase_only(tmp_path: Path) -> None:
     watched = ProbeTarget(None, os.getpid(), tmp_path)
-    last = {**sample_answered(watched), **sample_after_disconnect(watched)}
-    joined = add_readings(make_record([]), sample_before(watched), last)
+    every = probes()
+    last = {**sample_answered(every, watched), **sample_after_disconnect(every, watched)}
+    joined = add_readings(every, make_record([]), sample_before(every, watched), last)
     assert {"steal_ns", "driver_busy_percent"} <= {each.name for each in joined.readings}
     assert not any(each.name.startswith("server") for each in joined.readings)

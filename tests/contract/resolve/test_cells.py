@@ -94,7 +94,7 @@ def test_an_option_of_the_workload_makes_variants_of_it(script: Path) -> None:
     assert [c.options for c in run.candidates] == [{}, {}, {"threads": "3"}, {"threads": "3"}]
     own = plan.under({"threads": "3"})
     assert own.options == plan.options | {"threads": "3"} and own.name == plan.name
-    assert [p["streams"][0]["connections"] for p in (*plan.phases, *own.phases)] == [1, 3]
+    assert [p.streams[0].connections for p in (*plan.phases, *own.phases)] == [1, 3]
     assert plan.under({}) is plan
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from resolving import PHASES, PLAIN, resolve
 from dyno import experiment
 from dyno.errors import UsageError
 from dyno.experiment import Experiment, Workload
-from dyno.record import Run, WorkloadPlan
+from dyno.record import Run, Stop, WorkloadPlan
 from dyno.resolve.design import LIMITS, LOOKS
 from dyno.resolve.experiment import resolve_experiment
 
@@ -28,9 +29,7 @@ def only(run: Run) -> WorkloadPlan:
 
 
 def primaries(plan: WorkloadPlan) -> dict[str, list[tuple[Any, ...]]]:
-    return {
-        phase["name"]: [tuple(each.values()) for each in phase["primary"]] for phase in plan.phases
-    }
+    return {phase.name: [astuple(each) for each in phase.primary] for phase in plan.phases}
 
 
 def test_a_run_says_everything_that_decides_its_result(script: Path) -> None:
@@ -52,7 +51,7 @@ def test_two_runs_without_a_seed_have_two_seeds(script: Path) -> None:
 
 def test_a_comparison_measures_briefly_and_says_so(script: Path) -> None:
     assert only(resolve(script)).options == {"time": "2", "warmup_time": "0.3"}
-    assert only(resolve(script)).phases[0]["stop"] == {"kind": "time", "duration_s": 2.0}
+    assert only(resolve(script)).phases[0].stop == Stop("time", duration_s=2.0)
     assert only(resolve(script, quick=True)).options["time"] == "1"
     theirs = only(resolve(script, options={"time": "5"})).options
     assert theirs == {"time": "5", "warmup_time": "0.3"}

@@ -38,7 +38,7 @@ def test_each_value_is_played_under_a_name_of_its_own(tmp_path: Path) -> None:
     names = [plan.name for plan in plans]
     assert names == ["oltp_point_select threads=1", "oltp_point_select threads=4"]
     assert [plan.sweep for plan in plans] == [{"threads": "1"}, {"threads": "4"}]
-    assert [plan.phases[0]["streams"][0]["connections"] for plan in plans] == [1, 4]
+    assert [plan.phases[0].streams[0].connections for plan in plans] == [1, 4]
 
 
 def test_an_option_may_be_written_with_a_hyphen(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from played_workloads import OLTP, described
 
 from dyno import workloads
 from dyno.errors import UsageError
+from dyno.record import Pace
 
 
 def test_the_insert_benchmark_has_the_originals_phases_and_three_primaries() -> None:
@@ -43,16 +44,16 @@ def test_query_phases_can_be_chosen_and_their_writers_are_paced_in_rows() -> Non
     phases = described("insert", query_rates="250", queries="point", clients=2).phases
     assert [phase.name for phase in phases[4:]] == ["qp250"]
     queries, inserts = phases[4].streams
-    assert queries.pace == {"kind": "closed"}
-    assert inserts.units_per_event * inserts.pace["rate_per_s"] == 2 * 250
+    assert queries.pace == Pace("closed")
+    assert inserts.units_per_event * (inserts.pace.rate_per_s or 0) == 2 * 250
     assert (queries.role, inserts.role) == ("reader", "writer")
 
 
 def test_an_open_loop_is_judged_by_latency_and_a_closed_one_by_rate() -> None:
     closed = described("oltp_point_select").phases[0]
     paced = described("oltp_point_select", rate=100).phases[0]
-    assert closed.streams[0].pace == {"kind": "closed"}
-    assert paced.streams[0].pace == {"kind": "uniform", "rate_per_s": 100}
+    assert closed.streams[0].pace == Pace("closed")
+    assert paced.streams[0].pace == Pace("uniform", 100)
     metrics = [phase.primary[0].metric for phase in (closed, paced)]
     assert metrics == ["rate_per_s", "latency_ns_p99"]
 

@@ -56,7 +56,7 @@ def trial_line(run: Run, trial: Trial) -> str:
     who = "null" if trial.candidate == FLOOR else trial.candidate
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
     if trial.status == "failed":
-        return f"{said}: {trial.failure}".splitlines()[0]
+        return f"{said}: {trial.why_failed}"
     rates = "  ".join(rate_line(phase, tally) for phase, tally in judged_streams(run, trial))
     seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
     return f"{said}  {rates}  {screen.format_duration(seconds)}"
@@ -73,7 +73,7 @@ def block_place(run: Run, block: int) -> str:
 def judged_streams(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
     """The streams that a verdict rests on; where there are none, the last phase's first."""
     declared = next((w.phases for w in run.workloads if w.name == trial.workload), ())
-    wanted = {(p["name"], m["stream"]) for p in declared for m in p["primary"]}
+    wanted = {(p.name, m.stream) for p in declared for m in p.primary}
     found = [(p, t) for p in trial.phases for t in p.streams if (p.phase, t.name) in wanted]
     return found or [(p, t) for p in trial.phases[-1:] for t in p.streams[:1]]
 

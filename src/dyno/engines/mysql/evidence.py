@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dyno.engines import SURVIVES, Ask, DataEvidence, Server
+from dyno.engines import SURVIVES, Ask, Server
 from dyno.engines.mysql.settings import PROFILES
+from dyno.record import DataCondition
 
 #: Storage engine to the variables of its cache, and of when a commit is flushed.
 CACHES = {
@@ -35,7 +36,7 @@ class WeighsServer:
         (rows,) = self._ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Questions'"])
         return {"statements": int(rows[0][1] or 0)} if rows else {}
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
         """The files of the tables, the cache of their storage engine, what a commit survives.
 
         Sizes of files, since the server's own numbers are estimates, of a while ago in 8.0. Of one
@@ -45,10 +46,10 @@ class WeighsServer:
         decided_by = {name: told[name] for name in _deciding(storage, told)}
         survives = SURVIVES[_safety(storage, told)] if storage else ""
         if server.handle is None:
-            return DataEvidence(survives=survives, decided_by=decided_by)
+            return DataCondition(survives=survives, decided_by=decided_by)
         cache = told.get(CACHES.get(storage, ""), "")
-        return DataEvidence(
-            data_bytes=_data_bytes(server.home),
+        return DataCondition(
+            size_bytes=_data_bytes(server.home),
             cache_bytes=int(cache) if cache.isdigit() else None,
             claim="" if "config" in asked else asked.get("profile", PROFILES[0]),
             survives=survives,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import NO_CONDITIONS, Ask, DataEvidence, Server, StartConditions, _server
+from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
 from dyno.engines._server import socket as _socket
 from dyno.engines._server import url
 from dyno.engines._server.url import Login
@@ -31,6 +31,7 @@ from dyno.engines.postgres.settings import (
     try_out,
 )
 from dyno.engines.postgres.variables import VARIABLES
+from dyno.record import DataCondition
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
 SOCKET = ".s.PGSQL.5432"
@@ -134,7 +135,7 @@ class Engine(AttachedTables, CountsTransactions):
         """Reads every table and index into the shared buffers, by pg_prewarm where it is there."""
         return settle.preload(self._ask, server)
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
         """What the database takes, the server's own cache, and what a commit survives."""
         return evidence.weigh_database(self._ask, server, asked, told)
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from dyno.engines import SURVIVES, Ask, DataEvidence, Server
+from dyno.engines import SURVIVES, Ask, Server
 from dyno.engines.postgres.settings import PROFILES
+from dyno.record import DataCondition
 
 #: From here on backends count in shared memory, and the time of a snapshot is not told.
 EXACT = 15
@@ -76,17 +77,17 @@ DECIDING = ("fsync", "full_page_writes", "synchronous_commit")
 
 def weigh_database(
     ask: Ask, server: Server, asked: Mapping[str, str], told: Mapping[str, str]
-) -> DataEvidence:
+) -> DataCondition:
     """The database as the server weighs it. One that runs already is not asked: it claims nothing,
     and what speaks its protocol need not know the functions.
     """
     decided_by = {name: told.get(name, "").partition(" ")[0] for name in DECIDING}
     survives = SURVIVES[_safety(decided_by)] if all(decided_by.values()) else ""
     if server.handle is None:
-        return DataEvidence(survives=survives, decided_by=decided_by)
+        return DataCondition(survives=survives, decided_by=decided_by)
     (((data, cache),),) = ask(server.session, [SIZES])
     claim = "" if "config" in asked else asked.get("profile", PROFILES[0])
-    return DataEvidence(int(data or 0), int(cache or 0), claim, survives, decided_by)
+    return DataCondition(int(data or 0), int(cache or 0), claim, survives, decided_by)
 
 
 def _safety(settings: Mapping[str, str]) -> int:

@@ -15,7 +15,6 @@ from dyno.engines import (
     NO_CONDITIONS,
     SURVIVES,
     Ask,
-    DataEvidence,
     Server,
     StartConditions,
     _builds,
@@ -24,6 +23,7 @@ from dyno.engines import (
 from dyno.engines.sqlite.builds import CRATES, FLAGS, find_library
 from dyno.engines.sqlite.settings import DRIVEN, FILED, OPTIONS, named_answer, valid_setting
 from dyno.errors import TrialFailed, UsageError
+from dyno.record import DataCondition
 
 
 class Engine:
@@ -113,7 +113,7 @@ class Engine:
         """What the file's own pages hold."""
         return {name: settings[name] for name in FILED if name in settings}
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataEvidence:
+    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
         """The file with its log; the cache of one connection; what the journal saves.
 
         SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; in a
@@ -122,8 +122,8 @@ class Engine:
         del asked
         pages, page = int(told["cache_size"]), int(told["page_size"])
         decided_by = {name: told[name] for name in ("journal_mode", "synchronous")}
-        return DataEvidence(
-            data_bytes=_library.data_bytes(server),
+        return DataCondition(
+            size_bytes=_library.data_bytes(server),
             cache_bytes=pages * page if pages > 0 else -pages * 1024,
             survives=SURVIVES[_safety(**decided_by)],
             decided_by=decided_by,

@@ -21,7 +21,7 @@ from pathlib import Path
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from dyno.report import Book, every_section, facts
+from dyno.report import Book, every_section
 from dyno.report.html.markup import asset, render
 
 
@@ -99,7 +99,7 @@ def run_page(book: Book) -> str:
         heading=run.name,
         question=run.question,
         aside=run.created_utc,
-        candidates=facts.candidates(book),
+        candidates=book.view.candidates,
         quick=run.design.quick,
     )
     return page_text(front, _parts(book))

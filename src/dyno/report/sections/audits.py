@@ -20,7 +20,9 @@ _TEMPLATE = """
 {% else %}<p>No audit has judged this run.</p>{% endif %}
 {% if dropped %}
 <h3>Blocks dropped for noise</h3>
-<ul>{% for block, why in dropped.items() %}<li><b>{{ block }}</b>: {{ why }}</li>{% endfor %}</ul>
+<ul>{% for each in dropped %}
+<li><b>{{ each.workload }}/{{ each.block }}</b>: {{ each.reason }}</li>
+{% endfor %}</ul>
 {% endif %}
 {% if lost %}
 <h3>Trials that failed or were interrupted</h3>
@@ -61,10 +63,10 @@ class _Audits:
             findings=facts.worst_first(book.verdict.findings),
             links=markup.trial_links,
             dropped=book.verdict.dropped,
-            lost=[t for t in facts.played(book) if t.status != "ok"],
+            lost=[t for t in book.view.played if t.status != "ok"],
             reconnected=_reconnected(book),
             limits=basis.limits_sentence(book.run),
-            torn=len(facts.torn(book)),
+            torn=len(book.view.torn),
             conditions=_conditions(book),
         )
 
@@ -72,7 +74,7 @@ class _Audits:
 def _reconnected(book: Book) -> Counter[str]:
     """Connections made anew, by candidate, workload and phase."""
     found: Counter[str] = Counter()
-    for trial in facts.played(book):
+    for trial in book.view.played:
         for record in trial.phases:
             where = f"{trial.candidate}, {trial.workload}, {record.phase}"
             found[where] += sum(tally.reconnected for tally in record.streams)
@@ -82,10 +84,10 @@ def _reconnected(book: Book) -> Counter[str]:
 def _conditions(book: Book) -> list[tuple[str, str, str]]:
     """(control, state, the values seen with the number of trials where there are several)."""
     seen: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for trial in facts.played(book):
-        for control, found in trial.conditions.items():
-            for state, value in found.items():
-                seen[control, state].append(value)
+    for trial in book.view.played:
+        for name, facts_of_it in basis.condition_facts(trial.conditions).items():
+            for fact, value in facts_of_it.items():
+                seen[name, fact].append(value)
     return [
         (control, state, basis.values_in_words(found))
         for (control, state), found in sorted(seen.items())

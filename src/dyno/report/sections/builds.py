@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dyno.report import Book, facts
+from dyno.report import Book
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
@@ -27,7 +27,7 @@ class _Builds:
 
     def render(self, book: Book) -> str:
         """A column per candidate; a row per fact, those that differ marked."""
-        order = facts.candidates(book)
+        order = book.view.candidates
         sides = sorted(book.run.candidates, key=lambda c: order.index(c.name))
         names = list(dict.fromkeys(name for side in sides for name in side.build))
         rows = [("spec", [s.spec for s in sides]), ("engine", [s.engine for s in sides])]

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dyno.analysis.spread import Sources, spread_sources
 from dyno.record import Metric
-from dyno.report import Book, facts, numbers, words
+from dyno.report import Book, numbers, words
 from dyno.report.html.markup import Cell, Row, render, tables_html
 from dyno.report.html.markup import Table as Grid
 from dyno.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component
@@ -96,7 +96,8 @@ def primary_spreads(book: Book) -> list[Sources]:
         spread
         for workload in book.run.workloads
         for spread in spread_sources(
-            facts.counted(book, workload.name),
+            book.view,
+            book.view.counted_of(workload.name),
             [metric for metric in metrics if metric.workload == workload.name],
         )
     ]

@@ -28,14 +28,14 @@ class _Costs:
 
     def render(self, book: Book) -> str | None:
         """A table per workload, a row per phase and candidate."""
-        names = [w.name for w in book.run.workloads if facts.counted(book, w.name)]
+        names = [w.name for w in book.run.workloads if book.view.counted_of(w.name)]
         found = [_costs(book, name) for name in names]
         embedded = bool(floors(book.trials)) and any(c.embedded for c in book.run.candidates)
         return render(_TEMPLATE, tables=tables_html(found), embedded=embedded) if found else None
 
 
 def _costs(book: Book, workload: str) -> Table:
-    trials = facts.counted(book, workload)
+    trials = book.view.counted_of(workload)
     numbers_of = facts.typical(book, trials)
     costs = sorted({m for _, m in numbers_of if m.transaction == ""}, key=lambda m: m.name)
     names = list(dict.fromkeys(metric.name for metric in costs))
@@ -43,7 +43,7 @@ def _costs(book: Book, workload: str) -> Table:
     rows = []
     for phase in phases:
         own = {m.name: m for m in costs if m.phase == phase}
-        for candidate in facts.candidates(book):
+        for candidate in book.view.candidates:
             is_base = candidate == book.run.design.base
             base = book.run.design.base
             cells = [_cost(numbers_of, (candidate, base), own.get(name)) for name in names]
@@ -74,7 +74,7 @@ def _cost(
 def _longest(book: Book, workload: str, phase: str, candidate: str) -> Cell:
     found: list[Tally] = [
         tally
-        for trial in facts.counted(book, workload)
+        for trial in book.view.counted_of(workload)
         if trial.candidate == candidate
         for record in trial.phases
         if record.phase == phase

@@ -28,9 +28,9 @@ class _Latency:
 
 
 def _chart(book: Book, stream: facts.Stream) -> Chart | None:
-    found = facts.tallies(facts.counted(book, stream.workload), stream)
+    found = facts.tallies(book.view.counted_of(stream.workload), stream)
     traces = []
-    for position, name in enumerate(facts.candidates(book)):
+    for position, name in enumerate(book.view.candidates):
         curves = [_curve(tally) for trial, _, tally in found if trial.candidate == name]
         if any(curves):
             traces += [_thin(curves, position), _thick(name, curves, position)]

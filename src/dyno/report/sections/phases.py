@@ -30,13 +30,13 @@ class _Phases:
 
     def render(self, book: Book) -> str | None:
         """Two tables per workload, a row per stream, a column per candidate."""
-        names = [w.name for w in book.run.workloads if facts.counted(book, w.name)]
+        names = [w.name for w in book.run.workloads if book.view.counted_of(w.name)]
         found = [table for name in names for table in _rates(book, name)]
         return render(_TEMPLATE, tables=tables_html(found)) if found else None
 
 
 def _rates(book: Book, workload: str) -> list[Table]:
-    names = facts.candidates(book)
+    names = book.view.candidates
     absolute, relative = [], []
     for stream in facts.streams(book, workload):
         rates = {name: _rate(book, stream, name) for name in names}
@@ -56,7 +56,7 @@ def _rates(book: Book, workload: str) -> list[Table]:
 
 def _rate(book: Book, stream: facts.Stream, candidate: str) -> float:
     """The median rate in units per second; NaN where the candidate has no valid trial."""
-    found = facts.tallies(facts.counted(book, stream.workload), stream)
+    found = facts.tallies(book.view.counted_of(stream.workload), stream)
     rates = [
         tally.done * tally.units_per_event / record.duration_s
         for trial, record, tally in found
@@ -79,7 +79,7 @@ def _missed(book: Book, stream: facts.Stream, candidate: str) -> str:
 
 def _kept(book: Book, stream: facts.Stream, candidate: str) -> float:
     """The median share of its target that a paced stream kept; NaN where it has none."""
-    found = facts.tallies(facts.counted(book, stream.workload), stream)
+    found = facts.tallies(book.view.counted_of(stream.workload), stream)
     kept = [
         tally.done / record.duration_s / tally.target_per_s
         for trial, record, tally in found

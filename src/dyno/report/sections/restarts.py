@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from dyno.record import Metric, Trial
-from dyno.report import Book, facts, numbers, words
+from dyno.report import Book, numbers, words
 from dyno.report.html.charts import Chart, colour, escaped, figure
 
 _CAPTION = (
@@ -39,7 +39,7 @@ class _Restarts:
         metrics = dict.fromkeys(
             c.metric for c in sorted(book.verdict.comparisons, key=lambda c: not c.primary)
         )
-        numbers_of = [(trial, facts.numbers_of(book, trial)) for trial in facts.played(book)]
+        numbers_of = [(trial, book.view.numbers(trial)) for trial in book.view.played]
         charts = []
         for metric in metrics:
             points = [(trial, found[metric]) for trial, found in numbers_of if metric in found]
@@ -54,7 +54,7 @@ def _chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
     groups = [list(group) for _, group in groupby(points, key=lambda p: (p[0].block, p[0].attempt))]
     dots = [
         _dots(name, position, [p for p in points if p[0].candidate == name], frame)
-        for position, name in enumerate(facts.candidates(book))
+        for position, name in enumerate(book.view.candidates)
     ]
     title, trials = words.full_metric_name(metric), words.plural(len(points), "trial")
     described = f"{title} of {trials} in {len(groups)} blocks"
@@ -63,12 +63,7 @@ def _chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
 
 def _out(book: Book, points: Sequence[_Point]) -> set[int]:
     """The numbers of the trials that do not count."""
-    lost, broken = facts.dropped(book), facts.torn(book)
-    return {
-        t.number
-        for t, _ in points
-        if t.number in broken or (t.workload, t.block) in lost or t.status != "ok"
-    }
+    return {t.number for t, _ in points} - {t.number for t in book.view.counted}
 
 
 def _layout(groups: Sequence[Sequence[_Point]], frame: _Frame) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dyno.record import Trial
-from dyno.report import Book, facts
+from dyno.report import Book
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
@@ -29,17 +29,18 @@ class _Roster:
     def render(self, book: Book) -> str | None:
         """A folded row per trial, the floor's too; a link to a row opens the fold."""
         trials = sorted(book.trials, key=lambda trial: trial.number)
-        counted = {t.number for w in book.run.workloads for t in facts.counted(book, w.name)}
-        lost, torn = facts.dropped(book), facts.torn(book)
+        counted = {t.number for t in book.view.counted}
+        lost = {(each.workload, each.block) for each in book.view.dropped}
 
         def counts(trial: Trial) -> str:
             if trial.block < 0:
                 return "the driver's floor"
             if trial.number in counted or trial.status != "ok":
                 return "yes" if trial.number in counted else f"no: {trial.status}"
-            dropped = (trial.workload, trial.block) in lost
-            why = ["its block was dropped"] * dropped + ["begun anew"] * (trial.number in torn)
-            return ": ".join(["no", *why[:1]])
+            if (trial.workload, trial.block) in lost:
+                return "no: its block was dropped"
+            begun_anew = trial.number in book.view.torn
+            return "no: begun anew" if begun_anew else "no: its block is not whole"
 
         return render(_TEMPLATE, trials=[(t, counts(t)) for t in trials]) if trials else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dyno.report import Book, facts
+from dyno.report import Book
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
@@ -34,7 +34,7 @@ class _Settings:
 
     def render(self, book: Book) -> str:
         """Settings that differ first; those alike folded; the workloads' options."""
-        names = facts.candidates(book)
+        names = book.view.candidates
         read = {name: _read_back(book, name) for name in names}
         keys = sorted({key for found in read.values() for key in found})
         rows = [(key, [read[name].get(key, "") for name in names]) for key in keys]
@@ -50,7 +50,7 @@ class _Settings:
 def _read_back(book: Book, candidate: str) -> dict[str, str]:
     """Each setting's values over the candidate's trials, and the asked ones never read back."""
     found: dict[str, list[str]] = {}
-    for trial in facts.played(book):
+    for trial in book.view.played:
         if trial.candidate == candidate:
             for key, value in trial.settings.items():
                 found.setdefault(key, []).append(value)

@@ -68,7 +68,7 @@ def swept_points(book: Book, swept: SweptStream, candidate: str) -> list[Point]:
     """The candidate's trials that count, by value, where there are any."""
     found = []
     for value, stream in swept.streams.items():
-        played = facts.tallies(facts.counted(book, stream.workload), stream)
+        played = facts.tallies(book.view.counted_of(stream.workload), stream)
         own = [(record, tally) for trial, record, tally in played if trial.candidate == candidate]
         rates = [t.done * t.units_per_event / r.duration_s for r, t in own if r.duration_s > 0]
         p99s = [t.latency.percentiles_ns["99"] / 1e9 for _, t in own if t.latency.count]
@@ -111,7 +111,7 @@ class _Sweep:
 
 
 def _names(book: Book) -> list[str]:
-    return facts.candidates(book)
+    return book.view.candidates
 
 
 def _chart(book: Book, swept: SweptStream) -> Chart:

@@ -28,10 +28,10 @@ class _Throughput:
 
 
 def _chart(book: Book, stream: facts.Stream) -> Chart | None:
-    found = facts.tallies(facts.counted(book, stream.workload), stream)
+    found = facts.tallies(book.view.counted_of(stream.workload), stream)
     columns = {
         name: [_rates(r, t) for trial, r, t in found if trial.candidate == name]
-        for name in facts.candidates(book)
+        for name in book.view.candidates
     }
     longest = max((len(rates) for all_ in columns.values() for rates in all_), default=0)
     if longest < 2:

@@ -24,7 +24,7 @@ class _Trust:
         findings = facts.worst_first(book.verdict.findings)
         return render(
             asset("trust.html"),
-            candidates=facts.candidates(book),
+            candidates=book.view.candidates,
             played=basis.restart_summary(book),
             limits=basis.limits_sentence(book.run),
             machine=_machine(book.run.host),

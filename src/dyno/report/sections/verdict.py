@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dyno.report import Book, facts, words
+from dyno.report import Book, words
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
@@ -59,7 +59,7 @@ class _Verdict:
         """The sentence, what casts doubt on it, and a table of the primaries per candidate."""
         verdict = book.verdict
         primaries = [c for c in verdict.comparisons if c.primary]
-        names = [] if book.run.factors else facts.candidates(book)[1:]
+        names = [] if book.run.factors else book.view.candidates[1:]
         tables = [(name, [c for c in primaries if c.candidate == name]) for name in names]
         return render(
             _TEMPLATE,

@@ -124,7 +124,7 @@ def _notes(comparisons: Sequence[Comparison]) -> list[RenderableType]:
 
 
 def _dropped(verdict: Verdict) -> list[RenderableType]:
-    lines = [f"{block}: {why}" for block, why in verdict.dropped.items()]
+    lines = [f"{each.workload}/{each.block}: {each.reason}" for each in verdict.dropped]
     more = len(lines) - DROPPED_SHOWN
     lines = lines[:DROPPED_SHOWN] + ([f"and {more} more, in report.html"] if more > 0 else [])
     return _list(f"{words.plural(len(verdict.dropped), 'block')} dropped for noise", lines)

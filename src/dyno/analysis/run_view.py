@@ -1,0 +1,148 @@
+"""What counts in a run: its blocks, its floors, its trials' numbers and what it is judged by.
+
+The one selection: judge, audits, report, history and forecast ask here, so that what a table shows
+is what a verdict rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dyno.analysis.blocks import Blocks, latest_attempts, sort_blocks
+from dyno.analysis.measures import Numbers, Played, floor_key, floors, measures
+from dyno.record import FLOOR, Dropped, Metric, Run, Trial, WorkloadPlan
+
+
+@dataclass(frozen=True)
+class DeclaredPrimary:
+    """A primary as declared: a phase, a stream's metric, the slowdown that matters in it."""
+
+    workload: str
+    phase: str
+    stream: str
+    metric: str
+    margin_percent: float
+
+    def names(self, metric: Metric) -> bool:
+        """`metric` is the one that is meant."""
+        ours = (self.workload, self.phase, self.stream, self.metric)
+        return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
+
+
+def declared_primaries(run: Run, workload: WorkloadPlan) -> list[DeclaredPrimary]:
+    """The primaries of a workload, each with its own margin or the run's.
+
+    The throughput of a paced stream was set and not measured, so it is none.
+    """
+    return [
+        DeclaredPrimary(
+            workload.name,
+            phase.name,
+            each.stream,
+            each.metric,
+            run.design.margin_percent if each.margin_percent is None else each.margin_percent,
+        )
+        for phase in workload.phases
+        for each in phase.primary
+        if each.metric != "rate_per_s" or each.stream not in phase.paced
+    ]
+
+
+class RunView:
+    """A run and its trials, torn and failed ones and the floor's included, as they stand."""
+
+    def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
+        self.run, self.trials = run, tuple(trials)
+        self._numbers: dict[int, Numbers] = {}
+
+    @cached_property
+    def blocks(self) -> dict[str, Blocks]:
+        """The blocks of each workload: valid, dropped for noise, or failed."""
+        plans = self.run.workloads
+        return {each.name: sort_blocks(self.run, each, self.trials) for each in plans}
+
+    @property
+    def valid(self) -> dict[str, int]:
+        """How many valid blocks each workload has."""
+        return {name: len(blocks.valid) for name, blocks in self.blocks.items()}
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """The blocks that broke a noise limit, workload by workload."""
+        return tuple(d for blocks in self.blocks.values() for d in blocks.dropped.values())
+
+    @cached_property
+    def played(self) -> tuple[Trial, ...]:
+        """The trials of blocks by number: torn and failed ones too, and no floor."""
+        own = (t for t in self.trials if t.candidate != FLOOR and t.block >= 0)
+        return tuple(sorted(own, key=lambda trial: trial.number))
+
+    @cached_property
+    def counted(self) -> tuple[Trial, ...]:
+        """The trials of valid blocks, by number: what every figure rests on."""
+        numbers = {n for blocks in self.blocks.values() for n in blocks.trial_numbers}
+        return tuple(trial for trial in self.played if trial.number in numbers)
+
+    def counted_of(self, workload: str) -> list[Trial]:
+        """Those of one workload."""
+        return [trial for trial in self.counted if trial.workload == workload]
+
+    @cached_property
+    def torn(self) -> frozenset[int]:
+        """The numbers of the trials of attempts at a block that was begun anew afterwards."""
+        latest = {
+            trial.number
+            for workload in self.run.workloads
+            for block in latest_attempts(workload.name, self.played).values()
+            for trial in block
+        }
+        return frozenset(trial.number for trial in self.played if trial.number not in latest)
+
+    @cached_property
+    def counting(self) -> RunView:
+        """The view of what figures rest on alone: valid blocks and, where there are any, the
+        floor.
+        """
+        numbers = {trial.number for trial in self.counted}
+        floor = [t for t in self.trials if numbers and t.candidate == FLOOR]
+        numbers |= {trial.number for trial in floor}
+        return RunView(self.run, [t for t in self.trials if t.number in numbers])
+
+    def numbers(self, trial: Trial) -> Numbers:
+        """Every number of a trial, worked out once.
+
+        Where the engine lives in the driver's process, the driver's own CPU is taken off; not from
+        `null`, which is the floor.
+        """
+        if trial.number not in self._numbers:
+            floored = trial.candidate in self._floored
+            floor = self._floors.get(floor_key(trial)) if floored else None
+            self._numbers[trial.number] = measures(trial, floor)
+        return self._numbers[trial.number]
+
+    @cached_property
+    def _floors(self) -> dict[Played, Trial]:
+        return floors(self.trials)
+
+    @cached_property
+    def _floored(self) -> frozenset[str]:
+        """The candidates whose costs hold the driver's own."""
+        own = (c for c in self.run.candidates if c.embedded and c.engine != "null")
+        return frozenset(candidate.name for candidate in own)
+
+    @cached_property
+    def primaries(self) -> tuple[DeclaredPrimary, ...]:
+        """What the run is judged by, workload by workload."""
+        return tuple(p for plan in self.run.workloads for p in declared_primaries(self.run, plan))
+
+    def primaries_of(self, workload: str) -> list[DeclaredPrimary]:
+        """Those of one workload."""
+        return [each for each in self.primaries if each.workload == workload]
+
+    @property
+    def candidates(self) -> list[str]:
+        """The candidates' names, the base first, the others as the user wrote them."""
+        names = [candidate.name for candidate in self.run.candidates]
+        return sorted(names, key=lambda name: name != self.run.design.base)

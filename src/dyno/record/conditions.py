@@ -1,0 +1,98 @@
+"""The conditions of a trial: what it stood under beside the load, as it was found and set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ControlCondition:
+    """What a control did in a trial: the value asked for, what it found `before`, what it `set`.
+
+    `refused` says why it could not be held, and is empty where it was; `details` are further facts
+    by name, for the reader (`library`, `devices`, `tables`).
+    """
+
+    value: str
+    before: str = ""
+    set: str = ""
+    refused: str = ""
+    details: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PinningCondition:
+    """The driver's cores, and the engine's; empty: not placed, or not by us."""
+
+    driver: tuple[int, ...]
+    engine: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LoadCondition:
+    """The kept load that a trial began with: `number` (from 1) of `of`, its name in the cache, and
+    how long loading it had taken.
+    """
+
+    number: int
+    of: int
+    name: str
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class StorageCondition:
+    """The file system under the data; `limits` are the lines of `io.max` that bound it."""
+
+    file_system: str
+    size_bytes: int
+    free_bytes: int
+    limits: str = ""
+
+
+@dataclass(frozen=True)
+class DataCondition:
+    """What the engine held at the end: rows and indexes, the most that its own cache takes, what
+    the profile claims of the two (`cached`, `io-bound`); None and empty: not known.
+
+    `survives` is what outlives a commit (`engines.SURVIVES`), `decided_by` the settings it follows
+    from.
+    """
+
+    size_bytes: int | None = None
+    cache_bytes: int | None = None
+    claim: str = ""
+    survives: str = ""
+    decided_by: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DriverCondition:
+    """How the driver was started: its environment, the command before it, its cores, its seed."""
+
+    environment: str
+    prefix: str
+    cpus: tuple[int, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """All of a trial's; None: not known, or not there. `controls` are by name."""
+
+    controls: dict[str, ControlCondition] = field(default_factory=dict)
+    pinning: PinningCondition | None = None
+    driver: DriverCondition | None = None
+    load: LoadCondition | None = None
+    storage: StorageCondition | None = None
+    data: DataCondition | None = None
+
+    @property
+    def load_name(self) -> str:
+        """The kept load's name; empty where the data were loaded anew."""
+        return self.load.name if self.load else ""
+
+    @property
+    def engine_cores(self) -> tuple[int, ...]:
+        """The cores that the engine was pinned to; empty where it was not."""
+        return self.pinning.engine if self.pinning else ()

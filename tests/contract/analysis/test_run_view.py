@@ -1,0 +1,62 @@
+"""One answer to what counts: tables and exports show the numbers that a verdict rests on."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+from pathlib import Path
+
+import pytest
+from fakes import make_readings, make_record, make_run, make_tally, make_trial
+
+from dyno.analysis.judge import judge
+from dyno.analysis.run_view import RunView
+from dyno.record import FLOOR, Run, Trial
+from dyno.report import Book
+from dyno.report.export import write_csv
+
+CPU_US = {"old": 50.0, "new": 80.0, FLOOR: 20.0}
+
+
+def _costing(number: int, candidate: str, block: int) -> Trial:
+    """A trial whose operations each took that much CPU in the driver's process."""
+    tally = make_tally(1000.0)
+    costs = make_readings(server_cpu_us=CPU_US[candidate] * tally.done)
+    return make_trial(number, candidate, block, 1.0, phases=(make_record([tally], readings=costs),))
+
+
+def _beside_null() -> tuple[Run, list[Trial]]:
+    """`null` as the base beside an embedded engine, with the floor that is taken off the latter."""
+    run = make_run(looks=(2,))
+    null, other = run.candidates
+    run = dataclasses.replace(run, candidates=(null, dataclasses.replace(other, engine="sqlite")))
+    trials = [_costing(1, FLOOR, -1)]
+    trials += [_costing(2 + n, name, n // 2) for n, name in enumerate(("old", "new") * 2)]
+    return run, trials
+
+
+@pytest.mark.usefixtures("quiet")
+def test_the_floor_is_taken_off_alike_in_verdict_and_export(tmp_path: Path) -> None:
+    run, trials = _beside_null()
+    verdict = judge(run, trials)
+    (cost,) = (c for c in verdict.comparisons if c.metric.name == "server_cpu_us_per_op")
+    assert (cost.base_value, cost.candidate_value) == (pytest.approx(50.0), pytest.approx(60.0))
+    with write_csv(Book(tmp_path, run, trials, verdict)).open() as file:
+        rows = [r for r in csv.DictReader(file) if r["metric"] == "server_cpu_us_per_op"]
+    shown = {row["candidate"]: float(row["value"]) for row in rows if row["block"] == "0"}
+    assert shown == {"old": pytest.approx(50.0), "new": pytest.approx(60.0)}
+
+
+def test_a_block_that_is_not_whole_counts_nowhere() -> None:
+    run, trials = _beside_null()
+    view = RunView(run, [*trials, _costing(9, "old", 2)])
+    assert [t.number for t in view.counted] == [2, 3, 4, 5]
+    assert view.valid == {"select": 2} and not view.torn
+    assert {t.number for t in view.counting.trials} == {1, 2, 3, 4, 5}
+
+
+def test_an_attempt_that_was_begun_anew_is_torn() -> None:
+    run, trials = _beside_null()
+    anew = [dataclasses.replace(_costing(n, s, 1), attempt=2) for n, s in ((8, "old"), (9, "new"))]
+    view = RunView(run, [*trials, *anew])
+    assert view.torn == {4, 5} and [t.number for t in view.counted] == [2, 3, 8, 9]
