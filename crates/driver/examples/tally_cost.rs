@@ -7,22 +7,25 @@
 use std::hint::black_box;
 use std::io::Write;
 
-#[path = "../src/clock.rs"]
-mod clock;
-#[path = "../src/error/mod.rs"]
-mod error;
-#[path = "../src/event.rs"]
-mod event;
-#[path = "../src/histogram.rs"]
-mod histogram;
-#[path = "../src/phase.rs"]
-mod phase;
-#[path = "../src/tally.rs"]
-mod tally;
+#[path = "../src/plan"]
+mod plan {
+    pub mod error;
+    pub mod event;
+    pub mod phase;
+}
+#[path = "../src/schedule"]
+mod schedule {
+    pub mod clock;
+}
+#[path = "../src/tally"]
+mod tally {
+    pub mod count;
+    pub mod histogram;
+}
 
-use clock::now_ns;
-use error::Error;
-use tally::{Played, Tally};
+use plan::error::Error;
+use schedule::clock::now_ns;
+use tally::count::{Played, Tally};
 
 /// Events per round; the fastest of some rounds is printed, since others only add.
 const EVENTS: u64 = 2_000_000;

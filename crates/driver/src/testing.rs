@@ -10,8 +10,8 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus as Dice;
 
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
 use crate::plan::{self, Plan, Session};
 
 /// A folder that is gone when the test is over.

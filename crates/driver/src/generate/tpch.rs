@@ -12,7 +12,7 @@ use tpchgen::generators::{LineItem, LineItemGenerator, LineItemGeneratorIterator
 use tpchgen::text::TextPool;
 
 use super::Source;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 const TEXT_BYTES: i32 = 4 << 20;
 const FILL_BYTES: usize = 64 << 10;

@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use super::Audience;
-use crate::caller::{Wish, say};
-use crate::clock::{SECOND_NS, now_ns, ns, wait_until};
-use crate::crew::Crew;
-use crate::error::Error;
-use crate::event::{Event, Usage};
-use crate::lane::Window;
-use crate::progress::Ticker;
-use crate::scene::Scene;
-use crate::stage::{NEVER, Stage};
-use crate::stat::Reporter;
-use crate::{sessions, usage};
+use crate::plan::caller::{Wish, say};
+use crate::plan::error::Error;
+use crate::plan::event::{Event, Usage};
+use crate::play::crew::Crew;
+use crate::play::progress::Ticker;
+use crate::play::scene::Scene;
+use crate::play::stage::{NEVER, Stage};
+use crate::play::stat::Reporter;
+use crate::schedule::clock::{SECOND_NS, now_ns, ns, wait_until};
+use crate::sessions;
+use crate::tally::lane::Window;
+use crate::tally::usage;
 
 /// How often the watch looks for a SIGINT.
 const GLANCE_NS: u64 = SECOND_NS / 20;

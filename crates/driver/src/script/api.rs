@@ -11,7 +11,7 @@ use std::rc::Rc;
 use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, Table, Value};
 
 use super::shared::{Sent, Shared};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// One user's shared part, as its Lua functions hold it.
 pub type Handle = Rc<RefCell<Shared>>;

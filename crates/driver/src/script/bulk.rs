@@ -5,7 +5,7 @@
 
 use super::literal;
 use super::shared::{Sent, Shared};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// The statement that a connection's rows are joined to; its memory is used again.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! A user's connection: a session, and what it was told of the answers to come.
 
 use super::UserCounts;
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows, Session};
 
 /// Where a connection's batch stands.

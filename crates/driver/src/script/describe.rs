@@ -5,10 +5,10 @@ use serde::de::DeserializeOwned;
 
 use super::state::State;
 use super::{Hooks, Seat};
-use crate::error::Error;
-use crate::event::{Description, LedgerEntry, ScriptOption};
-use crate::phase::{Pace, Phase, Primary, Role, Stop, Stream};
 use crate::plan::Plan;
+use crate::plan::error::Error;
+use crate::plan::event::{Description, LedgerEntry, ScriptOption};
+use crate::plan::phase::{Pace, Phase, Primary, Role, Stop, Stream};
 
 /// How many connections a stream may have; each has a state of its own.
 const USERS: std::ops::RangeInclusive<u32> = 1..=65536;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::rand::Rand;
+use crate::script::rand::Rand;
 use crate::sessions::Value;
 
 /// One of the functions of `sysbench.rand`, with its arguments.

@@ -3,8 +3,8 @@
 use mlua::{LuaSerdeExt, Value};
 
 use super::state::State;
-use crate::error::Error;
-use crate::stat::Stat;
+use crate::plan::error::Error;
+use crate::play::stat::Stat;
 
 /// `sysbench.hooks.report_intermediate` and `report_cumulative`, at least one of them set.
 pub struct Hooks {

@@ -1,6 +1,6 @@
 //! Values as SQL literals, appended to a statement's text.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Value;
 
 /// Digits of the longest whole number.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::prelude::Text;
 use super::state::{State, ours};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 const PGBENCH: Text = ("pgbench", include_str!("../lua/pgbench/pgbench.lua"));
 

@@ -2,7 +2,7 @@
 
 use super::connection::open;
 use super::shared::{Sent, Shared};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 impl Shared {
     /// Plays a declared event from its beginning to its end, or to where it must wait. One that

@@ -3,7 +3,7 @@
 use mlua::{Function, Lua, MultiValue, Table};
 
 use super::state::{State, ours};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// A text and its name.
 pub type Text = (&'static str, &'static str);

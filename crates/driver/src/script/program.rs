@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::draw::Draw;
 use super::sending::Sending;
-use crate::rand::Rand;
+use crate::script::rand::Rand;
 use crate::sessions::Value;
 
 /// A declared event, how far it is played, and what it counted.

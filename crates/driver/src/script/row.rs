@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::draw::Draw;
 use super::literal;
 use super::shared::{Sent, Shared};
-use crate::rand::Rand;
+use crate::script::rand::Rand;
 use crate::sessions::Value;
 
 /// A table's row: its columns that are drawn anew each time.

@@ -9,11 +9,11 @@ use super::connection::{Batch, Connection, open};
 use super::program::Program;
 use super::row::Row;
 use super::statement::{Form, Kind, Statement};
-use crate::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
-use crate::error::Error;
 use crate::generate;
 use crate::plan;
-use crate::rand::Rand;
+use crate::plan::error::Error;
+use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
+use crate::script::rand::Rand;
 use crate::sessions::{self, Reply, Rows};
 use crate::wire;
 

@@ -11,9 +11,9 @@ use mlua::{Function, Lua, Table, Thread, Value};
 use super::api::{self, Handle};
 use super::shared::{Shared, Wait};
 use super::{Seat, nearest, pgbench, prelude};
-use crate::error::Error;
 use crate::plan::Plan;
-use crate::rand::{Distribution, Origin, Rand, Shape};
+use crate::plan::error::Error;
+use crate::script::rand::{Distribution, Origin, Rand, Shape};
 use crate::sessions;
 
 /// A declared event's program and transaction type.

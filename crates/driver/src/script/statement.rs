@@ -1,7 +1,7 @@
 //! A statement that a script sends again and again, and the values of its next execution.
 
 use super::literal;
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Session, Value};
 
 /// A statement and the values bound to it; reused, so that none allocates.

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{Seat, Step, User, describe, phases};
-use crate::error::Error;
-use crate::phase::{Pace, Phase, Stop};
+use crate::plan::error::Error;
+use crate::plan::phase::{Pace, Phase, Stop};
 use crate::plan::{Plan, Session};
 use crate::testing::Folder;
 

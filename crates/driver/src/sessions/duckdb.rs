@@ -13,8 +13,8 @@ mod tests;
 
 use super::statements::Statements;
 use super::{Counts, Reply, Rows, Session, Value};
-use crate::error::Error;
 use crate::plan;
+use crate::plan::error::Error;
 use database::{Connection, text};
 use library::{Answer, Api};
 use statement::Prepared;

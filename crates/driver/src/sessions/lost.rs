@@ -1,7 +1,7 @@
 //! Lost stands where a connection was given up, because an answer did not come.
 
 use super::{Counts, Reply, Rows, Session, Value};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// A connection that is no more.
 #[derive(Default)]

@@ -11,9 +11,9 @@ mod serial;
 mod sqlite;
 mod statements;
 
-use crate::error::Error;
 use crate::generate::Source;
 use crate::plan;
+use crate::plan::error::Error;
 pub use reply::{Counts, Reply, Value};
 pub use rows::Rows;
 

@@ -1,9 +1,9 @@
 //! Null answers after a set delay, without an engine: test double, driver's floor, known dose.
 
 use super::{Counts, Reply, Rows, Session, Value};
-use crate::clock::now_ns;
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
+use crate::schedule::clock::now_ns;
 
 /// A connection to nothing. Anything may be prepared and sent; no rows come back.
 pub struct Null {

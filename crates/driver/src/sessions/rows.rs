@@ -1,6 +1,6 @@
 //! Rows of one answer as every session hands them over.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Rows of one answer, packed: reused from request to request, so that a read allocates nothing.
 #[derive(Debug, Default)]

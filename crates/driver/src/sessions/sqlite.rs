@@ -16,8 +16,8 @@ use std::rc::Rc;
 
 use super::statements::Statements;
 use super::{Counts, Reply, Rows, Session, Value};
-use crate::error::Error;
 use crate::plan;
+use crate::plan::error::Error;
 use connection::Connection;
 use library::Api;
 use statement::Statement;

@@ -1,6 +1,6 @@
 //! A connection's prepared statements by handle.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Prepared statements of any session; the handles of closed ones are given anew.
 pub struct Statements<S> {

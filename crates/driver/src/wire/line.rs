@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::tls::Tunnel;
 use super::{ATTENDED, Shared, connect, here};
-use crate::clock::{SECOND_NS, now_ns};
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
+use crate::schedule::clock::{SECOND_NS, now_ns};
 
 /// What connecting and each answer during the log-in may take.
 pub const PATIENCE: Duration = Duration::from_secs(10);

@@ -26,7 +26,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use crate::clock;
+use crate::schedule::clock;
 pub use line::Line;
 
 thread_local! {

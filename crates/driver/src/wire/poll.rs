@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::Exchange;
 use super::lines::Lines;
 use super::stream::Stream;
-use crate::clock::{NAP_NS, now_ns, timespec};
+use crate::schedule::clock::{NAP_NS, now_ns, timespec};
 
 /// Events taken at once.
 const EVENTS: usize = 256;

@@ -11,7 +11,7 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
 use super::held::{BEAT, CANCEL, Held, RECEIVE, ROOM};
-use crate::clock::{NAP_NS, SECOND_NS, now_ns};
+use crate::schedule::clock::{NAP_NS, SECOND_NS, now_ns};
 
 /// Requests queued between two calls; more of them make a call earlier.
 const REQUESTS: u32 = 256;

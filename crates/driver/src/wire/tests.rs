@@ -12,9 +12,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread::JoinHandle;
 
 use super::*;
-use crate::clock::{SECOND_NS, now_ns};
-use crate::error::Error;
-use crate::login::{Login, Tls, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Login, Tls, TlsMode};
+use crate::schedule::clock::{SECOND_NS, now_ns};
 use crate::testing::Folder;
 use bytes::*;
 use tls::what_goes_through_tls_comes_back;

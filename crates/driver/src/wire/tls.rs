@@ -7,8 +7,8 @@ use rustls::{AlertDescription as Alert, CertificateError as Bad, ClientConnectio
 use rustls::{Error as TlsError, PeerIncompatible};
 
 use super::trust;
-use crate::error::Error;
-use crate::login::Tls;
+use crate::plan::error::Error;
+use crate::plan::login::Tls;
 
 /// Plain text handed over at once.
 const CHUNK: usize = 16 * 1024;

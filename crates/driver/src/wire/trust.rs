@@ -11,8 +11,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::verifiers::{AnyName, Anybody};
-use crate::error::Error;
-use crate::login::{Tls, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Tls, TlsMode};
 
 /// Configurations made so far: the system's authorities take milliseconds to read, and thousands of
 /// connections ask for the same.

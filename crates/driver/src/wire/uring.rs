@@ -15,7 +15,7 @@ use super::Exchange;
 use super::held::{Held, LINES, RECEIVE, ROOM};
 use super::lines::Lines;
 use super::ring::Ring;
-use crate::clock::{NAP_NS, now_ns};
+use crate::schedule::clock::{NAP_NS, now_ns};
 
 /// Lines of a thread under one ring.
 pub struct Uring {

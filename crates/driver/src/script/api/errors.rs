@@ -3,7 +3,7 @@
 use mlua::{Lua, LuaString, Table};
 
 use super::{Raw, stop};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::script::nearest;
 use crate::script::shared::Shared;
 

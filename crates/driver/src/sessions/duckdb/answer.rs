@@ -7,7 +7,7 @@ use super::super::{Reply, Rows};
 use super::column::{self, Column};
 use super::failure;
 use super::library::{Answer, Api, Handle};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// A `duckdb_return_type`: the answer holds rows that were asked for.
 const ROWS: c_int = 3;

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::io::Write;
 
 use super::super::Rows;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 const INTEGER: c_int = 4;
 const BIGINT: c_int = 5;

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use super::library::{Api, Handle};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// An open database, closed with the last connection to it.
 struct Database {

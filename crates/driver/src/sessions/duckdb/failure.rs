@@ -1,6 +1,6 @@
 //! DuckDB's errors: it tells them as text, `KIND Error: what happened`.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Kinds of errors, and what they are called elsewhere (SQLSTATE).
 const STATES: [(&str, &str); 6] = [

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// A `duckdb_database`, `duckdb_connection`, `duckdb_prepared_statement`, `duckdb_config`,
 /// `duckdb_data_chunk` or `duckdb_vector`: each is a pointer to something hidden.

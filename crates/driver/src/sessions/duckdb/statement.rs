@@ -9,7 +9,7 @@ use super::answer;
 use super::database::text;
 use super::failure;
 use super::library::{Answer, Api, Handle};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// A `duckdb_type`: a parameter that is compared with, or stored in, a column of 32 bits.
 const INTEGER: c_int = 4;

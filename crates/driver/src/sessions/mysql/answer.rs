@@ -1,7 +1,7 @@
 //! What has been read of the answers under way, and what came of them.
 
 use super::column::Column;
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows};
 
 const IN_TRANSACTION: u16 = 0x01;

@@ -5,8 +5,8 @@ use mysql_common::packets::AuthPlugin;
 
 use super::key;
 use super::packet::garbage;
-use crate::error::Error;
-use crate::login::{Login, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Login, TlsMode};
 
 /// An exchange under way.
 pub struct Auth<'a> {

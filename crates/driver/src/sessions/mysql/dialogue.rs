@@ -6,7 +6,7 @@ use super::failure;
 use super::packet::{self, HEADER, begin, end, garbage};
 use super::reader::Reader;
 use super::statement::Statement;
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::wire::Line;
 
 const COM_STMT_PREPARE: u8 = 0x16;

@@ -6,7 +6,7 @@ use super::framing::Fed;
 use super::packet::garbage;
 use super::statement::Statement;
 use super::{Mysql, PENDING, login, packet};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Reply;
 
 impl Mysql {

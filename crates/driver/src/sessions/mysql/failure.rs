@@ -2,8 +2,8 @@
 
 use super::packet::garbage;
 use super::reader::Reader;
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
 
 /// What sysbench lets an event begin anew for: deadlock, lock wait, row changed since it was read.
 const RESTARTABLE: [i32; 3] = [1213, 1205, 1020];

@@ -4,7 +4,7 @@
 use super::answer::{Answer, Awaits};
 use super::packet::{self, HEADER, PART, garbage};
 use super::result::is_row;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// No packet but a row is longer.
 const LONGEST: usize = 1 << 20;

@@ -5,8 +5,8 @@ use mysql_common::constants::CapabilityFlags as Can;
 use super::failure;
 use super::packet::garbage;
 use super::reader::Reader;
-use crate::error::Error;
-use crate::login::{Login, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Login, TlsMode};
 
 const UTF8: u8 = 33;
 const UTF8MB4: u8 = 45;

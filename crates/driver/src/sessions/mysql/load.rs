@@ -1,8 +1,8 @@
 //! `LOAD DATA LOCAL INFILE`: rows streamed while the server takes them.
 
 use super::packet::{HEADER, begin, end};
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
 use crate::wire::Line;
 
 /// Written ahead of the kernel at most, so that rows are made while others travel.

@@ -9,8 +9,8 @@ use super::greeting::Greeting;
 use super::packet::{garbage, put_length};
 use super::reader::Reader;
 use super::settings::settle;
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
 use crate::wire::Line;
 
 /// The protocol's own limit; the server's is smaller.

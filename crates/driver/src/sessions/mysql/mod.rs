@@ -29,8 +29,8 @@ mod tests;
 
 use super::statements::Statements;
 use super::{Reply, Session};
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
 use crate::wire::Line;
 use answer::{Answer, Asked};
 use load::Load;

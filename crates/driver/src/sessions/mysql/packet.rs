@@ -1,6 +1,6 @@
 //! Packets: four bytes of header (length and number), then at most 16 MB; longer ones in parts.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Bytes before a packet's content: its length in three, its number in one.
 pub const HEADER: usize = 4;

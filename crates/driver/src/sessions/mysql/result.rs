@@ -5,7 +5,7 @@ use super::column::Column;
 use super::failure;
 use super::packet::{PART, garbage};
 use super::reader::Reader;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 const MORE_RESULTS: u16 = 0x08;
 /// The engines' own limit is 4096.

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::packet::{PART, garbage};
 use super::reader::Reader;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// No row is longer: `max_allowed_packet` has this limit.
 const LONGEST_ROW: usize = 1 << 30;

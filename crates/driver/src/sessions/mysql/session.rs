@@ -3,8 +3,8 @@
 use super::answer::Asked;
 use super::load::Load;
 use super::{Batch, COM_QUERY, COM_STMT_CLOSE, Mysql, QUEUED, packet};
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
 use crate::sessions::{Counts, Reply, Rows, Session, Value};
 
 impl Session for Mysql {

@@ -4,8 +4,8 @@ use super::COM_QUERY;
 use super::dialogue::Dialogue;
 use super::failure;
 use super::packet::garbage;
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
 
 /// Makes all settings by one statement, in their order.
 pub fn settle(dialogue: &mut Dialogue, login: &Login) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use super::emulated::Emulated;
 use super::packet::{begin, end, put_length};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Value;
 
 const COM_STMT_EXECUTE: u8 = 0x17;

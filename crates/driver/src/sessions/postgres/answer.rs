@@ -4,7 +4,7 @@ use super::super::Rows;
 use super::failure::Told;
 use super::frame::{Body, HEAD, check, head};
 use super::results::{parameters, row};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// What is wanted of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

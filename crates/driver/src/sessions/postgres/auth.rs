@@ -9,8 +9,8 @@ use postgres_protocol::message::frontend;
 use super::failure::place;
 use super::frame::garbage;
 use super::login::Door;
-use crate::error::Error;
-use crate::login::{Login, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Login, TlsMode};
 
 /// Answers the server's questions until it says that we are in.
 pub fn prove(door: &mut Door, login: &Login) -> Result<(), Error> {

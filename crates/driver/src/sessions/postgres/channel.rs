@@ -3,7 +3,7 @@
 use super::super::{Reply, Rows};
 use super::answer::{Answer, Want};
 use super::copy::Load;
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::wire::Line;
 
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };

@@ -5,8 +5,8 @@ use super::answer::Want;
 use super::channel::Channel;
 use super::frame::{put, put_text};
 use super::statement::query;
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
 
 /// So much may be on its way to the server before a load makes more rows.
 const WINDOW: usize = 128 * 1024;

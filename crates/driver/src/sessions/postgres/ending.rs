@@ -3,7 +3,7 @@
 use super::answer::Want;
 use super::channel::Channel;
 use super::statement::query;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 impl Channel {
     /// What the server said before it hung up was read before this.

@@ -7,8 +7,8 @@ use postgres_protocol::message::frontend;
 use super::auth;
 use super::failure::{Told, place};
 use super::frame::{HEAD, garbage, head};
-use crate::error::Error;
-use crate::login::{Login, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Login, TlsMode};
 use crate::wire::Line;
 
 /// During the log-in nothing is longer than this, as libpq has it.

@@ -26,8 +26,8 @@ mod statement;
 mod tests;
 
 use super::Session;
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
 
 /// Connects and logs in.
 pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {

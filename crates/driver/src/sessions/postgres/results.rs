@@ -3,7 +3,7 @@
 use super::super::Rows;
 use super::answer::{Answer, Want};
 use super::frame::{Body, garbage};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 impl Answer {
     /// The end of a result: only the last one counts, unless all are summed.

@@ -9,9 +9,9 @@ use super::statement::{self, Prepared, SYNC};
 use super::{login, placeholders};
 
 const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
-use crate::error::Error;
 use crate::generate::Source;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
 
 /// One connection to one server.
 pub struct Postgres {

@@ -5,7 +5,7 @@ use super::answer::Want;
 use super::bind;
 use super::channel::Channel;
 use super::frame::{put, put_text};
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// `Execute` the unnamed portal to its end.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";

@@ -9,7 +9,7 @@ use super::busy::Busy;
 use super::failure;
 use super::library::{Api, Sqlite3};
 use super::statement::Statement;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Read and write, make, and no mutex: a connection never leaves its thread.
 const OPEN_FLAGS: c_int = 0x2 | 0x4 | 0x8000;

@@ -2,7 +2,7 @@
 
 use super::Sqlite;
 use super::failure;
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Session;
 
 /// What SQLite waits for a lock by default here, as most bindings set it.

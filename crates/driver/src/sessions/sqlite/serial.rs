@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::serial;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// A `CREATE TABLE` whose SERIAL column gets numbers; any other statement as it is.
 pub fn mapped(sql: &str) -> Result<Cow<'_, str>, Error> {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::super::{Reply, Rows, Value};
 use super::connection::Connection;
 use super::library::Stmt;
-use crate::error::Error;
+use crate::plan::error::Error;
 
 const ROW: c_int = 100;
 const DONE: c_int = 101;

@@ -1,8 +1,8 @@
 //! The beginning of TLS on a connection.
 
 use super::{Line, Tunnel, deadline};
-use crate::error::Error;
-use crate::login::Tls;
+use crate::plan::error::Error;
+use crate::plan::login::Tls;
 
 impl Line {
     /// Starts TLS, once both sides have agreed to it in their own protocol's words.

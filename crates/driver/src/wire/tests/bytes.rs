@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use super::{Server, echo, exchange, pattern, rest_for};
-use crate::clock::now_ns;
+use crate::schedule::clock::now_ns;
 use crate::wire::{Line, rest};
 
 pub fn answers_come_back() {

@@ -1,7 +1,7 @@
 //! Certificates that are refused, and what is said of them.
 
 use super::tls::{Authority, through};
-use crate::login::{Tls, TlsMode};
+use crate::plan::login::{Tls, TlsMode};
 use crate::testing::Folder;
 
 fn refusal(server: rustls::ServerConfig, tls: &Tls) -> (String, String) {

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use super::{Server, exchange};
-use crate::login::Login;
+use crate::plan::login::Login;
 use crate::wire::Line;
 
 fn login(host: &str, port: u16) -> Login {

@@ -9,8 +9,8 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::{Server, exchange, pattern};
-use crate::error::Error;
-use crate::login::{Tls, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Tls, TlsMode};
 use crate::testing::Folder;
 use crate::wire::Line;
 

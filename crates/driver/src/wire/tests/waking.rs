@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use super::{Server, echo, exchange, pattern, rest_for};
-use crate::clock::{SECOND_NS, now_ns};
+use crate::schedule::clock::{SECOND_NS, now_ns};
 use crate::wire::{Line, attend, rest};
 
 pub fn who_awaits_a_line_is_woken_when_all_has_left() {

@@ -4,7 +4,7 @@ use super::super::answer::{Answer, Asked};
 use super::super::framing::Fed;
 use super::transcripts::{ROW_5, ROW_8, SYNTAX_ERROR, TWO_RESULTS_5, TWO_RESULTS_8, bytes};
 use super::{answer, column, eof, ok};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Reply;
 
 const KEPT: Asked = Asked { binary: false, keeps: true, is_batch: false };

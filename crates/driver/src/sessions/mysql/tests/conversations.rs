@@ -9,7 +9,7 @@ use super::super::packet::{HEADER, length};
 use super::server::{Server, Step, wait};
 use super::transcripts::{ADMITTED, GREETING_8, PREPARED_8, ROW_8, TWO_RESULTS_8, bytes};
 use super::{answer, column, ok};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Value;
 use crate::testing::{One, disordered, mutated};
 

@@ -4,8 +4,8 @@ use super::server::{Server, Step, admitted, wait};
 use super::sessions::{query, said, say};
 use super::transcripts::ADMITTED;
 use super::{ok, packet};
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Session};
 
 struct Rows(Vec<&'static str>);

@@ -6,8 +6,8 @@ use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 use super::packet;
 use super::server::{Server, Step, admitted};
 use super::transcripts::{ADMITTED, GREETING_5, GREETING_8, bytes};
-use crate::error::Error;
-use crate::login::TlsMode;
+use crate::plan::error::Error;
+use crate::plan::login::TlsMode;
 
 const NONCE: &[u8; 20] = b"0123456789abcdefghij";
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::super::packet::{HEADER, length};
 use super::transcripts::{ADMITTED, GREETING_8, bytes};
-use crate::clock::{SECOND_NS, now_ns};
-use crate::error::Error;
-use crate::login::{Login, Tls, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Login, Tls, TlsMode};
+use crate::schedule::clock::{SECOND_NS, now_ns};
 use crate::sessions::{Reply, Session};
 use crate::testing::Folder;
 use crate::wire;

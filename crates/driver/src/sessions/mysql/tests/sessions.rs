@@ -3,7 +3,7 @@
 use super::server::{Server, Step, admitted, wait};
 use super::transcripts::{PREPARED_8, ROW_8, SYNTAX_ERROR, bytes};
 use super::{answer, ok};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Session, Value};
 
 pub fn say(hex: &str) -> Step {

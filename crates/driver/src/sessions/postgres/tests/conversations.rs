@@ -9,8 +9,8 @@ use rand_xoshiro::Xoshiro256PlusPlus as Dice;
 
 use super::super::open;
 use super::server::{READY, Scene, Server, columns, complete, end, message, row};
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::error::Error;
+use crate::plan::login::Login;
 use crate::sessions::Value;
 use crate::testing::{One, disordered, mutated};
 

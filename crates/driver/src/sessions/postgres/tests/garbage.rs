@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::super::answer::{Answer, Want};
 use super::super::open;
 use super::server::{READY, Server, WELCOME, columns, complete, message, refusal, row};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Rows;
 
 const WANTS: [Want; 4] = [Want::Rows, Want::Counts, Want::Sum, Want::Nothing];

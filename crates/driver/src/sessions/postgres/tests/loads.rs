@@ -2,8 +2,8 @@
 
 use super::super::open;
 use super::server::{READY, Server, columns, complete, end, message, refusal, row};
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
 use crate::sessions::Value;
 
 /// So many rows, one at a time; then the end, or a failure.

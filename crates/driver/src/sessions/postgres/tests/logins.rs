@@ -2,8 +2,8 @@
 
 use super::super::open;
 use super::server::{READY, Server, WELCOME, message, refusal};
-use crate::error::Error;
-use crate::login::TlsMode;
+use crate::plan::error::Error;
+use crate::plan::login::TlsMode;
 
 const ASKS_MD5: &[u8] = b"R\0\0\0\x0c\0\0\0\x05salt";
 const ASKS_CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";

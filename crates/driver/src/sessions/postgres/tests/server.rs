@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread::{self, JoinHandle};
 
-use crate::clock::now_ns;
-use crate::error::Error;
-use crate::login::{Login, Tls, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::login::{Login, Tls, TlsMode};
+use crate::schedule::clock::now_ns;
 use crate::sessions::{Reply, Session};
 use crate::testing::Folder;
 use crate::wire;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::super::open;
 use super::opened;
-use crate::error::Error;
 use crate::plan;
+use crate::plan::error::Error;
 use crate::sessions::Value;
 use crate::testing::Folder;
 

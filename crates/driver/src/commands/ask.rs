@@ -1,0 +1,42 @@
+//! `dyno-driver ask`: one session, statements in order, answers as text.
+//!
+//! So settings, settling, audits and probes need no second client library.
+
+use std::process::ExitCode;
+
+use crate::plan::caller::{self, Caller};
+use crate::plan::error::Error;
+use crate::plan::event::Answer;
+use crate::sessions::{self, Reply, Rows, Session};
+use crate::wire;
+
+/// Answers all statements or, at the first that fails, none.
+pub fn ask(caller: &Caller) -> Result<ExitCode, Error> {
+    let ask = caller.ask()?;
+    let mut session = sessions::open(&ask.session)?;
+    let answers: Result<Vec<Answer>, Error> =
+        ask.statements.iter().map(|sql| answer(session.as_mut(), sql)).collect();
+    caller::print(&answers?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn answer(session: &mut dyn Session, sql: &str) -> Result<Answer, Error> {
+    let mut reply = session.query(sql)?;
+    loop {
+        match reply {
+            Reply::Ready { changed, .. } => return Ok(text(session.rows(), changed)),
+            Reply::Pending { until_ns } => wire::nap(until_ns),
+        }
+        reply = session.poll()?;
+    }
+}
+
+fn text(rows: &Rows, changed: u64) -> Answer {
+    let fields: Vec<Option<String>> = rows
+        .fields()
+        .map(|field| field.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
+        .collect();
+    let width = rows.columns.len().max(1);
+    let rows_of_text = fields.chunks(width).map(<[_]>::to_vec).collect();
+    Answer { columns: rows.columns.clone(), rows: rows_of_text, changed }
+}
