@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -15,13 +14,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "dyno"
 DRIVER = ROOT / "crates" / "driver" / "src"
-RATCHET = json.loads((ROOT / "tests" / "ratchet.json").read_text())
 
 LINE_LENGTH_MAX = 100
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
-FILE_LINES_AIM = 150
-FUNCTION_LINES_AIM = 30
 DOOR_VERBS_MAX = 5
 BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpers", "misc"}
 
@@ -60,12 +56,11 @@ ALLOWED: dict[str, set[str]] = {
 CLI_ONLY = {"report", "cli"}
 
 RUST_FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([a-z]+\))? )?(?:unsafe )?(?:extern \S+ )?fn (\w+)")
-UNSAFE_ALLOWED = {"wire/ring.rs", "sessions/duckdb.rs"} | {
+UNSAFE_ALLOWED = {"wire/ring.rs"} | {
     f"sessions/{name}.rs"
     for name in (
         *("sqlite/library", "sqlite/connection", "sqlite/statement"),
-        *("duckdb/library", "duckdb/database", "duckdb/statement"),
-        *("duckdb/answer", "duckdb/column"),
+        *("duckdb/mod", "duckdb/library", "duckdb/statement", "duckdb/answer"),
     )
 }
 
@@ -150,13 +145,6 @@ def is_prose(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def check_ratchet(name: str, found: int) -> None:
-    """The number in tests/ratchet.json may only go down; who lowers it writes it there."""
-    held = RATCHET[name]
-    assert found <= held, f"{name}: {found}, but the ratchet holds {held}; split what you touched"
-    assert found == held, f"{name}: {found} now; turn the ratchet down from {held}"
-
-
 def test_no_line_is_longer_than_the_page() -> None:
     long = [
         f"{shown(path)}:{number}"
@@ -176,16 +164,6 @@ def test_no_file_outgrows_a_sitting() -> None:
 def test_no_function_outgrows_the_screen() -> None:
     large = [f"{shown(p)}: {name} ({n})" for p, name, n in functions() if n > FUNCTION_LINES_MAX]
     assert not large, f"over {FUNCTION_LINES_MAX} lines: {large}"
-
-
-def test_long_files_do_not_become_more() -> None:
-    lengths = (len(p.read_text().splitlines()) for p in tracked("*.py", "*.rs", "*.lua"))
-    check_ratchet("files_over_150_lines", sum(length > FILE_LINES_AIM for length in lengths))
-
-
-def test_long_functions_do_not_become_more() -> None:
-    over = sum(length > FUNCTION_LINES_AIM for _, _, length in functions())
-    check_ratchet("functions_over_30_lines", over)
 
 
 @pytest.mark.parametrize("room", sorted(ALLOWED))

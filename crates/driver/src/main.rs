@@ -25,22 +25,22 @@ mod wire;
 
 use std::process::ExitCode;
 
-use commands::{ask, describe, run, schema};
-use plan::caller::{self, Caller};
-use plan::error::Error;
-use plan::signals;
+use crate::commands::{ask, run};
+use crate::plan::error::Error;
+use crate::plan::parent;
+use crate::plan::parent::Caller;
 
 fn main() -> ExitCode {
-    signals::die_with_parent();
+    parent::die_with_parent();
     let word = std::env::args().nth(1).unwrap_or_default();
     let outcome = match word.as_str() {
         "run" => Caller::listen().and_then(|caller| run::run(&caller)),
-        "describe" => Caller::listen().and_then(|caller| describe::describe(&caller)),
+        "describe" => Caller::listen().and_then(|caller| commands::describe(&caller)),
         "ask" => Caller::listen().and_then(|caller| ask::ask(&caller)),
-        "schema" => schema::print(),
+        "schema" => commands::print(),
         _ => Err(unknown(&word)),
     };
-    outcome.unwrap_or_else(|error| caller::fail(&error, None))
+    outcome.unwrap_or_else(|error| parent::fail(&error, None))
 }
 
 fn unknown(word: &str) -> Error {

@@ -11,8 +11,9 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus as Dice;
 
 use crate::generate::Source;
+use crate::plan;
 use crate::plan::error::Error;
-use crate::plan::{self, Plan, Session};
+use crate::plan::{Plan, Session};
 
 /// A folder that is gone when the test is over.
 pub struct Folder(PathBuf);

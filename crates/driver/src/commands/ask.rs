@@ -4,11 +4,12 @@
 
 use std::process::ExitCode;
 
-use crate::plan::caller::{self, Caller};
 use crate::plan::error::Error;
 use crate::plan::event::Answer;
-use crate::sessions::{self, Reply, Rows, Session};
-use crate::wire;
+use crate::plan::parent;
+use crate::plan::parent::Caller;
+use crate::sessions::{Reply, Rows, Session};
+use crate::{sessions, wire};
 
 /// Answers all statements or, at the first that fails, none.
 pub fn ask(caller: &Caller) -> Result<ExitCode, Error> {
@@ -16,7 +17,7 @@ pub fn ask(caller: &Caller) -> Result<ExitCode, Error> {
     let mut session = sessions::open(&ask.session)?;
     let answers: Result<Vec<Answer>, Error> =
         ask.statements.iter().map(|sql| answer(session.as_mut(), sql)).collect();
-    caller::print(&answers?)?;
+    parent::print(&answers?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use crate::plan::VERSION;
-use crate::plan::caller::{self, Caller, Wish, say};
 use crate::plan::error::Error;
 use crate::plan::event::Event;
-use crate::play::scene::Scene;
+use crate::plan::parent::{Caller, Wish, say};
+use crate::plan::{VERSION, parent};
+use crate::play::phase_state::Scene;
 use crate::play::{Audience, Ending, play};
 use crate::script;
-use crate::tally::counters::Counters;
+use crate::tally::Counters;
 
 /// Says hello, plays every phase of every command, says the end.
 pub fn run(caller: &Caller) -> Result<ExitCode, Error> {
@@ -24,7 +24,7 @@ pub fn run(caller: &Caller) -> Result<ExitCode, Error> {
             let ending = match play(scene, audience, &mut counters) {
                 Ok(Ending::Over) => after_done(caller)?,
                 Ok(ending) => ending,
-                Err(error) => return Ok(caller::fail(&error, Some(&phase.name))),
+                Err(error) => return Ok(parent::fail(&error, Some(&phase.name))),
             };
             match ending {
                 Ending::Over => {}

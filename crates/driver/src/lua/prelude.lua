@@ -3,24 +3,16 @@
 -- what; `part`: runs one of the texts.
 local raw, seat, part = ...
 
-part("sysbench", seat)
-part("guard", raw)
-part("loading", raw, seat)
-part("options", raw, seat, part("option_types", raw), part("general_options", raw))
-part("commands", raw)
-part("random", raw)
+part("sysbench", raw, seat)
+part("options", raw, seat)
+local counted = part("dyno", raw, seat)
+local is_random, is_choice = part("random", raw)
 
-part("dyno", raw, seat)
-local thrown, counted = part("thrown", raw), part("counters", raw)
-local WAITING, wait = part("waiting", raw)
-part("playing", raw, seat, counted, thrown, WAITING)
+local requests = part("requests", raw)
+local thrown = part("functions", raw, seat, counted, requests.WAITING)
 part("reports", raw, thrown)
 
-local requests = part("requests", raw, wait, part("results"))
 local connection = part("connections", raw, seat, requests)
-part("bulk", raw, requests.finish, connection)
-part("statements", raw, requests, connection, part("cells", raw))
-
-local is_random, is_choice = part("draw")
-part("row", raw, requests.finish, connection, is_random)
-part("event", raw, wait, requests.raise, is_random, is_choice)
+part("inserts", raw, requests.finish, connection, is_random)
+part("statements", raw, requests, connection)
+part("event", raw, requests.wait, requests.raise, is_random, is_choice)

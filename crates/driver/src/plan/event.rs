@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::phase::Phase;
+use super::phase::Phase;
 
 /// One line of the driver's stdout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

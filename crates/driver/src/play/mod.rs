@@ -1,29 +1,25 @@
 //! Plays one phase: everybody ready, go, watch, done.
 
-mod agenda;
-mod crew;
-mod progress;
-pub mod scene;
-mod slot;
-pub mod stage;
-pub mod stat;
+pub mod phase_state;
+pub mod report_hooks;
+mod turns;
+mod user_slot;
 mod watch;
 mod worker;
+mod workers;
 
-use crate::plan::caller::{Caller, Wish, say};
 use crate::plan::error::Error;
 use crate::plan::event::{Done, Event};
+use crate::plan::parent::{Caller, Wish, say};
 use crate::plan::phase::Phase;
-use crate::play::crew::{Crew, groups};
-use crate::play::scene::Scene;
-use crate::play::stage::Stage;
-use crate::play::stat::Stat;
-use crate::play::worker::Report;
 use crate::script::Hooks;
-use crate::tally::counters::{Counters, add};
-use crate::tally::lane::{Lane, Window};
-use crate::tally::summary;
+use crate::tally::share::{Lane, Window};
+use crate::tally::{Counters, add, summary};
+use phase_state::{Scene, Stage};
+use report_hooks::Stat;
 use watch::{Times, Watch};
+use worker::Report;
+use workers::{Crew, groups};
 
 /// Who hears how it goes.
 #[derive(Clone, Copy)]

@@ -1,20 +1,21 @@
 //! Watches a phase from outside: starts all together, says how it goes, and stops them.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
 use super::Audience;
-use crate::plan::caller::{Wish, say};
+use super::phase_state::{NEVER, Scene, Stage};
+use super::report_hooks::Reporter;
+use super::workers::Crew;
 use crate::plan::error::Error;
-use crate::plan::event::{Event, Usage};
-use crate::play::crew::Crew;
-use crate::play::progress::Ticker;
-use crate::play::scene::Scene;
-use crate::play::stage::{NEVER, Stage};
-use crate::play::stat::Reporter;
+use crate::plan::event::{Event, Progress, StreamProgress, Usage};
+use crate::plan::parent::{Wish, say};
 use crate::schedule::clock::{SECOND_NS, now_ns, ns, wait_until};
 use crate::sessions;
-use crate::tally::lane::Window;
-use crate::tally::usage;
+use crate::tally::share::Window;
 
 /// How often the watch looks for a SIGINT.
 const GLANCE_NS: u64 = SECOND_NS / 20;
@@ -66,13 +67,13 @@ impl Watch<'_> {
         self.stage.start(start_ns);
         crew.start(start_ns);
         wait_until(start_ns);
-        let before = usage::now()?;
+        let before = now()?;
         let followed = self.follow(crew, start_ns);
         if followed.is_err() {
             self.stage.stop(now_ns());
         }
         let watched = followed?;
-        let usage = usage::now()?.since(&before);
+        let usage = now()?.since(&before);
         Ok(Times { start_ns, finished_ns: now_ns(), watched, usage })
     }
 
@@ -114,4 +115,89 @@ impl Watch<'_> {
         }
         Ok(watched)
     }
+}
+
+// The progress line: how a phase goes, read from the workers' windows.
+
+/// Differences from one progress line to the next.
+pub struct Ticker<'a> {
+    stage: &'a Stage<'a>,
+    windows: &'a [Vec<Window>],
+    start_ns: u64,
+    last_ns: u64,
+    last_done: Vec<u64>,
+}
+
+impl<'a> Ticker<'a> {
+    /// Nothing has happened yet.
+    pub fn new(stage: &'a Stage<'a>, windows: &'a [Vec<Window>], start_ns: u64) -> Self {
+        let last_done = vec![0; stage.queues.len()];
+        Self { stage, windows, start_ns, last_ns: start_ns, last_done }
+    }
+
+    /// The line at this time.
+    pub fn tick(&mut self, now: u64) -> Progress {
+        let lapse_s = (now - self.last_ns) as f64 / SECOND_NS as f64;
+        let streams = (0..self.last_done.len()).map(|queue| self.stream(queue, lapse_s)).collect();
+        self.last_ns = now;
+        let elapsed_s = (now - self.start_ns) as f64 / SECOND_NS as f64;
+        Progress { phase: self.stage.scene.phase.name.clone(), elapsed_s, streams }
+    }
+
+    fn stream(&mut self, queue: usize, lapse_s: f64) -> StreamProgress {
+        let windows = || self.windows.iter().map(|row| &row[queue]);
+        let done = windows().map(|window| window.done.load(Ordering::Relaxed)).sum();
+        let failed = windows().map(|window| window.failed.load(Ordering::Relaxed)).sum();
+        let longest = windows().map(|window| window.latency_ns_max.swap(0, Ordering::Relaxed));
+        let latency_ns_max = longest.max().unwrap_or(0);
+        let stream = self.stage.queues[queue].stream;
+        let units = (done - self.last_done[queue]) * stream.units_per_event;
+        self.last_done[queue] = done;
+        let rate_per_s = units as f64 / lapse_s;
+        StreamProgress { name: stream.name.clone(), done, failed, rate_per_s, latency_ns_max }
+    }
+}
+
+// What the driver's own process has spent.
+
+/// Since the process began. The kernel measures CPU time to the nanosecond, but splits it into user
+/// and system by where its ticks fell, so the split is coarse in short phases.
+pub fn now() -> Result<Usage, Error> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)
+        .map_err(|cause| Error::host("cannot read the driver's usage").because(cause))?;
+    Ok(Usage {
+        user_ns: time_ns(usage.user_time()),
+        system_ns: time_ns(usage.system_time()),
+        voluntary_switches: count(usage.voluntary_context_switches()),
+        involuntary_switches: count(usage.involuntary_context_switches()),
+        resident_bytes: resident_bytes(),
+    })
+}
+
+impl Usage {
+    /// What was spent since an earlier look; memory as it is now.
+    pub fn since(&self, before: &Usage) -> Usage {
+        Usage {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            voluntary_switches: self.voluntary_switches - before.voluntary_switches,
+            involuntary_switches: self.involuntary_switches - before.involuntary_switches,
+            resident_bytes: self.resident_bytes,
+        }
+    }
+}
+
+fn time_ns(time: TimeVal) -> u64 {
+    count(time.tv_sec()) * 1_000_000_000 + count(time.tv_usec()) * 1_000
+}
+
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()).and_then(|kib| kib.parse().ok());
+    kib.unwrap_or(0u64) * 1024
 }

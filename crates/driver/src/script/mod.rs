@@ -1,20 +1,13 @@
 //! The script's side of a user: one Lua state, one long-lived coroutine in it, its sessions.
 
 mod api;
-mod bulk;
 mod connection;
 mod describe;
-mod draw;
-mod hooks;
+mod inserts;
 mod literal;
-mod nearest;
-mod pgbench;
-mod play;
 mod prelude;
 mod program;
-mod rand;
-mod row;
-mod sending;
+mod random;
 mod shared;
 mod state;
 mod statement;
@@ -31,7 +24,7 @@ use crate::plan::Plan;
 use crate::plan::error::Error;
 use crate::plan::event::Description;
 use crate::plan::phase::Phase;
-pub use hooks::Hooks;
+pub use describe::Hooks;
 use shared::Sent;
 use state::{Declared, State};
 
@@ -259,7 +252,7 @@ impl User {
         }
     }
 
-    /// Reads the number that `play` in lua/playing.lua hands out.
+    /// Reads the number that `play` in lua/functions.lua hands out.
     fn ended(&mut self, ended: i64) -> Result<Step, Error> {
         let Ok(transaction) = usize::try_from(ended) else {
             return match ended {

@@ -2,11 +2,13 @@
 //! order, with which values. The driver plays it without a step of Lua: after each system call an
 //! interpreter is cold, and costs more than all else of a query.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use super::draw::Draw;
-use super::sending::Sending;
-use crate::script::rand::Rand;
+use super::connection::open;
+use super::random::{Draw, Rand};
+use super::shared::{Sent, Shared};
+use super::statement::put_text;
+use crate::plan::error::Error;
 use crate::sessions::Value;
 
 /// A declared event, how far it is played, and what it counted.
@@ -124,5 +126,161 @@ impl Step {
         if let Self::Repeat { played, .. } = self {
             *played = 0;
         }
+    }
+}
+
+// A statement of a declared event and the values to send with it.
+
+/// A statement and the values to send with it.
+#[derive(Deserialize)]
+pub struct Sending {
+    /// Its number among the user's statements.
+    pub statement: usize,
+    /// One per parameter.
+    #[serde(deserialize_with = "given")]
+    pub values: Vec<Value>,
+    drawn: Vec<Drawn>,
+    counts: Vec<Count>,
+}
+
+/// The value of the parameter `at`: what was drawn into a register, plus a number.
+#[derive(Deserialize)]
+struct Drawn {
+    at: usize,
+    register: usize,
+    plus: f64,
+}
+
+/// What a counter grows by for each row that the statement changed: a number, and what was drawn
+/// into a register if one is given.
+#[derive(Deserialize)]
+struct Count {
+    counter: usize,
+    register: Option<usize>,
+    plus: f64,
+}
+
+impl Sending {
+    /// Adds what it counts for so many rows changed.
+    #[inline]
+    pub fn count(&self, changed: u64, registers: &[Value], counters: &mut [u64]) {
+        for Count { counter, register, plus } in &self.counts {
+            let drawn = match register.map(|it| &registers[it]) {
+                Some(Value::Integer(number)) => *number as f64,
+                _ => 0.0,
+            };
+            counters[*counter] += changed * (drawn + plus) as u64;
+        }
+    }
+
+    /// Puts what was drawn in its places.
+    #[inline]
+    pub fn fill(&mut self, registers: &[Value]) {
+        for Drawn { at, register, plus } in &self.drawn {
+            let slot = &mut self.values[*at];
+            match &registers[*register] {
+                Value::Integer(number) => *slot = Value::Integer(number + *plus as i64),
+                Value::Real(number) => *slot = Value::Real(number + plus),
+                Value::Text(text) => put_text(slot, text),
+                Value::Null => *slot = Value::Null,
+            }
+        }
+    }
+}
+
+/// A value as declared; anything stands where a drawn one goes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Given {
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    let value = |given| match given {
+        Given::Integer(number) => Value::Integer(number),
+        Given::Real(number) => Value::Real(number),
+        Given::Text(text) => Value::Text(text.into_bytes()),
+    };
+    Ok(Vec::deserialize(deserializer)?.into_iter().map(value).collect())
+}
+
+// Declared events at play: from one statement to the next as answers come.
+
+impl Shared {
+    /// Plays a declared event from its beginning to its end, or to where it must wait. One that
+    /// has just failed without a script's knowing fails once more instead.
+    pub fn play(&mut self, program: usize) -> Sent {
+        if self.broken_off.is_some() {
+            return Sent::Failed;
+        }
+        self.playing = Some(program);
+        self.go_on()
+    }
+
+    /// Takes an answer. Where it belongs to a declared event, plays on.
+    #[inline]
+    pub fn play_on(&mut self, answer: Sent) -> Sent {
+        match (self.playing, &answer) {
+            (None, _) | (_, Sent::Pending) => answer,
+            (_, Sent::Failed) => self.fail_event(),
+            (Some(program), _) => {
+                self.count_changed(program, &answer);
+                self.go_on()
+            }
+        }
+    }
+
+    /// Forgets the event under way.
+    pub fn break_off(&mut self) {
+        if let Some(program) = self.playing.take() {
+            self.programs[program].settle(false);
+        }
+    }
+
+    fn go_on(&mut self) -> Sent {
+        while let Some(program) = self.playing {
+            match self.send_next(program) {
+                None => {
+                    self.playing = None;
+                    self.programs[program].settle(true);
+                }
+                Some(Sent::Pending) => return Sent::Pending,
+                Some(Sent::Failed) => return self.fail_event(),
+                Some(answer) => self.count_changed(program, &answer),
+            }
+        }
+        Sent::Changed(0)
+    }
+
+    #[inline]
+    fn count_changed(&mut self, program: usize, answer: &Sent) {
+        if let Sent::Changed(changed) = answer {
+            self.programs[program].count(*changed);
+        }
+    }
+
+    /// Sends the next statement; `None`: there is none.
+    #[inline]
+    fn send_next(&mut self, program: usize) -> Option<Sent> {
+        let sending = self.programs.get_mut(program)?.next(&mut self.rand)?;
+        self.counts.queries += 1;
+        let Some(Some(statement)) = self.statements.get(sending.statement) else {
+            self.fail(Error::user("a closed statement was executed"));
+            return Some(Sent::Failed);
+        };
+        let connection = statement.connection;
+        let reply = open(&mut self.connections, connection)
+            .and_then(|it| statement.form.send(it.wanting(false), &sending.values));
+        Some(self.sent(connection, reply))
+    }
+
+    #[cold]
+    fn fail_event(&mut self) -> Sent {
+        let program = self.playing.and_then(|program| self.programs.get(program));
+        self.broken_off = program.and_then(|it| it.sent()).map(|it| it.statement);
+        self.break_off();
+        Sent::Failed
     }
 }

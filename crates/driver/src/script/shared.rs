@@ -4,25 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::UserCounts;
-use super::bulk::Bulk;
 use super::connection::{Batch, Connection, open};
+use super::inserts::{Bulk, Row};
 use super::program::Program;
-use super::row::Row;
+use super::random::Rand;
 use super::statement::{Form, Kind, Statement};
-use crate::generate;
-use crate::plan;
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
-use crate::script::rand::Rand;
-use crate::sessions::{self, Reply, Rows};
-use crate::wire;
+use crate::sessions::{Reply, Rows};
+use crate::{generate, plan, sessions, wire};
 
 /// One user's sessions and all that hangs on them.
 pub struct Shared {
     pub rand: Rand,
     /// Transaction types by index; 0 is the unnamed one.
     pub transactions: Vec<String>,
-    /// Rows of the last answer, packed as lua/results.lua reads them.
+    /// Rows of the last answer, packed as lua/requests.lua reads them.
     pub packed: Vec<u8>,
     /// The script may read rows; else they are only counted.
     pub keeps_rows: bool,
@@ -383,7 +380,7 @@ impl Shared {
     }
 }
 
-/// Columns, rows, the end of each field, the fields' bytes (lua/results.lua reads them).
+/// Columns, rows, the end of each field, the fields' bytes (lua/requests.lua reads them).
 fn pack(answer: &Rows, rows: u32, packed: &mut Vec<u8>) {
     packed.clear();
     packed.extend_from_slice(&answer.width.to_ne_bytes());

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use mlua::{Function, Lua, Table, Thread, Value};
 
-use super::api::{self, Handle};
+use super::api::Handle;
+use super::random::{Distribution, Origin, Rand, Shape};
 use super::shared::{Shared, Wait};
-use super::{Seat, nearest, pgbench, prelude};
-use crate::plan::Plan;
+use super::{Seat, api, prelude};
 use crate::plan::error::Error;
-use crate::script::rand::{Distribution, Origin, Rand, Shape};
+use crate::plan::{Plan, error};
 use crate::sessions;
 
 /// A declared event's program and transaction type.
@@ -56,7 +56,7 @@ impl State {
         self.raw.raw_get("coroutine").map_err(ours)
     }
 
-    /// The number under which lua/playing.lua keeps a function; `None`: the script has none.
+    /// The number under which lua/functions.lua keeps a function; `None`: the script has none.
     pub fn slot(&self, name: &str, is_command: bool) -> Result<Option<i64>, Error> {
         self.call("slot", (name, is_command))
     }
@@ -101,7 +101,7 @@ impl State {
         self.shared.borrow_mut().still_waiting()
     }
 
-    /// What the coroutine waited for, as `wait` in lua/waiting.lua hands it on; nil: nothing.
+    /// What the coroutine waited for, as `wait` in lua/requests.lua hands it on; nil: nothing.
     pub fn arrived(&self) -> Result<Value, Error> {
         let mut shared = self.shared.borrow_mut();
         let Some(sent) = shared.arrived.take() else { return Ok(Value::Nil) };
@@ -119,7 +119,7 @@ impl State {
         }
     }
 
-    /// The error of a function that lua/playing.lua reported as failed.
+    /// The error of a function that lua/functions.lua reported as failed.
     pub fn reported(&self) -> Error {
         let mut shared = self.shared.borrow_mut();
         let place = shared.place.take().map(|place| self.full(&place));
@@ -151,7 +151,7 @@ impl State {
     pub fn no_function(&self, name: &str) -> Error {
         let names: Vec<String> = self.call("function_names", ()).unwrap_or_default();
         Error::user(format!("the script {} has no function {name}", self.path.display()))
-            .hint(nearest::hint(name, names.iter().map(String::as_str)))
+            .hint(error::hint(name, names.iter().map(String::as_str)))
     }
 
     fn furnish(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
@@ -202,8 +202,8 @@ impl State {
     /// Names the chunk by its file only: LuaJIT cuts names of more than 60 bytes in its messages.
     fn run_script(&self, text: &[u8]) -> Result<(), Error> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        if pgbench::is_pgbench(&self.path, text) {
-            return pgbench::run(self, text, &name);
+        if prelude::is_pgbench(&self.path, text) {
+            return prelude::run(self, text, &name);
         }
         self.call("run_script", (self.lua.create_string(text).map_err(ours)?, format!("@{name}")))
     }
@@ -284,7 +284,7 @@ fn missing(path: &Path, error: &std::io::Error) -> Error {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Error::user(format!("cannot read the script {}", path.display()))
         .because(error)
-        .hint(nearest::hint(&name, names.iter().map(String::as_str)))
+        .hint(error::hint(&name, names.iter().map(String::as_str)))
 }
 
 pub fn ours(error: mlua::Error) -> Error {

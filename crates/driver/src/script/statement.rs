@@ -22,7 +22,7 @@ pub enum Form {
     Text(Vec<String>),
 }
 
-/// What a bind cell holds (lua/cells.lua).
+/// What a bind cell holds (lua/statements.lua).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Integer,
@@ -87,7 +87,7 @@ fn filled(pieces: &[String], values: &[Value]) -> Vec<u8> {
     text
 }
 
-/// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/cells.lua).
+/// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/statements.lua).
 fn put(slot: &mut Value, kind: Kind, value: &mlua::Value) {
     match (kind, value) {
         (Kind::Integer, mlua::Value::Integer(n)) => *slot = Value::Integer(*n),

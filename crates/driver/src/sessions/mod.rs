@@ -1,21 +1,16 @@
 //! Ways of talking to an engine: one file each, one arm each in [`open`].
 
 mod duckdb;
-mod lost;
 mod mysql;
 mod null;
 mod postgres;
-mod reply;
-mod rows;
-mod serial;
+mod sql;
 mod sqlite;
 mod statements;
 
 use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
-pub use reply::{Counts, Reply, Value};
-pub use rows::Rows;
 
 /// Opens one connection.
 pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
@@ -30,7 +25,7 @@ pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
 
 /// What takes the place of a connection that was given up: every request fails as `lost`.
 pub fn lost() -> Box<dyn Session> {
-    Box::new(lost::Lost::default())
+    Box::new(null::Lost::default())
 }
 
 /// Does the engine work inside the call? Then each connection has a thread of its own.
@@ -127,4 +122,105 @@ pub trait Session {
 
     /// What the session counted since the last call, and starts anew.
     fn take_counts(&mut self) -> Counts;
+}
+
+// What a session is given and what it answers.
+
+/// Where a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Answered: rows that came back, rows that were changed.
+    Ready {
+        /// Rows that came back.
+        rows: u64,
+        /// Rows that the statement reported as changed.
+        changed: u64,
+    },
+    /// Not yet; poll again, at the latest at this CLOCK_MONOTONIC time.
+    Pending {
+        /// When an answer may be expected; `u64::MAX`: unknown.
+        until_ns: u64,
+    },
+}
+
+/// What a session counts beside the requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Times that the engine said busy and was asked again.
+    pub busy: u64,
+    /// Nanoseconds inside the engine, where they are measured.
+    pub service_ns: Option<u64>,
+    /// Connections that were lost and made anew.
+    pub reconnected: u64,
+    /// What the engine must have counted, too, as it counts; absent where it counts nothing.
+    pub claimed: Option<u64>,
+    /// What it may have counted beyond that: results that followed the first of a request are a
+    /// text's next statements, or a procedure's own, and the answers do not say which.
+    pub further: u64,
+}
+
+/// A value bound to a parameter, or found in a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A signed 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// Text in UTF-8 (bytes as they came).
+    Text(Vec<u8>),
+}
+
+// Rows of one answer as every session hands them over.
+
+/// Rows of one answer, packed: reused from request to request, so that a read allocates nothing.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Columns of the answer, 0 where it has none; true also of rows that were not kept.
+    pub width: u32,
+    /// Column names, where rows are kept.
+    pub columns: Vec<String>,
+    /// All fields' bytes, end to end.
+    pub bytes: Vec<u8>,
+    /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
+    pub ends: Vec<u32>,
+}
+
+impl Rows {
+    /// Marks a field that is NULL in [`Rows::ends`].
+    pub const NULL: u32 = u32::MAX;
+
+    /// Forgets the last answer and keeps the memory.
+    pub fn clear(&mut self) {
+        self.width = 0;
+        self.columns.clear();
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a field to the last row.
+    pub fn push(&mut self, field: Option<&[u8]>) -> Result<(), Error> {
+        let Some(field) = field else {
+            self.ends.push(Self::NULL);
+            return Ok(());
+        };
+        self.bytes.extend_from_slice(field);
+        let end = u32::try_from(self.bytes.len()).ok().filter(|end| *end != Self::NULL);
+        self.ends.push(end.ok_or_else(|| Error::user("one answer of more than 4 GiB"))?);
+        Ok(())
+    }
+
+    /// All fields in order, row by row; a row is as many as there are columns.
+    pub fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            if end == Self::NULL {
+                return None;
+            }
+            let field = &self.bytes[start..end as usize];
+            start = end as usize;
+            Some(field)
+        })
+    }
 }

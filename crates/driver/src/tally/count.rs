@@ -5,10 +5,10 @@
 
 use hdrhistogram::Histogram;
 
+use super::histogram::histogram;
 use crate::plan::error::Error;
 use crate::plan::event::Series;
 use crate::schedule::clock::SECOND_NS;
-use crate::tally::histogram::histogram;
 
 /// One event, from its intended time to its answer, on CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]

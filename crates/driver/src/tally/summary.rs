@@ -1,19 +1,15 @@
 //! Adds up what the workers counted of a phase, and checks that nothing got lost.
 
-mod identity;
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
+use super::histogram::{add, histogram, latency};
+use super::share::Lane;
 use crate::plan::error::Error;
 use crate::plan::event::{Latency, Series, Tally};
-use crate::play::stage::{Queue, Stage};
+use crate::play::phase_state::{NEVER, Queue, Stage};
 use crate::script::UserCounts;
-use crate::tally::histogram::{add, histogram, latency};
-use crate::tally::lane::Lane;
 
 /// One tally per stream, in the phase's order.
 pub fn streams(stage: &Stage, lanes: Vec<Lane>, start_ns: u64) -> Result<Vec<Tally>, Error> {
@@ -145,4 +141,113 @@ fn by_type(types: &BTreeMap<String, Histogram<u64>>) -> Result<BTreeMap<String, 
     let named = types.keys().any(|name| !name.is_empty());
     let shown = types.iter().filter(|_| named);
     shown.map(|(name, of_type)| Ok((name.clone(), latency(of_type)?))).collect()
+}
+
+// intended = done + failed + skipped: held for every stream of every phase.
+
+impl Sum<'_> {
+    /// How many events should have been played, and how many of them nobody began. Counted from
+    /// the schedule and the tickets, not from the events played, so that the identity is a check.
+    fn intended_and_skipped(&self, clock: Clock) -> (u64, u64) {
+        let Some(schedule) = &self.queue.schedule else {
+            let limited = self.queue.limit.is_some();
+            return (if limited { self.queue.taken() } else { self.begun }, 0);
+        };
+        // A user may have begun an event in the very moment that another ended the phase.
+        let end_ns = match clock.stop_ns {
+            NEVER => NEVER,
+            stop_ns => stop_ns.max(self.last_intended_ns + 1) - clock.start_ns,
+        };
+        let measured_ns = clock.warmup_ns..end_ns;
+        let limit = self.queue.limit.unwrap_or(NEVER);
+        let intended = schedule.due(0..limit, measured_ns.clone());
+        let left = schedule.due(self.queue.taken()..limit, measured_ns.clone());
+        let dropped = self.dropped_ns.iter().map(|at| at - clock.start_ns);
+        (intended, left + dropped.filter(|at| measured_ns.contains(at)).count() as u64)
+    }
+
+    fn check(&self, intended: u64, skipped: u64) -> Result<(), Error> {
+        let Self { queue, done, failed, .. } = self;
+        if intended == done + failed + skipped {
+            return Ok(());
+        }
+        let name = &queue.stream.name;
+        Err(Error::driver(format!("stream {name} does not add up")).because(format!(
+            "{intended} intended, {done} done, {failed} failed, {skipped} skipped"
+        )))
+    }
+
+    /// Intended and skipped, once they are known to add up; the series as long as all others.
+    pub(super) fn settled(&mut self, clock: Clock, seconds: usize) -> Result<(u64, u64), Error> {
+        let (intended, skipped) = self.intended_and_skipped(clock);
+        self.series.extend(seconds);
+        self.check(intended, skipped).map(|()| (intended, skipped))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::plan::phase::{Pace, Phase, Stop, Stream};
+    use crate::plan::{Plan, Script, Session};
+    use crate::play::phase_state::Scene;
+
+    fn plan() -> Plan {
+        Plan {
+            version: 1,
+            seed: 1,
+            session: Session::Null { delay_ns: 0 },
+            script: Script { path: "x.lua".into(), options: BTreeMap::new() },
+            commands: vec!["run".to_owned()],
+            cpus: Vec::new(),
+            progress_s: 0.0,
+        }
+    }
+
+    fn phase(pace: Pace) -> Phase {
+        let stream = Stream {
+            name: "s".to_owned(),
+            function: "event".to_owned(),
+            connections: 1,
+            pace,
+            role: Default::default(),
+            unit: "event".to_owned(),
+            units_per_event: 1,
+        };
+        Phase {
+            name: "p".to_owned(),
+            streams: vec![stream],
+            stop: Stop::Time { duration_s: 1.0 },
+            warmup_s: 0.0,
+            stationary: false,
+            settle: false,
+            primary: Vec::new(),
+            expected_s: 0.0,
+        }
+    }
+
+    fn summed(pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
+        let (plan, phase) = (plan(), phase(pace));
+        let stage = Stage::new(Scene { plan: &plan, command: "run", phase: &phase })?;
+        (0..taken).for_each(|_| _ = stage.queues[0].take());
+        let mut sum = Sum::new(&stage.queues[0])?;
+        sum.done = done;
+        sum.begun = 7;
+        sum.tally(Clock { start_ns: 50, warmup_ns: 0, stop_ns: 50 + 1_000_000_000 }, 1)
+    }
+
+    #[test]
+    fn arrivals_that_nobody_took_are_skipped() {
+        let tally = summed(Pace::Uniform { rate_per_s: 100.0 }, 60, 60).unwrap();
+        assert_eq!((tally.intended, tally.done, tally.skipped), (100, 60, 40));
+    }
+
+    #[test]
+    fn an_event_that_got_lost_is_our_own_error() {
+        let paced = summed(Pace::Uniform { rate_per_s: 100.0 }, 59, 60);
+        assert_eq!(paced.unwrap_err().failure(None).blame, "driver");
+        assert!(summed(Pace::Closed, 7, 0).is_ok());
+        assert!(summed(Pace::Closed, 6, 0).is_err());
+    }
 }

@@ -1,14 +1,12 @@
 //! One connection: bytes out, bytes in.
 
-mod secure;
-
 use std::io::ErrorKind;
 use std::time::Duration;
 
 use super::tls::Tunnel;
 use super::{ATTENDED, Shared, connect, here};
 use crate::plan::error::Error;
-use crate::plan::login::Login;
+use crate::plan::{Login, Tls};
 use crate::schedule::clock::{SECOND_NS, now_ns};
 
 /// What connecting and each answer during the log-in may take.
@@ -142,4 +140,34 @@ impl Drop for Line {
 
 fn lost(cause: impl std::fmt::Display) -> Error {
     Error::engine("the connection is lost").because(cause).code("lost")
+}
+
+// The beginning of TLS on a connection.
+
+impl Line {
+    /// Starts TLS, once both sides have agreed to it in their own protocol's words.
+    pub fn secure(&mut self, tls: &Tls, host: &str) -> Result<(), Error> {
+        if !self.inbox().is_empty() {
+            // Taken as said under TLS, it would be whoever stands between who said it.
+            return Err(Error::engine("the server spoke before TLS began").code("tls"));
+        }
+        self.tunnel = Some(Box::new(Tunnel::new(tls, host)?));
+        let until_ns = deadline();
+        self.flush();
+        while self.is_handshaking() {
+            let came = self.more();
+            if came.is_err() {
+                // TLS itself tells the server why.
+                self.flush();
+            }
+            if !came? && self.is_handshaking() {
+                self.wait_until(until_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.tunnel.as_ref().is_some_and(|it| it.is_handshaking())
+    }
 }

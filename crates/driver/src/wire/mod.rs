@@ -19,7 +19,6 @@ mod tests;
 mod tls;
 mod trust;
 mod uring;
-mod verifiers;
 
 use std::cell::{Cell, RefCell};
 use std::io;

@@ -3,12 +3,14 @@
 use std::io::{ErrorKind, Read, Write};
 
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription as Alert, CertificateError as Bad, ClientConnection};
-use rustls::{Error as TlsError, PeerIncompatible};
+use rustls::{
+    AlertDescription as Alert, CertificateError as Bad, ClientConnection, Error as TlsError,
+    PeerIncompatible,
+};
 
 use super::trust;
+use crate::plan::Tls;
 use crate::plan::error::Error;
-use crate::plan::login::Tls;
 
 /// Plain text handed over at once.
 const CHUNK: usize = 16 * 1024;

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use crate::driver::play;
-use crate::plans::{EVENT, phase, plan};
-use crate::said::count;
+use crate::driver::{EVENT, count, phase, plan, play};
 
 #[test]
 fn overload_skips_in_the_open_and_loses_nothing() {

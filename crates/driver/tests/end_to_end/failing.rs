@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::driver::{once, play};
-use crate::plans::{EVENT, phase, plan};
-use crate::said::count;
+use crate::driver::{EVENT, count, once, phase, plan, play};
 
 #[test]
 fn a_plan_of_another_version_is_refused_by_name() {
@@ -70,4 +68,22 @@ fn a_stream_without_a_rate_is_the_users_fault() {
           pace = { kind = "uniform", rate_per_s = 0 } } } }"#;
     let said = play(&plan(&phase(paced), 0));
     assert_eq!(said.code, 64, "{:?}", said.events);
+}
+
+// Commands that answer once.
+
+#[test]
+fn ask_answers_every_statement() {
+    let ask = r#"{"version":1,"session":{"kind":"null","delay_ns":1000},"statements":["a","b"]}"#;
+    let said = once("ask", ask);
+    assert_eq!(said.code, 0);
+    assert_eq!(said.events[0].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn schema_shows_all_that_goes_in_and_out() {
+    let said = once("schema", "");
+    let schemas = said.events[0].as_object().unwrap();
+    let names: Vec<&str> = schemas.keys().map(String::as_str).collect();
+    assert_eq!(names, ["Answer", "Ask", "Description", "Event", "Plan"]);
 }

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::driver::Driver;
-use crate::plans::{phase, plan};
-use crate::said::count;
+use crate::driver::{Driver, count, phase, plan};
 
 const TWO: &str = r#"
     { name = "a", settle = true, stop = { kind = "count", events = 10 },

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::driver::play;
-use crate::plans::{EVENT, plan};
-use crate::said::{Said, count};
+use crate::driver::{EVENT, Said, count, plan, play};
 
 const PHASE: &str = r#"dyno.phases = function() return {
     { name = "p", stop = { kind = "time", duration_s = 0.3 }, streams = {

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{Reply, Session, Value};
 use super::open;
 use crate::plan;
+use crate::sessions::{Reply, Session, Value};
 use crate::testing::Folder;
 
 fn plan_of(library: &Path, folder: &Folder) -> plan::Session {

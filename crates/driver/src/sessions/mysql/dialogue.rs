@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::failure;
-use super::packet::{self, HEADER, begin, end, garbage};
-use super::reader::Reader;
+use super::packet::{HEADER, Reader, begin, end, garbage};
 use super::statement::Statement;
+use super::{failure, packet};
 use crate::plan::error::Error;
 use crate::wire::Line;
 

@@ -1,9 +1,8 @@
 //! MySQL's errors: what is restartable, what ends a connection, and who can put it right.
 
-use super::packet::garbage;
-use super::reader::Reader;
+use super::packet::{Reader, garbage};
+use crate::plan::Login;
 use crate::plan::error::Error;
-use crate::plan::login::Login;
 
 /// What sysbench lets an event begin anew for: deadlock, lock wait, row changed since it was read.
 const RESTARTABLE: [i32; 3] = [1213, 1205, 1020];

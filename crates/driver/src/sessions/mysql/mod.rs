@@ -7,33 +7,23 @@
 
 mod answer;
 mod auth;
-mod column;
 mod dialogue;
-mod emulated;
-mod exchange;
 mod failure;
-mod framing;
-mod greeting;
-mod key;
-mod load;
 mod login;
 mod packet;
-mod reader;
-mod result;
-mod row;
+mod rows;
 mod session;
-mod settings;
 mod statement;
 #[cfg(test)]
 mod tests;
 
 use super::statements::Statements;
 use super::{Reply, Session};
+use crate::plan::Login;
 use crate::plan::error::Error;
-use crate::plan::login::Login;
 use crate::wire::Line;
 use answer::{Answer, Asked};
-use load::Load;
+use session::Load;
 use statement::Statement;
 
 const COM_QUIT: u8 = 0x01;

@@ -1,9 +1,10 @@
 //! A logged-in connection, and the answers that are due on it.
 
-use super::super::{Reply, Rows};
 use super::answer::{Answer, Want};
 use super::copy::Load;
+use super::statement::query;
 use crate::plan::error::Error;
+use crate::sessions::{Reply, Rows};
 use crate::wire::Line;
 
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
@@ -126,5 +127,48 @@ impl Channel {
     /// The types of the parameters of the statement that was made last.
     pub fn parameters(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.answer.parameters)
+    }
+}
+
+// How a request ends that nobody waits for, and how a connection does.
+
+impl Channel {
+    /// What the server said before it hung up was read before this.
+    #[cold]
+    pub(super) fn broken(&mut self, error: Error) -> Error {
+        self.is_lost = true;
+        error.sql(0, "08006")
+    }
+
+    /// Gives up the request under way, and ends the transaction that is left open; nothing waits.
+    pub fn abandon(&mut self) -> Result<(), Error> {
+        let was_under_way = self.want.take().is_some();
+        if was_under_way {
+            if let Some(load) = self.load.take().filter(|it| !it.is_over()) {
+                load.give_up(self.line.out());
+            }
+            self.answer.abandon();
+            self.owed += 1;
+        }
+        // What is owed already may leave a transaction, too, but none can be begun by a ROLLBACK.
+        if was_under_way || self.answer.status != b'I' && self.owed == 0 {
+            query("ROLLBACK", self.line.out());
+            if self.owed == 0 {
+                self.answer.begin(Want::Nothing);
+            }
+            self.owed += 1;
+            return self.line.send().map_err(|error| self.broken(error));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Channel {
+    /// Says goodbye, so that the server's log has nothing to complain about.
+    fn drop(&mut self) {
+        if !self.is_lost {
+            self.line.out().extend_from_slice(b"X\0\0\0\x04");
+            let _ = self.line.send();
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! `COPY … FROM STDIN`: rows on their way to the server.
 
-use super::super::Reply;
 use super::answer::Want;
 use super::channel::Channel;
 use super::frame::{put, put_text};
 use super::statement::query;
 use crate::generate::Source;
 use crate::plan::error::Error;
+use crate::sessions::Reply;
 
 /// So much may be on its way to the server before a load makes more rows.
 const WINDOW: usize = 128 * 1024;

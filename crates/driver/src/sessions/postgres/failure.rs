@@ -1,8 +1,8 @@
 //! What the server says when it refuses: who can put it right, and what may begin anew.
 
 use super::frame::{Body, garbage};
+use crate::plan::Login;
 use crate::plan::error::Error;
-use crate::plan::login::Login;
 
 /// An `ErrorResponse`.
 #[derive(Debug, Default)]

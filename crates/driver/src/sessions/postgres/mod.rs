@@ -10,26 +10,165 @@
 //! ```
 
 mod answer;
-mod auth;
-mod bind;
 mod channel;
 mod copy;
-mod ending;
 mod failure;
 mod frame;
 mod login;
-mod placeholders;
-mod results;
-mod session;
 mod statement;
 #[cfg(test)]
 mod tests;
 
-use super::Session;
+use super::statements::Statements;
+use super::{Counts, Reply, Rows, Session, Value, sql};
+use crate::generate::Source;
+use crate::plan::Login;
 use crate::plan::error::Error;
-use crate::plan::login::Login;
+use answer::Want;
+use channel::Channel;
+use copy::Load;
+use statement::{Prepared, SYNC};
 
 /// Connects and logs in.
 pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
-    Ok(Box::new(session::Postgres::open(login)?))
+    Ok(Box::new(Postgres::open(login)?))
+}
+
+// One connection to one server, as a script's user holds it.
+
+const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
+
+/// One connection to one server.
+pub struct Postgres {
+    login: Login,
+    channel: Channel,
+    statements: Statements<Prepared>,
+    /// Statements made so far on this connection: their names.
+    made: u64,
+    text_rows: Rows,
+    /// The statement whose rows come or were read last; `None`: those of a text query.
+    last: Option<u32>,
+    want: Want,
+    is_batching: bool,
+    /// What is queued for the next batch.
+    batch: Vec<u8>,
+    reconnected: u64,
+}
+
+impl Postgres {
+    /// Connects and logs in.
+    pub fn open(login: &Login) -> Result<Self, Error> {
+        Ok(Self {
+            login: login.clone(),
+            channel: Channel::new(login::open(login)?),
+            statements: Statements::default(),
+            made: 0,
+            text_rows: Rows::default(),
+            last: None,
+            want: Want::Rows,
+            is_batching: false,
+            batch: Vec::new(),
+            reconnected: 0,
+        })
+    }
+
+    /// Connects anew and makes all statements again under their old handles.
+    #[cold]
+    fn reconnect(&mut self) -> Result<(), Error> {
+        let lost = std::mem::replace(&mut self.channel, Channel::new(login::open(&self.login)?));
+        (self.channel.ended, self.reconnected) = (lost.ended, self.reconnected + 1);
+        self.statements.iter_mut().try_for_each(|it| it.make(&mut self.channel))
+    }
+}
+
+impl Session for Postgres {
+    fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        if self.is_batching {
+            statement::unnamed(sql, &mut self.batch);
+            return Ok(QUEUED);
+        }
+        statement::query(sql, self.channel.out()?);
+        self.text_rows.clear();
+        self.last = None;
+        self.channel.send(self.want)
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+        self.made += 1;
+        let mut prepared = Prepared::new(&sql::numbered(sql), self.made);
+        prepared.make(&mut self.channel)?;
+        Ok(self.statements.keep(prepared))
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
+        let prepared = self.statements.open(statement)?;
+        if self.is_batching {
+            return prepared.execute(values, &mut self.batch).map(|()| QUEUED);
+        }
+        let out = self.channel.out()?;
+        prepared.execute(values, out)?;
+        out.extend_from_slice(SYNC);
+        self.last = Some(statement);
+        self.channel.send(self.want)
+    }
+
+    fn close(&mut self, statement: u32) -> Result<(), Error> {
+        self.last = self.last.filter(|last| *last != statement);
+        if let Some(prepared) = self.statements.take(statement)
+            && !self.channel.is_lost()
+        {
+            prepared.free(self.channel.out()?);
+        }
+        Ok(())
+    }
+
+    fn begin_batch(&mut self) -> Result<(), Error> {
+        self.batch.clear();
+        self.is_batching = true;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Reply, Error> {
+        if !std::mem::take(&mut self.is_batching) {
+            return Err(Error::user("there is no batch to send"));
+        }
+        let out = self.channel.out()?;
+        out.extend_from_slice(&self.batch);
+        out.extend_from_slice(SYNC);
+        self.text_rows.clear();
+        self.last = None;
+        self.channel.send(Want::Sum)
+    }
+
+    fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
+        self.text_rows.clear();
+        self.last = None;
+        self.channel.load(sql, Load::new(rows))
+    }
+
+    fn keep_rows(&mut self, wanted: bool) {
+        self.want = if wanted { Want::Rows } else { Want::Counts };
+    }
+
+    #[inline]
+    fn poll(&mut self) -> Result<Reply, Error> {
+        let prepared = self.last.and_then(|at| self.statements.get_mut(at));
+        self.channel.poll(prepared.map_or(&mut self.text_rows, |it| &mut it.rows))
+    }
+
+    fn reset(&mut self) -> Result<(), Error> {
+        self.is_batching = false;
+        if self.channel.is_lost() { self.reconnect() } else { self.channel.abandon() }
+    }
+
+    fn rows(&self) -> &Rows {
+        let prepared = self.last.and_then(|at| self.statements.get(at));
+        prepared.map_or(&self.text_rows, |it| &it.rows)
+    }
+
+    fn take_counts(&mut self) -> Counts {
+        let claimed = Some(std::mem::take(&mut self.channel.ended));
+        Counts { reconnected: std::mem::take(&mut self.reconnected), claimed, ..Counts::default() }
+    }
 }

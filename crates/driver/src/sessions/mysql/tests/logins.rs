@@ -3,11 +3,10 @@
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 
-use super::packet;
-use super::server::{Server, Step, admitted};
-use super::transcripts::{ADMITTED, GREETING_5, GREETING_8, bytes};
+use super::{ADMITTED, GREETING_5, GREETING_8, Server, Step, admitted, bytes, packet};
+use crate::plan::TlsMode;
 use crate::plan::error::Error;
-use crate::plan::login::TlsMode;
+use crate::sessions::mysql::auth;
 
 const NONCE: &[u8; 20] = b"0123456789abcdefghij";
 
@@ -139,4 +138,17 @@ fn settings_are_made_in_order_and_quoted() {
     login.settings = vec![("a = 1; DROP".to_owned(), "1".to_owned())];
     let error = super::super::open(&login).err().unwrap();
     assert!(error.to_string().contains("is no session setting's name"), "{error}");
+}
+
+// Public keys that a server sends.
+
+#[test]
+fn a_public_key_is_looked_at_before_it_is_used() {
+    let pem = include_str!("key.pem");
+    assert_eq!(auth::check(pem.as_bytes(), 20), Some(()));
+    assert_eq!(auth::check(pem.as_bytes(), 215), None, "a message that does not fit");
+    for cut in 0..pem.len() - 1 {
+        assert_eq!(auth::check(&pem.as_bytes()[..cut], 20), None);
+    }
+    assert_eq!(auth::check(b"", 20), None);
 }

@@ -1,8 +1,6 @@
 //! Sessions against a server that follows a script: errors, lost connections, batches.
 
-use super::server::{Server, Step, admitted, wait};
-use super::transcripts::{PREPARED_8, ROW_8, SYNTAX_ERROR, bytes};
-use super::{answer, ok};
+use super::{PREPARED_8, ROW_8, SYNTAX_ERROR, Server, Step, admitted, answer, bytes, ok, wait};
 use crate::plan::error::Error;
 use crate::sessions::{Reply, Session, Value};
 

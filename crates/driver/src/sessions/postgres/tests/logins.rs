@@ -1,9 +1,9 @@
 //! Proofs, refusals, and servers that speak out of turn during the log-in.
 
-use super::super::open;
-use super::server::{READY, Server, WELCOME, message, refusal};
+use super::{READY, Server, WELCOME, message, refusal};
+use crate::plan::TlsMode;
 use crate::plan::error::Error;
-use crate::plan::login::TlsMode;
+use crate::sessions::postgres::open;
 
 const ASKS_MD5: &[u8] = b"R\0\0\0\x0c\0\0\0\x05salt";
 const ASKS_CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
