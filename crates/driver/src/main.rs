@@ -28,19 +28,19 @@ use std::process::ExitCode;
 use crate::commands::{ask, run};
 use crate::plan::error::Error;
 use crate::plan::parent;
-use crate::plan::parent::Caller;
+use crate::plan::parent::Parent;
 
 fn main() -> ExitCode {
     parent::die_with_parent();
     let word = std::env::args().nth(1).unwrap_or_default();
     let outcome = match word.as_str() {
-        "run" => Caller::listen().and_then(|caller| run::run(&caller)),
-        "describe" => Caller::listen().and_then(|caller| commands::describe(&caller)),
-        "ask" => Caller::listen().and_then(|caller| ask::ask(&caller)),
+        "run" => Parent::listen().and_then(|parent| run::run(&parent)),
+        "describe" => Parent::listen().and_then(|parent| commands::describe(&parent)),
+        "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
         "schema" => commands::print(),
         _ => Err(unknown(&word)),
     };
-    outcome.unwrap_or_else(|error| parent::fail(&error, None))
+    outcome.unwrap_or_else(|error| parent::exit_with_error(&error, None))
 }
 
 fn unknown(word: &str) -> Error {

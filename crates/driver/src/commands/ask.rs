@@ -7,17 +7,17 @@ use std::process::ExitCode;
 use crate::plan::error::Error;
 use crate::plan::event::Answer;
 use crate::plan::parent;
-use crate::plan::parent::Caller;
+use crate::plan::parent::Parent;
 use crate::sessions::{Reply, Rows, Session};
 use crate::{sessions, wire};
 
 /// Answers all statements or, at the first that fails, none.
-pub fn ask(caller: &Caller) -> Result<ExitCode, Error> {
-    let ask = caller.ask()?;
+pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
+    let ask = parent.ask()?;
     let mut session = sessions::open(&ask.session)?;
     let answers: Result<Vec<Answer>, Error> =
         ask.statements.iter().map(|sql| answer(session.as_mut(), sql)).collect();
-    parent::print(&answers?)?;
+    parent::print_json(&answers?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -26,7 +26,7 @@ fn answer(session: &mut dyn Session, sql: &str) -> Result<Answer, Error> {
     loop {
         match reply {
             Reply::Ready { changed, .. } => return Ok(text(session.rows(), changed)),
-            Reply::Pending { until_ns } => wire::nap(until_ns),
+            Reply::Pending { until_ns } => wire::wait_in_turn(until_ns),
         }
         reply = session.poll()?;
     }

@@ -10,15 +10,15 @@ use serde_json::json;
 
 use crate::plan::error::Error;
 use crate::plan::event::{Answer, Description, Event};
-use crate::plan::parent::Caller;
+use crate::plan::parent::Parent;
 use crate::plan::{Ask, Plan, parent};
 use crate::script;
 
 // `dyno-driver describe`: what a plan's script declares, without an engine.
 
 /// Prints one object.
-pub fn describe(caller: &Caller) -> Result<ExitCode, Error> {
-    parent::print(&script::describe(&caller.plan()?)?)?;
+pub fn describe(parent: &Parent) -> Result<ExitCode, Error> {
+    parent::print_json(&script::describe(&parent.plan()?)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -26,7 +26,7 @@ pub fn describe(caller: &Caller) -> Result<ExitCode, Error> {
 
 /// Prints one object: type name to its schema.
 pub fn print() -> Result<ExitCode, Error> {
-    parent::print(&json!({
+    parent::print_json(&json!({
         "Plan": schema_for!(Plan),
         "Ask": schema_for!(Ask),
         "Event": schema_for!(Event),

@@ -1,7 +1,7 @@
 -- dyno.*: what sysbench lacks; the script's own counters (`dyno.count`).
-local raw, seat = ...
+local raw, identity = ...
 
-dyno = { engine = seat.engine, dialect = seat.dialect or sysbench.opt.db_driver }
+dyno = { engine = identity.engine, dialect = identity.dialect or sysbench.opt.db_driver }
 
 -- A number from 0 on that no other user of the stream is given in this phase.
 dyno.turn = raw.turn

@@ -1,6 +1,6 @@
 -- A script's functions: what of it can be played, and the coroutine in which it is: events, errors
 -- and restarts.
-local raw, seat, counted, WAITING = ...
+local raw, identity, counted, WAITING = ...
 local co_yield = coroutine.yield
 local cmdline = sysbench.cmdline
 
@@ -105,7 +105,7 @@ local ENDED, FAILED = -1, -2
 local GIVE_UP = true
 
 local functions = {}
-local tid = seat.number
+local tid = identity.number
 
 -- Keeps a function or a declared event to be played; returns its number, or nil: there is none.
 function raw.slot(name, is_command)
@@ -162,7 +162,7 @@ local function begin_anew(problem)
    return xpcall(hook, locate, problem)
 end
 
-local function play(body, restarts)
+local function run_function(body, restarts)
    transaction = 0
    local ok, returned = xpcall(body, locate, tid)
    while not ok do
@@ -193,7 +193,7 @@ end
 -- The coroutine: resumed with a function's number and whether it is an event.
 raw.coroutine = coroutine.create(function(slot, is_event)
    while true do
-      slot, is_event = co_yield(play(functions[slot], is_event))
+      slot, is_event = co_yield(run_function(functions[slot], is_event))
    end
 end)
 

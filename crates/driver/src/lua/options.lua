@@ -1,5 +1,5 @@
 -- A script's options: the general ones, how their text is read, `sysbench.opt`, the list of all.
-local raw, seat = ...
+local raw, identity = ...
 local cmdline = sysbench.cmdline
 
 -- ---- the options that every script has, sysbench's and Dyno's, and what they may be -----------
@@ -129,7 +129,7 @@ local function underscored(name)
 end
 
 local function value_of(name, definition)
-   local text = seat.options[name]
+   local text = identity.options[name]
    local kind = type_of(definition)
    if text == nil then
       if kind == cmdline.ARG_LIST and type(definition[2]) == "string" then
@@ -196,8 +196,8 @@ sysbench.opt = setmetatable({}, {
       return value
    end,
 })
-if seat.users then
-   sysbench.opt.threads = seat.users
+if identity.users then
+   sysbench.opt.threads = identity.users
 end
 
 -- The value of a general option, whatever the script may do to `sysbench.opt`.
@@ -214,7 +214,7 @@ function raw.settle_options()
          all[name] = definition
       end
    end
-   for name in pairs(seat.options) do
+   for name in pairs(identity.options) do
       if all[name] == nil then
          raw.unknown("option", name, names)
       end

@@ -1,25 +1,25 @@
 -- The tables of sysbench's own API, as scripts for sysbench 1.0 know it; the other texts here fill
 -- them. Written against sysbench's documentation and the calls of scripts from the wild. And how a
 -- script's texts are loaded, and what it may not do to the driver.
-local raw, seat = ...
+local raw, identity = ...
 
 -- LuaJIT opens its FFI library when it reads a 64-bit literal such as this, and `require("ffi")`
 -- works then. A script could do the same: LuaJIT has no sandbox, and sysbench promises none.
 local _ = 0ULL
 ffi = require("ffi")
 
-thread_id = seat.number
+thread_id = identity.number
 
 sysbench = {
    version = "1.0.20",
-   tid = seat.number,
+   tid = identity.number,
    hooks = {},
    error = { NONE = 0, FATAL = 1, RESTART_EVENT = 2, CONTINUE_EVENT = 3 },
 }
 
 sysbench.cmdline = {
-   command = seat.command,
-   script_path = seat.path,
+   command = identity.command,
+   script_path = identity.path,
    argv = {},
    commands = {},
    options = {},
@@ -84,10 +84,10 @@ end
 -- LuaJIT cuts longer names in its messages.
 table.insert(package.loaders, 2, function(module)
    local file = module:gsub("%.", "/") .. ".lua"
-   local handle = io.open(seat.folder .. "/" .. file, "rb")
+   local handle = io.open(identity.folder .. "/" .. file, "rb")
    if handle == nil then
       raw.keep_rows()
-      return "\n\tno file '" .. seat.folder .. "/" .. file .. "'"
+      return "\n\tno file '" .. identity.folder .. "/" .. file .. "'"
    end
    local text = handle:read("*a")
    handle:close()

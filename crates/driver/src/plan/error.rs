@@ -167,7 +167,7 @@ impl Error {
 
     /// Takes the user's number away: a report hook has a state, but no user.
     #[must_use]
-    pub fn of_nobody(mut self) -> Self {
+    pub fn without_connection(mut self) -> Self {
         self.0.connection = None;
         self
     }
@@ -191,7 +191,7 @@ impl Error {
 // Nearest names, for hints.
 
 /// Up to three of `names` that a misspelt `name` may have meant, as a hint; empty: none is near.
-pub fn hint<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let mut near: Vec<(f64, &str)> = names
         .into_iter()
         .map(|other| (strsim::jaro_winkler(name, other), other))
@@ -206,8 +206,8 @@ pub fn hint<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String 
 }
 
 /// The nearest of `names`, or all of them where none is near.
-pub fn offer(name: &str, mut names: Vec<String>) -> String {
+pub fn nearest_or_all(name: &str, mut names: Vec<String>) -> String {
     names.sort();
-    let near = hint(name, names.iter().map(String::as_str));
+    let near = nearest(name, names.iter().map(String::as_str));
     if near.is_empty() { format!("known: {}", names.join(", ")) } else { near }
 }

@@ -14,6 +14,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use phase::Phase;
+
 /// The version of the plan and of the events that answer it. Both sides refuse another.
 pub const VERSION: u32 = 1;
 
@@ -92,8 +94,6 @@ pub struct Ask {
     pub statements: Vec<String>,
 }
 
-// How to reach a server, as data: where, as whom, how encrypted.
-
 /// How to reach a server, and as whom.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -136,4 +136,22 @@ pub enum TlsMode {
     VerifyCa,
     /// As before, and it is for the host that we asked for.
     VerifyFull,
+}
+
+/// What is played: a phase of a command of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct PhaseRef<'a> {
+    /// The whole plan.
+    pub plan: &'a Plan,
+    /// The command under way.
+    pub command: &'a str,
+    /// Its phase.
+    pub phase: &'a Phase,
+}
+
+impl PhaseRef<'_> {
+    /// Is it the load, and not a command that calls one function once per user?
+    pub fn is_load(&self) -> bool {
+        self.command == "run"
+    }
 }

@@ -1,4 +1,4 @@
-//! The caller at the other end: plan and `go` from stdin, JSON lines to stdout, SIGINT.
+//! The process that started us: plan and `go` from stdin, JSON lines to stdout; SIGINT.
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -16,15 +16,15 @@ use super::error::Error;
 use super::event::Event;
 use super::{Ask, Plan, VERSION};
 
-/// Whoever started us.
-pub struct Caller {
+/// The process that started us.
+pub struct Parent {
     lines: Receiver<String>,
     interrupted: Arc<AtomicBool>,
 }
 
-/// What the caller wants next.
+/// What the parent wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum Instruction {
     /// `go`.
     Go,
     /// A SIGINT came.
@@ -34,9 +34,9 @@ pub enum Wish {
 }
 
 /// How often a wait looks for a SIGINT.
-const GLANCE: Duration = Duration::from_millis(50);
+const SIGINT_CHECK: Duration = Duration::from_millis(50);
 
-impl Caller {
+impl Parent {
     /// Listens on a thread of its own, so that a wait for `go` can be interrupted.
     pub fn listen() -> Result<Self, Error> {
         let (sender, lines) = channel();
@@ -48,7 +48,7 @@ impl Caller {
             .name("stdin".to_owned())
             .spawn(read)
             .map_err(|cause| Error::host("cannot start a thread").because(cause))?;
-        Ok(Self { lines, interrupted: interrupted()? })
+        Ok(Self { lines, interrupted: sigint_flag()? })
     }
 
     /// The plan, checked for its version.
@@ -69,24 +69,24 @@ impl Caller {
     }
 
     /// Has a SIGINT come?
-    pub fn interrupted(&self) -> bool {
+    pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
     /// Waits for `go`.
-    pub fn wish(&self) -> Result<Wish, Error> {
+    pub fn await_go(&self) -> Result<Instruction, Error> {
         loop {
-            if self.interrupted() {
-                return Ok(Wish::Stop);
+            if self.is_interrupted() {
+                return Ok(Instruction::Stop);
             }
-            match self.lines.recv_timeout(GLANCE) {
-                Ok(line) if line.trim() == "go" => return Ok(Wish::Go),
+            match self.lines.recv_timeout(SIGINT_CHECK) {
+                Ok(line) if line.trim() == "go" => return Ok(Instruction::Go),
                 Ok(line) => {
                     return Err(Error::user(format!("expected `go` on stdin, not `{line}`")));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if self.interrupted() => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(Wish::Gone),
+                Err(RecvTimeoutError::Disconnected) if self.is_interrupted() => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(Instruction::Gone),
             }
         }
     }
@@ -106,12 +106,12 @@ fn check_version(what: &str, line: &str) -> Result<(), Error> {
 }
 
 /// Prints one line of the event stream.
-pub fn say(event: &Event) -> Result<(), Error> {
-    print(event)
+pub fn emit(event: &Event) -> Result<(), Error> {
+    print_json(event)
 }
 
 /// Prints one JSON line and flushes it.
-pub fn print<T: Serialize>(message: &T) -> Result<(), Error> {
+pub fn print_json<T: Serialize>(message: &T) -> Result<(), Error> {
     let mut line = serde_json::to_vec(message)
         .map_err(|cause| Error::driver("cannot write JSON").because(cause))?;
     line.push(b'\n');
@@ -123,17 +123,17 @@ pub fn print<T: Serialize>(message: &T) -> Result<(), Error> {
 }
 
 /// Ends in failure: the `error` line, then 64 where the user can put it right, else 1.
-pub fn fail(error: &Error, phase: Option<&str>) -> ExitCode {
+pub fn exit_with_error(error: &Error, phase: Option<&str>) -> ExitCode {
     let failure = error.failure(phase);
     let code = if failure.blame == "user" { 64 } else { 1 };
-    // A caller that no longer reads has only the exit code left.
-    let _ = say(&Event::Error(failure));
+    // A parent that no longer reads has only the exit code left.
+    let _ = emit(&Event::Error(failure));
     ExitCode::from(code)
 }
 
 // SIGINT as a flag, and the parent's death as our own.
 
-/// Makes the kernel kill us when the thread that started us ends: a killed caller leaves no driver.
+/// Makes the kernel kill us when the thread that started us ends: a killed parent leaves no driver.
 ///
 /// A parent that died before the call would never be noticed, hence the second look.
 pub fn die_with_parent() {
@@ -145,7 +145,7 @@ pub fn die_with_parent() {
 }
 
 /// A flag that the first and every later SIGINT sets.
-pub fn interrupted() -> Result<Arc<AtomicBool>, Error> {
+fn sigint_flag() -> Result<Arc<AtomicBool>, Error> {
     let flag = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGINT, Arc::clone(&flag))
         .map_err(|cause| Error::host("cannot catch SIGINT").because(cause))?;

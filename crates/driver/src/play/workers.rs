@@ -1,4 +1,4 @@
-//! The workers of a phase, hired, started together and dismissed.
+//! The workers of a phase: their threads, started together and joined.
 //!
 //! ```text
 //! worker  loads users ── Ready ──▶ · ◀── start_ns ── plays ── Finished ──▶ · ◀── hang up ── closes
@@ -10,148 +10,149 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::phase_state::Stage;
-use super::user_slot::Place;
-use super::worker::{Report, Worker};
+use super::phase_state::PhaseState;
+use super::user_slot::UserPlace;
+use super::worker::{Worker, WorkerReport};
 use crate::plan::error::Error;
 use crate::schedule::clock::sharpen_sleep;
 use crate::sessions;
-use crate::tally::share::Window;
+use crate::tally::share::LiveCounts;
 
-/// All threads of a phase. Dropping it sends the workers home.
-pub struct Crew<'s, 'a> {
-    hands: Vec<Hand<'s, 'a>>,
-    news: Receiver<News>,
+/// All threads of a phase. Dropping it lets the workers close.
+pub struct WorkerPool<'s, 'a> {
+    threads: Vec<WorkerThread<'s, 'a>>,
+    messages: Receiver<Message>,
 }
 
-struct Hand<'s, 'a> {
-    orders: Sender<u64>,
-    thread: ScopedJoinHandle<'s, Option<Report<'a>>>,
+struct WorkerThread<'s, 'a> {
+    start_ns: Sender<u64>,
+    thread: ScopedJoinHandle<'s, Option<WorkerReport<'a>>>,
 }
 
-enum News {
+/// What a worker tells its pool.
+enum Message {
     Ready(Result<(), Error>),
     Finished,
-    Lost,
+    Panicked,
 }
 
-/// A worker's end of the line, and its core.
-struct Post {
-    news: Sender<News>,
-    orders: Receiver<u64>,
+/// A worker's side of the pool, and its core.
+struct PoolLink {
+    messages: Sender<Message>,
+    start_ns: Receiver<u64>,
     cpu: Option<usize>,
 }
 
-impl<'s, 'a: 's> Crew<'s, 'a> {
-    /// Starts one thread per group of places; they load their users at once.
-    pub fn hire<'e>(
+impl<'s, 'a: 's> WorkerPool<'s, 'a> {
+    /// Starts one thread per group of users; they load their users at once.
+    pub fn spawn<'e>(
         scope: &'s Scope<'s, 'e>,
-        stage: &'a Stage<'a>,
-        windows: &'a [Vec<Window>],
+        phase: &'a PhaseState<'a>,
+        live: &'a [Vec<LiveCounts>],
     ) -> Result<Self, Error>
     where
         'a: 'e,
     {
-        let cpus = &stage.scene.plan.cpus;
-        let (sender, news) = channel();
-        let mut hands = Vec::new();
-        for (number, (places, windows)) in groups(stage).into_iter().zip(windows).enumerate() {
-            let (order, orders) = channel();
+        let cpus = &phase.phase_ref.plan.cpus;
+        let (sender, messages) = channel();
+        let mut threads = Vec::new();
+        for (number, (places, live)) in groups(phase).into_iter().zip(live).enumerate() {
+            let (start, start_ns) = channel();
             let cpu = (!cpus.is_empty()).then(|| cpus[number % cpus.len()]);
-            let post = Post { news: sender.clone(), orders, cpu };
+            let link = PoolLink { messages: sender.clone(), start_ns, cpu };
             let thread = Builder::new()
                 .name(format!("worker-{number}"))
-                .spawn_scoped(scope, move || work(stage, &places, windows, &post))
+                .spawn_scoped(scope, move || work(phase, &places, live, &link))
                 .map_err(|cause| Error::host("cannot start a worker thread").because(cause))?;
-            hands.push(Hand { orders: order, thread });
+            threads.push(WorkerThread { start_ns: start, thread });
         }
-        Ok(Self { hands, news })
+        Ok(Self { threads, messages })
     }
 
-    /// How many.
+    /// How many threads.
     pub fn size(&self) -> usize {
-        self.hands.len()
+        self.threads.len()
     }
 
-    /// Waits for one worker's news, not longer than asked; true if there were any.
-    pub fn hear(&self, patience: Duration) -> Result<bool, Error> {
-        match self.news.recv_timeout(patience) {
-            Ok(News::Ready(Err(error))) => Err(error),
-            Ok(News::Lost) => Err(lost()),
+    /// Waits for one worker's message, not longer than asked; true if there was one.
+    pub fn wait_for_message(&self, at_most: Duration) -> Result<bool, Error> {
+        match self.messages.recv_timeout(at_most) {
+            Ok(Message::Ready(Err(error))) => Err(error),
+            Ok(Message::Panicked) => Err(panicked()),
             Ok(_) => Ok(true),
             Err(RecvTimeoutError::Timeout) => Ok(false),
-            Err(RecvTimeoutError::Disconnected) => Err(lost()),
+            Err(RecvTimeoutError::Disconnected) => Err(panicked()),
         }
     }
 
-    /// Tells everybody when to begin.
+    /// Tells all workers when to begin.
     pub fn start(&self, start_ns: u64) {
-        for hand in &self.hands {
-            // A worker that is gone is noticed when its news are missed.
-            let _ = hand.orders.send(start_ns);
+        for worker in &self.threads {
+            // A worker that is gone is noticed when its message is missed.
+            let _ = worker.start_ns.send(start_ns);
         }
     }
 
-    /// Lets everybody close and collects what they counted.
-    pub fn dismiss(self) -> Result<Vec<Report<'a>>, Error> {
-        let (orders, threads): (Vec<_>, Vec<_>) =
-            self.hands.into_iter().map(|hand| (hand.orders, hand.thread)).unzip();
-        drop(orders);
-        threads.into_iter().map(|thread| thread.join().ok().flatten().ok_or_else(lost)).collect()
+    /// Lets all workers close and collects what they counted.
+    pub fn join(self) -> Result<Vec<WorkerReport<'a>>, Error> {
+        let (senders, threads): (Vec<_>, Vec<_>) =
+            self.threads.into_iter().map(|worker| (worker.start_ns, worker.thread)).unzip();
+        drop(senders);
+        let joined = threads.into_iter().map(|thread| thread.join().ok().flatten());
+        joined.map(|report| report.ok_or_else(panicked)).collect()
     }
 }
 
-impl Drop for Post {
-    /// A panic must not leave the watch waiting for news.
+impl Drop for PoolLink {
+    /// A panic must not leave the monitor waiting for a message.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let _ = self.news.send(News::Lost);
+            let _ = self.messages.send(Message::Panicked);
         }
     }
 }
 
-fn lost() -> Error {
+fn panicked() -> Error {
     Error::driver("a worker thread panicked").hint("its last words are in the driver's log")
 }
 
 fn work<'a>(
-    stage: &'a Stage<'a>,
-    places: &[Place],
-    windows: &'a [Window],
-    post: &Post,
-) -> Option<Report<'a>> {
-    let is_alone = stage.queues.iter().map(|side| side.stream.connections).sum::<u32>() == 1;
+    phase: &'a PhaseState<'a>,
+    places: &[UserPlace],
+    live: &'a [LiveCounts],
+    link: &PoolLink,
+) -> Option<WorkerReport<'a>> {
+    let users: u32 = phase.streams.iter().map(|stream| stream.declared.connections).sum();
     let loaded =
-        settle_down(post.cpu, is_alone).and_then(|()| Worker::load(stage, places, windows));
+        prepare_thread(link.cpu, users == 1).and_then(|()| Worker::load(phase, places, live));
     let mut worker = match loaded {
         Ok(worker) => worker,
         Err(error) => {
-            post.news.send(News::Ready(Err(error))).ok()?;
+            link.messages.send(Message::Ready(Err(error))).ok()?;
             return None;
         }
     };
-    post.news.send(News::Ready(Ok(()))).ok()?;
-    let start_ns = post.orders.recv().ok()?;
+    link.messages.send(Message::Ready(Ok(()))).ok()?;
+    let start_ns = link.start_ns.recv().ok()?;
     worker.play(start_ns);
-    post.news.send(News::Finished).ok()?;
+    link.messages.send(Message::Finished).ok()?;
     // Hanging up means: usage has been read, closing is no longer measured.
-    let _ = post.orders.recv();
+    let _ = link.start_ns.recv();
     Some(worker.close())
 }
 
-// Which users share a thread.
-
-/// Who works together: each user alone where the engine works inside the call, else round-robin
-/// over one thread per core of the plan.
-pub fn groups(stage: &Stage) -> Vec<Vec<Place>> {
-    let streams = stage.queues.iter().enumerate();
-    let places: Vec<Place> = streams
-        .flat_map(|(queue, side)| {
-            (0..side.stream.connections).map(move |number| Place { queue, number })
+/// Which users share a thread: each has its own where the engine works inside the call, else they
+/// are dealt over one thread per core of the plan.
+pub fn groups(phase: &PhaseState) -> Vec<Vec<UserPlace>> {
+    let streams = phase.streams.iter().enumerate();
+    let places: Vec<UserPlace> = streams
+        .flat_map(|(stream, state)| {
+            (0..state.declared.connections).map(move |number| UserPlace { stream, number })
         })
         .collect();
-    let plan = stage.scene.plan;
-    let threads = if sessions::embedded(&plan.session) { places.len() } else { plan.cpus.len() };
+    let plan = phase.phase_ref.plan;
+    let is_embedded = sessions::is_embedded(&plan.session);
+    let threads = if is_embedded { places.len() } else { plan.cpus.len() };
     let mut groups = vec![Vec::new(); threads.clamp(1, places.len())];
     let count = groups.len();
     for (number, place) in places.into_iter().enumerate() {
@@ -160,14 +161,12 @@ pub fn groups(stage: &Stage) -> Vec<Vec<Place>> {
     groups
 }
 
-// What a worker's thread is given at first: a sharp sleep, its own table of files, its core.
-
-/// Sets all of them up for the calling thread.
+/// Gives the calling thread a sharp sleep, its own table of files and its core.
 ///
 /// A lone worker takes its table of open files for itself: a table that threads share costs every
 /// call on a file a reference count, which a program of one thread, where embedded engines live,
 /// does not pay (3 % of a point select). Not for two: POSIX locks belong to the table.
-pub fn settle_down(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
+fn prepare_thread(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
     sharpen_sleep();
     if is_alone {
         // Where it is refused, files stay shared, as they were.

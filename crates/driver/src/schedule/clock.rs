@@ -9,6 +9,9 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// One second.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
+/// A time that is not known, or does not come.
+pub const NEVER: u64 = u64::MAX;
+
 /// The last stretch before a deadline is spun: a sleep ends late by timer slack and wake-up.
 pub const SPIN_NS: u64 = 80_000;
 

@@ -1,6 +1,11 @@
-//! When: arrivals of a stream, the clock, timers, and the seeds that random numbers begin with.
+//! When a stream's events are due: a pure function of (seed, phase, stream).
+//!
+//! Every worker walks its own copy, so that who takes which arrival needs one atomic number and no
+//! lock (`stream`); and the end of a phase can be checked by walking it once more. Also the seeds
+//! that all random numbers begin with, and the clock (`clock`).
 
 pub mod clock;
+pub mod stream;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -8,11 +13,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::plan::error::Error;
 use crate::plan::phase::Pace;
 use clock::SECOND_NS;
-
-// When a stream's events are due: a pure function of (seed, phase, stream).
-//
-// Every worker walks its own copy, so that who takes which arrival needs one atomic number and no
-// lock; and the end of a phase can be checked by walking it once more.
 
 /// The arrivals of one open-loop stream, walked forward.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ impl Schedule {
     }
 
     /// How many of the tickets `from..to` are due in `[first_ns, end_ns)`; walks on a copy.
-    pub fn due(&self, tickets: std::ops::Range<u64>, times_ns: std::ops::Range<u64>) -> u64 {
+    pub fn count_due(&self, tickets: std::ops::Range<u64>, times_ns: std::ops::Range<u64>) -> u64 {
         let mut walk = self.clone();
         let arrivals = tickets.map(|ticket| walk.arrival_ns(ticket));
         let due = arrivals.take_while(|at| *at < times_ns.end);
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_burst_is_a_whole_seconds_work_at_its_beginning() {
         let burst = schedule(&Pace::Burst { rate_per_s: 2.5 }, 1);
-        let in_second = |s: u64| burst.due(0..100, s * SECOND_NS..s * SECOND_NS + 1);
+        let in_second = |s: u64| burst.count_due(0..100, s * SECOND_NS..s * SECOND_NS + 1);
         assert_eq!([in_second(0), in_second(1), in_second(2), in_second(3)], [3, 2, 3, 2]);
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::literal;
 use super::random::{Draw, Rand};
-use super::shared::{Sent, Shared};
+use super::shared::{RequestState, Shared};
 use crate::plan::error::Error;
 use crate::sessions::Value;
 
@@ -102,7 +102,7 @@ impl Row {
 
 impl Shared {
     /// Sends rows as one statement, made in memory that is used again.
-    pub fn insert(&mut self, connection: usize, insert: &Insert) -> Sent {
+    pub fn insert(&mut self, connection: usize, insert: &Insert) -> RequestState {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         self.put_rows(insert, &mut text);
@@ -156,7 +156,7 @@ impl Shared {
     }
 
     /// Sends the rows that were gathered, and goes back to the head.
-    pub fn send_bulk(&mut self, connection: usize) -> Result<Sent, Error> {
+    pub fn send_bulk(&mut self, connection: usize) -> Result<RequestState, Error> {
         let Bulk { head_bytes, mut text } = std::mem::take(self.bulk(connection)?);
         let sent = self.query_bytes(connection, &text);
         text.truncate(head_bytes);
@@ -165,12 +165,12 @@ impl Shared {
     }
 
     /// Sends a text made outside of Lua.
-    pub fn query_bytes(&mut self, connection: usize, text: &[u8]) -> Sent {
+    pub fn query_bytes(&mut self, connection: usize, text: &[u8]) -> RequestState {
         match literal::sql(text) {
             Ok(sql) => self.query(connection, sql),
             Err(error) => {
                 self.fail(error);
-                Sent::Failed
+                RequestState::Failed
             }
         }
     }

@@ -5,11 +5,11 @@ mod connection;
 mod describe;
 mod inserts;
 mod literal;
+mod lua_state;
 mod prelude;
 mod program;
 mod random;
 mod shared;
-mod state;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -24,14 +24,15 @@ use crate::plan::Plan;
 use crate::plan::error::Error;
 use crate::plan::event::Description;
 use crate::plan::phase::Phase;
-pub use describe::Hooks;
-use shared::Sent;
-use state::{Declared, State};
+use crate::tally::UserCounts;
+pub use describe::ReportHooks;
+use lua_state::{Declared, LuaState};
+use shared::RequestState;
 
 /// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
 /// all of it, so that no two streams and no two phases send the same requests.
 #[derive(Debug, Clone, Copy)]
-pub struct Seat<'a> {
+pub struct UserIdentity<'a> {
     /// The command that is played: `run`, `prepare`, …
     pub command: &'a str,
     /// The phase's name.
@@ -49,7 +50,7 @@ pub struct Seat<'a> {
 /// One user of a workload (a sysbench thread): a Lua state with the script loaded, and 0 … n
 /// connections that the script opened.
 pub struct User {
-    state: State,
+    state: LuaState,
     coroutine: Thread,
     command: String,
     functions: Vec<Function>,
@@ -93,44 +94,15 @@ pub enum Step {
     Failed(Error),
 }
 
-/// What a user counted since the last call of [`User::take_counts`].
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct UserCounts {
-    /// Statements sent.
-    pub queries: u64,
-    /// What the engine must have counted, too.
-    pub claimed: Option<u64>,
-    /// What the engine may have counted beyond that.
-    pub further: u64,
-    /// Those that answered with columns, as sysbench counts reads.
-    pub reads: u64,
-    /// Those that changed rows, as sysbench counts writes.
-    pub writes: u64,
-    /// Rows that came back.
-    pub rows_read: u64,
-    /// Rows changed.
-    pub rows_changed: u64,
-    /// Events begun anew (RESTART_EVENT).
-    pub restarted: u64,
-    /// Busy answers, asked again.
-    pub busy: u64,
-    /// Lost connections, made anew.
-    pub reconnected: u64,
-    /// Nanoseconds inside the engine, where measured.
-    pub service_ns: Option<u64>,
-    /// Failed statements by the engine's code.
-    pub errors: BTreeMap<String, u64>,
-}
-
 impl User {
-    /// Loads the plan's script into a fresh state for one seat; calls nothing in it yet.
-    pub fn load(plan: &Plan, seat: &Seat) -> Result<Self, Error> {
-        let state = State::load(plan, seat).map_err(|error| error.on(seat.number))?;
+    /// Loads the plan's script into a fresh state for one identity; calls nothing in it yet.
+    pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
+        let state = LuaState::load(plan, identity).map_err(|error| error.on(identity.number))?;
         let coroutine = state.coroutine()?;
         Ok(Self {
             state,
             coroutine,
-            command: seat.command.to_owned(),
+            command: identity.command.to_owned(),
             functions: Vec::new(),
             current: 0,
             alone: false,
@@ -148,32 +120,32 @@ impl User {
         let Function { slot, is_event, declared, .. } = self.functions[self.current];
         if let Some((program, transaction)) = declared {
             self.alone = true;
-            let sent = self.state.shared.borrow_mut().play(program);
-            return self.played(sent, transaction);
+            let sent = self.state.shared.borrow_mut().run_declared(program);
+            return self.after_declared(sent, transaction);
         }
         match slot {
-            Some(slot) => self.resumed((slot, is_event)),
+            Some(slot) => self.resume((slot, is_event)),
             None => Ok(Step::Done { transaction: 0, more: true }),
         }
     }
 
     /// Builds what the script declares of a function that will be begun, so that the first event
     /// finds it made.
-    pub fn expect(&mut self, function: &str) -> Result<(), Error> {
+    pub fn prepare_function(&mut self, function: &str) -> Result<(), Error> {
         self.find(function).map(drop)
     }
 
     /// Polls the session that the coroutine waits for, and resumes it when the answer is there.
     pub fn advance(&mut self) -> Result<Step, Error> {
-        if let Some(until_ns) = self.state.still_waiting() {
+        if let Some(until_ns) = self.state.poll_pending() {
             return Ok(Step::Waiting { until_ns });
         }
         match self.functions[self.current].declared {
             Some((_, transaction)) if self.alone => {
                 let sent = self.state.shared.borrow_mut().arrived.take();
-                self.played(sent.unwrap_or(Sent::Failed), transaction)
+                self.after_declared(sent.unwrap_or(RequestState::Failed), transaction)
             }
-            _ => self.resumed(self.state.arrived()?),
+            _ => self.resume(self.state.take_answer()?),
         }
     }
 
@@ -181,7 +153,7 @@ impl User {
     /// its phase is over. What the engine said was counted when it said it.
     pub fn give_up(&mut self) -> Result<Step, Error> {
         self.state.shared.borrow_mut().wait = shared::Wait::Nothing;
-        let step = self.resumed(true);
+        let step = self.resume(true);
         let stopped = self.state.shared.borrow().stop.is_some();
         match step {
             Err(error) if !stopped => Ok(Step::Failed(error)),
@@ -191,8 +163,8 @@ impl User {
 
     /// Gives its connections up: the request under way fails as `lost` with the next
     /// [`User::advance`], and so does every other.
-    pub fn lose(&mut self) {
-        self.state.shared.borrow_mut().lose();
+    pub fn drop_connections(&mut self) {
+        self.state.shared.borrow_mut().drop_connections();
     }
 
     /// Transaction names seen so far, by index; 0 is the unnamed one.
@@ -229,13 +201,15 @@ impl User {
     /// Where a declared event stands. One that failed is handed to Lua, which throws the error as
     /// if it had played the event: so hooks, restarts and reports are those of every script.
     #[inline]
-    fn played(&mut self, sent: Sent, transaction: i64) -> Result<Step, Error> {
+    fn after_declared(&mut self, sent: RequestState, transaction: i64) -> Result<Step, Error> {
         match sent {
-            Sent::Pending => self.state.waiting().map(|until_ns| Step::Waiting { until_ns }),
-            Sent::Failed => {
+            RequestState::Pending => {
+                self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns })
+            }
+            RequestState::Failed => {
                 self.alone = false;
                 let Function { slot, is_event, .. } = self.functions[self.current];
-                self.resumed((slot, is_event))
+                self.resume((slot, is_event))
             }
             _ => {
                 self.alone = false;
@@ -244,11 +218,11 @@ impl User {
         }
     }
 
-    fn resumed(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
+    fn resume(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
         match self.coroutine.resume::<Value>(arguments) {
             Ok(Value::Integer(ended)) => self.ended(ended),
-            Ok(_) => self.state.waiting().map(|until_ns| Step::Waiting { until_ns }),
-            Err(error) => Err(self.state.broken(&error)),
+            Ok(_) => self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns }),
+            Err(error) => Err(self.state.lua_error(&error)),
         }
     }
 
@@ -267,7 +241,7 @@ impl User {
     }
 
     fn failed(&mut self) -> Result<Step, Error> {
-        let error = self.state.reported();
+        let error = self.state.reported_error();
         // A connection that cannot be made again is the engine's fault, too, but no event's end.
         let stopped = self.state.shared.borrow().stop.is_some();
         let is_event = self.functions[self.current].is_event && !stopped;
@@ -287,6 +261,6 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
 /// the general options; for any other one phase of its name, whose single stream calls the
 /// command's function once per user (all threads where the script says `PARALLEL_COMMAND`). With
 /// the phases of `run` come the script's report hooks, if it set any.
-pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<Hooks>), Error> {
+pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<ReportHooks>), Error> {
     describe::phases(plan, command)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mlua::{Function, Lua, MultiValue, Table};
 
-use super::state::{State, ours};
+use super::lua_state::{LuaState, internal};
 use crate::plan::error::Error;
 
 /// A text and its name.
@@ -28,19 +28,19 @@ pub const PARTS: &[Text] = &[
     ("sysbench", include_str!("../lua/sysbench.lua")),
 ];
 
-impl State {
-    /// Runs a text with `raw`, `seat`, and a function that runs one of the parts by its name.
+impl LuaState {
+    /// Runs a text with `raw`, `identity`, and a function that runs one of the parts by its name.
     pub fn assemble(&self, (whole, text): Text, parts: &'static [Text]) -> Result<(), Error> {
-        let seat: Table = self.raw.raw_get("seat").map_err(ours)?;
+        let identity: Table = self.raw.raw_get("identity").map_err(internal)?;
         let part = move |lua: &Lua, (name, arguments): (String, MultiValue)| {
             let Some((_, text)) = parts.iter().find(|(part, _)| *part == name) else {
                 return Err(mlua::Error::runtime(format!("there is no text {whole}/{name}")));
             };
             loaded(lua, &format!("{whole}/{name}"), text)?.call::<MultiValue>(arguments)
         };
-        let part = self.lua.create_function(part).map_err(ours)?;
-        let run = loaded(&self.lua, whole, text).map_err(ours)?;
-        run.call((&self.raw, seat, part)).map_err(|error| self.broken(&error))
+        let part = self.lua.create_function(part).map_err(internal)?;
+        let run = loaded(&self.lua, whole, text).map_err(internal)?;
+        run.call((&self.raw, identity, part)).map_err(|error| self.lua_error(&error))
     }
 }
 
@@ -72,7 +72,7 @@ pub fn is_pgbench(path: &Path, text: &[u8]) -> bool {
 }
 
 /// Makes the file's functions: `event`, `thread_init`, `prepare`, `cleanup`.
-pub fn run(state: &State, text: &[u8], name: &str) -> Result<(), Error> {
+pub fn run(state: &LuaState, text: &[u8], name: &str) -> Result<(), Error> {
     state.assemble(PGBENCH, PGBENCH_PARTS)?;
-    state.call("run_pgbench", (state.lua.create_string(text).map_err(ours)?, name))
+    state.call("run_pgbench", (state.lua.create_string(text).map_err(internal)?, name))
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::UserCounts;
 use super::connection::{Batch, Connection, open};
 use super::inserts::{Bulk, Row};
 use super::program::Program;
@@ -12,6 +11,7 @@ use super::statement::{Form, Kind, Statement};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
 use crate::sessions::{Reply, Rows};
+use crate::tally::UserCounts;
 use crate::{generate, plan, sessions, wire};
 
 /// One user's sessions and all that hangs on them.
@@ -50,11 +50,11 @@ pub struct Shared {
     /// Bulk inserts, by the number of their connection.
     pub bulks: Vec<Bulk>,
     /// The statement that it failed with, until the script is told.
-    pub broken_off: Option<usize>,
+    pub failed_statement: Option<usize>,
     session: plan::Session,
     pub connections: Vec<Option<Connection>>,
     /// The answer that the coroutine is resumed with.
-    pub arrived: Option<Sent>,
+    pub arrived: Option<RequestState>,
     pub statements: Vec<Option<Statement>>,
     /// Places of closed statements, used again.
     free: Vec<usize>,
@@ -75,7 +75,7 @@ pub enum Wait {
 }
 
 /// How a request stands, towards Lua.
-pub enum Sent {
+pub enum RequestState {
     /// Answered without columns; rows changed.
     Changed(u64),
     /// Answered with columns; nobody will read the rows.
@@ -109,7 +109,7 @@ impl Shared {
             rows: Vec::new(),
             text: Vec::new(),
             bulks: Vec::new(),
-            broken_off: None,
+            failed_statement: None,
             session,
             connections: Vec::new(),
             arrived: None,
@@ -143,12 +143,12 @@ impl Shared {
         Ok(())
     }
 
-    pub fn query(&mut self, connection: usize, sql: &str) -> Sent {
+    pub fn query(&mut self, connection: usize, sql: &str) -> RequestState {
         self.counts.queries += 1;
         let keeps = self.keeps();
         let reply =
-            open(&mut self.connections, connection).and_then(|it| it.wanting(keeps).query(sql));
-        self.sent(connection, reply)
+            open(&mut self.connections, connection).and_then(|it| it.keeping(keeps).query(sql));
+        self.take_reply(connection, reply)
     }
 
     /// Will the rows of the next answer be read?
@@ -162,18 +162,18 @@ impl Shared {
     }
 
     /// Sends the batch; the rows that come back are only counted.
-    pub fn sync(&mut self, connection: usize) -> Sent {
+    pub fn sync(&mut self, connection: usize) -> RequestState {
         let reply = open(&mut self.connections, connection).and_then(Connection::sync);
-        self.sent(connection, reply)
+        self.take_reply(connection, reply)
     }
 
     /// Streams generated rows into a table.
-    pub fn load(&mut self, connection: usize, sql: &str, rows: &generate::Rows) -> Sent {
+    pub fn load(&mut self, connection: usize, sql: &str, rows: &generate::Rows) -> RequestState {
         self.counts.queries += 1;
         let reply = generate::open(rows).and_then(|source| {
             open(&mut self.connections, connection)?.session().load(sql, source)
         });
-        self.sent(connection, reply)
+        self.take_reply(connection, reply)
     }
 
     pub fn prepare(&mut self, connection: usize, sql: &str) -> Option<usize> {
@@ -212,17 +212,17 @@ impl Shared {
         }
     }
 
-    pub fn execute(&mut self, statement: usize) -> Sent {
+    pub fn execute(&mut self, statement: usize) -> RequestState {
         self.counts.queries += 1;
         let keeps = self.keeps();
         let Some(Some(it)) = self.statements.get(statement) else {
             self.fail(Error::user("a closed statement was executed"));
-            return Sent::Failed;
+            return RequestState::Failed;
         };
         let connection = it.connection;
         let reply = open(&mut self.connections, connection)
-            .and_then(|session| it.send(session.wanting(keeps)));
-        self.sent(connection, reply)
+            .and_then(|session| it.send(session.keeping(keeps)));
+        self.take_reply(connection, reply)
     }
 
     pub fn close(&mut self, statement: usize) -> Result<(), Error> {
@@ -236,13 +236,13 @@ impl Shared {
         }
     }
 
-    pub fn poll(&mut self, connection: usize) -> Sent {
+    pub fn poll(&mut self, connection: usize) -> RequestState {
         let reply = open(&mut self.connections, connection).and_then(|it| it.session().poll());
-        self.sent(connection, reply)
+        self.take_reply(connection, reply)
     }
 
     /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
-    pub fn still_waiting(&mut self) -> Option<u64> {
+    pub fn poll_pending(&mut self) -> Option<u64> {
         let connection = match self.wait {
             Wait::Request { connection, .. } => connection,
             Wait::Sleep { until_ns } if now_ns() < until_ns => return Some(until_ns),
@@ -252,8 +252,8 @@ impl Shared {
             }
         };
         let answer = self.poll(connection);
-        match self.play_on(answer) {
-            Sent::Pending => match self.wait {
+        match self.continue_declared(answer) {
+            RequestState::Pending => match self.wait {
                 Wait::Request { until_ns, .. } => Some(until_ns),
                 _ => None,
             },
@@ -267,22 +267,22 @@ impl Shared {
     /// Waits for the request under way, outside the driver's coroutine: nobody else of the thread
     /// plays meanwhile, so that an answer which does not come soon is given up.
     pub fn drain(&mut self) {
-        self.break_off();
+        self.abandon_declared();
         let limit_ns = now_ns() + PATIENCE_NS;
         while let Wait::Request { connection, until_ns } = self.wait {
             if now_ns() > limit_ns {
-                self.lose();
+                self.drop_connections();
             }
-            wire::nap(until_ns.min(now_ns() + NAP_NS));
+            wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
             self.poll(connection);
         }
     }
 
     /// Gives all connections up: a request under way is lost, and so is whatever is sent later.
-    pub fn lose(&mut self) {
+    pub fn drop_connections(&mut self) {
         for connection in self.connections.iter_mut().flatten() {
             connection.count(&mut self.counts);
-            *connection = Connection::new(sessions::lost(), false);
+            *connection = Connection::new(sessions::disconnected(), false);
         }
     }
 
@@ -330,7 +330,7 @@ impl Shared {
         self.failure = Some(error);
     }
 
-    pub fn sent(&mut self, connection: usize, reply: Result<Reply, Error>) -> Sent {
+    pub fn take_reply(&mut self, connection: usize, reply: Result<Reply, Error>) -> RequestState {
         match reply {
             Ok(Reply::Ready { rows, changed }) => {
                 self.wait = Wait::Nothing;
@@ -338,7 +338,7 @@ impl Shared {
             }
             Ok(Reply::Pending { until_ns }) => {
                 self.wait = Wait::Request { connection, until_ns };
-                Sent::Pending
+                RequestState::Pending
             }
             Err(error) => {
                 self.wait = Wait::Nothing;
@@ -347,36 +347,36 @@ impl Shared {
                     connection.batch.answered();
                 }
                 self.fail(error);
-                Sent::Failed
+                RequestState::Failed
             }
         }
     }
 
-    fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> Sent {
+    fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> RequestState {
         self.counts.rows_read += rows;
         self.counts.rows_changed += changed;
         let keeps_this = std::mem::take(&mut self.keeps_next);
         let Some(Some(connection)) = self.connections.get_mut(connection) else {
-            return Sent::Changed(changed);
+            return RequestState::Changed(changed);
         };
         if connection.batch != Batch::None {
             connection.batch.answered();
             self.batch_rows = rows;
-            return Sent::Changed(changed);
+            return RequestState::Changed(changed);
         }
         let answer = connection.rows();
         let columns = answer.width;
         if columns == 0 {
             self.counts.writes += u64::from(changed > 0);
-            return Sent::Changed(changed);
+            return RequestState::Changed(changed);
         }
         self.counts.reads += 1;
         let rows = rows as u32;
         if self.playing.is_some() || !self.keeps_rows && !keeps_this {
-            return Sent::Counted { columns, rows };
+            return RequestState::Counted { columns, rows };
         }
         pack(answer, rows, &mut self.packed);
-        Sent::Rows
+        RequestState::Rows
     }
 }
 

@@ -24,17 +24,17 @@ pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
 }
 
 /// What takes the place of a connection that was given up: every request fails as `lost`.
-pub fn lost() -> Box<dyn Session> {
-    Box::new(null::Lost::default())
+pub fn disconnected() -> Box<dyn Session> {
+    Box::new(null::Disconnected::default())
 }
 
 /// Does the engine work inside the call? Then each connection has a thread of its own.
-pub fn embedded(session: &plan::Session) -> bool {
+pub fn is_embedded(session: &plan::Session) -> bool {
     matches!(session, plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. })
 }
 
 /// Is the engine a server, a process of its own that our connections lead to?
-pub fn served(session: &plan::Session) -> bool {
+pub fn is_served(session: &plan::Session) -> bool {
     matches!(session, plan::Session::Postgres(_) | plan::Session::Mysql(_))
 }
 
@@ -65,7 +65,7 @@ pub fn dialect(session: &plan::Session) -> Option<&'static str> {
 /// A session never blocks on a network: it answers [`Reply::Ready`], or [`Reply::Pending`] and is
 /// polled by the worker while the script's coroutine is suspended. An embedded engine works inside
 /// the call, so its sessions are always ready and each has a thread of its own
-/// ([`embedded`]).
+/// ([`is_embedded`]).
 pub trait Session {
     /// Sends SQL as text.
     fn query(&mut self, sql: &str) -> Result<Reply, Error>;

@@ -119,30 +119,28 @@ impl Session for Null {
     }
 }
 
-// Lost stands where a connection was given up, because an answer did not come.
-
-/// A connection that is no more.
+/// Stands where a connection was dropped, because an answer did not come.
 #[derive(Default)]
-pub struct Lost {
+pub struct Disconnected {
     rows: Rows,
 }
 
-fn lost<T>() -> Result<T, Error> {
+fn disconnected<T>() -> Result<T, Error> {
     let error = Error::engine("the connection is lost").code("lost");
     Err(error.because("no answer long after the phase's end"))
 }
 
-impl Session for Lost {
+impl Session for Disconnected {
     fn query(&mut self, _sql: &str) -> Result<Reply, Error> {
-        lost()
+        disconnected()
     }
 
     fn prepare(&mut self, _sql: &str) -> Result<u32, Error> {
-        lost()
+        disconnected()
     }
 
     fn execute(&mut self, _statement: u32, _values: &[Value]) -> Result<Reply, Error> {
-        lost()
+        disconnected()
     }
 
     fn close(&mut self, _statement: u32) -> Result<(), Error> {
@@ -150,7 +148,7 @@ impl Session for Lost {
     }
 
     fn poll(&mut self) -> Result<Reply, Error> {
-        lost()
+        disconnected()
     }
 
     fn rows(&self) -> &Rows {

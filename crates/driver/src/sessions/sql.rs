@@ -42,7 +42,7 @@ fn creates_table(sql: &str) -> bool {
 
 /// Numbers every `?` outside quotes and comments; a statement with a `$1` already is left as it is
 /// (there, `?` is an operator of jsonb).
-pub fn numbered(sql: &str) -> Cow<'_, str> {
+pub fn number_placeholders(sql: &str) -> Cow<'_, str> {
     if !sql.contains('?') {
         return Cow::Borrowed(sql);
     }
@@ -138,7 +138,7 @@ fn dollar_quote(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::numbered;
+    use super::number_placeholders;
 
     #[test]
     fn question_marks_are_numbered_outside_quotes_and_comments() {
@@ -153,14 +153,14 @@ mod tests {
             ("SELECT a$1b, ? ", "SELECT a$1b, $1 "),
             ("SELECT 'ü?', ?", "SELECT 'ü?', $1"),
         ] {
-            assert_eq!(numbered(sql), wanted, "{sql}");
+            assert_eq!(number_placeholders(sql), wanted, "{sql}");
         }
     }
 
     #[test]
     fn a_statement_with_numbers_or_broken_off_is_left_as_it_is() {
         for sql in ["SELECT j ? 'key', $1", "SELECT '?", "SELECT /* ?", "SELECT $x$ ?", "-- ?"] {
-            assert_eq!(numbered(sql), sql);
+            assert_eq!(number_placeholders(sql), sql);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::schedule::clock::SECOND_NS;
 
 /// One event, from its intended time to its answer, on CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
-pub struct Played {
+pub struct EventTimes {
     /// When it was due.
     pub intended_ns: u64,
     /// When it was begun.
@@ -22,7 +22,7 @@ pub struct Played {
 }
 
 /// One worker's count of one stream.
-pub struct Tally {
+pub struct EventCounts {
     measured_ns: u64,
     /// Events that ended well after the warm-up.
     pub done: u64,
@@ -44,8 +44,8 @@ pub struct Tally {
     pub series: Series,
 }
 
-impl Tally {
-    /// An empty tally with room for so many seconds.
+impl EventCounts {
+    /// Nothing counted, with room for so many seconds.
     pub fn new(seconds: usize) -> Result<Self, Error> {
         let series = Series {
             done: Vec::with_capacity(seconds),
@@ -72,7 +72,7 @@ impl Tally {
     }
 
     /// The number of a transaction type, new ones included.
-    pub fn kind(&mut self, name: &str) -> Result<usize, Error> {
+    pub fn transaction_type(&mut self, name: &str) -> Result<usize, Error> {
         if let Some(kind) = self.names.iter().position(|known| known == name) {
             return Ok(kind);
         }
@@ -83,8 +83,8 @@ impl Tally {
 
     /// Counts an event that ended well.
     #[inline]
-    pub fn done(&mut self, event: Played, kind: usize) {
-        if !self.counts(event) {
+    pub fn done(&mut self, event: EventTimes, kind: usize) {
+        if !self.is_measured(event) {
             return;
         }
         self.done += 1;
@@ -97,8 +97,8 @@ impl Tally {
     }
 
     /// Counts an event that failed; its latency is of no use.
-    pub fn failed(&mut self, event: Played) {
-        if !self.counts(event) {
+    pub fn failed(&mut self, event: EventTimes) {
+        if !self.is_measured(event) {
             return;
         }
         self.failed += 1;
@@ -108,7 +108,7 @@ impl Tally {
 
     /// Notes what holds for every event; false in the warm-up.
     #[inline]
-    fn counts(&mut self, event: Played) -> bool {
+    fn is_measured(&mut self, event: EventTimes) -> bool {
         self.last_intended_ns = self.last_intended_ns.max(event.intended_ns);
         self.last_answer_ns = event.answered_ns;
         if event.intended_ns < self.measured_ns {
@@ -145,48 +145,48 @@ mod tests {
     use super::*;
     use crate::tally::histogram::LONGEST_NS;
 
-    fn played(intended_ns: u64, answered_ns: u64) -> Played {
-        Played { intended_ns, begun_ns: intended_ns + 10, answered_ns }
+    fn times(intended_ns: u64, answered_ns: u64) -> EventTimes {
+        EventTimes { intended_ns, begun_ns: intended_ns + 10, answered_ns }
     }
 
     #[test]
     fn events_due_in_the_warm_up_are_counted_apart() {
-        let mut tally = Tally::new(0).unwrap();
-        tally.start(1_000);
-        tally.done(played(999, 5_000), 0);
-        tally.failed(played(500, 900));
-        tally.done(played(1_000, 1_200), 0);
-        assert_eq!((tally.warmup, tally.done, tally.failed), (2, 1, 0));
-        assert_eq!((tally.latency[0].len(), tally.lateness.len()), (1, 1));
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.start(1_000);
+        counts.done(times(999, 5_000), 0);
+        counts.failed(times(500, 900));
+        counts.done(times(1_000, 1_200), 0);
+        assert_eq!((counts.warmup, counts.done, counts.failed), (2, 1, 0));
+        assert_eq!((counts.latency[0].len(), counts.lateness.len()), (1, 1));
     }
 
     #[test]
     fn latency_runs_from_the_intended_time_and_is_kept_by_type() {
-        let mut tally = Tally::new(0).unwrap();
-        let kind = tally.kind("payment").unwrap();
-        assert_eq!(tally.kind("payment").unwrap(), kind);
-        tally.done(played(0, 800), kind);
-        assert_eq!((tally.latency[kind].max(), tally.latency[0].len()), (800, 0));
-        assert_eq!(tally.lateness.max(), 10);
+        let mut counts = EventCounts::new(0).unwrap();
+        let kind = counts.transaction_type("payment").unwrap();
+        assert_eq!(counts.transaction_type("payment").unwrap(), kind);
+        counts.done(times(0, 800), kind);
+        assert_eq!((counts.latency[kind].max(), counts.latency[0].len()), (800, 0));
+        assert_eq!(counts.lateness.max(), 10);
     }
 
     #[test]
     fn more_than_an_hour_counts_as_an_hour() {
-        let mut tally = Tally::new(0).unwrap();
-        tally.done(played(0, 2 * LONGEST_NS), 0);
-        assert_eq!(tally.latency[0].len(), 1);
-        assert!(tally.latency[0].equivalent(tally.latency[0].max(), LONGEST_NS));
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.done(times(0, 2 * LONGEST_NS), 0);
+        assert_eq!(counts.latency[0].len(), 1);
+        assert!(counts.latency[0].equivalent(counts.latency[0].max(), LONGEST_NS));
     }
 
     #[test]
     fn every_second_has_a_row_even_an_idle_one() {
-        let mut tally = Tally::new(0).unwrap();
-        tally.start(0);
-        tally.done(played(0, 500), 0);
-        tally.done(played(0, 2 * SECOND_NS + 1), 0);
-        tally.failed(played(0, 2 * SECOND_NS + 2));
-        assert_eq!(tally.series.done, [1, 0, 1]);
-        assert_eq!(tally.series.failed, [0, 0, 1]);
-        assert_eq!(tally.series.latency_ns_max, [500, 0, 2 * SECOND_NS + 1]);
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.start(0);
+        counts.done(times(0, 500), 0);
+        counts.done(times(0, 2 * SECOND_NS + 1), 0);
+        counts.failed(times(0, 2 * SECOND_NS + 2));
+        assert_eq!(counts.series.done, [1, 0, 1]);
+        assert_eq!(counts.series.failed, [0, 0, 1]);
+        assert_eq!(counts.series.latency_ns_max, [500, 0, 2 * SECOND_NS + 1]);
     }
 }

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_histogram_says_its_own_numbers() {
+    fn a_histogram_knows_its_own_numbers() {
         let mut values = histogram().unwrap();
         (1..=1000).for_each(|value| values.saturating_record(value));
         let said = latency(&values).unwrap();

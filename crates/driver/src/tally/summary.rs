@@ -1,38 +1,45 @@
-//! Adds up what the workers counted of a phase, and checks that nothing got lost.
+//! Adds up what the workers counted of a phase, and checks that no event is missing.
 
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
+use super::UserCounts;
 use super::histogram::{add, histogram, latency};
-use super::share::Lane;
+use super::share::StreamShare;
 use crate::plan::error::Error;
 use crate::plan::event::{Latency, Series, Tally};
-use crate::play::phase_state::{NEVER, Queue, Stage};
-use crate::script::UserCounts;
+use crate::schedule::clock::NEVER;
+use crate::schedule::stream::StreamState;
 
 /// One tally per stream, in the phase's order.
-pub fn streams(stage: &Stage, lanes: Vec<Lane>, start_ns: u64) -> Result<Vec<Tally>, Error> {
-    let mut sums = stage.queues.iter().map(Sum::new).collect::<Result<Vec<Sum>, Error>>()?;
-    for lane in lanes {
-        sums[lane.index].add(lane)?;
+pub fn tallies(
+    streams: &[StreamState],
+    shares: Vec<StreamShare>,
+    span: PhaseSpan,
+) -> Result<Vec<Tally>, Error> {
+    let mut sums = streams.iter().map(StreamSum::new).collect::<Result<Vec<_>, Error>>()?;
+    for share in shares {
+        sums[share.index].add(share)?;
     }
-    let clock = Clock { start_ns, warmup_ns: stage.warmup_ns(), stop_ns: stage.stop_ns() };
     let seconds = sums.iter().map(|sum| sum.series.done.len()).max().unwrap_or(0);
-    sums.into_iter().map(|sum| sum.tally(clock, seconds)).collect()
+    sums.into_iter().map(|sum| sum.tally(span, seconds)).collect()
 }
 
-/// When a phase began, was measured and was told to stop.
+/// When a phase began and was told to stop, and how long it warmed up.
 #[derive(Clone, Copy)]
-struct Clock {
-    start_ns: u64,
-    warmup_ns: u64,
-    stop_ns: u64,
+pub struct PhaseSpan {
+    /// Its start.
+    pub start_ns: u64,
+    /// Length of the warm-up.
+    pub warmup_ns: u64,
+    /// Nothing due from here on is played; [`NEVER`] where only counts end it.
+    pub stop_ns: u64,
 }
 
 /// All workers' counts of one stream.
-struct Sum<'a> {
-    queue: &'a Queue<'a>,
+struct StreamSum<'a> {
+    stream: &'a StreamState<'a>,
     done: u64,
     failed: u64,
     warmup: u64,
@@ -46,10 +53,10 @@ struct Sum<'a> {
     series: Series,
 }
 
-impl<'a> Sum<'a> {
-    fn new(queue: &'a Queue<'a>) -> Result<Self, Error> {
+impl<'a> StreamSum<'a> {
+    fn new(stream: &'a StreamState<'a>) -> Result<Self, Error> {
         Ok(Self {
-            queue,
+            stream,
             done: 0,
             failed: 0,
             warmup: 0,
@@ -64,17 +71,17 @@ impl<'a> Sum<'a> {
         })
     }
 
-    fn add(&mut self, lane: Lane) -> Result<(), Error> {
-        let tally = lane.tally;
-        self.done += tally.done;
-        self.failed += tally.failed;
-        self.warmup += tally.warmup;
-        self.begun += lane.begun;
-        self.claimed_before += lane.claimed_before;
-        self.last_intended_ns = self.last_intended_ns.max(tally.last_intended_ns);
-        self.dropped_ns.extend(lane.dropped_ns);
-        self.counts.add(lane.counts);
-        for (name, latency) in tally.names.into_iter().zip(&tally.latency) {
+    fn add(&mut self, share: StreamShare) -> Result<(), Error> {
+        let events = share.events;
+        self.done += events.done;
+        self.failed += events.failed;
+        self.warmup += events.warmup;
+        self.begun += share.begun;
+        self.claimed_before += share.claimed_before;
+        self.last_intended_ns = self.last_intended_ns.max(events.last_intended_ns);
+        self.dropped_ns.extend(share.dropped_ns);
+        self.counts.add(share.statements);
+        for (name, latency) in events.names.into_iter().zip(&events.latency) {
             if !latency.is_empty() {
                 let sum = match self.latency.entry(name) {
                     std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
@@ -83,13 +90,14 @@ impl<'a> Sum<'a> {
                 add(sum, latency)?;
             }
         }
-        add(&mut self.lateness, &tally.lateness)?;
-        self.series.add(&tally.series);
+        add(&mut self.lateness, &events.lateness)?;
+        self.series.add(&events.series);
         Ok(())
     }
 
-    fn tally(mut self, clock: Clock, seconds: usize) -> Result<Tally, Error> {
-        let (stream, (intended, skipped)) = (self.queue.stream, self.settled(clock, seconds)?);
+    fn tally(mut self, span: PhaseSpan, seconds: usize) -> Result<Tally, Error> {
+        let (stream, (intended, skipped)) =
+            (self.stream.declared, self.check_identity(span, seconds)?);
         Ok(Tally {
             name: stream.name.clone(),
             unit: stream.unit.clone(),
@@ -112,7 +120,7 @@ impl<'a> Sum<'a> {
             reconnected: self.counts.reconnected,
             errors: self.counts.errors,
             service_ns: self.counts.service_ns,
-            latency: together(&self.latency)?,
+            latency: all_types(&self.latency)?,
             lateness: latency(&self.lateness)?,
             transactions: by_type(&self.latency)?,
             series: self.series,
@@ -131,7 +139,7 @@ impl Series {
     }
 }
 
-fn together(types: &BTreeMap<String, Histogram<u64>>) -> Result<Latency, Error> {
+fn all_types(types: &BTreeMap<String, Histogram<u64>>) -> Result<Latency, Error> {
     let mut sum = histogram()?;
     types.values().try_for_each(|of_type| add(&mut sum, of_type))?;
     latency(&sum)
@@ -145,41 +153,41 @@ fn by_type(types: &BTreeMap<String, Histogram<u64>>) -> Result<BTreeMap<String, 
 
 // intended = done + failed + skipped: held for every stream of every phase.
 
-impl Sum<'_> {
+impl StreamSum<'_> {
     /// How many events should have been played, and how many of them nobody began. Counted from
     /// the schedule and the tickets, not from the events played, so that the identity is a check.
-    fn intended_and_skipped(&self, clock: Clock) -> (u64, u64) {
-        let Some(schedule) = &self.queue.schedule else {
-            let limited = self.queue.limit.is_some();
-            return (if limited { self.queue.taken() } else { self.begun }, 0);
+    fn intended_and_skipped(&self, span: PhaseSpan) -> (u64, u64) {
+        let Some(schedule) = &self.stream.schedule else {
+            let limited = self.stream.limit.is_some();
+            return (if limited { self.stream.tickets_taken() } else { self.begun }, 0);
         };
         // A user may have begun an event in the very moment that another ended the phase.
-        let end_ns = match clock.stop_ns {
+        let end_ns = match span.stop_ns {
             NEVER => NEVER,
-            stop_ns => stop_ns.max(self.last_intended_ns + 1) - clock.start_ns,
+            stop_ns => stop_ns.max(self.last_intended_ns + 1) - span.start_ns,
         };
-        let measured_ns = clock.warmup_ns..end_ns;
-        let limit = self.queue.limit.unwrap_or(NEVER);
-        let intended = schedule.due(0..limit, measured_ns.clone());
-        let left = schedule.due(self.queue.taken()..limit, measured_ns.clone());
-        let dropped = self.dropped_ns.iter().map(|at| at - clock.start_ns);
+        let measured_ns = span.warmup_ns..end_ns;
+        let limit = self.stream.limit.unwrap_or(NEVER);
+        let intended = schedule.count_due(0..limit, measured_ns.clone());
+        let left = schedule.count_due(self.stream.tickets_taken()..limit, measured_ns.clone());
+        let dropped = self.dropped_ns.iter().map(|at| at - span.start_ns);
         (intended, left + dropped.filter(|at| measured_ns.contains(at)).count() as u64)
     }
 
     fn check(&self, intended: u64, skipped: u64) -> Result<(), Error> {
-        let Self { queue, done, failed, .. } = self;
+        let Self { stream, done, failed, .. } = self;
         if intended == done + failed + skipped {
             return Ok(());
         }
-        let name = &queue.stream.name;
+        let name = &stream.declared.name;
         Err(Error::driver(format!("stream {name} does not add up")).because(format!(
             "{intended} intended, {done} done, {failed} failed, {skipped} skipped"
         )))
     }
 
     /// Intended and skipped, once they are known to add up; the series as long as all others.
-    pub(super) fn settled(&mut self, clock: Clock, seconds: usize) -> Result<(u64, u64), Error> {
-        let (intended, skipped) = self.intended_and_skipped(clock);
+    fn check_identity(&mut self, span: PhaseSpan, seconds: usize) -> Result<(u64, u64), Error> {
+        let (intended, skipped) = self.intended_and_skipped(span);
         self.series.extend(seconds);
         self.check(intended, skipped).map(|()| (intended, skipped))
     }
@@ -190,8 +198,7 @@ impl Sum<'_> {
 mod tests {
     use super::*;
     use crate::plan::phase::{Pace, Phase, Stop, Stream};
-    use crate::plan::{Plan, Script, Session};
-    use crate::play::phase_state::Scene;
+    use crate::plan::{PhaseRef, Plan, Script, Session};
 
     fn plan() -> Plan {
         Plan {
@@ -227,27 +234,28 @@ mod tests {
         }
     }
 
-    fn summed(pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
+    fn sum_of(pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
         let (plan, phase) = (plan(), phase(pace));
-        let stage = Stage::new(Scene { plan: &plan, command: "run", phase: &phase })?;
-        (0..taken).for_each(|_| _ = stage.queues[0].take());
-        let mut sum = Sum::new(&stage.queues[0])?;
+        let phase_ref = PhaseRef { plan: &plan, command: "run", phase: &phase };
+        let stream = StreamState::new(phase_ref, &phase.streams[0])?;
+        (0..taken).for_each(|_| _ = stream.take_ticket());
+        let mut sum = StreamSum::new(&stream)?;
         sum.done = done;
         sum.begun = 7;
-        sum.tally(Clock { start_ns: 50, warmup_ns: 0, stop_ns: 50 + 1_000_000_000 }, 1)
+        sum.tally(PhaseSpan { start_ns: 50, warmup_ns: 0, stop_ns: 50 + 1_000_000_000 }, 1)
     }
 
     #[test]
     fn arrivals_that_nobody_took_are_skipped() {
-        let tally = summed(Pace::Uniform { rate_per_s: 100.0 }, 60, 60).unwrap();
+        let tally = sum_of(Pace::Uniform { rate_per_s: 100.0 }, 60, 60).unwrap();
         assert_eq!((tally.intended, tally.done, tally.skipped), (100, 60, 40));
     }
 
     #[test]
-    fn an_event_that_got_lost_is_our_own_error() {
-        let paced = summed(Pace::Uniform { rate_per_s: 100.0 }, 59, 60);
+    fn a_missing_event_is_the_drivers_own_error() {
+        let paced = sum_of(Pace::Uniform { rate_per_s: 100.0 }, 59, 60);
         assert_eq!(paced.unwrap_err().failure(None).blame, "driver");
-        assert!(summed(Pace::Closed, 7, 0).is_ok());
-        assert!(summed(Pace::Closed, 6, 0).is_err());
+        assert!(sum_of(Pace::Closed, 7, 0).is_ok());
+        assert!(sum_of(Pace::Closed, 6, 0).is_err());
     }
 }

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use super::tls::Tunnel;
-use super::{ATTENDED, Shared, connect, here};
+use super::tls::TlsState;
+use super::{CURRENT_SLOT, Shared, connect, thread_exchange};
 use crate::plan::error::Error;
 use crate::plan::{Login, Tls};
 use crate::schedule::clock::{SECOND_NS, now_ns};
@@ -19,7 +19,7 @@ pub struct Line {
     out: Vec<u8>,
     inbox: Vec<u8>,
     consumed: usize,
-    tunnel: Option<Box<Tunnel>>,
+    tls_state: Option<Box<TlsState>>,
     sealed: Vec<u8>,
 }
 
@@ -27,11 +27,12 @@ impl Line {
     /// Connects to the host or socket; where nobody answers, an error of code `connect` names it.
     pub fn connect(login: &Login) -> Result<Self, Error> {
         let socket = connect::connect(login)?;
-        let joined = here().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
+        let joined =
+            thread_exchange().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
         let (number, exchange) = joined
             .map_err(|cause| Error::host("cannot make the thread's event loop").because(cause))?;
         let (out, inbox, sealed) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { exchange, number, out, inbox, consumed: 0, tunnel: None, sealed })
+        Ok(Self { exchange, number, out, inbox, consumed: 0, tls_state: None, sealed })
     }
 
     /// Where the next request is written; nothing leaves before [`Line::send`].
@@ -50,11 +51,11 @@ impl Line {
     }
 
     fn flush(&mut self) {
-        let slot = ATTENDED.get();
-        let Some(tunnel) = &mut self.tunnel else {
+        let slot = CURRENT_SLOT.get();
+        let Some(tls_state) = &mut self.tls_state else {
             return self.exchange.borrow_mut().send(self.number, slot, &mut self.out);
         };
-        tunnel.seal(&mut self.out, &mut self.sealed);
+        tls_state.seal(&mut self.out, &mut self.sealed);
         if !self.sealed.is_empty() {
             self.exchange.borrow_mut().send(self.number, slot, &mut self.sealed);
         }
@@ -87,14 +88,14 @@ impl Line {
             self.inbox.drain(..self.consumed);
             self.consumed = 0;
         }
-        let Some(tunnel) = &mut self.tunnel else {
+        let Some(tls_state) = &mut self.tls_state else {
             return received(&self.exchange, self.number, &mut self.inbox);
         };
         let mut came = false;
-        while !came && received(&self.exchange, self.number, &mut tunnel.sealed)? {
-            came = tunnel.open(&mut self.inbox)?;
+        while !came && received(&self.exchange, self.number, &mut tls_state.sealed)? {
+            came = tls_state.open(&mut self.inbox)?;
         }
-        if tunnel.has_to_say() {
+        if tls_state.wants_write() {
             self.flush();
         }
         Ok(came)
@@ -115,13 +116,13 @@ impl Line {
         if now_ns() >= until_ns {
             return Err(lost("no answer within 10 s"));
         }
-        self.exchange.borrow_mut().rest(until_ns);
+        self.exchange.borrow_mut().wait(until_ns);
         Ok(())
     }
 }
 
 fn received(exchange: &Shared, line: u32, into: &mut Vec<u8>) -> Result<bool, Error> {
-    let received = exchange.borrow_mut().receive(line, ATTENDED.get(), into);
+    let received = exchange.borrow_mut().receive(line, CURRENT_SLOT.get(), into);
     received.map_err(|cause| match cause.kind() {
         ErrorKind::UnexpectedEof => lost("the server closed it"),
         _ => lost(cause),
@@ -151,7 +152,7 @@ impl Line {
             // Taken as said under TLS, it would be whoever stands between who said it.
             return Err(Error::engine("the server spoke before TLS began").code("tls"));
         }
-        self.tunnel = Some(Box::new(Tunnel::new(tls, host)?));
+        self.tls_state = Some(Box::new(TlsState::new(tls, host)?));
         let until_ns = deadline();
         self.flush();
         while self.is_handshaking() {
@@ -168,6 +169,6 @@ impl Line {
     }
 
     fn is_handshaking(&self) -> bool {
-        self.tunnel.as_ref().is_some_and(|it| it.is_handshaking())
+        self.tls_state.as_ref().is_some_and(|it| it.is_handshaking())
     }
 }

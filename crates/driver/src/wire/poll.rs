@@ -55,11 +55,11 @@ impl Poll {
 
 /// What is always heard of. That a socket takes bytes again is heard of only where some wait:
 /// otherwise the peer's every read would wake us.
-const HEARD: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+const INTEREST: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
 impl Poll {
     /// Notes whom news of a line are for, and hears of room for what is unsent.
-    fn tell(&mut self, line: u32) {
+    fn notify(&mut self, line: u32) {
         let stream = &mut self.lines[line];
         if stream.awaited && stream.has_news() {
             stream.awaited = false;
@@ -68,7 +68,7 @@ impl Poll {
         let waits = stream.unsent() > 0;
         if waits != stream.waits_for_room {
             stream.waits_for_room = waits;
-            let flags = if waits { HEARD | EventFlags::OUT } else { HEARD };
+            let flags = if waits { INTEREST | EventFlags::OUT } else { INTEREST };
             let data = EventData::new_u64(line.into());
             // It cannot fail for a socket that was added.
             let _ = epoll::modify(&self.epoll, &stream.socket, data, flags);
@@ -80,7 +80,7 @@ impl Exchange for Poll {
     fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
         let line = self.lines.insert(Stream::new(socket));
         let data = EventData::new_u64(line.into());
-        let added = epoll::add(&self.epoll, &self.lines[line].socket, data, HEARD);
+        let added = epoll::add(&self.epoll, &self.lines[line].socket, data, INTEREST);
         added.inspect_err(|_| drop(self.lines.remove(line)))?;
         Ok(line)
     }
@@ -94,7 +94,7 @@ impl Exchange for Poll {
         let stream = &mut self.lines[line];
         stream.send(bytes);
         (stream.slot, stream.awaited) = (slot, true);
-        self.tell(line);
+        self.notify(line);
     }
 
     fn unsent(&self, line: u32) -> usize {
@@ -108,7 +108,7 @@ impl Exchange for Poll {
         Ok(came)
     }
 
-    fn rest(&mut self, until_ns: u64) {
+    fn wait(&mut self, until_ns: u64) {
         if self.fetch(until_ns).is_err() {
             // A signal: whoever rests looks around and comes again.
             return;
@@ -117,8 +117,8 @@ impl Exchange for Poll {
             let Event { data, flags, .. } = self.events[at];
             let line = data.u64() as u32;
             if let Some(stream) = self.lines.get_mut(line) {
-                stream.hear(flags);
-                self.tell(line);
+                stream.on_event(flags);
+                self.notify(line);
             }
         }
     }

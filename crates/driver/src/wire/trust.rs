@@ -34,8 +34,8 @@ pub fn configuration(tls: &Tls) -> Result<Arc<ClientConfig>, Error> {
 fn make(tls: &Tls) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match tls.mode {
-        TlsMode::Disable | TlsMode::Require => Arc::new(Anybody(Arc::clone(&provider))),
-        TlsMode::VerifyCa => Arc::new(AnyName(authorities(tls, &provider)?)),
+        TlsMode::Disable | TlsMode::Require => Arc::new(AnyCertificate(Arc::clone(&provider))),
+        TlsMode::VerifyCa => Arc::new(AnyHostName(authorities(tls, &provider)?)),
         TlsMode::VerifyFull => authorities(tls, &provider)?,
     };
     let configuration = ClientConfig::builder_with_provider(provider)
@@ -83,9 +83,9 @@ fn from_file(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
 /// takes), and a bench must reach those. Nor is the proof asked for that the server holds its
 /// certificate's key: who stands between would prove it for a certificate of his own.
 #[derive(Debug)]
-pub struct Anybody(pub Arc<CryptoProvider>);
+pub struct AnyCertificate(pub Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -122,9 +122,9 @@ impl ServerCertVerifier for Anybody {
 
 /// Mode `verify-ca`: the chain must lead to a trusted authority, the name may be any.
 #[derive(Debug)]
-pub struct AnyName(pub Arc<WebPkiServerVerifier>);
+pub struct AnyHostName(pub Arc<WebPkiServerVerifier>);
 
-impl ServerCertVerifier for AnyName {
+impl ServerCertVerifier for AnyHostName {
     /// The name is looked at last, so an error about it says that all else is well.
     fn verify_server_cert(
         &self,

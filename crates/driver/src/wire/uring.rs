@@ -12,15 +12,15 @@ use std::time::Duration;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use super::Exchange;
-use super::held::{Held, LINES, RECEIVE, ROOM};
 use super::lines::Lines;
 use super::ring::Ring;
+use super::ring_line::{LINES, RECEIVE, ROOM, RingLine};
 use crate::schedule::clock::{NAP_NS, now_ns};
 
 /// Lines of a thread under one ring.
 pub struct Uring {
     ring: Ring,
-    lines: Lines<Held>,
+    lines: Lines<RingLine>,
     /// The only line, awaited, its receive not queued.
     lone: Option<u32>,
     woken: Vec<u32>,
@@ -42,31 +42,31 @@ impl Uring {
     }
 
     /// Rests on the only line; false: the ring has to do it.
-    fn rested_alone(&mut self, until_ns: u64) -> bool {
+    fn wait_on_lone_line(&mut self, until_ns: u64) -> bool {
         let Some(line) = self.lone.take() else { return false };
         let is_one = self.lines.is_one();
-        let held = &mut self.lines[line];
-        let is_free = !held.receives && !held.waits && held.stream.awaited;
+        let ring_line = &mut self.lines[line];
+        let is_free = !ring_line.receives && !ring_line.waits && ring_line.stream.awaited;
         if until_ns != u64::MAX || !is_free || !is_one {
-            self.ring.receive(line, held);
+            self.ring.receive(line, ring_line);
             return false;
         }
-        held.wait();
-        self.tell(line);
+        ring_line.receive_blocking();
+        self.notify(line);
         self.lone = self.lines[line].stream.awaited.then_some(line);
         true
     }
 
     /// Wakes who awaits a line, if there is news; hears of room for what is unsent.
-    fn tell(&mut self, line: u32) {
-        let held = &mut self.lines[line];
-        if held.stream.awaited && held.has_news() {
-            held.stream.awaited = false;
-            self.woken.push(held.stream.slot);
+    fn notify(&mut self, line: u32) {
+        let ring_line = &mut self.lines[line];
+        if ring_line.stream.awaited && ring_line.has_news() {
+            ring_line.stream.awaited = false;
+            self.woken.push(ring_line.stream.slot);
         }
-        held.stream.waits_for_room = held.stream.unsent() > 0;
-        if held.stream.waits_for_room {
-            self.ring.hear_of_room(line, held);
+        ring_line.stream.waits_for_room = ring_line.stream.unsent() > 0;
+        if ring_line.stream.waits_for_room {
+            self.ring.await_room(line, ring_line);
         }
     }
 }
@@ -75,7 +75,7 @@ impl Exchange for Uring {
     fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
         let nap = Some(Duration::from_nanos(NAP_NS));
         set_socket_timeout(&socket, Timeout::Recv, nap)?;
-        Ok(self.lines.insert(Held::new(socket)))
+        Ok(self.lines.insert(RingLine::new(socket)))
     }
 
     /// The number is given again, and the buffer freed, only when no completion can come for it.
@@ -83,7 +83,7 @@ impl Exchange for Uring {
         for mark in [RECEIVE | u64::from(line), ROOM | u64::from(line)] {
             while self.lines[line].is_under_way(mark) {
                 self.ring.cancel(mark);
-                self.rest(now_ns() + NAP_NS);
+                self.wait(now_ns() + NAP_NS);
             }
         }
         self.lone = self.lone.filter(|it| *it != line);
@@ -91,10 +91,10 @@ impl Exchange for Uring {
     }
 
     fn send(&mut self, line: u32, slot: u32, bytes: &mut Vec<u8>) {
-        let held = &mut self.lines[line];
-        held.stream.send(bytes);
-        (held.stream.slot, held.stream.awaited) = (slot, true);
-        self.tell(line);
+        let ring_line = &mut self.lines[line];
+        ring_line.stream.send(bytes);
+        (ring_line.stream.slot, ring_line.stream.awaited) = (slot, true);
+        self.notify(line);
         if self.lines[line].stream.awaited {
             self.receive_next(line);
         }
@@ -105,31 +105,31 @@ impl Exchange for Uring {
     }
 
     fn receive(&mut self, line: u32, slot: u32, inbox: &mut Vec<u8>) -> io::Result<bool> {
-        let held = &mut self.lines[line];
-        if held.take(inbox) {
+        let ring_line = &mut self.lines[line];
+        if ring_line.take(inbox) {
             return Ok(true);
         }
-        let came = !held.receives && held.stream.receive(inbox)?;
-        (held.stream.slot, held.stream.awaited) = (slot, !came);
+        let came = !ring_line.receives && ring_line.stream.receive(inbox)?;
+        (ring_line.stream.slot, ring_line.stream.awaited) = (slot, !came);
         if !came {
             self.receive_next(line);
         }
         Ok(came)
     }
 
-    fn rest(&mut self, until_ns: u64) {
-        if self.rested_alone(until_ns) {
+    fn wait(&mut self, until_ns: u64) {
+        if self.wait_on_lone_line(until_ns) {
             return;
         }
         self.ring.enter(until_ns);
         while let Some(done) = self.ring.next() {
             let line = (done.user_data() & LINES) as u32;
             match done.user_data() & !LINES {
-                RECEIVE => self.lines[line].received(&done),
+                RECEIVE => self.lines[line].receive_done(&done),
                 ROOM => self.lines[line].has_room(),
                 _ => continue,
             }
-            self.tell(line);
+            self.notify(line);
         }
     }
 

@@ -20,14 +20,14 @@ pub struct Driver {
 }
 
 /// Plays a plan to its end, saying `go` whenever it is asked for.
-pub fn play(plan: &Value) -> Said {
+pub fn play(plan: &Value) -> Output {
     let mut driver = Driver::start(plan);
     (0..16).for_each(|_| driver.go());
     driver.rest()
 }
 
 /// Runs a one-shot command with a text on stdin.
-pub fn once(command: &str, stdin: &str) -> Said {
+pub fn once(command: &str, stdin: &str) -> Output {
     let mut driver = Driver::spawn(command);
     driver.send(stdin);
     driver.rest()
@@ -90,7 +90,7 @@ impl Driver {
         self.child.id()
     }
 
-    /// Does the event stream end within this time? Whatever is still said is dropped.
+    /// Does the event stream end within this time? Whatever it still prints is dropped.
     pub fn falls_silent(mut self, within: Duration) -> bool {
         let (sender, ended) = channel();
         let lines = self.lines.take().unwrap();
@@ -109,12 +109,12 @@ impl Driver {
         event
     }
 
-    /// All that is still said, and the exit code.
-    pub fn rest(mut self) -> Said {
+    /// All that it still prints, and the exit code.
+    pub fn rest(mut self) -> Output {
         self.stdin = None;
         let parse = |line: Result<String, _>| serde_json::from_str(&line.unwrap()).unwrap();
         let events = self.lines.take().unwrap().map(parse).collect();
-        Said { code: self.child.wait().unwrap().code().unwrap_or(-1), events }
+        Output { code: self.child.wait().unwrap().code().unwrap_or(-1), events }
     }
 }
 
@@ -125,15 +125,15 @@ impl Drop for Driver {
     }
 }
 
-// What a driver said, and looks into it.
+// What a driver printed.
 
-/// All that a driver said.
-pub struct Said {
+/// All that a driver printed.
+pub struct Output {
     pub code: i32,
     pub events: Vec<Value>,
 }
 
-impl Said {
+impl Output {
     pub fn kinds(&self) -> Vec<&str> {
         self.events.iter().map(|event| event["event"].as_str().unwrap_or("")).collect()
     }

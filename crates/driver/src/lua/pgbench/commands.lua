@@ -162,7 +162,7 @@ function builder:stored(parts, prefix, wants_one)
    local statement = self:statement(parts)
    self:step(function()
       raw.keep_next()
-      local answer = statement.play()
+      local answer = statement.execute()
       if wants_one and answer.nrows ~= 1 then
          values.fail("expected one row, got %d", tonumber(answer.nrows))
       end
@@ -202,7 +202,7 @@ function builder:flush()
    if parts then
       self.waiting = nil
       local statement = self:statement(parts)
-      self:step(statement.play)
+      self:step(statement.execute)
    end
 end
 

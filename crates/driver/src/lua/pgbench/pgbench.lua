@@ -1,6 +1,6 @@
 -- A pgbench script file as a workload: options, a phase, and what its users play.
 -- Its arguments are those of lua/prelude.lua.
-local raw, seat, part = ...
+local raw, identity, part = ...
 
 -- One user: its connection, variables, and the line it is at.
 local user = { variables = {}, statements = {}, line = 1 }
@@ -10,7 +10,7 @@ local operators = part("operators", values)
 local functions = part("functions", values, texts, operators)
 local unary = part("atoms", values, operators, functions, texts)
 local compile_expression = part("expression", values, operators, unary)
-local play_setup, pieces_of = part("pieces", raw, seat)
+local run_setup, pieces_of = part("pieces", raw, identity)
 local statements = part("statements", raw, values, texts, user)
 local tables = part("tables")
 
@@ -60,7 +60,7 @@ end
 
 local function start_variables(given)
    local variables = user.variables
-   variables.scale, variables.client_id = sysbench.opt.scale, seat.number
+   variables.scale, variables.client_id = sysbench.opt.scale, identity.number
    variables.random_seed, variables.default_seed = raw.rand_uint32(), raw.rand_uint32()
    for name in pairs(given) do
       variables[name] = texts.plain(sysbench.opt[name])
@@ -89,7 +89,7 @@ function raw.run_pgbench(text, file)
       function prepare()
          local con = sysbench.sql.driver():connect()
          if sysbench.opt.setup ~= "" then
-            play_setup(con)
+            run_setup(con)
          else
             tables.make(con, sysbench.opt.scale)
          end

@@ -1,7 +1,7 @@
 -- A pgbench file in pieces: SQL commands and \meta commands, each with its line. What SQL takes for
 -- text (quotes, dollar quotes, comments, brackets) is passed over as psql does. And the user's own
 -- SQL file that makes the tables, in pieces likewise.
-local raw, seat = ...
+local raw, identity = ...
 local pieces = {}
 
 -- Where a quoted text ends, from the quote at `at` on.
@@ -125,7 +125,8 @@ end
 -- ---- files in pieces, with their errors' places -----------------------------------------------
 
 local function read(path)
-   local file, problem = io.open(path:sub(1, 1) == "/" and path or seat.folder .. "/" .. path, "rb")
+   local is_absolute = path:sub(1, 1) == "/"
+   local file, problem = io.open(is_absolute and path or identity.folder .. "/" .. path, "rb")
    if file == nil then
       raw.fail("cannot read the setup file: " .. problem, "")
    end
@@ -151,7 +152,7 @@ local function sql_of(parts)
    return table.concat(sql)
 end
 
-local function play_setup(con)
+local function run_setup(con)
    local path = sysbench.opt.setup
    for _, piece in ipairs(pieces_of(read(path), path)) do
       if not piece.sql then
@@ -161,4 +162,4 @@ local function play_setup(con)
    end
 end
 
-return play_setup, pieces_of
+return run_setup, pieces_of

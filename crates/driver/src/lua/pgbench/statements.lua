@@ -45,7 +45,7 @@ function statements.simple(parts, is_known)
    local sql = next(names) == nil and trimmed(table.concat(template))
    local statement = {}
    function statement.prepare() end
-   function statement.play()
+   function statement.execute()
       if sql then
          return user.con:query(sql)
       end
@@ -114,7 +114,7 @@ function statements.prepared(parts, is_known)
          cells = cells_of(prepared, kinds)
       end
    end
-   function statement.play()
+   function statement.execute()
       statement.prepare()
       local at, count = 1, #names
       while at <= count do

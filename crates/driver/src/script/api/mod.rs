@@ -7,16 +7,16 @@ use std::rc::Rc;
 
 use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, Table, Value};
 
-use super::shared::{Sent, Shared};
+use super::shared::{RequestState, Shared};
 use crate::plan::error;
 use crate::plan::error::Error;
 
 /// One user's shared part, as its Lua functions hold it.
-pub type Handle = Rc<RefCell<Shared>>;
+pub type SharedHandle = Rc<RefCell<Shared>>;
 
 /// Makes the table `raw` of lua/*.lua.
-pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
-    let raw = Raw { lua, table: lua.create_table()?, shared };
+pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
+    let raw = RawTable { lua, table: lua.create_table()?, shared };
     raw.connections()?;
     raw.answers()?;
     raw.batches()?;
@@ -30,13 +30,13 @@ pub fn table(lua: &Lua, shared: &Handle) -> mlua::Result<Table> {
     Ok(raw.table)
 }
 
-struct Raw<'a> {
+struct RawTable<'a> {
     lua: &'a Lua,
     table: Table,
-    shared: &'a Handle,
+    shared: &'a SharedHandle,
 }
 
-impl Raw<'_> {
+impl RawTable<'_> {
     /// Adds a function over the shared part.
     fn add<A, R>(
         &self,
@@ -124,13 +124,13 @@ fn unreadable(what: &str, error: &mlua::Error) -> Error {
 }
 
 /// A request's standing as lua/requests.lua reads it.
-pub fn answer(lua: &Lua, it: &Shared, sent: Sent) -> mlua::Result<Value> {
+pub fn answer(lua: &Lua, it: &Shared, sent: RequestState) -> mlua::Result<Value> {
     match sent {
-        Sent::Changed(changed) => Ok(Value::Integer(changed as i64)),
-        Sent::Counted { columns, rows } => Ok(Value::Number(counted(columns, rows))),
-        Sent::Rows => lua.create_string(&it.packed)?.into_lua(lua),
-        Sent::Pending => Ok(Value::Boolean(false)),
-        Sent::Failed => Ok(Value::Boolean(true)),
+        RequestState::Changed(changed) => Ok(Value::Integer(changed as i64)),
+        RequestState::Counted { columns, rows } => Ok(Value::Number(counted(columns, rows))),
+        RequestState::Rows => lua.create_string(&it.packed)?.into_lua(lua),
+        RequestState::Pending => Ok(Value::Boolean(false)),
+        RequestState::Failed => Ok(Value::Boolean(true)),
     }
 }
 
@@ -148,7 +148,7 @@ fn stop(it: &mut Shared, error: Error) -> mlua::Error {
 
 // What goes wrong: asked for by a script, and told by it.
 
-impl Raw<'_> {
+impl RawTable<'_> {
     pub fn errors(&self) -> mlua::Result<()> {
         self.add("failure", |lua, it, ()| failure(lua, it))?;
         self.add("thrown", |_, it, text: LuaString| {
@@ -172,7 +172,7 @@ impl Raw<'_> {
         })?;
         self.add("unknown", |_, it, (what, name, names): (String, String, Vec<String>)| {
             let error = Error::user(format!("unknown {what} '{name}'"));
-            Err::<(), _>(stop(it, error.hint(error::offer(&name, names))))
+            Err::<(), _>(stop(it, error.hint(error::nearest_or_all(&name, names))))
         })
     }
 }

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 
 use mlua::{Lua, LuaSerdeExt, LuaString, MultiValue, Value};
 
-use super::{Raw, answer, stop, unreadable};
+use super::{RawTable, answer, stop, unreadable};
 use crate::script::inserts::{Insert, Row};
 use crate::script::program::Program;
 use crate::script::shared::Shared;
 use crate::script::statement::{Form, Kind};
 
-impl Raw<'_> {
+impl RawTable<'_> {
     pub fn statements(&self) -> mlua::Result<()> {
         self.add("prepare", |_, it, (connection, sql): (usize, LuaString)| {
             Ok(match it.prepare(connection, &sql.to_str()?) {
@@ -88,20 +88,20 @@ fn kind(number: u8) -> Kind {
 
 // What a script declares as data: events, rows.
 
-impl Raw<'_> {
+impl RawTable<'_> {
     pub fn programs(&self) -> mlua::Result<()> {
         self.add("declare", |lua, it, program: Value| {
             let program: Program = lua
                 .from_value(program)
                 .map_err(|error| stop(it, unreadable("dyno.event cannot be played", &error)))?;
-            it.programs.push(program.furnished());
+            it.programs.push(program.with_room());
             Ok(it.programs.len() - 1)
         })?;
-        self.add("play", |lua, it, program| {
-            let sent = it.play(program);
+        self.add("run_declared", |lua, it, program| {
+            let sent = it.run_declared(program);
             answer(lua, it, sent)
         })?;
-        self.add("broken_off", |_, it, ()| Ok(it.broken_off.take()))
+        self.add("failed_statement", |_, it, ()| Ok(it.failed_statement.take()))
     }
 
     pub fn rows(&self) -> mlua::Result<()> {
@@ -124,7 +124,7 @@ impl Raw<'_> {
 
 // Random numbers and texts, and a few other values.
 
-impl Raw<'_> {
+impl RawTable<'_> {
     pub fn numbers(&self) -> mlua::Result<()> {
         self.add("rand_default", |_, it, (a, b)| Ok(it.rand.by_default(a, b)))?;
         self.add("rand_uniform", |_, it, (a, b)| Ok(it.rand.uniform(a, b)))?;

@@ -51,7 +51,7 @@ fn declared_phases_ledger_and_size_are_read() {
 }
 
 #[test]
-fn a_wrong_declaration_is_told_in_its_own_words() {
+fn a_wrong_declaration_has_a_message_of_its_own() {
     let error = described("function dyno.phases() return {{name = 'a', stop = 3}} end", &[]);
     let text = error.unwrap_err().to_string();
     assert!(text.starts_with("the script's dyno.phases is not as it should be: "), "{text}");
@@ -78,7 +78,7 @@ fn a_phase_that_would_measure_nothing_is_refused_before_anything_is_played() {
 }
 
 #[test]
-fn commands_play_once_or_by_all_users() {
+fn commands_run_once_or_by_all_users() {
     let folder = Folder::new();
     let mut plan = folder.plan(
         "function event() end
@@ -95,11 +95,12 @@ fn commands_play_once_or_by_all_users() {
         assert_eq!((phase.name.as_str(), phase.streams[0].connections), (command, users));
         assert_eq!(phase.stop, Stop::Count { events: u64::from(users) });
     }
-    let mut user = User::load(&plan, &Seat { command: "prepare", number: 2, ..SEAT }).unwrap();
+    let mut user =
+        User::load(&plan, &UserIdentity { command: "prepare", number: 2, ..IDENTITY }).unwrap();
     assert_eq!(user.begin("prepare").unwrap(), DONE);
     assert_eq!(user.counters()["prepared"], 3);
-    let seat = Seat { command: "own", users: 1, ..SEAT };
-    let mut user = User::load(&plan, &seat).unwrap();
+    let identity = UserIdentity { command: "own", users: 1, ..IDENTITY };
+    let mut user = User::load(&plan, &identity).unwrap();
     assert_eq!(user.begin("own").unwrap(), DONE);
     assert_eq!(user.counters()["own"], 3, "a single user works for all");
     let failure = phases(&plan, "prepar").map(drop).unwrap_err().failure(None);
@@ -108,7 +109,7 @@ fn commands_play_once_or_by_all_users() {
 
 #[test]
 fn events_end_a_stream_by_false_with_phases_and_by_true_without() {
-    let more = |script: &str| match played_on_null(script, 0).unwrap().0 {
+    let more = |script: &str| match play_on_null(script, 0).unwrap().0 {
         Step::Done { more, .. } => more,
         step => panic!("{step:?}"),
     };
@@ -123,7 +124,7 @@ fn transactions_are_named() {
     let script = "local n = 0
         function event() n = n + 1 dyno.transaction(n == 2 and 'pay' or 'order') end
         function other() end";
-    let (first, mut user) = played_on_null(script, 0).unwrap();
+    let (first, mut user) = play_on_null(script, 0).unwrap();
     assert_eq!(first, Step::Done { transaction: 1, more: true });
     assert_eq!(user.begin("event").unwrap(), Step::Done { transaction: 2, more: true });
     assert_eq!(user.begin("event").unwrap(), Step::Done { transaction: 1, more: true });

@@ -90,7 +90,7 @@ const WRITTEN: &str = "
 
 /// All that 20 events of a script sent, and what they counted.
 fn sent(plan: &Plan) -> (Vec<String>, BTreeMap<String, u64>) {
-    let mut user = User::load(plan, &SEAT).unwrap();
+    let mut user = User::load(plan, &IDENTITY).unwrap();
     play(&mut user, "thread_init").unwrap();
     take_sent();
     let steps = (0..20).map(|_| play(&mut user, "event").unwrap());
@@ -124,7 +124,7 @@ fn a_declared_event_sends_what_a_written_one_sends() {
 }
 
 #[test]
-fn an_engine_holds_the_same_rows_and_counts_the_same_after_either() {
+fn declared_and_written_events_leave_the_same_rows_and_counts() {
     let [written, declared, called] = FORMS.map(|form| {
         let folder = Folder::new();
         sent(&sqlite(&folder, &format!("{HEAD}{DECLARED}{form}"))).1
@@ -163,7 +163,7 @@ fn an_engines_error_ends_the_event_and_its_counts_are_kept_unless_it_is_atomic()
 }
 
 #[test]
-fn a_restart_plays_it_anew_with_the_scripts_own_hooks() {
+fn a_restarted_declared_event_calls_the_scripts_own_hooks() {
     let hooks = "local tries = 0
         function sysbench.hooks.sql_error_ignorable(err)
            return err.sql_errno == 1555 and err.connection == con and err.query:find('(1)', 1, true)
@@ -202,10 +202,10 @@ fn an_answer_that_never_comes_is_lost() {
         "event = dyno.event(function() return {times = 3, {con:prepare('x')}} end)",
     ));
     plan.session = Session::Null { delay_ns: 60_000_000_000 };
-    let mut user = User::load(&plan, &SEAT).unwrap();
+    let mut user = User::load(&plan, &IDENTITY).unwrap();
     play(&mut user, "thread_init").unwrap();
     assert!(matches!(user.begin("event"), Ok(Step::Waiting { .. })));
-    user.lose();
+    user.drop_connections();
     let Ok(Step::Failed(error)) = user.advance() else { panic!() };
     assert_eq!(error.engine_code(), Some("lost"));
 }
@@ -219,7 +219,7 @@ fn its_type_has_a_name() {
         end
         event = named('payment')
         order = named('order')";
-    let (step, mut user) = played_on_null(&with_connection(script), 0).unwrap();
+    let (step, mut user) = play_on_null(&with_connection(script), 0).unwrap();
     assert_eq!(step, Step::Done { transaction: 1, more: true });
     assert_eq!(play(&mut user, "order").unwrap(), Step::Done { transaction: 2, more: true });
     assert_eq!(user.transaction_names(), ["", "payment", "order"]);

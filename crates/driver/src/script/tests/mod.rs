@@ -10,14 +10,20 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::{Seat, Step, User, describe, phases};
+use super::{Step, User, UserIdentity, describe, phases};
 use crate::plan::error::Error;
 use crate::plan::phase::{Pace, Phase, Stop};
 use crate::plan::{Plan, Session};
 use crate::testing::Folder;
 
-const SEAT: Seat =
-    Seat { command: "run", phase: "run", stream: "event", number: 0, users: 1, turns: None };
+const IDENTITY: UserIdentity = UserIdentity {
+    command: "run",
+    phase: "run",
+    stream: "event",
+    number: 0,
+    users: 1,
+    turns: None,
+};
 
 const DONE: Step = Step::Done { transaction: 0, more: true };
 
@@ -31,7 +37,7 @@ fn play(user: &mut User, function: &str) -> Result<Step, Error> {
 }
 
 /// A user whose `event` was played once, on null; the answer comes at once, or later.
-fn played_on_null(script: &str, delay_ns: u64) -> Result<(Step, User), Error> {
+fn play_on_null(script: &str, delay_ns: u64) -> Result<(Step, User), Error> {
     let folder = Folder::new();
     let mut plan = folder.plan(script);
     plan.session = Session::Null { delay_ns };
@@ -39,7 +45,7 @@ fn played_on_null(script: &str, delay_ns: u64) -> Result<(Step, User), Error> {
 }
 
 fn started(plan: &Plan) -> Result<(Step, User), Error> {
-    let mut user = User::load(plan, &SEAT)?;
+    let mut user = User::load(plan, &IDENTITY)?;
     play(&mut user, "thread_init")?;
     let step = play(&mut user, "event")?;
     Ok((step, user))
@@ -48,7 +54,7 @@ fn started(plan: &Plan) -> Result<(Step, User), Error> {
 /// Plays `event` with answers at once and later; what it counts as `n` must be the same.
 fn counted(script: &str) -> u64 {
     let both = [0, 20_000].map(|delay_ns| {
-        let (step, user) = played_on_null(script, delay_ns).unwrap();
+        let (step, user) = play_on_null(script, delay_ns).unwrap();
         assert_eq!(step, DONE);
         user.counters().get("n").copied().unwrap_or(0)
     });
@@ -58,7 +64,7 @@ fn counted(script: &str) -> u64 {
 
 /// The error of a script that must fail.
 fn broken(script: &str) -> Error {
-    played_on_null(script, 0).map(|(step, _)| step).unwrap_err()
+    play_on_null(script, 0).map(|(step, _)| step).unwrap_err()
 }
 
 fn sqlite(folder: &Folder, script: &str) -> Plan {
@@ -87,7 +93,7 @@ fn with_connection(rest: &str) -> String {
 
 // Reproducible random numbers, as a script sees them.
 
-fn drawn(seat: &Seat, seed: u64, options: &[(&str, &str)]) -> BTreeMap<String, u64> {
+fn drawn(identity: &UserIdentity, seed: u64, options: &[(&str, &str)]) -> BTreeMap<String, u64> {
     let folder = Folder::new();
     let mut plan = folder.plan(
         "function event()
@@ -101,28 +107,28 @@ fn drawn(seat: &Seat, seed: u64, options: &[(&str, &str)]) -> BTreeMap<String, u
     plan.seed = seed;
     let options = options.iter().map(|(name, text)| (name.to_string(), text.to_string()));
     plan.script.options = options.collect();
-    let mut user = User::load(&plan, seat).unwrap();
+    let mut user = User::load(&plan, identity).unwrap();
     assert_eq!(user.begin("event").unwrap(), DONE);
     user.counters()
 }
 
 #[test]
 fn the_same_seed_and_seat_send_the_same_and_any_other_does_not() {
-    let first = drawn(&SEAT, 1, &[]);
-    assert_eq!(first, drawn(&SEAT, 1, &[]));
+    let first = drawn(&IDENTITY, 1, &[]);
+    assert_eq!(first, drawn(&IDENTITY, 1, &[]));
     let others = [
-        drawn(&SEAT, 2, &[]),
-        drawn(&SEAT, 1, &[("rand_seed", "5")]),
-        drawn(&Seat { number: 1, users: 2, ..SEAT }, 1, &[]),
-        drawn(&Seat { phase: "other", ..SEAT }, 1, &[]),
-        drawn(&Seat { stream: "other", ..SEAT }, 1, &[]),
-        drawn(&Seat { command: "other", ..SEAT }, 1, &[]),
+        drawn(&IDENTITY, 2, &[]),
+        drawn(&IDENTITY, 1, &[("rand_seed", "5")]),
+        drawn(&UserIdentity { number: 1, users: 2, ..IDENTITY }, 1, &[]),
+        drawn(&UserIdentity { phase: "other", ..IDENTITY }, 1, &[]),
+        drawn(&UserIdentity { stream: "other", ..IDENTITY }, 1, &[]),
+        drawn(&UserIdentity { command: "other", ..IDENTITY }, 1, &[]),
     ];
     for (at, other) in others.iter().enumerate() {
         assert_ne!(&first, other);
         assert!(!others[..at].contains(other));
     }
-    assert_eq!(others[1], drawn(&SEAT, 9, &[("rand_seed", "5")]));
+    assert_eq!(others[1], drawn(&IDENTITY, 9, &[("rand_seed", "5")]));
 }
 
 // The runnable scripts of Debian's package `sysbench`, unmodified.
@@ -157,8 +163,8 @@ fn skipped() {
 }
 
 fn command(plan: &Plan, command: &str, events: u32) -> Result<(), Error> {
-    let seat = Seat { command, phase: command, ..SEAT };
-    let mut user = User::load(plan, &seat)?;
+    let identity = UserIdentity { command, phase: command, ..IDENTITY };
+    let mut user = User::load(plan, &identity)?;
     if command != "run" {
         return play(&mut user, command).map(drop);
     }

@@ -164,7 +164,7 @@ fn an_insert_is_its_head_and_so_many_rows_each_drawn_anew() {
            con:insert('INSERT INTO t VALUES ', 1, row)
         end";
     take_sent();
-    played_on_null(&format!("{ROW}{event}"), 0).unwrap();
+    play_on_null(&format!("{ROW}{event}"), 0).unwrap();
     let sent = take_sent();
     let body = sent[0].strip_prefix("INSERT INTO t VALUES (NULL,'now',").unwrap();
     let rows: Vec<&str> = body.strip_suffix(')').unwrap().split("),(NULL,'now',").collect();
@@ -204,7 +204,7 @@ fn the_same_seed_draws_the_same_rows() {
     let script = format!("{ROW}function event() con:insert('', 9, row) end");
     let sent = [0, 0, 20_000].map(|delay_ns| {
         take_sent();
-        played_on_null(&script, delay_ns).unwrap();
+        play_on_null(&script, delay_ns).unwrap();
         take_sent()
     });
     assert_eq!(sent[0], sent[1]);
@@ -237,7 +237,7 @@ fn requests_of_a_batch_wait_only_once_and_together() {
            con:query('y')
         end",
     );
-    let (step, mut user) = played_on_null(&script, 20_000).unwrap();
+    let (step, mut user) = play_on_null(&script, 20_000).unwrap();
     assert_eq!((step, user.take_counts().queries), (DONE, 4));
     assert!(matches!(user.begin("event").unwrap(), Step::Waiting { .. }));
     assert_eq!(user.take_counts().queries, 3);
@@ -258,7 +258,7 @@ fn a_failed_event_ends_its_batch() {
     let folder = Folder::new();
     let mut plan = folder.plan(&script);
     plan.session = Session::Null { delay_ns: 50_000_000 };
-    let mut user = User::load(&plan, &SEAT).unwrap();
+    let mut user = User::load(&plan, &IDENTITY).unwrap();
     assert_eq!(play(&mut user, "thread_init").unwrap(), DONE);
     assert_eq!(user.begin("event").unwrap(), Step::Waiting { until_ns: 0 });
     assert!(matches!(user.advance().unwrap(), Step::Waiting { until_ns } if until_ns > 0));

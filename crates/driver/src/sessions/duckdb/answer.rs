@@ -14,36 +14,36 @@ use crate::sessions::{Reply, Rows};
 const ROWS: c_int = 3;
 
 /// An answer, freed when dropped.
-pub struct Read<'a> {
+pub struct AnswerReader<'a> {
     api: &'a Api,
     answer: Answer,
 }
 
 /// Sends a statement and answers what came back; its error where it failed.
-pub fn sent<'a>(
+pub fn send<'a>(
     api: &'a Api,
     sql: &str,
     send: impl FnOnce(&mut Answer) -> c_int,
-) -> Result<Read<'a>, Error> {
-    let mut read = Read { api, answer: Answer::default() };
+) -> Result<AnswerReader<'a>, Error> {
+    let mut read = AnswerReader { api, answer: Answer::default() };
     match send(&mut read.answer) {
         0 => Ok(read),
         _ => Err(failure::error(&read.failure(), sql)),
     }
 }
 
-impl Drop for Read<'_> {
+impl Drop for AnswerReader<'_> {
     fn drop(&mut self) {
         // SAFETY: written by DuckDB, or still all zeros, and used no more.
         unsafe { (self.api.destroy_result)(&mut self.answer) };
     }
 }
 
-impl Read<'_> {
+impl AnswerReader<'_> {
     /// Why the statement failed.
     fn failure(&mut self) -> String {
         // SAFETY: the text lives as long as the answer, and is copied.
-        unsafe { owned((self.api.result_error)(&mut self.answer)) }
+        unsafe { copy_text((self.api.result_error)(&mut self.answer)) }
     }
 
     /// Reads all rows; an answer that only counts changed rows has none.
@@ -75,7 +75,7 @@ impl Read<'_> {
             return;
         }
         // SAFETY: the answer has these columns; the name lives as long as it, and is copied.
-        let name = |it| unsafe { owned((self.api.column_name)(&mut self.answer, it)) };
+        let name = |it| unsafe { copy_text((self.api.column_name)(&mut self.answer, it)) };
         rows.columns = (0..columns).map(name).collect();
     }
 
@@ -142,7 +142,7 @@ impl Read<'_> {
 }
 
 /// A C text, copied; empty for none. The caller vouches for the pointer.
-pub unsafe fn owned(text: *const c_char) -> String {
+pub unsafe fn copy_text(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }

@@ -150,7 +150,7 @@ impl Connection {
         path: &Path,
         settings: &[(String, String)],
     ) -> Result<Self, Error> {
-        let it = Self { api, handle: connected(api, path, settings)?, path: path.to_owned() };
+        let it = Self { api, handle: connect(api, path, settings)?, path: path.to_owned() };
         match it.handle.is_null() {
             false => Ok(it),
             true => Err(Error::engine(format!("cannot connect to {}", path.display()))),
@@ -159,11 +159,11 @@ impl Connection {
 }
 
 /// A new connection, counted with its database; null where that is open but lets nobody in.
-fn connected(api: &Api, path: &Path, settings: &[(String, String)]) -> Result<Handle, Error> {
+fn connect(api: &Api, path: &Path, settings: &[(String, String)]) -> Result<Handle, Error> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let open = open.get_or_insert_default();
     if !open.contains_key(path) {
-        let database = Database { handle: opened(api, path, settings)?, connections: 0 };
+        let database = Database { handle: open_database(api, path, settings)?, connections: 0 };
         open.insert(path.to_owned(), database);
     }
     let mut handle = ptr::null_mut();
@@ -191,9 +191,10 @@ impl Drop for Connection {
     }
 }
 
-fn opened(api: &Api, path: &Path, settings: &[(String, String)]) -> Result<Handle, Error> {
+fn open_database(api: &Api, path: &Path, settings: &[(String, String)]) -> Result<Handle, Error> {
     let file = text(path.as_os_str().as_encoded_bytes())?;
-    let (mut config, mut database, mut told) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    let (mut config, mut database, mut message) =
+        (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
     // SAFETY: the configuration is written by this call.
     unsafe { (api.create_config)(&mut config) };
     let mut outcome = Ok(());
@@ -207,13 +208,13 @@ fn opened(api: &Api, path: &Path, settings: &[(String, String)]) -> Result<Handl
     }
     // SAFETY: the path ends in NUL; the configuration is copied, and freed after its use.
     let state = unsafe {
-        let state = (api.open_ext)(file.as_ptr(), &mut database, config, &mut told);
+        let state = (api.open_ext)(file.as_ptr(), &mut database, config, &mut message);
         (api.destroy_config)(&mut config);
         state
     };
     match state {
         0 => Ok(database),
-        _ => Err(not_opened(api, path, told)),
+        _ => Err(not_open_database(api, path, message)),
     }
 }
 
@@ -226,13 +227,13 @@ fn set(api: &Api, config: Handle, name: &str, value: &str) -> Result<(), Error> 
     }
 }
 
-fn not_opened(api: &Api, path: &Path, told: *mut c_char) -> Error {
+fn not_open_database(api: &Api, path: &Path, message: *mut c_char) -> Error {
     let mut cause = String::from("it does not say why");
-    if !told.is_null() {
+    if !message.is_null() {
         // SAFETY: DuckDB wrote a text that ends in NUL and is ours to free.
         unsafe {
-            cause = CStr::from_ptr(told).to_string_lossy().into_owned();
-            (api.free)(told.cast());
+            cause = CStr::from_ptr(message).to_string_lossy().into_owned();
+            (api.free)(message.cast());
         }
     }
     Error::host(format!("cannot open the database {}", path.display()))

@@ -41,14 +41,14 @@ pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
 
 impl Session for Duckdb {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
-        let sql = statement::mapped(sql);
+        let sql = statement::with_sequence(sql);
         let (api, connection) = (self.connection.api, self.connection.handle);
         let c_sql = text(sql.as_bytes())?;
         self.last = None;
         self.text_rows.clear();
         // SAFETY: the connection is open and the text ends in NUL.
         let send = |answer: &mut Answer| unsafe { (api.query)(connection, c_sql.as_ptr(), answer) };
-        answer::sent(api, &sql, send)?.into_rows(&mut self.text_rows)
+        answer::send(api, &sql, send)?.into_rows(&mut self.text_rows)
     }
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
@@ -59,7 +59,7 @@ impl Session for Duckdb {
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
         let prepared = self.statements.open(statement)?;
         self.last = Some(statement);
-        prepared.played(values)
+        prepared.execute(values)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
@@ -67,7 +67,7 @@ impl Session for Duckdb {
         Ok(())
     }
 
-    /// The C API does not tell whether a transaction is open, so DuckDB is told to end it and may
+    /// The C API does not tell whether a transaction is open, so DuckDB is asked to end it and may
     /// answer that there is none.
     fn reset(&mut self) -> Result<(), Error> {
         match self.query("ROLLBACK") {

@@ -15,13 +15,13 @@ pub struct Answer {
     pub rows: Rows,
     pub(super) deprecates_eof: bool,
     pub(super) status: u16,
-    pub(super) awaits: Awaits,
+    pub(super) next_packet: NextPacket,
     /// Bytes to pass over, then: is what follows the same packet's next part?
     pub(super) skip: usize,
     pub(super) continues: bool,
     pub(super) joined: Vec<u8>,
     pub(super) columns: Vec<Column>,
-    pub(super) asked: Asked,
+    pub(super) asked: AnswerShape,
     /// Answers that come first and are nobody's any more.
     pub(super) unwanted: u32,
     /// Answers that come then.
@@ -36,7 +36,7 @@ pub struct Answer {
 
 /// How the answer will look.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked {
+pub struct AnswerShape {
     /// Rows come in the binary protocol.
     pub binary: bool,
     /// Rows will be read.
@@ -47,7 +47,7 @@ pub struct Asked {
 
 /// Which packet comes next.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Awaits {
+pub enum NextPacket {
     /// A result's first packet.
     #[default]
     Head,
@@ -68,7 +68,7 @@ impl Answer {
 
     /// Says that requests were sent.
     #[inline]
-    pub fn expect(&mut self, requests: u32, asked: Asked) {
+    pub fn expect(&mut self, requests: u32, asked: AnswerShape) {
         self.asked = asked;
         self.wanted = requests;
         self.forget();
@@ -137,15 +137,15 @@ impl Answer {
     /// One packet; true: the server wants a file's content.
     pub(super) fn take(&mut self, content: &[u8]) -> Result<bool, Error> {
         let is_part = self.continues || content.len() == PART;
-        match self.awaits {
-            Awaits::Head => return self.head(content),
-            Awaits::Rows if is_part => self.join(content)?,
-            Awaits::Rows if is_row(content[0], content.len()) => self.row(content)?,
+        match self.next_packet {
+            NextPacket::Head => return self.head(content),
+            NextPacket::Rows if is_part => self.join(content)?,
+            NextPacket::Rows if is_row(content[0], content.len()) => self.row(content)?,
             _ if content[0] == 0xff => self.refused(content),
-            Awaits::Columns { left } => self.column(content, left)?,
-            Awaits::ColumnsEnd if content[0] == 0xfe => self.awaits = Awaits::Rows,
-            Awaits::ColumnsEnd => return Err(garbage("columns without an end")),
-            Awaits::Rows => self.rows_end(content)?,
+            NextPacket::Columns { left } => self.column(content, left)?,
+            NextPacket::ColumnsEnd if content[0] == 0xfe => self.next_packet = NextPacket::Rows,
+            NextPacket::ColumnsEnd => return Err(garbage("columns without an end")),
+            NextPacket::Rows => self.rows_end(content)?,
         }
         Ok(false)
     }
@@ -162,18 +162,18 @@ impl Answer {
                 self.columns.clear();
                 self.rows.width = if self.asked.is_batch { 0 } else { left as u32 };
                 self.counted = 0;
-                self.awaits = Awaits::Columns { left };
+                self.next_packet = NextPacket::Columns { left };
             }
         }
         Ok(false)
     }
 
     /// What comes after a definition, of which `left` were to come.
-    pub(super) fn after_column(&self, left: u64) -> Awaits {
+    pub(super) fn after_column(&self, left: u64) -> NextPacket {
         match left {
-            2.. => Awaits::Columns { left: left - 1 },
-            _ if self.deprecates_eof => Awaits::Rows,
-            _ => Awaits::ColumnsEnd,
+            2.. => NextPacket::Columns { left: left - 1 },
+            _ if self.deprecates_eof => NextPacket::Rows,
+            _ => NextPacket::ColumnsEnd,
         }
     }
 
@@ -181,7 +181,7 @@ impl Answer {
         let (name, column) = Column::parse(content).ok_or_else(|| garbage("a torn column"))?;
         self.rows.columns.push(String::from_utf8_lossy(name).into_owned());
         self.columns.push(column);
-        self.awaits = self.after_column(left);
+        self.next_packet = self.after_column(left);
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl Answer {
     #[inline]
     fn result_end(&mut self, status: u16) {
         self.status = status;
-        self.awaits = Awaits::Head;
+        self.next_packet = NextPacket::Head;
         if status & MORE_RESULTS == 0 {
             self.command_end();
         } else {
@@ -224,7 +224,7 @@ impl Answer {
         if self.unwanted == 0 {
             self.error.get_or_insert(error);
         }
-        self.awaits = Awaits::Head;
+        self.next_packet = NextPacket::Head;
         self.command_end();
     }
 

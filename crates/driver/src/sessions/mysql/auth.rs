@@ -51,7 +51,7 @@ impl<'a> Auth<'a> {
     }
 
     fn step(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let way = Way { login: self.login, nonce: &self.nonce };
+        let way = AuthContext { login: self.login, nonce: &self.nonce };
         let response = self.procedure.run(way, challenge);
         let response = response.map_err(|cause| garbage(&format!("in the log-in: {cause}")))?;
         Ok(response.data().map(<[u8]>::to_vec))
@@ -80,12 +80,12 @@ fn is_encrypted(login: &Login) -> bool {
 }
 
 /// What a method may know of the connection.
-struct Way<'a> {
+struct AuthContext<'a> {
     login: &'a Login,
     nonce: &'a [u8],
 }
 
-impl Context for Way<'_> {
+impl Context for AuthContext<'_> {
     fn pass(&self) -> &[u8] {
         self.login.password.as_ref().map_or(b"", |it| it.as_bytes())
     }

@@ -16,7 +16,7 @@ const LARGEST_PACKET: u32 = 1 << 30;
 const ROUNDS: usize = 10;
 
 /// A connection that is logged in.
-pub struct Opened {
+pub struct LoggedIn {
     /// The connection.
     pub line: Line,
     /// The server ends rows with an OK and columns with nothing.
@@ -24,24 +24,24 @@ pub struct Opened {
 }
 
 /// Connects, logs in, makes the settings.
-pub fn open(login: &Login) -> Result<Opened, Error> {
+pub fn open(login: &Login) -> Result<LoggedIn, Error> {
     let mut line = Line::connect(login)?;
     let dialogue = Dialogue::new(&mut line);
-    let can = introduce(dialogue, login).map_err(|error| failure::named(error, login))?;
-    Ok(Opened { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
+    let can = introduce(dialogue, login).map_err(|error| failure::with_place(error, login))?;
+    Ok(LoggedIn { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
 }
 
 fn introduce(mut dialogue: Dialogue, login: &Login) -> Result<Can, Error> {
-    let packet = dialogue.hear()?;
+    let packet = dialogue.receive()?;
     let greeting = Greeting::of(&packet, login)?;
     let can = greeting.capabilities(login)?;
     if can.contains(Can::CLIENT_SSL) {
         secure(&mut dialogue, &greeting, can, login)?;
     }
     let (auth, proof) = Auth::open(login, &greeting.plugin, &greeting.nonce)?;
-    dialogue.say(&response(&greeting, can, login, (auth.name(), &proof)));
-    admitted(&mut dialogue, auth, login)?;
-    settle(&mut dialogue, login)?;
+    dialogue.write(&response(&greeting, can, login, (auth.name(), &proof)));
+    await_admission(&mut dialogue, auth, login)?;
+    make_settings(&mut dialogue, login)?;
     Ok(can)
 }
 
@@ -51,7 +51,7 @@ fn secure(
     can: Can,
     login: &Login,
 ) -> Result<(), Error> {
-    dialogue.say(&preamble(greeting, can));
+    dialogue.write(&preamble(greeting, can));
     if !dialogue.line.inbox().is_empty() {
         return Err(garbage("words in plain text after TLS was agreed on"));
     }
@@ -89,13 +89,13 @@ fn response(greeting: &Greeting, can: Can, login: &Login, auth: (&[u8], &[u8])) 
 }
 
 /// Answers what the server asks until it lets us in.
-fn admitted<'a>(
+fn await_admission<'a>(
     dialogue: &mut Dialogue,
     mut auth: Auth<'a>,
     login: &'a Login,
 ) -> Result<(), Error> {
     for _ in 0..ROUNDS {
-        let packet = dialogue.hear()?;
+        let packet = dialogue.receive()?;
         match packet[0] {
             0x00 => return Ok(()),
             0xff => return Err(failure::of_login(&packet, login)),
@@ -104,11 +104,11 @@ fn admitted<'a>(
                 let plugin = reader.until_zero();
                 let (other, proof) = Auth::begin(login, plugin, reader.0)?;
                 auth = other;
-                dialogue.say(&proof);
+                dialogue.write(&proof);
             }
             0x01 => {
                 if let Some(proof) = auth.go_on(&packet[1..])? {
-                    dialogue.say(&proof);
+                    dialogue.write(&proof);
                 }
             }
             _ => return Err(garbage("an unknown word in the log-in")),
@@ -201,14 +201,14 @@ fn charset(version: &[u8]) -> u8 {
 // Session settings, made on logging in.
 
 /// Makes all settings by one statement, in their order.
-pub fn settle(dialogue: &mut Dialogue, login: &Login) -> Result<(), Error> {
+pub fn make_settings(dialogue: &mut Dialogue, login: &Login) -> Result<(), Error> {
     let settings: Result<Vec<String>, Error> = login.settings.iter().map(setting).collect();
     let settings = settings?;
     if settings.is_empty() {
         return Ok(());
     }
     dialogue.command(COM_QUERY, format!("SET {}", settings.join(", ")).as_bytes());
-    let answer = dialogue.hear()?;
+    let answer = dialogue.receive()?;
     match answer[0] {
         0x00 => Ok(()),
         0xff => Err(failure::of_login(&answer, login)),

@@ -22,7 +22,7 @@ use super::{Reply, Session};
 use crate::plan::Login;
 use crate::plan::error::Error;
 use crate::wire::Line;
-use answer::{Answer, Asked};
+use answer::{Answer, AnswerShape};
 use session::Load;
 use statement::Statement;
 
@@ -58,7 +58,7 @@ struct Batch {
 
 /// Connects and logs in.
 pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
-    let login::Opened { line, deprecates_eof } = login::open(login)?;
+    let login::LoggedIn { line, deprecates_eof } = login::open(login)?;
     Ok(Box::new(Mysql {
         login: login.clone(),
         line,
@@ -79,7 +79,7 @@ impl Mysql {
     #[inline]
     fn check(&self) -> Result<(), Error> {
         if self.is_lost {
-            return Err(failure::lost());
+            return Err(failure::after_disconnect());
         }
         if self.answer.is_wanted() {
             return Err(Error::user("a request was sent before the last one was answered"));
@@ -104,7 +104,7 @@ impl Mysql {
             return Ok(QUEUED);
         }
         self.asked += 1;
-        self.answer.expect(1, Asked { binary, keeps: self.keeps, is_batch: false });
+        self.answer.expect(1, AnswerShape { binary, keeps: self.keeps, is_batch: false });
         self.send()
     }
 
@@ -120,7 +120,7 @@ impl Mysql {
     #[cold]
     fn fail(&mut self, error: Error) -> Error {
         let error = failure::of_line(error);
-        self.is_lost |= failure::ends(&error);
+        self.is_lost |= failure::ends_connection(&error);
         error
     }
 }

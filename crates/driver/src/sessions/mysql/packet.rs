@@ -1,6 +1,6 @@
 //! Packets: four bytes of header (length and number), then at most 16 MB; longer ones in parts.
 
-use super::answer::{Answer, Awaits, is_row};
+use super::answer::{Answer, NextPacket, is_row};
 use crate::plan::error::Error;
 
 /// Bytes before a packet's content: its length in three, its number in one.
@@ -86,7 +86,7 @@ pub fn put_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// What a server said that no server says.
+/// What a server sent that no server sends.
 #[cold]
 pub fn garbage(what: &str) -> Error {
     Error::engine("the server does not speak MySQL's protocol").because(what).code("protocol")
@@ -164,7 +164,7 @@ const LONGEST: usize = 1 << 20;
 
 /// How far the answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fed {
+pub enum FeedState {
     /// More bytes must come.
     More,
     /// The server wants a file's content; it begins with the packet of this number.
@@ -173,8 +173,8 @@ pub enum Fed {
     Done,
 }
 
-enum Glance {
-    Pass,
+enum PacketAction {
+    Skip,
     Wait,
     Take,
 }
@@ -182,28 +182,28 @@ enum Glance {
 impl Answer {
     /// Reads on; says how many bytes were used and need not be shown again.
     #[inline]
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Fed), Error> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, FeedState), Error> {
         let mut at = 0;
         loop {
             let passed = self.skip.min(bytes.len() - at);
             self.skip -= passed;
             at += passed;
             if self.skip > 0 {
-                return Ok((at, Fed::More));
+                return Ok((at, FeedState::More));
             }
             if self.wanted + self.unwanted == 0 {
-                return Ok((at, Fed::Done));
+                return Ok((at, FeedState::Done));
             }
             let rest = &bytes[at..];
-            match self.glance(rest)? {
-                Glance::Pass => self.skip = HEADER + length(rest),
-                Glance::Wait => return Ok((at, Fed::More)),
-                Glance::Take => {
+            match self.packet_action(rest)? {
+                PacketAction::Skip => self.skip = HEADER + length(rest),
+                PacketAction::Wait => return Ok((at, FeedState::More)),
+                PacketAction::Take => {
                     let (head, rest) = rest.split_at(HEADER);
                     let content = &rest[..length(head)];
                     at += HEADER + content.len();
                     if self.take(content)? {
-                        return Ok((at, Fed::Infile(head[3].wrapping_add(1))));
+                        return Ok((at, FeedState::Infile(head[3].wrapping_add(1))));
                     }
                 }
             }
@@ -212,9 +212,9 @@ impl Answer {
 
     /// Can the next packet be passed over, or must it be there whole?
     #[inline]
-    fn glance(&mut self, rest: &[u8]) -> Result<Glance, Error> {
+    fn packet_action(&mut self, rest: &[u8]) -> Result<PacketAction, Error> {
         if rest.len() < HEADER {
-            return Ok(Glance::Wait);
+            return Ok(PacketAction::Wait);
         }
         let length = length(rest);
         let passes = if self.continues {
@@ -222,15 +222,15 @@ impl Answer {
         } else if length == 0 {
             return Err(garbage("an empty packet"));
         } else if rest.len() == HEADER {
-            return Ok(Glance::Wait);
+            return Ok(PacketAction::Wait);
         } else {
             self.passes(rest[HEADER], length)?
         };
         if passes {
             self.continues = length == PART;
-            return Ok(Glance::Pass);
+            return Ok(PacketAction::Skip);
         }
-        Ok(if rest.len() < HEADER + length { Glance::Wait } else { Glance::Take })
+        Ok(if rest.len() < HEADER + length { PacketAction::Wait } else { PacketAction::Take })
     }
 
     #[inline]
@@ -240,12 +240,12 @@ impl Answer {
 
     #[inline]
     fn passes(&mut self, first: u8, length: usize) -> Result<bool, Error> {
-        match self.awaits {
-            Awaits::Columns { left } if !self.keeps() => {
-                self.awaits = self.after_column(left);
+        match self.next_packet {
+            NextPacket::Columns { left } if !self.keeps() => {
+                self.next_packet = self.after_column(left);
                 Ok(true)
             }
-            Awaits::Rows if is_row(first, length) => {
+            NextPacket::Rows if is_row(first, length) => {
                 self.counted += u64::from(!self.keeps());
                 Ok(!self.keeps())
             }

@@ -1,8 +1,8 @@
 //! The session's verbs: each writes its request and says that the answer is to come.
 
-use super::answer::{Answer, Asked};
+use super::answer::{Answer, AnswerShape};
 use super::dialogue::Dialogue;
-use super::packet::{Fed, HEADER, begin, end, garbage};
+use super::packet::{FeedState, HEADER, begin, end, garbage};
 use super::statement::Statement;
 use super::{Batch, COM_QUERY, COM_STMT_CLOSE, Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
@@ -19,7 +19,7 @@ impl Session for Mysql {
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
         self.check()?;
-        let statement = self.prepared(sql).map_err(|error| self.fail(error))?;
+        let statement = self.prepare_statement(sql).map_err(|error| self.fail(error))?;
         Ok(self.statements.keep(statement))
     }
 
@@ -47,7 +47,7 @@ impl Session for Mysql {
         if self.batch.replace(Batch::default()).is_some() {
             return Err(Error::user("a batch was begun inside a batch"));
         }
-        self.answer.expect(0, Asked::default());
+        self.answer.expect(0, AnswerShape::default());
         Ok(())
     }
 
@@ -57,7 +57,8 @@ impl Session for Mysql {
         let batch = batch.ok_or_else(|| Error::user("there is no batch to send"))?;
         self.line.out().extend_from_slice(&batch.packets);
         self.asked += u64::from(batch.requests);
-        self.answer.expect(batch.requests, Asked { is_batch: true, ..Asked::default() });
+        self.answer
+            .expect(batch.requests, AnswerShape { is_batch: true, ..AnswerShape::default() });
         if batch.requests == 0 { Ok(QUEUED) } else { self.send() }
     }
 
@@ -114,12 +115,12 @@ impl Mysql {
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Reply, Error> {
         loop {
-            let (used, fed) = self.answer.feed(self.line.inbox())?;
+            let (used, state) = self.answer.feed(self.line.inbox())?;
             self.line.consume(used);
-            match fed {
-                Fed::Done => return self.ended(),
-                Fed::Infile(number) => self.infile(number)?,
-                Fed::More => {}
+            match state {
+                FeedState::Done => return self.finish(),
+                FeedState::Infile(number) => self.infile(number)?,
+                FeedState::More => {}
             }
             if let Some(load) = &mut self.load {
                 load.fill(&mut self.line)?;
@@ -131,10 +132,10 @@ impl Mysql {
     }
 
     #[inline]
-    fn ended(&mut self) -> Result<Reply, Error> {
-        let is_torn = self.load.take().is_some_and(|load| load.is_torn());
+    fn finish(&mut self) -> Result<Reply, Error> {
+        let is_incomplete = self.load.take().is_some_and(|load| load.is_incomplete());
         let outcome = self.answer.outcome();
-        if is_torn {
+        if is_incomplete {
             // What of the rows is still under way would be taken for requests.
             self.is_lost = true;
             return outcome.and_then(|_| Err(garbage("an answer amid the rows of a bulk load")));
@@ -162,25 +163,25 @@ impl Mysql {
     /// Waits for the answers that nobody wants.
     fn drain(&mut self) -> Result<(), Error> {
         loop {
-            let (used, fed) = self.answer.feed(self.line.inbox())?;
+            let (used, state) = self.answer.feed(self.line.inbox())?;
             self.line.consume(used);
-            match fed {
-                Fed::Done => return Ok(()),
-                Fed::Infile(number) => self.infile(number)?,
-                Fed::More => self.line.wait()?,
+            match state {
+                FeedState::Done => return Ok(()),
+                FeedState::Infile(number) => self.infile(number)?,
+                FeedState::More => self.line.wait()?,
             }
         }
     }
 
     /// Makes a statement, after all answers that are still to come.
-    pub(super) fn prepared(&mut self, sql: &str) -> Result<Statement, Error> {
+    pub(super) fn prepare_statement(&mut self, sql: &str) -> Result<Statement, Error> {
         self.drain()?;
         Dialogue::new(&mut self.line).prepare(sql, self.deprecates_eof)
     }
 
     /// A new connection in the place of a lost one, with all its statements.
     pub(super) fn reconnect(&mut self) -> Result<(), Error> {
-        let login::Opened { line, deprecates_eof } = login::open(&self.login)?;
+        let login::LoggedIn { line, deprecates_eof } = login::open(&self.login)?;
         self.line = line;
         self.deprecates_eof = deprecates_eof;
         let further = self.answer.further;
@@ -220,8 +221,8 @@ impl Load {
         self.number.replace(number).is_none()
     }
 
-    /// Asked for, and not written to its end?
-    pub fn is_torn(&self) -> bool {
+    /// AnswerShape for, and not written to its end?
+    pub fn is_incomplete(&self) -> bool {
         self.number.is_some() && !self.ended
     }
 

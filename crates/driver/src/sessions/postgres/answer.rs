@@ -1,13 +1,13 @@
 //! One answer: the messages up to `ReadyForQuery`, counted where nobody reads the rows.
 
-use super::failure::Told;
+use super::failure::ErrorResponse;
 use super::frame::{Body, HEAD, check, garbage, head};
 use crate::plan::error::Error;
 use crate::sessions::Rows;
 
 /// What is wanted of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
+pub enum AnswerMode {
     /// The last result with its rows.
     Rows,
     /// The last result, its rows counted only.
@@ -37,7 +37,7 @@ pub struct Answer {
     pub error: Option<Error>,
     /// The types of a prepared statement's parameters.
     pub parameters: Vec<u32>,
-    pub(super) want: Want,
+    pub(super) mode: AnswerMode,
     /// Rows of the result that comes now.
     pub(super) count: u64,
     /// A result is over: what follows is the next one's.
@@ -58,7 +58,7 @@ impl Answer {
             changed: 0,
             error: None,
             parameters: Vec::new(),
-            want: Want::Nothing,
+            mode: AnswerMode::Nothing,
             count: 0,
             is_between: false,
             skip: 0,
@@ -67,8 +67,8 @@ impl Answer {
 
     /// Awaits the next answer. The parameters stay: only preparing looks at them.
     #[inline]
-    pub fn begin(&mut self, want: Want) {
-        self.want = want;
+    pub fn begin(&mut self, mode: AnswerMode) {
+        self.mode = mode;
         self.is_over = false;
         self.wants_copy = false;
         self.rows = 0;
@@ -80,7 +80,7 @@ impl Answer {
 
     /// Nobody wants the rest of the answer that is coming.
     pub fn abandon(&mut self) {
-        self.want = Want::Nothing;
+        self.mode = AnswerMode::Nothing;
     }
 
     /// Reads what came, up to the end of the answer, and says how many bytes it took.
@@ -93,7 +93,7 @@ impl Answer {
         {
             let here = &bytes[at..];
             if length > here.len() {
-                if kind != b'D' || self.want == Want::Rows {
+                if kind != b'D' || self.mode == AnswerMode::Rows {
                     check(kind)?;
                     break;
                 }
@@ -112,7 +112,7 @@ impl Answer {
         match kind {
             b'D' => {
                 self.count += 1;
-                if self.want == Want::Rows {
+                if self.mode == AnswerMode::Rows {
                     row(body, rows)?;
                 }
             }
@@ -136,12 +136,12 @@ impl Answer {
 
     #[cold]
     fn fail(&mut self, body: &[u8]) -> Result<(), Error> {
-        let told = Told::read(body)?;
-        if told.is_fatal() {
+        let response = ErrorResponse::read(body)?;
+        if response.is_fatal() {
             (self.is_over, self.is_lost) = (true, true);
         }
-        if self.want != Want::Nothing || self.is_lost {
-            self.error.get_or_insert_with(|| told.error());
+        if self.mode != AnswerMode::Nothing || self.is_lost {
+            self.error.get_or_insert_with(|| response.error());
         }
         Ok(())
     }
@@ -154,13 +154,13 @@ impl Answer {
     #[inline]
     pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) {
         let (count, changed) = (std::mem::take(&mut self.count), changed(tag));
-        match self.want {
-            Want::Sum => {
+        match self.mode {
+            AnswerMode::Sum => {
                 self.rows += count;
                 self.changed += changed;
             }
-            Want::Nothing => {}
-            Want::Rows | Want::Counts => {
+            AnswerMode::Nothing => {}
+            AnswerMode::Rows | AnswerMode::Counts => {
                 if self.is_between {
                     rows.clear();
                 }
@@ -174,13 +174,13 @@ impl Answer {
     pub(super) fn describe(&mut self, body: &[u8], rows: &mut Rows) -> Result<(), Error> {
         let mut body = Body(body);
         let width = body.short()?;
-        if matches!(self.want, Want::Sum | Want::Nothing) {
+        if matches!(self.mode, AnswerMode::Sum | AnswerMode::Nothing) {
             return Ok(());
         }
         rows.clear();
         rows.width = u32::from(width);
         self.is_between = false;
-        if self.want == Want::Rows {
+        if self.mode == AnswerMode::Rows {
             for _ in 0..width {
                 rows.columns.push(String::from_utf8_lossy(body.text()?).into_owned());
                 body.take(18)?;

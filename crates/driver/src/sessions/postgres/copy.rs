@@ -1,6 +1,6 @@
 //! `COPY … FROM STDIN`: rows on their way to the server.
 
-use super::answer::Want;
+use super::answer::AnswerMode;
 use super::channel::Channel;
 use super::frame::{put, put_text};
 use super::statement::query;
@@ -67,7 +67,7 @@ impl Channel {
     pub fn load(&mut self, sql: &str, load: Load) -> Result<Reply, Error> {
         query(sql, self.out()?);
         self.load = Some(load);
-        self.send(Want::Counts)
+        self.send(AnswerMode::Counts)
     }
 
     /// Sends more rows, while there is room for them; who waits is woken when all have left.
@@ -77,7 +77,7 @@ impl Channel {
         while !load.is_over() && self.line.unsent() < WINDOW {
             load.fill(self.line.out());
             if let Err(error) = self.line.send() {
-                return Err(self.broken(error));
+                return Err(self.connection_error(error));
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ use super::{Counts, Reply, Rows, Session, Value, sql};
 use crate::generate::Source;
 use crate::plan::Login;
 use crate::plan::error::Error;
-use answer::Want;
+use answer::AnswerMode;
 use channel::Channel;
 use copy::Load;
 use statement::{Prepared, SYNC};
@@ -48,7 +48,7 @@ pub struct Postgres {
     text_rows: Rows,
     /// The statement whose rows come or were read last; `None`: those of a text query.
     last: Option<u32>,
-    want: Want,
+    mode: AnswerMode,
     is_batching: bool,
     /// What is queued for the next batch.
     batch: Vec<u8>,
@@ -65,7 +65,7 @@ impl Postgres {
             made: 0,
             text_rows: Rows::default(),
             last: None,
-            want: Want::Rows,
+            mode: AnswerMode::Rows,
             is_batching: false,
             batch: Vec::new(),
             reconnected: 0,
@@ -84,18 +84,18 @@ impl Postgres {
 impl Session for Postgres {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
         if self.is_batching {
-            statement::unnamed(sql, &mut self.batch);
+            statement::execute_unnamed(sql, &mut self.batch);
             return Ok(QUEUED);
         }
         statement::query(sql, self.channel.out()?);
         self.text_rows.clear();
         self.last = None;
-        self.channel.send(self.want)
+        self.channel.send(self.mode)
     }
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
         self.made += 1;
-        let mut prepared = Prepared::new(&sql::numbered(sql), self.made);
+        let mut prepared = Prepared::new(&sql::number_placeholders(sql), self.made);
         prepared.make(&mut self.channel)?;
         Ok(self.statements.keep(prepared))
     }
@@ -110,7 +110,7 @@ impl Session for Postgres {
         prepared.execute(values, out)?;
         out.extend_from_slice(SYNC);
         self.last = Some(statement);
-        self.channel.send(self.want)
+        self.channel.send(self.mode)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
@@ -138,7 +138,7 @@ impl Session for Postgres {
         out.extend_from_slice(SYNC);
         self.text_rows.clear();
         self.last = None;
-        self.channel.send(Want::Sum)
+        self.channel.send(AnswerMode::Sum)
     }
 
     fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
@@ -148,7 +148,7 @@ impl Session for Postgres {
     }
 
     fn keep_rows(&mut self, wanted: bool) {
-        self.want = if wanted { Want::Rows } else { Want::Counts };
+        self.mode = if wanted { AnswerMode::Rows } else { AnswerMode::Counts };
     }
 
     #[inline]

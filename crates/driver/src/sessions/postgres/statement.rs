@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::answer::Want;
+use super::answer::AnswerMode;
 use super::channel::Channel;
 use super::frame::{put, put_text};
 use crate::plan::error::Error;
@@ -42,7 +42,7 @@ impl Prepared {
             out.extend_from_slice(&self.name);
         });
         out.extend_from_slice(SYNC);
-        channel.wait(Want::Rows, &mut self.rows)?;
+        channel.wait(AnswerMode::Rows, &mut self.rows)?;
         self.parameters = channel.parameters();
         Ok(())
     }
@@ -87,7 +87,7 @@ fn parse(out: &mut Vec<u8>, name: &[u8], sql: &[u8]) {
 }
 
 /// Appends a text statement as a part of a batch, where the simple protocol has no place.
-pub fn unnamed(sql: &str, out: &mut Vec<u8>) {
+pub fn execute_unnamed(sql: &str, out: &mut Vec<u8>) {
     parse(out, b"\0", sql.as_bytes());
     put(out, b'B', |out| out.extend_from_slice(&[0; 8]));
     out.extend_from_slice(EXECUTE);

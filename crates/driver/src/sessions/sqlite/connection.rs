@@ -61,7 +61,7 @@ impl Connection {
     }
 
     /// The error of a statement that has just failed.
-    pub fn failed(&self, code: c_int, sql: &str) -> Error {
+    pub fn error(&self, code: c_int, sql: &str) -> Error {
         let (code, message) = self.failure(code);
         let error = failure::error(code, &message, sql);
         match self.is_deadlock(code) {
@@ -93,7 +93,7 @@ impl Connection {
             (code, if tail.is_null() { 0 } else { tail.offset_from(start) })
         };
         if code != 0 {
-            return Err(self.failed(code, sql));
+            return Err(self.error(code, sql));
         }
         let it = (!statement.is_null()).then(|| Statement::new(Rc::clone(self), statement));
         Ok((it, sql.get(rest as usize..).unwrap_or_default()))

@@ -70,7 +70,7 @@ impl Sqlite {
             rest = tail;
             if let Some(mut statement) = statement {
                 rows.clear();
-                reply = statement.play(&[], rows, sql)?;
+                reply = statement.execute(&[], rows, sql)?;
             }
         }
         Ok(reply)
@@ -79,7 +79,7 @@ impl Sqlite {
 
 impl Session for Sqlite {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
-        let sql = statement::mapped(sql)?;
+        let sql = statement::with_integer_key(sql)?;
         let mut rows = std::mem::take(&mut self.text_rows);
         rows.clear();
         let reply = self.texts(&sql, &mut rows);
@@ -103,7 +103,7 @@ impl Session for Sqlite {
             let told = format!("a statement with {wanted} parameters got {given} values");
             return Err(Error::user(told).because(sql));
         }
-        statement.play(values, rows, sql)
+        statement.execute(values, rows, sql)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {

@@ -18,7 +18,7 @@ fn plan_of(folder: &Folder, pragmas: &[(&str, &str)]) -> plan::Session {
     }
 }
 
-fn opened(folder: &Folder, pragmas: &[(&str, &str)]) -> Box<dyn Session> {
+fn open_session(folder: &Folder, pragmas: &[(&str, &str)]) -> Box<dyn Session> {
     open(&plan_of(folder, pragmas)).unwrap()
 }
 
@@ -27,7 +27,7 @@ fn texts(session: &dyn Session) -> Vec<Option<String>> {
     session.rows().fields().map(|field| field.map(text)).collect()
 }
 
-fn asked(session: &mut dyn Session, sql: &str) -> Vec<Option<String>> {
+fn ask(session: &mut dyn Session, sql: &str) -> Vec<Option<String>> {
     session.query(sql).unwrap();
     texts(session)
 }
@@ -37,7 +37,7 @@ fn asked(session: &mut dyn Session, sql: &str) -> Vec<Option<String>> {
 #[test]
 fn values_of_every_kind_come_back_as_they_went() {
     let folder = Folder::new();
-    let mut session = opened(&folder, &[]);
+    let mut session = open_session(&folder, &[]);
     session.query("CREATE TABLE t (a, b, c, d)").unwrap();
     let insert = session.prepare("INSERT INTO t VALUES (?, ?, ?, ?)").unwrap();
     let big = (1 << 53) + 1;
@@ -45,7 +45,7 @@ fn values_of_every_kind_come_back_as_they_went() {
         [Value::Integer(big), Value::Real(0.5), Value::Text(b"\xc3\xa9\0x".to_vec()), Value::Null];
     let reply = session.execute(insert, &values).unwrap();
     assert_eq!(reply, Reply::Ready { rows: 0, changed: 1 });
-    let row = asked(session.as_mut(), "SELECT *, typeof(a), typeof(b), '' FROM t");
+    let row = ask(session.as_mut(), "SELECT *, typeof(a), typeof(b), '' FROM t");
     let wanted = ["9007199254740993", "0.5", "é\0x"].map(|it| Some(it.to_owned()));
     assert_eq!(row[..3], wanted);
     assert_eq!(row[3], None);
@@ -56,7 +56,7 @@ fn values_of_every_kind_come_back_as_they_went() {
 #[test]
 fn changed_rows_are_those_of_this_statement() {
     let folder = Folder::new();
-    let mut session = opened(&folder, &[]);
+    let mut session = open_session(&folder, &[]);
     session.query("CREATE TABLE t (a)").unwrap();
     let changed = |session: &mut dyn Session, sql| match session.query(sql).unwrap() {
         Reply::Ready { changed, .. } => changed,
@@ -73,7 +73,7 @@ fn changed_rows_are_those_of_this_statement() {
 #[test]
 fn a_statement_survives_a_changed_schema_and_its_own_failure() {
     let folder = Folder::new();
-    let mut session = opened(&folder, &[]);
+    let mut session = open_session(&folder, &[]);
     session.query("CREATE TABLE t (a PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
     let all = session.prepare("SELECT * FROM t").unwrap();
     let insert = session.prepare("INSERT INTO t (a) VALUES (?)").unwrap();
@@ -92,7 +92,7 @@ fn a_statement_survives_a_changed_schema_and_its_own_failure() {
 #[test]
 fn a_full_disk_is_the_hosts_fault() {
     let folder = Folder::new();
-    let mut session = opened(&folder, &[("max_page_count", "2")]);
+    let mut session = open_session(&folder, &[("max_page_count", "2")]);
     let error = session.query("CREATE TABLE t (a); CREATE TABLE u (a)").unwrap_err();
     assert_eq!(error.failure(None).blame, "host");
     assert!(error.failure(None).hint.contains("disk is full"), "{error:?}");
@@ -101,7 +101,7 @@ fn a_full_disk_is_the_hosts_fault() {
 #[test]
 fn foreign_words_get_the_engines_words_and_a_hint() {
     let folder = Folder::new();
-    let mut session = opened(&folder, &[]);
+    let mut session = open_session(&folder, &[]);
     let error = session.query("CREATE TABLE t (a INT) ENGINE = innodb").unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -115,7 +115,7 @@ fn foreign_words_get_the_engines_words_and_a_hint() {
 #[test]
 fn wrong_use_is_the_users_error() {
     let folder = Folder::new();
-    let mut session = opened(&folder, &[]);
+    let mut session = open_session(&folder, &[]);
     let one = session.prepare("SELECT ?").unwrap();
     let error = session.execute(one, &[]).unwrap_err();
     assert_eq!(error.to_string(), "a statement with 1 parameters got 0 values: SELECT ?");
@@ -127,7 +127,7 @@ fn wrong_use_is_the_users_error() {
 }
 
 #[test]
-fn what_is_no_library_or_no_folder_is_said() {
+fn a_bad_library_or_folder_is_named() {
     let folder = Folder::new();
     let failed = |library: &Path, database: &str| -> Error {
         let plan = plan::Session::Sqlite {
@@ -167,9 +167,9 @@ fn many_connections_may_open_one_new_database_in_wal_mode_at_once() {
 #[test]
 fn a_held_lock_is_waited_for_counted_and_given_up() {
     let folder = Folder::new();
-    let mut holder = opened(&folder, &[]);
+    let mut holder = open_session(&folder, &[]);
     holder.query("CREATE TABLE t (a); BEGIN IMMEDIATE").unwrap();
-    let mut other = opened(&folder, &[("busy_timeout", "20")]);
+    let mut other = open_session(&folder, &[("busy_timeout", "20")]);
     let error = other.query("INSERT INTO t VALUES (1)").unwrap_err();
     assert_eq!(error.engine_code(), Some("SQLITE_BUSY"));
     assert!(!error.is_restartable(), "a timeout is a failure, not a deadlock");
@@ -182,9 +182,9 @@ fn a_held_lock_is_waited_for_counted_and_given_up() {
 #[test]
 fn a_stale_snapshot_may_begin_anew_after_a_reset() {
     let folder = Folder::new();
-    let mut one = opened(&folder, &[("journal_mode", "wal")]);
+    let mut one = open_session(&folder, &[("journal_mode", "wal")]);
     one.query("CREATE TABLE t (a); BEGIN; SELECT * FROM t").unwrap();
-    let mut two = opened(&folder, &[]);
+    let mut two = open_session(&folder, &[]);
     two.query("INSERT INTO t VALUES (1)").unwrap();
     let error = one.query("INSERT INTO t VALUES (2)").unwrap_err();
     assert_eq!(error.engine_code(), Some("SQLITE_BUSY_SNAPSHOT"));
@@ -197,10 +197,10 @@ fn a_stale_snapshot_may_begin_anew_after_a_reset() {
 #[test]
 fn two_readers_that_both_want_to_write_are_a_deadlock() {
     let folder = Folder::new();
-    let mut one = opened(&folder, &[]);
+    let mut one = open_session(&folder, &[]);
     one.query("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
     one.query("BEGIN; SELECT * FROM t").unwrap();
-    let mut two = opened(&folder, &[("busy_timeout", "20")]);
+    let mut two = open_session(&folder, &[("busy_timeout", "20")]);
     two.query("BEGIN; SELECT * FROM t; UPDATE t SET a = 2").unwrap();
     let error = one.query("UPDATE t SET a = 3").unwrap_err();
     assert!(error.is_restartable(), "{error:?}");
@@ -212,9 +212,9 @@ fn two_readers_that_both_want_to_write_are_a_deadlock() {
 fn pragmas_are_set_on_opening_and_read_back() {
     let folder = Folder::new();
     let pragmas = [("journal_mode", "wal"), ("cache_size", "-4000"), ("busy_timeout", "5")];
-    let mut session = opened(&folder, &pragmas);
-    assert_eq!(asked(session.as_mut(), "PRAGMA journal_mode"), [Some("wal".to_owned())]);
-    assert_eq!(asked(session.as_mut(), "PRAGMA cache_size"), [Some("-4000".to_owned())]);
+    let mut session = open_session(&folder, &pragmas);
+    assert_eq!(ask(session.as_mut(), "PRAGMA journal_mode"), [Some("wal".to_owned())]);
+    assert_eq!(ask(session.as_mut(), "PRAGMA cache_size"), [Some("-4000".to_owned())]);
     let error = open(&plan_of(&folder, &[("a b", "1")])).err().unwrap();
     assert_eq!(error.to_string(), "not the name of a PRAGMA: a b");
 }

@@ -52,24 +52,24 @@ impl Server {
 }
 
 /// Rests until a slot is handed over.
-fn rest_for(slot: u32) {
+fn wait_for(slot: u32) {
     let (mut ready, until_ns) = (Vec::new(), now_ns() + 20 * SECOND_NS);
     while !ready.contains(&slot) {
-        rest(until_ns, &mut ready);
+        wait(until_ns, &mut ready);
         assert!(now_ns() < until_ns, "slot {slot} was never woken");
     }
 }
 
 /// Sends, and rests until so many bytes have come.
 fn exchange(line: &mut Line, slot: u32, bytes: usize) -> Result<Vec<u8>, Error> {
-    attend(slot);
+    set_slot(slot);
     line.send()?;
     let mut got = Vec::new();
     while got.len() < bytes {
-        attend(slot);
+        set_slot(slot);
         while !line.more()? {
-            rest_for(slot);
-            attend(slot);
+            wait_for(slot);
+            set_slot(slot);
         }
         got.extend_from_slice(line.inbox());
         line.consume(line.inbox().len());
@@ -109,20 +109,20 @@ macro_rules! on_both {
 }
 
 fn choose(exchange: impl Exchange + 'static) {
-    HERE.set(Some(Rc::new(RefCell::new(Box::new(exchange)))));
+    EXCHANGE.set(Some(Rc::new(RefCell::new(Box::new(exchange)))));
 }
 
 on_both! {
     answers_come_back
-    a_part_stays_until_the_rest_has_come
+    an_unconsumed_part_stays_until_the_rest_has_come
     many_megabytes_go_both_ways_at_once
-    who_awaits_a_line_is_woken_when_all_has_left
-    the_last_words_are_read_before_the_end
-    the_last_words_are_read_though_the_request_was_not
-    a_peer_that_goes_away_wakes_who_waits
+    a_waiting_user_is_woken_when_all_bytes_have_left
+    the_servers_last_bytes_are_read_before_the_end
+    the_servers_last_bytes_are_read_though_it_read_no_request
+    a_closed_connection_wakes_the_user_who_waits
     each_of_many_lines_wakes_its_own_slot
     a_line_may_be_dropped_while_its_answer_is_under_way
-    a_rest_ends_in_time_when_nothing_comes
+    a_wait_ends_in_time_when_nothing_comes
     a_wait_for_one_line_keeps_what_came_for_others
     what_goes_through_tls_comes_back
 }

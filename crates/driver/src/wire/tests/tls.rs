@@ -103,7 +103,7 @@ pub fn what_goes_through_tls_comes_back() {
 }
 
 #[test]
-fn a_server_that_speaks_before_tls_began_is_not_believed() {
+fn bytes_that_came_before_tls_began_are_refused() {
     let server = Server::start(1, |mut peer| peer.write_all(b"SELECT").unwrap());
     let mut line = Line::connect(&server.login).unwrap();
     line.wait().unwrap();
@@ -114,7 +114,7 @@ fn a_server_that_speaks_before_tls_began_is_not_believed() {
 }
 
 #[test]
-fn a_server_without_tls_that_is_safe_is_told_from_one_that_speaks_no_tls() {
+fn a_server_with_old_tls_is_distinguished_from_one_without_tls() {
     // A fatal alert protocol_version, as a server answers that knows TLS 1.1 only; and plain text.
     let answers: [(&[u8], &str); 2] = [
         (&[21, 3, 1, 0, 2, 2, 70], "the server offers no TLS that is still safe (1.2 or 1.3)"),
@@ -143,7 +143,7 @@ fn refusal(server: rustls::ServerConfig, tls: &Tls) -> (String, String) {
 }
 
 #[test]
-fn an_authority_that_is_not_trusted_is_refused_unless_anybody_is_believed() {
+fn an_untrusted_authority_is_refused_unless_any_certificate_will_do() {
     let (ours, theirs) = (Authority::new(), Authority::new());
     let server = || theirs.server("db.example", 2500);
     for mode in [TlsMode::VerifyCa, TlsMode::VerifyFull] {

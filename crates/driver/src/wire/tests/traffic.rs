@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use super::{Server, echo, exchange, pattern, rest_for};
+use super::{Server, echo, exchange, pattern, wait_for};
 use crate::schedule::clock::{SECOND_NS, now_ns};
-use crate::wire::{Line, attend, rest};
+use crate::wire::{Line, set_slot, wait};
 
 pub fn answers_come_back() {
     let server = Server::start(1, echo);
@@ -18,7 +18,7 @@ pub fn answers_come_back() {
     server.end();
 }
 
-pub fn a_part_stays_until_the_rest_has_come() {
+pub fn an_unconsumed_part_stays_until_the_rest_has_come() {
     let server = Server::start(1, |mut peer| {
         for byte in b"hello" {
             peer.write_all(&[*byte]).unwrap();
@@ -31,7 +31,7 @@ pub fn a_part_stays_until_the_rest_has_come() {
         let seen = line.inbox().to_vec();
         if !line.more().unwrap() {
             assert_eq!(line.inbox(), seen, "what came is not moved by waiting for more");
-            rest_for(0);
+            wait_for(0);
         }
     }
     line.consume(2);
@@ -53,7 +53,7 @@ pub fn many_megabytes_go_both_ways_at_once() {
     server.end();
 }
 
-pub fn the_last_words_are_read_before_the_end() {
+pub fn the_servers_last_bytes_are_read_before_the_end() {
     let server = Server::start(1, |mut peer| peer.write_all(b"shutting down").unwrap());
     let mut line = Line::connect(&server.login).unwrap();
     std::thread::sleep(Duration::from_millis(20));
@@ -80,7 +80,7 @@ pub fn a_line_may_be_dropped_while_its_answer_is_under_way() {
             dropped.send().unwrap();
             dropped.more().unwrap()
         });
-        rest(0, &mut Vec::new());
+        wait(0, &mut Vec::new());
         drop(dropped);
         let mut line = Line::connect(&server.login).unwrap();
         line.out().push(n);
@@ -89,7 +89,7 @@ pub fn a_line_may_be_dropped_while_its_answer_is_under_way() {
     server.end();
 }
 
-pub fn the_last_words_are_read_though_the_request_was_not() {
+pub fn the_servers_last_bytes_are_read_though_it_read_no_request() {
     let server = Server::start(1, |mut peer| {
         std::thread::sleep(Duration::from_millis(20));
         peer.write_all(b"shutting down").unwrap();
@@ -97,7 +97,7 @@ pub fn the_last_words_are_read_though_the_request_was_not() {
     let mut line = Line::connect(&server.login).unwrap();
     line.out().extend_from_slice(b"a request that nobody reads");
     line.send().unwrap();
-    rest(now_ns() + 5_000_000, &mut Vec::new());
+    wait(now_ns() + 5_000_000, &mut Vec::new());
     server.end();
     assert_eq!(exchange(&mut line, 1, 13).unwrap(), b"shutting down");
     assert_eq!(exchange(&mut line, 1, 1).unwrap_err().engine_code(), Some("lost"));
@@ -105,7 +105,7 @@ pub fn the_last_words_are_read_though_the_request_was_not() {
 
 // Who is woken, and when.
 
-pub fn who_awaits_a_line_is_woken_when_all_has_left() {
+pub fn a_waiting_user_is_woken_when_all_bytes_have_left() {
     const BYTES: usize = 3_000_000;
     let server = Server::start(1, |mut peer| {
         std::thread::sleep(Duration::from_millis(20));
@@ -115,17 +115,17 @@ pub fn who_awaits_a_line_is_woken_when_all_has_left() {
     let mut line = Line::connect(&server.login).unwrap();
     line.out().extend_from_slice(&pattern(BYTES));
     line.send().unwrap();
-    attend(5);
+    set_slot(5);
     assert!(!line.more().unwrap());
     while line.unsent() > 0 {
-        rest_for(5);
+        wait_for(5);
         assert!(!line.more().unwrap());
     }
     drop(line);
     server.end();
 }
 
-pub fn a_peer_that_goes_away_wakes_who_waits() {
+pub fn a_closed_connection_wakes_the_user_who_waits() {
     let server = Server::start(1, |mut peer| {
         peer.read_exact(&mut [0; 4]).unwrap();
         std::thread::sleep(Duration::from_millis(10));
@@ -142,7 +142,7 @@ pub fn each_of_many_lines_wakes_its_own_slot() {
     let mut lines: Vec<Line> = (0..LINES).map(|_| Line::connect(&server.login).unwrap()).collect();
     for round in 0..5u32 {
         for (slot, line) in lines.iter_mut().enumerate() {
-            attend(slot as u32);
+            set_slot(slot as u32);
             line.out().extend_from_slice(&(round * LINES + slot as u32).to_ne_bytes());
             line.send().unwrap();
         }
@@ -150,9 +150,9 @@ pub fn each_of_many_lines_wakes_its_own_slot() {
         while missing > 0 {
             assert!(now_ns() < until_ns, "{missing} slots were never woken");
             let mut ready = Vec::new();
-            rest(until_ns, &mut ready);
+            wait(until_ns, &mut ready);
             for slot in ready {
-                attend(slot);
+                set_slot(slot);
                 let line = &mut lines[slot as usize];
                 assert!(line.more().unwrap(), "slot {slot} was woken for nothing");
                 assert_eq!(line.inbox(), (round * LINES + slot).to_ne_bytes());
@@ -165,16 +165,16 @@ pub fn each_of_many_lines_wakes_its_own_slot() {
     server.end();
 }
 
-pub fn a_rest_ends_in_time_when_nothing_comes() {
+pub fn a_wait_ends_in_time_when_nothing_comes() {
     let server = Server::start(1, |mut peer| drop(peer.read(&mut [0])));
     let mut line = Line::connect(&server.login).unwrap();
     assert!(!line.more().unwrap());
     for ns in [0, 300_000, 1_000_000, 5_300_000] {
         let until_ns = now_ns() + ns;
         let mut ready = Vec::new();
-        rest(if ns == 0 { 0 } else { until_ns }, &mut ready);
+        wait(if ns == 0 { 0 } else { until_ns }, &mut ready);
         assert!(ready.is_empty());
-        assert!(now_ns() + 1_000_000 >= until_ns, "a rest of {ns} ns was over early");
+        assert!(now_ns() + 1_000_000 >= until_ns, "a wait of {ns} ns was over early");
     }
     drop(line);
     server.end();
@@ -184,17 +184,17 @@ pub fn a_wait_for_one_line_keeps_what_came_for_others() {
     let server = Server::start(2, |peer| drop(std::thread::spawn(|| echo(peer))));
     let mut one = Line::connect(&server.login).unwrap();
     let mut other = Line::connect(&server.login).unwrap();
-    attend(8);
+    set_slot(8);
     one.out().push(1);
     one.send().unwrap();
     assert!(!one.more().unwrap());
-    attend(9);
+    set_slot(9);
     for _ in 0..20 {
         other.out().push(2);
         other.wait().unwrap();
         other.consume(1);
     }
-    rest_for(8);
+    wait_for(8);
     assert!(one.more().unwrap());
     assert_eq!(one.inbox(), [1]);
     drop((one, other));

@@ -6,15 +6,15 @@ use super::{
 };
 use crate::plan::error::Error;
 use crate::sessions::Reply;
-use crate::sessions::mysql::answer::{Answer, Asked};
-use crate::sessions::mysql::packet::{Fed, PART, Reader};
+use crate::sessions::mysql::answer::{Answer, AnswerShape};
+use crate::sessions::mysql::packet::{FeedState, PART, Reader};
 use crate::sessions::mysql::rows::Column;
 
-const KEPT: Asked = Asked { binary: false, keeps: true, is_batch: false };
-const COUNTED: Asked = Asked { binary: false, keeps: false, is_batch: false };
-const BINARY: Asked = Asked { binary: true, ..KEPT };
+const KEPT: AnswerShape = AnswerShape { binary: false, keeps: true, is_batch: false };
+const COUNTED: AnswerShape = AnswerShape { binary: false, keeps: false, is_batch: false };
+const BINARY: AnswerShape = AnswerShape { binary: true, ..KEPT };
 
-fn reader(deprecates_eof: bool, asked: Asked) -> Answer {
+fn reader(deprecates_eof: bool, asked: AnswerShape) -> Answer {
     let mut it = Answer::new(deprecates_eof);
     it.expect(1, asked);
     it
@@ -25,9 +25,9 @@ fn play(it: &mut Answer, bytes: &[u8], piece: usize) -> Result<Reply, Error> {
     let mut inbox = Vec::new();
     for piece in bytes.chunks(piece) {
         inbox.extend_from_slice(piece);
-        let (used, fed) = it.feed(&inbox)?;
+        let (used, state) = it.feed(&inbox)?;
         inbox.drain(..used);
-        if fed == Fed::Done {
+        if state == FeedState::Done {
             assert!(inbox.is_empty(), "{} bytes were left over", inbox.len());
             return it.outcome();
         }
@@ -58,7 +58,7 @@ fn a_row_is_the_same_from_both_kinds_of_servers_in_pieces_of_any_size() {
 }
 
 #[test]
-fn rows_nobody_reads_are_counted_and_not_copied() {
+fn unread_rows_are_counted_and_not_copied() {
     for piece in [1, 4, 4096] {
         let mut it = reader(true, COUNTED);
         let reply = play(&mut it, &bytes(ROW_8), piece).unwrap();
@@ -194,9 +194,9 @@ fn text_of(columns: &[Vec<u8>], row: &[u8], binary: bool) -> Vec<Option<String>>
     let contents: Vec<&[u8]> =
         std::iter::once(&head[..]).chain(definitions).chain([row, &end]).collect();
     let mut it = Answer::new(true);
-    it.expect(1, Asked { binary, keeps: true, is_batch: false });
+    it.expect(1, AnswerShape { binary, keeps: true, is_batch: false });
     let bytes = answer(&contents);
-    assert_eq!(it.feed(&bytes).unwrap(), (bytes.len(), Fed::Done));
+    assert_eq!(it.feed(&bytes).unwrap(), (bytes.len(), FeedState::Done));
     it.outcome().unwrap();
     it.rows.fields().map(|it| it.map(|it| String::from_utf8(it.to_vec()).unwrap())).collect()
 }
@@ -229,8 +229,12 @@ fn rows_longer_than_a_packet_are_joined() {
         bytes.extend(packet(9, &eof(0)));
         for keeps in [true, false] {
             let mut it = Answer::new(false);
-            it.expect(1, Asked { binary: false, keeps, is_batch: false });
-            assert_eq!(it.feed(&bytes).unwrap(), (bytes.len(), Fed::Done), "{length} {keeps}");
+            it.expect(1, AnswerShape { binary: false, keeps, is_batch: false });
+            assert_eq!(
+                it.feed(&bytes).unwrap(),
+                (bytes.len(), FeedState::Done),
+                "{length} {keeps}"
+            );
             let reply = it.outcome().unwrap();
             assert_eq!(reply, crate::sessions::Reply::Ready { rows: 1, changed: 0 });
             assert_eq!(it.rows.bytes.len(), if keeps { length } else { 0 });

@@ -101,8 +101,8 @@ impl Server {
         crate::sessions::mysql::open(&self.login())
     }
 
-    /// Everything that clients said, packet by packet, once all scripts have ended.
-    pub fn heard(self) -> Vec<Vec<u8>> {
+    /// Everything that clients sent, packet by packet, once all scripts have ended.
+    pub fn received(self) -> Vec<Vec<u8>> {
         self.thread.join().unwrap()
     }
 }
@@ -134,7 +134,7 @@ fn hear(stream: &mut UnixStream) -> Option<Vec<u8>> {
 }
 
 /// A log-in that succeeds at once, then these steps.
-pub fn admitted(steps: &[Step]) -> Vec<Step> {
+pub fn after_login(steps: &[Step]) -> Vec<Step> {
     let login = [Step::Say(bytes(GREETING_8)), Step::Hear, Step::Say(bytes(ADMITTED))];
     [&login, steps].concat()
 }
@@ -145,13 +145,13 @@ pub fn wait(session: &mut dyn Session, sent: Result<Reply, Error>) -> Result<Rep
     let until_ns = now_ns() + 5 * SECOND_NS;
     while matches!(reply, Reply::Pending { .. }) {
         assert!(now_ns() < until_ns, "no answer within 5 s");
-        wire::rest(until_ns, &mut Vec::new());
+        wire::wait(until_ns, &mut Vec::new());
         reply = session.poll()?;
     }
     Ok(reply)
 }
 
-// What servers said: 8.0.33 and 5.6.14 on a log-in, a prepared select, two statements in one
+// What servers sent: 8.0.33 and 5.6.14 on a log-in, a prepared select, two statements in one
 // query and a syntax error, as recorded.
 
 /// Bytes from their digits.

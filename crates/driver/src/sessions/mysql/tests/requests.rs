@@ -1,15 +1,15 @@
 //! What is sent: packets, lengths, prepared executions, and what stands in for them.
 
-use super::sessions::{query, said, say};
+use super::sessions::{query, say, say_all};
 use super::{
-    ADMITTED, ROW_8, SYNTAX_ERROR, Server, Step, TWO_RESULTS_8, admitted, answer, bytes, ok,
+    ADMITTED, ROW_8, SYNTAX_ERROR, Server, Step, TWO_RESULTS_8, after_login, answer, bytes, ok,
     packet, wait,
 };
 use crate::generate::Source;
 use crate::plan::error::Error;
-use crate::sessions::mysql::answer::{Answer, Asked};
+use crate::sessions::mysql::answer::{Answer, AnswerShape};
 use crate::sessions::mysql::packet;
-use crate::sessions::mysql::packet::{Fed, HEADER, PART, Reader, put_length};
+use crate::sessions::mysql::packet::{FeedState, HEADER, PART, Reader, put_length};
 use crate::sessions::mysql::statement::{Emulated, Statement};
 use crate::sessions::{Reply, Session, Value};
 
@@ -91,11 +91,11 @@ fn lengths_are_read_as_they_were_written() {
 
 // Several answers in a row: batches, and answers that are nobody's.
 
-const BATCH: Asked = Asked { binary: false, keeps: false, is_batch: true };
+const BATCH: AnswerShape = AnswerShape { binary: false, keeps: false, is_batch: true };
 
 fn all(it: &mut Answer, bytes: &[u8]) {
-    let (used, fed) = it.feed(bytes).unwrap();
-    assert_eq!((used, fed), (bytes.len(), Fed::Done));
+    let (used, state) = it.feed(bytes).unwrap();
+    assert_eq!((used, state), (bytes.len(), FeedState::Done));
 }
 
 #[test]
@@ -118,10 +118,10 @@ fn the_first_error_is_the_batchs_and_the_others_are_read_all_the_same() {
 }
 
 #[test]
-fn the_answer_of_a_rollback_is_nobodys() {
+fn the_answer_of_our_own_rollback_is_skipped() {
     let mut it = Answer::new(true);
     it.roll_back();
-    it.expect(1, Asked { binary: true, keeps: true, is_batch: false });
+    it.expect(1, AnswerShape { binary: true, keeps: true, is_batch: false });
     all(&mut it, &[answer(&[&ok(0, 2)]), bytes(ROW_8)].concat());
     assert_eq!(it.outcome().unwrap(), Reply::Ready { rows: 1, changed: 0 });
     assert_eq!(it.rows.fields().count(), 2);
@@ -130,20 +130,20 @@ fn the_answer_of_a_rollback_is_nobodys() {
 #[test]
 fn an_answer_abandoned_amid_its_rows_is_passed_over() {
     let mut it = Answer::new(true);
-    it.expect(1, Asked { binary: true, keeps: true, is_batch: false });
+    it.expect(1, AnswerShape { binary: true, keeps: true, is_batch: false });
     let one = bytes(ROW_8);
     for cut in 1..one.len() {
         let mut inbox = one[..cut].to_vec();
         let (used, _) = it.feed(&inbox).unwrap();
         inbox.drain(..used);
         it.abandon();
-        it.expect(1, Asked { binary: true, keeps: true, is_batch: false });
+        it.expect(1, AnswerShape { binary: true, keeps: true, is_batch: false });
         inbox.extend_from_slice(&one[cut..]);
         inbox.extend_from_slice(&one);
         all(&mut it, &inbox);
         assert_eq!(it.outcome().unwrap(), Reply::Ready { rows: 1, changed: 0 }, "cut at {cut}");
         assert_eq!(it.rows.fields().count(), 2);
-        it.expect(1, Asked { binary: true, keeps: true, is_batch: false });
+        it.expect(1, AnswerShape { binary: true, keeps: true, is_batch: false });
     }
 }
 
@@ -151,8 +151,8 @@ fn an_answer_abandoned_amid_its_rows_is_passed_over() {
 fn results_that_follow_the_first_of_a_request_may_have_been_counted_as_statements() {
     let texts = answer(&[&ok(1, 10), &ok(1, 10), &ok(1, 2)]);
     let torn = answer(&[&ok(1, 10)]);
-    let first = admitted(&[Step::Hear, Step::Say(texts), Step::Hear, Step::Say(torn)]);
-    let server = Server::start(vec![first, admitted(&[Step::Hear])]);
+    let first = after_login(&[Step::Hear, Step::Say(texts), Step::Hear, Step::Say(torn)]);
+    let server = Server::start(vec![first, after_login(&[Step::Hear])]);
     let mut session = server.open().unwrap();
     assert_eq!(query(session.as_mut(), "A; B; C").unwrap(), Reply::Ready { rows: 0, changed: 3 });
     let counts = session.take_counts();
@@ -183,28 +183,28 @@ fn load(session: &mut dyn Session) -> Result<Reply, Error> {
 #[test]
 fn a_bulk_load_streams_its_rows_and_an_empty_packet() {
     let hears = [Step::Hear, Step::Hear, Step::Hear];
-    let asked = [Step::Hear, said(&[b"\xfbrows"])];
+    let asked = [Step::Hear, say_all(&[b"\xfbrows"])];
     let done = [Step::Say(packet(5, &ok(2, 2)))];
-    let server = Server::start(vec![admitted(&[&asked[..], &hears, &done].concat())]);
+    let server = Server::start(vec![after_login(&[&asked[..], &hears, &done].concat())]);
     let mut session = server.open().unwrap();
     let reply = load(session.as_mut()).unwrap();
     assert_eq!(reply, Reply::Ready { rows: 0, changed: 2 });
     drop(session);
-    let heard = server.heard();
+    let heard = server.received();
     assert_eq!(heard[2..], [b"1\ta\n".to_vec(), b"2\tb\n".to_vec(), Vec::new()]);
 }
 
 #[test]
 fn a_bulk_load_may_be_refused_before_or_amid_its_rows() {
     let denied = b"\xff\x6c\x0f#42000Loading local data is disabled";
-    let server = Server::start(vec![admitted(&[Step::Hear, said(&[denied])])]);
+    let server = Server::start(vec![after_login(&[Step::Hear, say_all(&[denied])])]);
     let error = load(server.open().unwrap().as_mut()).unwrap_err();
     assert_eq!(error.failure(None).blame, "user");
     let duplicate = packet(5, b"\xff\x26\x04#23000Duplicate entry");
     let hears = [Step::Hear, Step::Hear, Step::Hear, Step::Say(duplicate)];
-    let asked = [Step::Hear, said(&[b"\xfbrows"])];
-    let more = [Step::Hear, said(&[&ok(0, 2)])];
-    let server = Server::start(vec![admitted(&[&asked[..], &hears, &more].concat())]);
+    let asked = [Step::Hear, say_all(&[b"\xfbrows"])];
+    let more = [Step::Hear, say_all(&[&ok(0, 2)])];
+    let server = Server::start(vec![after_login(&[&asked[..], &hears, &more].concat())]);
     let mut session = server.open().unwrap();
     assert_eq!(load(session.as_mut()).unwrap_err().number(), 1062);
     query(session.as_mut(), "SELECT 1").unwrap();
@@ -213,25 +213,25 @@ fn a_bulk_load_may_be_refused_before_or_amid_its_rows() {
 #[test]
 fn a_server_that_asks_for_a_file_unasked_gets_an_empty_packet() {
     let refused = packet(3, b"\xff\x02\x00#HY000File not found");
-    let asked = [Step::Hear, said(&[b"\xfb/etc/passwd"]), Step::Hear, Step::Say(refused)];
+    let asked = [Step::Hear, say_all(&[b"\xfb/etc/passwd"]), Step::Hear, Step::Say(refused)];
     let server =
-        Server::start(vec![admitted(&[&asked[..], &[Step::Hear, say(ADMITTED)]].concat())]);
+        Server::start(vec![after_login(&[&asked[..], &[Step::Hear, say(ADMITTED)]].concat())]);
     let mut session = server.open().unwrap();
     let error = query(session.as_mut(), "SELECT 1").unwrap_err();
     assert_eq!(error.engine_code(), Some("local-infile"));
     query(session.as_mut(), "SELECT 1").unwrap();
     drop(session);
-    assert_eq!(server.heard()[2], b"");
+    assert_eq!(server.received()[2], b"");
 }
 
 #[test]
 fn a_server_that_keeps_up_with_a_bulk_load_gets_all_of_it() {
     let rows: &'static str = "x".repeat(64 * 1024).leak();
     for _ in 0..20 {
-        let asked = [Step::Hear, said(&[b"\xfbrows"])];
+        let asked = [Step::Hear, say_all(&[b"\xfbrows"])];
         let done = [Step::Say(packet(19, &ok(16, 2)))];
         let hears: Vec<Step> = (0..17).map(|_| Step::Hear).collect();
-        let server = Server::start(vec![admitted(&[&asked[..], &hears, &done].concat())]);
+        let server = Server::start(vec![after_login(&[&asked[..], &hears, &done].concat())]);
         let mut session = server.open().unwrap();
         let sent = session.load("LOAD DATA", Box::new(Rows(vec![rows; 16])));
         let reply = wait(session.as_mut(), sent).unwrap();

@@ -92,7 +92,7 @@ fn a_refusal_is_blamed_on_who_can_put_it_right() {
 }
 
 #[test]
-fn a_server_that_offers_no_tls_is_left() {
+fn a_server_that_offers_no_tls_is_refused() {
     let mut server = Server::start(vec![Box::new(|peer| {
         peer.startup();
         peer.say(b"N");

@@ -33,10 +33,10 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-pub type Scene = Box<dyn FnOnce(&mut Peer) + Send>;
+pub type Script = Box<dyn FnOnce(&mut Peer) + Send>;
 
 impl Server {
-    pub fn start(scenes: Vec<Scene>) -> Self {
+    pub fn start(scenes: Vec<Script>) -> Self {
         let folder = Folder::new();
         let host = folder.path().join("socket");
         let listener = UnixListener::bind(&host).unwrap();
@@ -151,7 +151,7 @@ pub fn end(session: &mut dyn Session, reply: Result<Reply, Error>) -> Result<(u6
             return Ok((rows, changed));
         }
         assert!(now_ns() < limit_ns, "no answer");
-        wire::rest(now_ns() + 1_000_000, &mut Vec::new());
+        wire::wait(now_ns() + 1_000_000, &mut Vec::new());
         reply = session.poll()?;
     }
 }

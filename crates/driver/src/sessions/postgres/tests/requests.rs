@@ -5,7 +5,7 @@ use std::io::Write;
 use super::{READY, Server, columns, complete, end, message, refusal, row};
 use crate::generate::Source;
 use crate::plan::error::Error;
-use crate::sessions::postgres::answer::{Answer, Want};
+use crate::sessions::postgres::answer::{Answer, AnswerMode};
 use crate::sessions::postgres::open;
 use crate::sessions::{Rows, Value};
 
@@ -62,7 +62,7 @@ fn a_failed_transaction_is_rolled_back_and_nobody_waits_for_it() {
 }
 
 #[test]
-fn a_request_given_up_is_swallowed_with_all_that_it_opened() {
+fn an_abandoned_request_is_skipped_and_its_transaction_rolled_back() {
     let server = Server::start(vec![Box::new(|peer| {
         peer.welcome();
         peer.hear_query();
@@ -152,7 +152,7 @@ fn counts_and_fields_longer_than_their_message() {
     ];
     for body in bodies {
         let (mut answer, mut rows) = (Answer::new(), Rows::default());
-        answer.begin(Want::Rows);
+        answer.begin(AnswerMode::Rows);
         let all = [columns(&["c"]), body].concat();
         let error = answer.read(&all, &mut rows).unwrap_err();
         assert_eq!(error.engine_code(), Some("protocol"));
@@ -161,7 +161,7 @@ fn counts_and_fields_longer_than_their_message() {
 }
 
 #[test]
-fn a_log_in_of_words_without_end_is_given_up() {
+fn an_endless_log_in_is_given_up() {
     let server = Server::start(vec![Box::new(|peer| {
         peer.startup();
         peer.say(&message('R', b"\0\0\0\0"));
@@ -194,7 +194,7 @@ impl Source for TestRows {
 const COPY_IN: &[u8] = b"G\0\0\0\x07\0\0\0";
 
 #[test]
-fn a_batch_leaves_as_one_with_one_sync_and_is_summed() {
+fn a_batch_is_sent_with_one_sync_and_its_answers_are_summed() {
     let server = Server::start(vec![Box::new(|peer| {
         peer.welcome();
         assert_eq!(peer.kinds(3), "PDS");

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use mlua::{Function, Lua, Table, Thread, Value};
 
-use super::api::Handle;
+use super::api::SharedHandle;
 use super::random::{Distribution, Origin, Rand, Shape};
 use super::shared::{Shared, Wait};
-use super::{Seat, api, prelude};
+use super::{UserIdentity, api, prelude};
 use crate::plan::error::Error;
 use crate::plan::{Plan, error};
 use crate::sessions;
@@ -20,9 +20,9 @@ use crate::sessions;
 pub type Declared = Option<(usize, i64)>;
 
 /// One user's Lua state, the script loaded.
-pub struct State {
+pub struct LuaState {
     pub lua: Lua,
-    pub shared: Handle,
+    pub shared: SharedHandle,
     pub raw: Table,
     pub number: u32,
     path: PathBuf,
@@ -30,30 +30,33 @@ pub struct State {
     pub options: Table,
 }
 
-impl State {
+impl LuaState {
     /// Makes a state, fills it with sysbench's and Dyno's functions, and runs the script in it.
-    pub fn load(plan: &Plan, seat: &Seat) -> Result<Self, Error> {
+    pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
         let path = plan.script.path.clone();
         let text = std::fs::read(&path).map_err(|error| missing(&path, &error))?;
         let lua = Lua::new();
-        let shared = Rc::new(RefCell::new(Shared::new(plan.session.clone(), unseeded(plan, seat))));
-        if let Some(turns) = seat.turns {
+        let shared = Rc::new(RefCell::new(Shared::new(
+            plan.session.clone(),
+            rand_before_options(plan, identity),
+        )));
+        if let Some(turns) = identity.turns {
             shared.borrow_mut().turns = Arc::clone(turns);
         }
-        let raw = api::table(&lua, &shared).map_err(ours)?;
-        let options = lua.create_table().map_err(ours)?;
-        let state = Self { lua, shared, raw, number: seat.number, path, options };
-        state.furnish(plan, seat)?;
+        let raw = api::table(&lua, &shared).map_err(internal)?;
+        let options = lua.create_table().map_err(internal)?;
+        let state = Self { lua, shared, raw, number: identity.number, path, options };
+        state.fill(plan, identity)?;
         state.run_script(&text)?;
         let list: Table = state.call("settle_options", ())?;
         // Once more: the script may have declared `rand_type` with a default of its own.
-        state.seed(plan, seat)?;
+        state.seed(plan, identity)?;
         Ok(Self { options: list, ..state })
     }
 
     /// The coroutine that plays the script's functions.
     pub fn coroutine(&self) -> Result<Thread, Error> {
-        self.raw.raw_get("coroutine").map_err(ours)
+        self.raw.raw_get("coroutine").map_err(internal)
     }
 
     /// The number under which lua/functions.lua keeps a function; `None`: the script has none.
@@ -64,7 +67,7 @@ impl State {
     /// What of a kept function the driver can play alone, if it is a declared event.
     pub fn declaration(&self, slot: Option<i64>) -> Result<Declared, Error> {
         let (is_good, program, kind): (bool, _, _) = self.call("declaration", slot)?;
-        if is_good { Ok(Option::zip(program, kind)) } else { Err(self.reported()) }
+        if is_good { Ok(Option::zip(program, kind)) } else { Err(self.reported_error()) }
     }
 
     /// Calls one of the functions that lua/*.lua put into `raw`.
@@ -73,12 +76,12 @@ impl State {
         name: &str,
         arguments: impl mlua::IntoLuaMulti,
     ) -> Result<R, Error> {
-        let function: Function = self.raw.raw_get(name).map_err(ours)?;
-        function.call(arguments).map_err(|error| self.broken(&error))
+        let function: Function = self.raw.raw_get(name).map_err(internal)?;
+        function.call(arguments).map_err(|error| self.lua_error(&error))
     }
 
     /// What `dyno.name` holds, called if it is a function.
-    pub fn declared(&self, name: &str) -> Result<Value, Error> {
+    pub fn dyno_value(&self, name: &str) -> Result<Value, Error> {
         self.call("declared", name)
     }
 
@@ -97,19 +100,19 @@ impl State {
     }
 
     /// Polls for the request under way; `None`: the coroutine can go on.
-    pub fn still_waiting(&self) -> Option<u64> {
-        self.shared.borrow_mut().still_waiting()
+    pub fn poll_pending(&self) -> Option<u64> {
+        self.shared.borrow_mut().poll_pending()
     }
 
     /// What the coroutine waited for, as `wait` in lua/requests.lua hands it on; nil: nothing.
-    pub fn arrived(&self) -> Result<Value, Error> {
+    pub fn take_answer(&self) -> Result<Value, Error> {
         let mut shared = self.shared.borrow_mut();
         let Some(sent) = shared.arrived.take() else { return Ok(Value::Nil) };
-        api::answer(&self.lua, &shared, sent).map_err(ours)
+        api::answer(&self.lua, &shared, sent).map_err(internal)
     }
 
     /// Until when the coroutine, which has just yielded, may wait.
-    pub fn waiting(&self) -> Result<u64, Error> {
+    pub fn waits_until_ns(&self) -> Result<u64, Error> {
         match self.shared.borrow().wait {
             Wait::Request { until_ns, .. } | Wait::Sleep { until_ns } => Ok(until_ns),
             Wait::Restart => Ok(0),
@@ -120,7 +123,7 @@ impl State {
     }
 
     /// The error of a function that lua/functions.lua reported as failed.
-    pub fn reported(&self) -> Error {
+    pub fn reported_error(&self) -> Error {
         let mut shared = self.shared.borrow_mut();
         let place = shared.place.take().map(|place| self.full(&place));
         let (text, restart) = shared.report.take().unwrap_or_default();
@@ -139,8 +142,8 @@ impl State {
         }
     }
 
-    /// An error that came out of Lua by another way than [`Self::reported`].
-    pub fn broken(&self, error: &mlua::Error) -> Error {
+    /// An error that came out of Lua by another way than [`Self::reported_error`].
+    pub fn lua_error(&self, error: &mlua::Error) -> Error {
         match self.shared.borrow().stop.clone() {
             Some(stop) => stop.on(self.number),
             None => self.of_lua(&first_line(error), None).on(self.number),
@@ -151,31 +154,31 @@ impl State {
     pub fn no_function(&self, name: &str) -> Error {
         let names: Vec<String> = self.call("function_names", ()).unwrap_or_default();
         Error::user(format!("the script {} has no function {name}", self.path.display()))
-            .hint(error::hint(name, names.iter().map(String::as_str)))
+            .hint(error::nearest(name, names.iter().map(String::as_str)))
     }
 
-    fn furnish(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
-        let table = self.seat(plan, seat).map_err(ours)?;
-        self.raw.raw_set("seat", table).map_err(ours)?;
+    fn fill(&self, plan: &Plan, identity: &UserIdentity) -> Result<(), Error> {
+        let table = self.identity(plan, identity).map_err(internal)?;
+        self.raw.raw_set("identity", table).map_err(internal)?;
         self.assemble(prelude::PRELUDE, prelude::PARTS)?;
-        self.seed(plan, seat)
+        self.seed(plan, identity)
     }
 
-    fn seed(&self, plan: &Plan, seat: &Seat) -> Result<(), Error> {
+    fn seed(&self, plan: &Plan, identity: &UserIdentity) -> Result<(), Error> {
         let shape = self.shape()?;
         let seed: f64 = self.call("general", "rand_seed")?;
         let seed = if seed == 0.0 { plan.seed } else { seed as u64 };
-        self.shared.borrow_mut().rand = Rand::new(&origin(seed, seat), shape);
+        self.shared.borrow_mut().rand = Rand::new(&origin(seed, identity), shape);
         Ok(())
     }
 
-    fn seat(&self, plan: &Plan, seat: &Seat) -> mlua::Result<Table> {
+    fn identity(&self, plan: &Plan, identity: &UserIdentity) -> mlua::Result<Table> {
         let table = self.lua.create_table()?;
-        table.raw_set("number", seat.number)?;
+        table.raw_set("number", identity.number)?;
         // A command that one user plays still works for all: it reads the option itself.
-        let is_stream = seat.command == "run" && seat.users > 0;
-        table.raw_set("users", is_stream.then_some(seat.users))?;
-        table.raw_set("command", seat.command)?;
+        let is_stream = identity.command == "run" && identity.users > 0;
+        table.raw_set("users", is_stream.then_some(identity.users))?;
+        table.raw_set("command", identity.command)?;
         table.raw_set("path", self.path.to_string_lossy().as_ref())?;
         table.raw_set("folder", folder(&self.path).to_string_lossy().as_ref())?;
         table.raw_set("engine", sessions::kind(&plan.session))?;
@@ -205,7 +208,10 @@ impl State {
         if prelude::is_pgbench(&self.path, text) {
             return prelude::run(self, text, &name);
         }
-        self.call("run_script", (self.lua.create_string(text).map_err(ours)?, format!("@{name}")))
+        self.call(
+            "run_script",
+            (self.lua.create_string(text).map_err(internal)?, format!("@{name}")),
+        )
     }
 
     /// A Lua error's text without its place, which stands beside it.
@@ -231,17 +237,17 @@ impl State {
     }
 }
 
-fn origin<'a>(seed: u64, seat: &Seat<'a>) -> Origin<'a> {
+fn origin<'a>(seed: u64, identity: &UserIdentity<'a>) -> Origin<'a> {
     Origin {
         seed,
-        names: [seat.command, seat.phase, seat.stream],
-        number: seat.number,
-        users: seat.users,
+        names: [identity.command, identity.phase, identity.stream],
+        number: identity.number,
+        users: identity.users,
     }
 }
 
 /// Random numbers until the options are read.
-fn unseeded(plan: &Plan, seat: &Seat) -> Rand {
+fn rand_before_options(plan: &Plan, identity: &UserIdentity) -> Rand {
     let shape = Shape {
         default: Distribution::Special,
         iterations: 12,
@@ -250,7 +256,7 @@ fn unseeded(plan: &Plan, seat: &Seat) -> Rand {
         pareto_h: 0.2,
         zipfian_exponent: 0.8,
     };
-    Rand::new(&origin(plan.seed, seat), shape)
+    Rand::new(&origin(plan.seed, identity), shape)
 }
 
 fn folder(path: &Path) -> &Path {
@@ -284,9 +290,9 @@ fn missing(path: &Path, error: &std::io::Error) -> Error {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Error::user(format!("cannot read the script {}", path.display()))
         .because(error)
-        .hint(error::hint(&name, names.iter().map(String::as_str)))
+        .hint(error::nearest(&name, names.iter().map(String::as_str)))
 }
 
-pub fn ours(error: mlua::Error) -> Error {
+pub fn internal(error: mlua::Error) -> Error {
     Error::driver("the script's state could not be made").because(error)
 }

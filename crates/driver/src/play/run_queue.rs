@@ -1,49 +1,49 @@
-//! Whose turn it is: users to turn now, and users who wait for a time.
+//! Who is to be played next: users who are ready, and users who wait for a time.
 //!
-//! All memory is taken in the beginning. A user who waits for the network stands in neither list;
-//! the wire hands it over ([`crate::wire::rest`]).
+//! All memory is taken in the beginning. A user who waits for the network is in neither list; the
+//! wire hands it over ([`crate::wire::wait`]).
 
-use super::phase_state::NEVER;
+use crate::schedule::clock::NEVER;
 
-/// The turns of one worker's users, by number.
-pub struct Agenda {
-    /// Who gets a turn in the next round; a number may stand there twice.
+/// One worker's users, by number.
+pub struct RunQueue {
+    /// Who is played in the next round; a number may stand there twice.
     pub ready: Vec<u32>,
     /// This round's, while it is played.
     round: Vec<u32>,
     timers: Timers,
 }
 
-impl Agenda {
-    /// Everybody is to be turned.
+impl RunQueue {
+    /// All users are ready.
     pub fn new(users: usize) -> Self {
         let mut ready = Vec::with_capacity(2 * users);
         ready.extend(0..users as u32);
         Self { ready, round: Vec::with_capacity(2 * users), timers: Timers::new(users) }
     }
 
-    /// Begins a round: who is ready now gets a turn before anybody gets a second one.
+    /// Begins a round: who is ready now is played once before anybody is a second time.
     #[inline]
-    pub fn take(&mut self) -> Vec<u32> {
+    pub fn begin_round(&mut self) -> Vec<u32> {
         std::mem::replace(&mut self.ready, std::mem::take(&mut self.round))
     }
 
     /// Ends a round, so that its memory is used again.
     #[inline]
-    pub fn give_back(&mut self, mut round: Vec<u32>) {
+    pub fn end_round(&mut self, mut round: Vec<u32>) {
         round.clear();
         self.round = round;
     }
 
-    /// Turns a user at a time ([`NEVER`]: not for a time's sake), in place of what was said before.
+    /// Wakes a user at a time ([`NEVER`]: not by a time), in place of what was set before.
     #[inline]
-    pub fn at(&mut self, time_ns: u64, user: u32) {
+    pub fn set_timer(&mut self, time_ns: u64, user: u32) {
         self.timers.set(user, time_ns);
     }
 
-    /// Whoever waited for a time until now is ready.
+    /// Who waited for a time until now is ready.
     #[inline]
-    pub fn wake(&mut self, now: u64) {
+    pub fn wake_due(&mut self, now: u64) {
         while self.next_ns() <= now
             && let Some(user) = self.timers.pop()
         {
@@ -58,11 +58,9 @@ impl Agenda {
     }
 }
 
-// One timer per user: a binary heap in which each user knows its place, so that a timer is moved
-// rather than set a second time, and nothing is allocated.
-
-/// Times by user, the earliest first.
-pub struct Timers {
+/// One timer per user: a binary heap in which each user knows its place, so that a timer is moved
+/// rather than set a second time, and nothing is allocated.
+struct Timers {
     times_ns: Vec<u64>,
     /// Users, heaped by their times.
     heap: Vec<u32>,
@@ -74,14 +72,14 @@ const NONE: u32 = u32::MAX;
 
 impl Timers {
     /// Nobody waits for a time.
-    pub fn new(users: usize) -> Self {
+    fn new(users: usize) -> Self {
         let heap = Vec::with_capacity(users);
         Self { times_ns: vec![u64::MAX; users], heap, places: vec![NONE; users] }
     }
 
     /// Sets a user's timer in place of its last one; `u64::MAX`: takes it away.
     #[inline]
-    pub fn set(&mut self, user: u32, time_ns: u64) {
+    fn set(&mut self, user: u32, time_ns: u64) {
         let place = self.places[user as usize];
         if place == NONE && time_ns == u64::MAX {
             return;
@@ -93,7 +91,7 @@ impl Timers {
         } else {
             place as usize
         };
-        self.settle(place, user);
+        self.sift(place, user);
         if time_ns == u64::MAX {
             self.remove(self.places[user as usize] as usize);
         }
@@ -101,13 +99,13 @@ impl Timers {
 
     /// The earliest time.
     #[inline]
-    pub fn first_ns(&self) -> Option<u64> {
+    fn first_ns(&self) -> Option<u64> {
         self.heap.first().map(|&user| self.times_ns[user as usize])
     }
 
     /// Takes the user with the earliest time.
     #[inline]
-    pub fn pop(&mut self) -> Option<u32> {
+    fn pop(&mut self) -> Option<u32> {
         let user = *self.heap.first()?;
         self.remove(0);
         Some(user)
@@ -117,12 +115,12 @@ impl Timers {
         let user = self.heap.swap_remove(place);
         self.places[user as usize] = NONE;
         if let Some(&moved) = self.heap.get(place) {
-            self.settle(place, moved);
+            self.sift(place, moved);
         }
     }
 
     /// Moves a user from a place to where its time belongs.
-    fn settle(&mut self, mut place: usize, user: u32) {
+    fn sift(&mut self, mut place: usize, user: u32) {
         let time_ns = self.times_ns[user as usize];
         while place > 0 && time_ns < self.time_at((place - 1) / 2) {
             place = self.shift((place - 1) / 2, place);
@@ -163,31 +161,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_made_ready_in_a_round_is_turned_in_the_next() {
-        let mut agenda = Agenda::new(2);
-        let round = agenda.take();
+    fn a_user_made_ready_in_a_round_is_played_in_the_next() {
+        let mut queue = RunQueue::new(2);
+        let round = queue.begin_round();
         assert_eq!(round, [0, 1]);
-        agenda.ready.push(round[1]);
-        agenda.give_back(round);
-        assert_eq!(agenda.take(), [1]);
+        queue.ready.push(round[1]);
+        queue.end_round(round);
+        assert_eq!(queue.begin_round(), [1]);
     }
 
     #[test]
-    fn who_waits_for_a_time_is_ready_from_then_on() {
-        let mut agenda = Agenda::new(2);
-        agenda.ready.clear();
-        agenda.at(20, 0);
-        agenda.at(10, 1);
-        agenda.wake(9);
-        assert_eq!((agenda.next_ns(), agenda.ready.len()), (10, 0));
-        agenda.wake(10);
-        assert_eq!((agenda.next_ns(), &agenda.ready[..]), (20, &[1][..]));
-        agenda.at(NEVER, 0);
-        assert_eq!(agenda.next_ns(), NEVER);
+    fn a_user_who_waits_for_a_time_is_ready_from_then_on() {
+        let mut queue = RunQueue::new(2);
+        queue.ready.clear();
+        queue.set_timer(20, 0);
+        queue.set_timer(10, 1);
+        queue.wake_due(9);
+        assert_eq!((queue.next_ns(), queue.ready.len()), (10, 0));
+        queue.wake_due(10);
+        assert_eq!((queue.next_ns(), &queue.ready[..]), (20, &[1][..]));
+        queue.set_timer(NEVER, 0);
+        assert_eq!(queue.next_ns(), NEVER);
     }
 
     #[test]
-    fn whatever_is_set_and_moved_comes_out_in_order() {
+    fn timers_set_and_moved_at_random_end_in_order() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut timers = Timers::new(50);
         let mut expected = [u64::MAX; 50];

@@ -1,22 +1,23 @@
-//! The table that sysbench 1.0 calls `stat`: what a script's report hook is told of a phase.
+//! The table that sysbench 1.0 calls `stat`: what a script's report hook is given of a phase.
 //!
-//! Only scripts with hooks pay for it, and only in the thread that says the progress. Workers
+//! Only scripts with hooks pay for it, and only in the thread that tells the progress. Workers
 //! hand over what they counted of statements when a phase is over. As in sysbench, a read is what
 //! answered with columns, a write what changed rows; what failed, or was sent in a batch, is other.
 
 use serde::Serialize;
 
-use super::phase_state::Stage;
+use super::phase_state::PhaseState;
 use crate::plan::error::Error;
 use crate::plan::event::{Done, Progress};
 use crate::schedule::clock::SECOND_NS;
-use crate::script::{Hooks, UserCounts};
+use crate::script::ReportHooks;
+use crate::tally::UserCounts;
 use crate::tally::histogram::{add, histogram, percentile};
-use crate::tally::share::Lane;
+use crate::tally::share::StreamShare;
 
 /// All streams of a phase together; times and latencies in seconds, as in sysbench.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Stat {
+pub struct HookReport {
     threads_running: u32,
     time_interval: f64,
     time_total: f64,
@@ -36,33 +37,33 @@ pub struct Stat {
     reconnects: u64,
 }
 
-impl Stat {
+impl HookReport {
     /// A whole phase without its warm-up.
-    pub fn of_phase(lanes: &[Lane], asked: f64) -> Result<Self, Error> {
-        let mut stat = Self::default();
+    pub fn of_phase(shares: &[StreamShare], percent: f64) -> Result<Self, Error> {
+        let mut report = Self::default();
         let mut latency = histogram()?;
-        for lane in lanes {
-            stat.events += lane.tally.done;
-            stat.errors += lane.tally.failed + lane.counts.restarted;
-            let UserCounts { queries, reads, writes, reconnected, .. } = lane.counts;
-            stat.reads += reads;
-            stat.writes += writes;
-            stat.other += queries.saturating_sub(reads + writes);
-            stat.reconnects += reconnected;
-            lane.tally.latency.iter().try_for_each(|it| add(&mut latency, it))?;
+        for share in shares {
+            report.events += share.events.done;
+            report.errors += share.events.failed + share.statements.restarted;
+            let UserCounts { queries, reads, writes, reconnected, .. } = share.statements;
+            report.reads += reads;
+            report.writes += writes;
+            report.other += queries.saturating_sub(reads + writes);
+            report.reconnects += reconnected;
+            share.events.latency.iter().try_for_each(|it| add(&mut latency, it))?;
         }
-        stat.latency_pct = seconds(percentile(&latency, asked));
-        stat.latency_max = seconds(latency.max());
-        stat.latency_min = Some(seconds(latency.min()));
+        report.latency_pct = seconds(percentile(&latency, percent));
+        report.latency_max = seconds(latency.max());
+        report.latency_min = Some(seconds(latency.min()));
         let mean_s = latency.mean() / SECOND_NS as f64;
-        stat.latency_avg = Some(mean_s);
-        stat.latency_sum = Some(mean_s * latency.len() as f64);
-        Ok(stat)
+        report.latency_avg = Some(mean_s);
+        report.latency_sum = Some(mean_s * latency.len() as f64);
+        Ok(report)
     }
 
     /// Adds what is known once the phase has been added up.
     #[must_use]
-    pub fn when(mut self, done: &Done) -> Self {
+    pub fn with_times(mut self, done: &Done) -> Self {
         self.threads_running = done.streams.iter().map(|it| it.connections).sum();
         self.time_interval = seconds(done.ended_ns.saturating_sub(done.measured_ns));
         self.time_total = seconds(done.ended_ns.saturating_sub(done.started_ns));
@@ -71,17 +72,17 @@ impl Stat {
 }
 
 /// Reports from one progress line to the next.
-pub struct Reporter<'a> {
-    hooks: &'a Hooks,
-    stage: &'a Stage<'a>,
+pub struct HookReporter<'a> {
+    hooks: &'a ReportHooks,
+    phase: &'a PhaseState<'a>,
     last: (u64, u64, f64),
 }
 
-impl<'a> Reporter<'a> {
+impl<'a> HookReporter<'a> {
     /// Nothing has been reported yet.
-    pub fn new(hooks: &'a Hooks, stage: &'a Stage<'a>) -> Self {
+    pub fn new(hooks: &'a ReportHooks, phase: &'a PhaseState<'a>) -> Self {
         let last = (0, 0, 0.0);
-        Self { hooks, stage, last }
+        Self { hooks, phase, last }
     }
 
     /// Calls the hook with what happened since the last line.
@@ -91,8 +92,8 @@ impl<'a> Reporter<'a> {
         let failed = streams.iter().map(|it| it.failed).sum();
         let longest_ns = streams.iter().map(|it| it.latency_ns_max).max();
         let latency_max = seconds(longest_ns.unwrap_or(0));
-        let stat = Stat {
-            threads_running: self.stage.users(),
+        let report = HookReport {
+            threads_running: self.phase.users(),
             time_interval: progress.elapsed_s - self.last.2,
             time_total: progress.elapsed_s,
             // A percentile per interval would cost the workers a second histogram.
@@ -100,10 +101,10 @@ impl<'a> Reporter<'a> {
             latency_max,
             events: done - self.last.0,
             errors: failed - self.last.1,
-            ..Stat::default()
+            ..HookReport::default()
         };
         self.last = (done, failed, progress.elapsed_s);
-        self.hooks.report_intermediate(&stat)
+        self.hooks.report_intermediate(&report)
     }
 }
 

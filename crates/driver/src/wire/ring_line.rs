@@ -18,12 +18,12 @@ pub const ROOM: u64 = 2 << 32;
 /// The end of another request.
 pub const CANCEL: u64 = 3 << 32;
 /// The end of a rest without a deadline.
-pub const BEAT: u64 = 4 << 32;
+pub const WAKE: u64 = 4 << 32;
 /// The lower half of a mark.
 pub const LINES: u64 = u32::MAX as u64;
 
 /// A line that a ring holds.
-pub struct Held {
+pub struct RingLine {
     /// Its socket.
     pub stream: Stream,
     /// A receive is queued or under way.
@@ -35,21 +35,21 @@ pub struct Held {
     filled: usize,
 }
 
-impl Held {
+impl RingLine {
     /// A connected socket of which nothing is known.
     pub fn new(socket: OwnedFd) -> Self {
         let buffer = vec![0; CHUNK].into_boxed_slice();
         Self { stream: Stream::new(socket), buffer, filled: 0, receives: false, waits: false }
     }
 
-    /// Where the kernel may write until [`Held::received`]; sets `receives`.
-    pub fn lend(&mut self) -> (*mut u8, u32) {
+    /// Where the kernel may write until [`RingLine::receive_done`]; sets `receives`.
+    pub fn lend_buffer(&mut self) -> (*mut u8, u32) {
         self.receives = true;
         (self.buffer.as_mut_ptr(), self.buffer.len() as u32)
     }
 
     /// Notes that a receive is over.
-    pub fn received(&mut self, done: &cqueue::Entry) {
+    pub fn receive_done(&mut self, done: &cqueue::Entry) {
         self.receives = false;
         self.filled = usize::try_from(done.result()).unwrap_or(0);
         let is_full = self.filled == self.buffer.len();
@@ -60,7 +60,7 @@ impl Held {
     }
 
     /// Waits in a plain call for what comes, for a nap at most (`SO_RCVTIMEO`).
-    pub fn wait(&mut self) {
+    pub fn receive_blocking(&mut self) {
         match recv(&self.stream.socket, &mut *self.buffer, RecvFlags::empty()) {
             Ok((filled, _)) if 0 < filled && filled < self.buffer.len() => self.filled = filled,
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -96,7 +96,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for RingLine {
     /// What the kernel may still write is never freed. It is not reached: a line that is dropped
     /// waits for its last completion.
     fn drop(&mut self) {
