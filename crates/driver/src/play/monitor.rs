@@ -14,7 +14,7 @@ use crate::plan::error::Error;
 use crate::plan::event::{Event, Progress, StreamProgress, Usage};
 use crate::plan::parent::{Instruction, emit};
 use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, wait_until};
-use crate::sessions;
+use crate::sessions::{self, Engine};
 use crate::tally::share::LiveCounts;
 
 /// How often the monitor looks for a SIGINT.
@@ -74,7 +74,8 @@ impl PhaseMonitor<'_> {
     /// thread with each of them, and the kernel forgets half of what it knew. Whatever the parent
     /// answers, what was measured is told next.
     pub fn pause_while_connected(&self) -> Result<(), Error> {
-        if sessions::is_served(&self.phase.phase_ref.plan.session) {
+        let session = sessions::descriptor(&self.phase.phase_ref.plan.session);
+        if session.engine == Engine::Served {
             emit(&Event::Answered { phase: self.phase.name() })?;
             self.observers.parent.await_go()?;
         }

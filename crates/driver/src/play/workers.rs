@@ -15,7 +15,7 @@ use super::user_slot::UserPlace;
 use super::worker::{Worker, WorkerReport};
 use crate::plan::error::Error;
 use crate::schedule::clock::sharpen_sleep;
-use crate::sessions;
+use crate::sessions::{self, Engine};
 use crate::tally::share::LiveCounts;
 
 /// All threads of a phase. Dropping it lets the workers close.
@@ -151,7 +151,7 @@ pub fn groups(phase: &PhaseState) -> Vec<Vec<UserPlace>> {
         })
         .collect();
     let plan = phase.phase_ref.plan;
-    let is_embedded = sessions::is_embedded(&plan.session);
+    let is_embedded = sessions::descriptor(&plan.session).engine == Engine::Embedded;
     let threads = if is_embedded { places.len() } else { plan.cpus.len() };
     let mut groups = vec![Vec::new(); threads.clamp(1, places.len())];
     let count = groups.len();

@@ -5,11 +5,11 @@
 
 use serde::Deserialize;
 
-use super::literal;
 use super::random::{Draw, Rand};
 use super::shared::{RequestState, Shared};
 use crate::plan::error::Error;
-use crate::sessions::Value;
+use crate::sessions::sql::Quoting;
+use crate::sessions::{Value, literal};
 
 /// A table's row: its columns that are drawn anew each time.
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ impl From<Declared> for Column {
 
 impl Column {
     #[inline]
-    fn put(&mut self, rand: &mut Rand, text: &mut Vec<u8>) {
+    fn put(&mut self, rand: &mut Rand, quoting: Quoting, text: &mut Vec<u8>) {
         match self {
             Self::Uniform { first, count } => {
                 literal::put_integer(text, *first + rand.below(*count) as i64);
@@ -66,7 +66,7 @@ impl Column {
                     Value::Real(number) => *number += *plus,
                     Value::Text(_) | Value::Null => {}
                 }
-                literal::put(text, drawn);
+                literal::put(text, drawn, quoting);
             }
         }
     }
@@ -88,14 +88,14 @@ pub struct Insert<'a> {
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Row {
-    fn put(&mut self, given: &[u8], rand: &mut Rand, text: &mut Vec<u8>) {
+    fn put(&mut self, given: &[u8], rand: &mut Rand, quoting: Quoting, text: &mut Vec<u8>) {
         text.extend_from_slice(given);
         let mut is_first = given.is_empty();
         for column in &mut self.0 {
             if !std::mem::take(&mut is_first) {
                 text.push(b',');
             }
-            column.put(rand, text);
+            column.put(rand, quoting, text);
         }
     }
 }
@@ -116,7 +116,7 @@ impl Shared {
         text.extend_from_slice(insert.head);
         for number in 0..insert.count {
             text.extend_from_slice(if number == 0 { b"(" } else { b",(" });
-            row.put(insert.given, &mut self.rand, text);
+            row.put(insert.given, &mut self.rand, self.quoting, text);
             text.push(b')');
         }
     }

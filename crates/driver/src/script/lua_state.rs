@@ -181,8 +181,9 @@ impl LuaState {
         table.raw_set("command", identity.command)?;
         table.raw_set("path", self.path.to_string_lossy().as_ref())?;
         table.raw_set("folder", folder(&self.path).to_string_lossy().as_ref())?;
-        table.raw_set("engine", sessions::kind(&plan.session))?;
-        table.raw_set("dialect", sessions::dialect(&plan.session))?;
+        let session = sessions::descriptor(&plan.session);
+        table.raw_set("engine", session.kind)?;
+        table.raw_set("dialect", session.dialect)?;
         let options = plan.script.options.iter();
         let options: BTreeMap<String, &str> =
             options.map(|(name, text)| (name.replace('-', "_"), text.as_str())).collect();

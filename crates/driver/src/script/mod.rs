@@ -4,7 +4,6 @@ mod api;
 mod connection;
 mod describe;
 mod inserts;
-mod literal;
 mod lua_state;
 mod prelude;
 mod program;

@@ -266,7 +266,7 @@ impl Shared {
     fn send_next(&mut self, program: usize) -> Option<RequestState> {
         let declared = self.programs.get_mut(program)?.next(&mut self.rand)?;
         self.counts.queries += 1;
-        let Some(Some(statement)) = self.statements.get(declared.statement) else {
+        let Some(statement) = self.statements.get(declared.statement) else {
             self.fail(Error::user("a closed statement was executed"));
             return Some(RequestState::Failed);
         };

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use slab::Slab;
+
 use super::connection::{Batch, Connection, open};
 use super::inserts::{Bulk, Row};
 use super::program::Program;
@@ -10,6 +12,7 @@ use super::random::Rand;
 use super::statement::{Form, Kind, Statement};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
+use crate::sessions::sql::Quoting;
 use crate::sessions::{Reply, Rows};
 use crate::tally::UserCounts;
 use crate::{generate, plan, sessions, wire};
@@ -55,9 +58,9 @@ pub struct Shared {
     pub connections: Vec<Option<Connection>>,
     /// The answer that the coroutine is resumed with.
     pub arrived: Option<RequestState>,
-    pub statements: Vec<Option<Statement>>,
-    /// Places of closed statements, used again.
-    free: Vec<usize>,
+    /// How the engine reads quotes and comments.
+    pub quoting: Quoting,
+    pub statements: Slab<Statement>,
     pub counts: UserCounts,
 }
 
@@ -110,11 +113,11 @@ impl Shared {
             text: Vec::new(),
             bulks: Vec::new(),
             failed_statement: None,
+            quoting: sessions::descriptor(&session).quoting,
             session,
             connections: Vec::new(),
             arrived: None,
-            statements: Vec::new(),
-            free: Vec::new(),
+            statements: Slab::new(),
             counts: UserCounts::default(),
         }
     }
@@ -190,24 +193,18 @@ impl Shared {
 
     /// Keeps a statement; returns its number.
     pub fn keep(&mut self, connection: usize, form: Form) -> usize {
-        let statement = Statement::new(connection, form);
-        if let Some(at) = self.free.pop() {
-            self.statements[at] = Some(statement);
-            return at;
-        }
-        self.statements.push(Some(statement));
-        self.statements.len() - 1
+        self.statements.insert(Statement::new(connection, form))
     }
 
     pub fn bind(&mut self, statement: usize, kinds: Vec<Kind>) {
-        if let Some(Some(it)) = self.statements.get_mut(statement) {
+        if let Some(it) = self.statements.get_mut(statement) {
             it.bind(kinds);
         }
     }
 
     /// Puts a Lua value into a parameter, cut to the cell's kind.
     pub fn set(&mut self, statement: usize, at: usize, value: &mlua::Value) {
-        if let Some(Some(it)) = self.statements.get_mut(statement) {
+        if let Some(it) = self.statements.get_mut(statement) {
             it.set(at, value);
         }
     }
@@ -215,7 +212,7 @@ impl Shared {
     pub fn execute(&mut self, statement: usize) -> RequestState {
         self.counts.queries += 1;
         let keeps = self.keeps();
-        let Some(Some(it)) = self.statements.get(statement) else {
+        let Some(it) = self.statements.get(statement) else {
             self.fail(Error::user("a closed statement was executed"));
             return RequestState::Failed;
         };
@@ -226,10 +223,9 @@ impl Shared {
     }
 
     pub fn close(&mut self, statement: usize) -> Result<(), Error> {
-        let Some(it) = self.statements.get_mut(statement).and_then(Option::take) else {
+        let Some(it) = self.statements.try_remove(statement) else {
             return Ok(());
         };
-        self.free.push(statement);
         match (self.connections.get_mut(it.connection), it.form) {
             (Some(Some(connection)), Form::Prepared(handle)) => connection.session().close(handle),
             _ => Ok(()),

@@ -1,63 +1,77 @@
-//! Ways of talking to an engine: one file each, one arm each in [`open`].
+//! Ways of talking to an engine: a file or folder each, and an arm each in [`descriptor`].
 
 mod duckdb;
+pub mod literal;
 mod mysql;
 mod null;
 mod postgres;
-mod sql;
+pub mod sql;
 mod sqlite;
-mod statements;
+
+use slab::Slab;
 
 use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
+use sql::Quoting;
 
-/// Opens one connection.
-pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+/// What the driver knows of a session without opening it: one in each session's file.
+pub struct Descriptor {
+    /// As a script reads it in `dyno.engine`.
+    pub kind: &'static str,
+    /// Where the engine works.
+    pub engine: Engine,
+    /// Which of sysbench's drivers it passes for; none: what the option `db_driver` says. Scripts
+    /// know no embedded engine, and PostgreSQL's words come nearest.
+    pub dialect: Option<&'static str>,
+    /// How it reads quotes and comments.
+    pub quoting: Quoting,
+    /// Opens one connection by its part of the plan.
+    pub open: fn(&plan::Session) -> Result<Box<dyn Session>, Error>,
+}
+
+/// Where an engine works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// There is none.
+    Absent,
+    /// Inside the call: each connection has a thread of its own.
+    Embedded,
+    /// In a process of its own that our connections lead to.
+    Served,
+}
+
+/// The descriptor of a plan's session. A new session has an arm here, and its file.
+pub fn descriptor(session: &plan::Session) -> &'static Descriptor {
     match session {
-        plan::Session::Null { delay_ns } => Ok(Box::new(null::Null::new(*delay_ns))),
-        plan::Session::Sqlite { .. } => sqlite::open(session),
-        plan::Session::Duckdb { .. } => duckdb::open(session),
-        plan::Session::Postgres(login) => postgres::open(login),
-        plan::Session::Mysql(login) => mysql::open(login),
+        plan::Session::Null { .. } => &null::DESCRIPTOR,
+        plan::Session::Sqlite { .. } => &sqlite::DESCRIPTOR,
+        plan::Session::Duckdb { .. } => &duckdb::DESCRIPTOR,
+        plan::Session::Postgres(_) => &postgres::DESCRIPTOR,
+        plan::Session::Mysql(_) => &mysql::DESCRIPTOR,
     }
 }
 
-/// What takes the place of a connection that was given up: every request fails as `lost`.
+/// Opens one connection.
+pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    (descriptor(session).open)(session)
+}
+
+/// What takes the place of a connection that was dropped: every request fails as `lost`.
 pub fn disconnected() -> Box<dyn Session> {
     Box::new(null::Disconnected::default())
 }
 
-/// Does the engine work inside the call? Then each connection has a thread of its own.
-pub fn is_embedded(session: &plan::Session) -> bool {
-    matches!(session, plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. })
+/// A prepared statement to be executed; a closed one is the script's mistake.
+#[inline]
+fn open_statement<S>(statements: &mut Slab<S>, handle: u32) -> Result<&mut S, Error> {
+    let statement = statements.get_mut(handle as usize);
+    statement.ok_or_else(|| Error::user("a closed statement was executed"))
 }
 
-/// Is the engine a server, a process of its own that our connections lead to?
-pub fn is_served(session: &plan::Session) -> bool {
-    matches!(session, plan::Session::Postgres(_) | plan::Session::Mysql(_))
-}
-
-/// The session's kind, as a script reads it in `dyno.engine`.
-pub fn kind(session: &plan::Session) -> &'static str {
-    match session {
-        plan::Session::Null { .. } => "null",
-        plan::Session::Sqlite { .. } => "sqlite",
-        plan::Session::Duckdb { .. } => "duckdb",
-        plan::Session::Postgres(_) => "postgres",
-        plan::Session::Mysql(_) => "mysql",
-    }
-}
-
-/// Which of sysbench's drivers a session passes for; `None`: what the option `db_driver` says.
-/// Scripts know no embedded engine, and PostgreSQL's words come nearest.
-pub fn dialect(session: &plan::Session) -> Option<&'static str> {
-    match session {
-        plan::Session::Null { .. } => None,
-        plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. } => Some("pgsql"),
-        plan::Session::Postgres(_) => Some("pgsql"),
-        plan::Session::Mysql(_) => Some("mysql"),
-    }
+/// The error of a session that was given another one's part of a plan.
+fn misdirected() -> Error {
+    Error::driver("a plan for another session came to this one")
 }
 
 /// One connection to an engine, as a script's user holds it.
@@ -65,7 +79,7 @@ pub fn dialect(session: &plan::Session) -> Option<&'static str> {
 /// A session never blocks on a network: it answers [`Reply::Ready`], or [`Reply::Pending`] and is
 /// polled by the worker while the script's coroutine is suspended. An embedded engine works inside
 /// the call, so its sessions are always ready and each has a thread of its own
-/// ([`is_embedded`]).
+/// ([`Engine::Embedded`]).
 pub trait Session {
     /// Sends SQL as text.
     fn query(&mut self, sql: &str) -> Result<Reply, Error>;

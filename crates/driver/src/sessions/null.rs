@@ -1,9 +1,20 @@
 //! Null answers after a set delay, without an engine: test double, driver's floor, known dose.
 
-use super::{Counts, Reply, Rows, Session, Value};
+use super::sql::Quoting;
+use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected};
 use crate::generate::Source;
+use crate::plan;
 use crate::plan::error::Error;
 use crate::schedule::clock::now_ns;
+
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "null",
+    engine: Engine::Absent,
+    dialect: None,
+    quoting: Quoting::Standard,
+    open,
+};
 
 /// A connection to nothing. Anything may be prepared and sent; no rows come back.
 pub struct Null {
@@ -16,6 +27,12 @@ pub struct Null {
     loaded: u64,
     #[cfg(test)]
     texts: Vec<String>,
+}
+
+/// Answers without an engine.
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Null { delay_ns } = session else { return Err(misdirected()) };
+    Ok(Box::new(Null::new(*delay_ns)))
 }
 
 impl Null {

@@ -9,7 +9,6 @@
 
 mod connect;
 mod line;
-mod lines;
 mod poll;
 mod ring;
 mod ring_line;

@@ -9,6 +9,7 @@ use crate::script::inserts::{Insert, Row};
 use crate::script::program::Program;
 use crate::script::shared::Shared;
 use crate::script::statement::{Form, Kind};
+use crate::sessions::sql::{Quoting, TextStatement, passage};
 
 impl RawTable<'_> {
     pub fn statements(&self) -> mlua::Result<()> {
@@ -19,7 +20,8 @@ impl RawTable<'_> {
             })
         })?;
         self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
-            Ok(it.keep(connection, Form::text(&sql.to_str()?)))
+            let statement = TextStatement::new(&sql.to_str()?, it.quoting);
+            Ok(it.keep(connection, Form::Text(statement)))
         })?;
         self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
             let kinds = kinds.into_iter().map(kind).collect();
@@ -150,6 +152,12 @@ impl RawTable<'_> {
         })?;
         self.add("turn", |_, it, ()| Ok(it.turns.fetch_add(1, Ordering::Relaxed)))?;
         self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;
+        self.add("passage", |_, _, (text, at, is_mysql): (LuaString, usize, bool)| {
+            let quoting = if is_mysql { Quoting::Mysql } else { Quoting::Postgres };
+            let passage = passage(&text.as_bytes(), at - 1, quoting);
+            Ok(passage
+                .map_or((None, false, false), |it| (Some(it.end + 1), it.is_comment, it.is_closed)))
+        })?;
         self.add("transaction", |_, it, name: String| {
             it.transactions.push(name);
             Ok(it.transactions.len() - 1)

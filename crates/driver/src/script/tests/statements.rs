@@ -67,6 +67,20 @@ fn statements_without_the_engines_own_send_text() {
 }
 
 #[test]
+fn a_question_mark_in_a_quote_or_comment_of_a_text_is_no_parameter() {
+    let counters = counted_on_sqlite(&with_connection(
+        "function event()
+           local stmt = con:unprepared(\"SELECT '?', /* ? */ ? -- ?\")
+           local a = stmt:bind_create(sysbench.sql.type.INT)
+           stmt:bind_param(a) a:set(5)
+           local row = stmt:execute():fetch_row()
+           dyno.count('right', (row[1] == '?' and row[2] == '5') and 1 or 0)
+        end",
+    ));
+    assert_eq!(counters["right"], 1);
+}
+
+#[test]
 fn a_bulk_insert_sends_every_row_once_in_statements_of_half_a_megabyte() {
     let folder = Folder::new();
     let plan = sqlite(

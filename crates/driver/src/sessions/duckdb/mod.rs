@@ -8,17 +8,28 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-use super::statements::Statements;
-use super::{Counts, Reply, Rows, Session, Value};
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement};
 use crate::plan;
 use crate::plan::error::Error;
 use library::{Answer, Api, Connection, text};
 use statement::Prepared;
 
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "duckdb",
+    engine: Engine::Embedded,
+    dialect: Some("pgsql"),
+    quoting: Quoting::Postgres,
+    open,
+};
+
 /// One connection to one database file.
 struct Duckdb {
     // Before the connection, so that they are dropped first.
-    statements: Statements<Prepared>,
+    statements: Slab<Prepared>,
     connection: Connection,
     text_rows: Rows,
     /// The statement whose rows were read last; `None`: those of a text query.
@@ -26,14 +37,14 @@ struct Duckdb {
 }
 
 /// Opens the library and connects to the database that the plan names.
-pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
     let plan::Session::Duckdb { library, database, settings } = session else {
-        return Err(Error::driver("a plan for another session came to this one"));
+        return Err(misdirected());
     };
     let connection = Connection::open(Api::load(library)?, database, settings)?;
     Ok(Box::new(Duckdb {
         connection,
-        statements: Statements::default(),
+        statements: Slab::new(),
         text_rows: Rows::default(),
         last: None,
     }))
@@ -53,17 +64,17 @@ impl Session for Duckdb {
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
         let prepared = Prepared::new(self.connection.api, self.connection.handle, sql)?;
-        Ok(self.statements.keep(prepared))
+        Ok(self.statements.insert(prepared) as u32)
     }
 
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
-        let prepared = self.statements.open(statement)?;
+        let prepared = open_statement(&mut self.statements, statement)?;
         self.last = Some(statement);
         prepared.execute(values)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
-        self.statements.take(statement);
+        self.statements.try_remove(statement as usize);
         Ok(())
     }
 
@@ -77,7 +88,7 @@ impl Session for Duckdb {
     }
 
     fn rows(&self) -> &Rows {
-        let prepared = self.last.and_then(|at| self.statements.get(at));
+        let prepared = self.last.and_then(|at| self.statements.get(at as usize));
         prepared.map_or(&self.text_rows, |prepared| &prepared.rows)
     }
 

@@ -8,7 +8,7 @@ use std::ptr;
 use super::library::{Answer, Api, Handle, text};
 use super::{answer, failure};
 use crate::plan::error::Error;
-use crate::sessions::sql::{column, find, is_word};
+use crate::sessions::sql::{find_serial, is_word, serial_column};
 use crate::sessions::{Reply, Rows, Value};
 
 /// A `duckdb_type`: a parameter that is compared with, or stored in, a column of 32 bits.
@@ -99,8 +99,8 @@ impl Prepared {
 /// The sequence is called as PostgreSQL calls its own. It outlives the table, so a table made anew
 /// goes on counting.
 pub fn with_sequence(sql: &str) -> Cow<'_, str> {
-    let Some((start, end)) = find(sql) else { return Cow::Borrowed(sql) };
-    let sequence = format!("{}_{}_seq", table(sql), column(sql, start));
+    let Some((start, end)) = find_serial(sql) else { return Cow::Borrowed(sql) };
+    let sequence = format!("{}_{}_seq", table(sql), serial_column(sql, start));
     let by = match sql[start..end].to_ascii_lowercase().as_str() {
         "bigserial" => "BIGINT",
         "smallserial" => "SMALLINT",

@@ -17,10 +17,12 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-use super::statements::Statements;
-use super::{Reply, Session};
-use crate::plan::Login;
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{Descriptor, Engine, Reply, Session, misdirected};
 use crate::plan::error::Error;
+use crate::plan::{self, Login};
 use crate::wire::Line;
 use answer::{Answer, AnswerShape};
 use session::Load;
@@ -33,13 +35,22 @@ const COM_STMT_CLOSE: u8 = 0x19;
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
 const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
 
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "mysql",
+    engine: Engine::Served,
+    dialect: Some("mysql"),
+    quoting: Quoting::Mysql,
+    open,
+};
+
 /// One connection to a server.
 struct Mysql {
     login: Login,
     line: Line,
     deprecates_eof: bool,
     answer: Answer,
-    statements: Statements<Statement>,
+    statements: Slab<Statement>,
     batch: Option<Batch>,
     load: Option<Load>,
     keeps: bool,
@@ -57,14 +68,19 @@ struct Batch {
 }
 
 /// Connects and logs in.
-pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Mysql(login) = session else { return Err(misdirected()) };
+    connect(login)
+}
+
+fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
     let login::LoggedIn { line, deprecates_eof } = login::open(login)?;
     Ok(Box::new(Mysql {
         login: login.clone(),
         line,
         deprecates_eof,
         answer: Answer::new(deprecates_eof),
-        statements: Statements::default(),
+        statements: Slab::new(),
         batch: None,
         load: None,
         keeps: true,

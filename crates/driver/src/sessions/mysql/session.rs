@@ -7,7 +7,7 @@ use super::statement::Statement;
 use super::{Batch, COM_QUERY, COM_STMT_CLOSE, Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
 use crate::plan::error::Error;
-use crate::sessions::{Counts, Reply, Rows, Session, Value};
+use crate::sessions::{Counts, Reply, Rows, Session, Value, open_statement};
 use crate::wire::Line;
 
 impl Session for Mysql {
@@ -20,21 +20,21 @@ impl Session for Mysql {
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
         self.check()?;
         let statement = self.prepare_statement(sql).map_err(|error| self.fail(error))?;
-        Ok(self.statements.keep(statement))
+        Ok(self.statements.insert(statement) as u32)
     }
 
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
         self.check()?;
         let Self { statements, batch, line, .. } = self;
-        let statement = statements.open(statement)?;
+        let statement = open_statement(statements, statement)?;
         let out = batch.as_mut().map_or_else(|| line.out(), |batch| &mut batch.packets);
         let is_binary = statement.encode(values, out)?;
         self.ask(is_binary)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
-        let closed = self.statements.take(statement);
+        let closed = self.statements.try_remove(statement as usize);
         if let Some(id) = closed.and_then(|it| it.id()).filter(|_| !self.is_lost) {
             // Not answered; it leaves with the next request.
             packet::command(self.out(), COM_STMT_CLOSE, &id.to_le_bytes());
@@ -189,7 +189,7 @@ impl Mysql {
         self.load = None;
         self.is_lost = false;
         self.reconnected += 1;
-        for statement in self.statements.iter_mut() {
+        for (_, statement) in &mut self.statements {
             let mut dialogue = Dialogue::new(&mut self.line);
             *statement = dialogue.prepare(&statement.sql, deprecates_eof)?;
         }

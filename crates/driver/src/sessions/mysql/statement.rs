@@ -1,11 +1,10 @@
 //! A prepared statement: how it is sent, with its values in the binary protocol.
 
-use std::io::Write;
-
 use super::COM_QUERY;
 use super::packet::{begin, end, put_length};
 use crate::plan::error::Error;
 use crate::sessions::Value;
+use crate::sessions::sql::{Quoting, TextStatement};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 const LONGLONG: u8 = 8;
@@ -20,8 +19,9 @@ pub struct Statement {
     parameters: usize,
     /// The types that the server knows; 0: none yet.
     types: Vec<u8>,
-    /// The server would not prepare it.
-    emulated: Option<Emulated>,
+    /// The server refuses to prepare it (`BEGIN` on MySQL): sent as text instead, its values put in
+    /// as literals. sysbench does the same, and its own scripts prepare `BEGIN`.
+    emulated: Option<TextStatement>,
 }
 
 impl Statement {
@@ -32,7 +32,7 @@ impl Statement {
 
     /// A statement that is sent as text.
     pub fn emulated(sql: &str) -> Self {
-        let emulated = Emulated::new(sql);
+        let emulated = TextStatement::new(sql, Quoting::Mysql);
         let parameters = emulated.parameters();
         Self { emulated: Some(emulated), ..Self::new(0, sql, parameters) }
     }
@@ -50,7 +50,10 @@ impl Statement {
             return Err(self.unbound(values.len()));
         }
         if let Some(emulated) = &self.emulated {
-            emulated.encode(values, out);
+            let at = begin(out);
+            out.push(COM_QUERY);
+            emulated.put(out, values);
+            end(out, at, 0);
             return Ok(false);
         }
         let at = begin(out);
@@ -116,71 +119,5 @@ fn put(out: &mut Vec<u8>, value: &Value) {
             out.extend_from_slice(bytes);
         }
         Value::Null => {}
-    }
-}
-
-// Statements that the server refuses to prepare (`BEGIN` on MySQL): sent as text instead, their
-// values put in as literals. sysbench does the same, and its own scripts prepare `BEGIN`.
-
-/// The text, cut at its question marks.
-pub struct Emulated {
-    parts: Vec<String>,
-}
-
-impl Emulated {
-    /// Question marks inside quotes are none.
-    pub fn new(sql: &str) -> Self {
-        let (mut parts, mut quote) = (vec![String::new()], None);
-        for c in sql.chars() {
-            match (quote, c) {
-                (None, '?') => parts.push(String::new()),
-                (None, '\'' | '"' | '`') => quote = Some(c),
-                (Some(open), c) if open == c => quote = None,
-                _ => {}
-            }
-            let is_mark = quote.is_none() && c == '?';
-            if let Some(part) = parts.last_mut().filter(|_| !is_mark) {
-                part.push(c);
-            }
-        }
-        Self { parts }
-    }
-
-    /// How many values it takes.
-    pub fn parameters(&self) -> usize {
-        self.parts.len() - 1
-    }
-
-    /// Appends the packet that executes it.
-    pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) {
-        let at = begin(out);
-        out.push(COM_QUERY);
-        let mut values = values.iter();
-        for (place, part) in self.parts.iter().enumerate() {
-            if place > 0 {
-                values.next().into_iter().for_each(|value| put_literal(out, value));
-            }
-            out.extend_from_slice(part.as_bytes());
-        }
-        end(out, at, 0);
-    }
-}
-
-fn put_literal(out: &mut Vec<u8>, value: &Value) {
-    match value {
-        Value::Null => out.extend_from_slice(b"NULL"),
-        // Writing to memory does not fail.
-        Value::Integer(n) => drop(write!(out, "{n}")),
-        Value::Real(n) => drop(write!(out, "{n:e}")),
-        Value::Text(bytes) => {
-            out.push(b'\'');
-            for byte in bytes {
-                match byte {
-                    b'\'' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
-                    _ => out.push(*byte),
-                }
-            }
-            out.push(b'\'');
-        }
     }
 }

@@ -19,18 +19,36 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-use super::statements::Statements;
-use super::{Counts, Reply, Rows, Session, Value, sql};
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{
+    Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement, sql,
+};
 use crate::generate::Source;
-use crate::plan::Login;
 use crate::plan::error::Error;
+use crate::plan::{self, Login};
 use answer::AnswerMode;
 use channel::Channel;
 use copy::Load;
 use statement::{Prepared, SYNC};
 
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "postgres",
+    engine: Engine::Served,
+    dialect: Some("pgsql"),
+    quoting: Quoting::Postgres,
+    open,
+};
+
 /// Connects and logs in.
-pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Postgres(login) = session else { return Err(misdirected()) };
+    connect(login)
+}
+
+fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
     Ok(Box::new(Postgres::open(login)?))
 }
 
@@ -42,7 +60,7 @@ const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
 pub struct Postgres {
     login: Login,
     channel: Channel,
-    statements: Statements<Prepared>,
+    statements: Slab<Prepared>,
     /// Statements made so far on this connection: their names.
     made: u64,
     text_rows: Rows,
@@ -61,7 +79,7 @@ impl Postgres {
         Ok(Self {
             login: login.clone(),
             channel: Channel::new(login::open(login)?),
-            statements: Statements::default(),
+            statements: Slab::new(),
             made: 0,
             text_rows: Rows::default(),
             last: None,
@@ -77,7 +95,7 @@ impl Postgres {
     fn reconnect(&mut self) -> Result<(), Error> {
         let lost = std::mem::replace(&mut self.channel, Channel::new(login::open(&self.login)?));
         (self.channel.ended, self.reconnected) = (lost.ended, self.reconnected + 1);
-        self.statements.iter_mut().try_for_each(|it| it.make(&mut self.channel))
+        self.statements.iter_mut().try_for_each(|(_, it)| it.make(&mut self.channel))
     }
 }
 
@@ -97,12 +115,12 @@ impl Session for Postgres {
         self.made += 1;
         let mut prepared = Prepared::new(&sql::number_placeholders(sql), self.made);
         prepared.make(&mut self.channel)?;
-        Ok(self.statements.keep(prepared))
+        Ok(self.statements.insert(prepared) as u32)
     }
 
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
-        let prepared = self.statements.open(statement)?;
+        let prepared = open_statement(&mut self.statements, statement)?;
         if self.is_batching {
             return prepared.execute(values, &mut self.batch).map(|()| QUEUED);
         }
@@ -115,7 +133,7 @@ impl Session for Postgres {
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
         self.last = self.last.filter(|last| *last != statement);
-        if let Some(prepared) = self.statements.take(statement)
+        if let Some(prepared) = self.statements.try_remove(statement as usize)
             && !self.channel.is_lost()
         {
             prepared.free(self.channel.out()?);
@@ -153,7 +171,7 @@ impl Session for Postgres {
 
     #[inline]
     fn poll(&mut self) -> Result<Reply, Error> {
-        let prepared = self.last.and_then(|at| self.statements.get_mut(at));
+        let prepared = self.last.and_then(|at| self.statements.get_mut(at as usize));
         self.channel.poll(prepared.map_or(&mut self.text_rows, |it| &mut it.rows))
     }
 
@@ -163,7 +181,7 @@ impl Session for Postgres {
     }
 
     fn rows(&self) -> &Rows {
-        let prepared = self.last.and_then(|at| self.statements.get(at));
+        let prepared = self.last.and_then(|at| self.statements.get(at as usize));
         prepared.map_or(&self.text_rows, |it| &it.rows)
     }
 

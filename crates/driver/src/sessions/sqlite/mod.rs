@@ -11,18 +11,29 @@ use std::ffi::CString;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::statements::Statements;
-use super::{Counts, Reply, Rows, Session, Value};
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement};
 use crate::plan;
 use crate::plan::error::Error;
 use connection::Connection;
 use library::Api;
 use statement::Statement;
 
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "sqlite",
+    engine: Engine::Embedded,
+    dialect: Some("pgsql"),
+    quoting: Quoting::Standard,
+    open,
+};
+
 /// One connection to one database file.
 struct Sqlite {
     connection: Rc<Connection>,
-    statements: Statements<Prepared>,
+    statements: Slab<Prepared>,
     text_rows: Rows,
     /// The statement whose rows were read last; `None`: those of a text query.
     last: Option<u32>,
@@ -36,13 +47,13 @@ struct Prepared {
 }
 
 /// Opens the library and the database that the plan names.
-pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
     let plan::Session::Sqlite { library, database, pragmas } = session else {
-        return Err(Error::driver("a plan for another session came to this one"));
+        return Err(misdirected());
     };
     let mut it = Sqlite {
         connection: connect(Api::load(library)?, database, connection::timeout_ms(pragmas)?)?,
-        statements: Statements::default(),
+        statements: Slab::new(),
         text_rows: Rows::default(),
         last: None,
     };
@@ -92,11 +103,11 @@ impl Session for Sqlite {
         let (statement, _) = self.connection.compile(sql)?;
         let statement = statement.ok_or_else(|| Error::user("an empty statement was prepared"))?;
         let (sql, rows) = (sql.to_owned(), Rows::default());
-        Ok(self.statements.keep(Prepared { statement, sql, rows }))
+        Ok(self.statements.insert(Prepared { statement, sql, rows }) as u32)
     }
 
     fn execute(&mut self, handle: u32, values: &[Value]) -> Result<Reply, Error> {
-        let Prepared { statement, sql, rows } = self.statements.open(handle)?;
+        let Prepared { statement, sql, rows } = open_statement(&mut self.statements, handle)?;
         self.last = Some(handle);
         if statement.parameters != values.len() {
             let (wanted, given) = (statement.parameters, values.len());
@@ -107,7 +118,7 @@ impl Session for Sqlite {
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
-        self.statements.take(statement);
+        self.statements.try_remove(statement as usize);
         Ok(())
     }
 
@@ -119,7 +130,7 @@ impl Session for Sqlite {
     }
 
     fn rows(&self) -> &Rows {
-        let prepared = self.last.and_then(|at| self.statements.get(at));
+        let prepared = self.last.and_then(|at| self.statements.get(at as usize));
         prepared.map_or(&self.text_rows, |prepared| &prepared.rows)
     }
 

@@ -153,10 +153,10 @@ impl Drop for Statement {
 
 /// A `CREATE TABLE` whose SERIAL column gets numbers; any other statement as it is.
 pub fn with_integer_key(sql: &str) -> Result<Cow<'_, str>, Error> {
-    let Some((start, end)) = sql::find(sql) else {
+    let Some((start, end)) = sql::find_serial(sql) else {
         return Ok(Cow::Borrowed(sql));
     };
-    let column = sql::column(sql, start);
+    let column = sql::serial_column(sql, start);
     let rest = sql[end..].to_ascii_lowercase();
     let by = match key(&column.to_ascii_lowercase(), &rest) {
         Key::Here => "INTEGER",

@@ -114,7 +114,7 @@ fn tls_that_is_not_offered_is_refused_before_anything_is_said() {
     let server = Server::start(vec![vec![Step::Say(bytes(GREETING_5)), Step::Hear]]);
     let mut login = server.login();
     login.tls.mode = TlsMode::Require;
-    let error = super::super::open(&login).err().unwrap();
+    let error = super::super::connect(&login).err().unwrap();
     assert!(error.to_string().ends_with("offers no TLS"), "{error}");
     assert!(server.received().is_empty());
 }
@@ -126,7 +126,7 @@ fn settings_are_made_in_order_and_quoted() {
     let mut login = server.login();
     let pairs = [("wait_timeout", "9"), ("sql_mode", "A'B"), ("x", "DEFAULT"), ("y", "'q'")];
     login.settings = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    drop(super::super::open(&login).unwrap());
+    drop(super::super::connect(&login).unwrap());
     let sent = String::from_utf8(server.received().remove(1)).unwrap();
     assert_eq!(
         sent,
@@ -136,7 +136,7 @@ fn settings_are_made_in_order_and_quoted() {
     let server = Server::start(vec![after_login(&[])]);
     let mut login = server.login();
     login.settings = vec![("a = 1; DROP".to_owned(), "1".to_owned())];
-    let error = super::super::open(&login).err().unwrap();
+    let error = super::super::connect(&login).err().unwrap();
     assert!(error.to_string().contains("is no session setting's name"), "{error}");
 }
 

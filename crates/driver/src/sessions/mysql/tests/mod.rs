@@ -98,7 +98,7 @@ impl Server {
     }
 
     pub fn open(&self) -> Result<Box<dyn Session>, Error> {
-        crate::sessions::mysql::open(&self.login())
+        crate::sessions::mysql::connect(&self.login())
     }
 
     /// Everything that clients sent, packet by packet, once all scripts have ended.

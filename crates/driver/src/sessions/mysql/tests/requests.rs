@@ -10,7 +10,7 @@ use crate::plan::error::Error;
 use crate::sessions::mysql::answer::{Answer, AnswerShape};
 use crate::sessions::mysql::packet;
 use crate::sessions::mysql::packet::{FeedState, HEADER, PART, Reader, put_length};
-use crate::sessions::mysql::statement::{Emulated, Statement};
+use crate::sessions::mysql::statement::Statement;
 use crate::sessions::{Reply, Session, Value};
 
 fn execution(statement: &mut Statement, values: &[Value]) -> Vec<u8> {
@@ -47,14 +47,15 @@ fn a_wrong_number_of_values_is_refused_before_anything_is_written() {
 
 #[test]
 fn what_cannot_be_prepared_is_sent_as_text() {
-    let statement = Emulated::new("INSERT INTO t VALUES (?, 'a?', ?, ?, ?) -- \"");
-    assert_eq!(statement.parameters(), 4);
+    let mut statement = Statement::emulated("INSERT INTO t VALUES (?, 'a?', ?, ?, ?) -- \"");
     let mut out = Vec::new();
     let text = Value::Text(br"it's \".to_vec());
-    statement.encode(&[Value::Integer(-3), text, Value::Null, Value::Real(0.25)], &mut out);
+    let values = [Value::Integer(-3), text, Value::Null, Value::Real(0.25)];
+    assert_eq!(statement.encode(&values, &mut out), Ok(false));
     let sent = String::from_utf8(out.split_off(HEADER + 1)).unwrap();
     assert_eq!(sent, r#"INSERT INTO t VALUES (-3, 'a?', 'it\'s \\', NULL, 2.5e-1) -- ""#);
     assert_eq!(out[HEADER], 3);
+    assert!(statement.encode(&values[1..], &mut out).is_err());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{READY, Script, Server, WELCOME, columns, complete, end, message, ref
 use crate::plan::Login;
 use crate::plan::error::Error;
 use crate::sessions::postgres::answer::{Answer, AnswerMode};
-use crate::sessions::postgres::open;
+use crate::sessions::postgres::connect;
 use crate::sessions::{Rows, Value};
 use crate::testing::{OneText, disorder, mutate};
 
@@ -34,7 +34,7 @@ fn messages() -> Vec<Vec<u8>> {
 
 /// Everything that a session does; what was answered.
 fn converse(login: &Login) -> Result<usize, Error> {
-    let mut session = open(login)?;
+    let mut session = connect(login)?;
     let mut answered = 0;
     if let Ok(handle) = session.prepare("SELECT ?") {
         let sent = session.execute(handle, &[Value::Integer(1)]);
@@ -239,7 +239,7 @@ fn a_server_of_nonsense_is_an_error_at_once() {
     });
     let server = Server::start(scenes.collect());
     for _ in 0..300 {
-        let error = open(&server.login).err().unwrap();
+        let error = connect(&server.login).err().unwrap();
         assert!(!error.to_string().is_empty());
     }
     server.end();

@@ -6,7 +6,7 @@ use super::{READY, Server, columns, complete, end, message, refusal, row};
 use crate::generate::Source;
 use crate::plan::error::Error;
 use crate::sessions::postgres::answer::{Answer, AnswerMode};
-use crate::sessions::postgres::open;
+use crate::sessions::postgres::connect;
 use crate::sessions::{Rows, Value};
 
 #[test]
@@ -23,7 +23,7 @@ fn the_last_result_of_a_text_counts() {
         peer.say(&[&columns(&["c"])[..], &row(&[Some("x")]), &complete("SELECT 1")].concat());
         peer.say(&[&complete("UPDATE 7")[..], READY].concat());
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     let reply = session.query("two");
     assert_eq!(end(session.as_mut(), reply).unwrap(), (2, 0));
     let rows = session.rows();
@@ -48,7 +48,7 @@ fn a_failed_transaction_is_rolled_back_and_nobody_waits_for_it() {
             &[&columns(&["c"])[..], &row(&[Some("x")]), &complete("SELECT 1"), READY].concat(),
         );
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     let reply = session.query("locks");
     let error = end(session.as_mut(), reply).unwrap_err();
     assert!(error.is_restartable() && error.state() == "40P01", "{error}");
@@ -73,7 +73,7 @@ fn an_abandoned_request_is_skipped_and_its_transaction_rolled_back() {
         peer.say(&[&complete("SELECT 1")[..], b"Z\0\0\0\x05T"].concat());
         peer.say(&[&complete("ROLLBACK")[..], READY, &complete("DELETE 3"), READY].concat());
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     session.query("slow").unwrap();
     assert!(session.query("second").is_err());
     let _ = session.poll().unwrap();
@@ -121,7 +121,7 @@ fn ends_once() -> Server {
 #[test]
 fn a_lost_connection_is_made_anew_with_its_statements() {
     let server = ends_once();
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     let handle = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
     let reply = session.execute(handle, &[Value::Integer(5)]);
     let error = end(session.as_mut(), reply).unwrap_err();
@@ -167,7 +167,7 @@ fn an_endless_log_in_is_given_up() {
         peer.say(&message('R', b"\0\0\0\0"));
         while peer.0.write_all(&message('S', b"a\0b\0")).is_ok() {}
     })]);
-    let error = open(&server.login).err().unwrap();
+    let error = connect(&server.login).err().unwrap();
     assert!(error.to_string().contains("a log-in without an end"), "{error}");
     server.end();
 }
@@ -204,7 +204,7 @@ fn a_batch_is_sent_with_one_sync_and_its_answers_are_summed() {
         let one = [&row(&[Some("x")])[..], &complete("SELECT 1")].concat();
         peer.say(&[&one[..], &one, &complete("INSERT 0 4"), READY].concat());
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     let handle = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
     session.begin_batch().unwrap();
     session.execute(handle, &[Value::Integer(1)]).unwrap();
@@ -225,7 +225,7 @@ fn a_batch_fails_with_its_first_error_and_one_given_up_is_never_sent() {
         assert_eq!(peer.hear_query(), "next");
         peer.say(&[&complete("INSERT 0 1"), READY].concat());
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     session.begin_batch().unwrap();
     session.query("SELECT 1 / 0").unwrap();
     let reply = session.sync();
@@ -248,7 +248,7 @@ fn rows_are_copied_until_their_source_ends() {
         assert_eq!(peer.kinds(2), "dc");
         peer.say(&[&complete("COPY 2"), READY].concat());
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     let reply = session.load("COPY t FROM STDIN", Box::new(TestRows(2, None)));
     assert_eq!(end(session.as_mut(), reply).unwrap(), (0, 2));
     server.end();
@@ -263,7 +263,7 @@ fn a_failing_source_fails_the_copy_with_its_own_error() {
         assert_eq!(peer.kinds(2), "df");
         peer.say(&[&refusal("ERROR", "57014", "COPY failed"), READY].concat());
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     let source = TestRows(1, Some(Error::user("no more rows")));
     let reply = session.load("COPY t FROM STDIN", Box::new(source));
     assert_eq!(end(session.as_mut(), reply).unwrap_err().to_string(), "no more rows");
@@ -281,7 +281,7 @@ fn a_copy_sent_as_a_query_is_refused_and_the_connection_goes_on() {
         peer.hear_query();
         peer.say(&[&complete("BEGIN"), READY].concat());
     })]);
-    let mut session = open(&server.login).unwrap();
+    let mut session = connect(&server.login).unwrap();
     let reply = session.query("COPY t FROM STDIN");
     let error = end(session.as_mut(), reply).unwrap_err();
     assert!(error.to_string().contains("sent as a query"), "{error}");

@@ -1,19 +1,24 @@
 //! Values as SQL literals, appended to a statement's text.
 
+use super::Value;
+use super::sql::Quoting;
 use crate::plan::error::Error;
-use crate::sessions::Value;
 
 /// Digits of the longest whole number.
 const DIGITS: usize = 20;
 
 /// Appends a value as it stands in SQL.
 #[inline]
-pub fn put(text: &mut Vec<u8>, value: &Value) {
+pub fn put(text: &mut Vec<u8>, value: &Value, quoting: Quoting) {
     match value {
         Value::Null => text.extend_from_slice(b"NULL"),
         Value::Integer(number) => put_integer(text, *number),
+        // Without an exponent MySQL would read a DECIMAL.
+        Value::Real(number) if quoting == Quoting::Mysql => {
+            text.extend_from_slice(format!("{number:e}").as_bytes());
+        }
         Value::Real(number) => text.extend_from_slice(number.to_string().as_bytes()),
-        Value::Text(bytes) => put_text(text, bytes),
+        Value::Text(bytes) => put_text(text, bytes, quoting),
     }
 }
 
@@ -57,14 +62,16 @@ fn put_long(text: &mut Vec<u8>, number: i64) {
     text.extend_from_slice(&digits[at..]);
 }
 
-/// Quotes within are doubled.
-fn put_text(text: &mut Vec<u8>, bytes: &[u8]) {
+/// Quotes within are doubled; where backslashes escape, they and quotes get one.
+fn put_text(text: &mut Vec<u8>, bytes: &[u8], quoting: Quoting) {
     text.push(b'\'');
-    for (at, piece) in bytes.split(|it| *it == b'\'').enumerate() {
-        if at > 0 {
-            text.extend_from_slice(b"''");
+    for byte in bytes {
+        match (byte, quoting) {
+            (b'\'' | b'\\', Quoting::Mysql) => text.push(b'\\'),
+            (b'\'', _) => text.push(b'\''),
+            _ => {}
         }
-        text.extend_from_slice(piece);
+        text.push(*byte);
     }
     text.push(b'\'');
 }
@@ -76,14 +83,14 @@ pub fn sql(text: &[u8]) -> Result<&str, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Value, put};
+    use super::*;
 
     #[test]
     fn whole_numbers_are_written_as_the_standard_library_writes_them() {
         let near = |power: u32| (10_i64.pow(power) - 2..10_i64.pow(power) + 2).chain([-7]);
         for number in (0..20_000).chain((0..12).flat_map(near)).chain([12_345_678, 99_999_999]) {
             let mut text = b"x".to_vec();
-            put(&mut text, &Value::Integer(number));
+            put(&mut text, &Value::Integer(number), Quoting::Standard);
             assert_eq!(text, format!("x{number}").as_bytes());
         }
     }
@@ -101,7 +108,7 @@ mod tests {
             (Value::Text(Vec::new()), "''"),
         ] {
             let mut text = Vec::new();
-            put(&mut text, &value);
+            put(&mut text, &value, Quoting::Standard);
             assert_eq!(text, expected.as_bytes());
         }
     }
