@@ -25,10 +25,9 @@ mod wire;
 
 use std::process::ExitCode;
 
-use crate::commands::{ask, run};
-use crate::plan::error::Error;
-use crate::plan::parent;
-use crate::plan::parent::Parent;
+use commands::{ask, run};
+use plan::error::Error;
+use plan::parent::{self, Parent};
 
 fn main() -> ExitCode {
     parent::die_with_parent();
@@ -37,7 +36,7 @@ fn main() -> ExitCode {
         "run" => Parent::listen().and_then(|parent| run::run(&parent)),
         "describe" => Parent::listen().and_then(|parent| commands::describe(&parent)),
         "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
-        "schema" => commands::print(),
+        "schema" => commands::schema(),
         _ => Err(unknown(&word)),
     };
     outcome.unwrap_or_else(|error| parent::exit_with_error(&error, None))

@@ -1,4 +1,4 @@
-//! One file per command of `dyno-driver`.
+//! The commands of `dyno-driver`: `run` and `ask` in files of their own, `describe` and `schema`.
 
 pub mod ask;
 pub mod run;
@@ -14,18 +14,15 @@ use crate::plan::parent::Parent;
 use crate::plan::{Ask, Plan, parent};
 use crate::script;
 
-// `dyno-driver describe`: what a plan's script declares, without an engine.
-
-/// Prints one object.
+/// `dyno-driver describe`: prints what a plan's script declares, without an engine.
 pub fn describe(parent: &Parent) -> Result<ExitCode, Error> {
     parent::print_json(&script::describe(&parent.plan()?)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-// The JSON schemas of all that goes in and out, for the other side's contract test.
-
-/// Prints one object: type name to its schema.
-pub fn print() -> Result<ExitCode, Error> {
+/// `dyno-driver schema`: prints the JSON schemas of all that goes in and out, by type name, for the
+/// other side's contract test.
+pub fn schema() -> Result<ExitCode, Error> {
     parent::print_json(&json!({
         "Plan": schema_for!(Plan),
         "Ask": schema_for!(Ask),

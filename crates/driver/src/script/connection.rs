@@ -1,4 +1,4 @@
-//! A user's connection: a session, and what it was told of the answers to come.
+//! A user's connection: a session, its batch, and whether the rows to come will be read.
 
 use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows, Session};

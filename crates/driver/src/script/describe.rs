@@ -1,4 +1,4 @@
-//! What a script declares: options, commands, phases, ledger, size.
+//! What a script declares: options, commands, phases, ledger, size, report hooks.
 
 use mlua::{LuaSerdeExt, Value};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Rows of an insert as SQL text, drawn here: `dyno.row` and `connection:insert`, lua/inserts.lua.
+//! Inserts as SQL text made outside of Lua: declared rows (`dyno.row`) and sysbench's bulk inserts.
 //!
 //! Between two answers of a server caches are cold: a row built in Lua, fast on `null`, costs the
 //! client half as much again there, garbage and copies included.

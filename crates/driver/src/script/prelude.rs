@@ -1,4 +1,4 @@
-//! The driver's own texts of Lua, and how they are put together in a state.
+//! The driver's own texts of Lua, pgbench's reader among them, and how a state runs them.
 
 use std::path::Path;
 

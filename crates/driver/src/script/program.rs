@@ -1,6 +1,6 @@
 //! An event declared as data (`dyno.event` in lua/event.lua): which statements it sends, in which
-//! order, with which values. The driver plays it without a step of Lua: after each system call an
-//! interpreter is cold, and costs more than all else of a query.
+//! order, with which values. It runs without a step of Lua: after each system call an interpreter
+//! is cold, and costs more than all else of a query.
 
 use serde::{Deserialize, Deserializer};
 

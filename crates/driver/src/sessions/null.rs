@@ -1,4 +1,4 @@
-//! Null answers after a set delay, without an engine: test double, driver's floor, known dose.
+//! Sessions without an engine: null answers after a set delay; a dropped connection refuses.
 
 use super::sql::Quoting;
 use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected};

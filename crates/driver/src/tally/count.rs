@@ -1,4 +1,4 @@
-//! What a worker counts of one stream: plain numbers, HDR histograms, a row per second.
+//! What a worker counts of one stream's events: numbers, HDR histograms, a row per second.
 //!
 //! It belongs to one worker alone, so that counting an event takes no lock and allocates nothing
 //! (but a row once a second where the phase's length is unknown).

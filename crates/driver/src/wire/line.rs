@@ -1,4 +1,4 @@
-//! One connection: bytes out, bytes in.
+//! One connection to a server: bytes out, bytes in, TLS in between.
 
 use std::io::ErrorKind;
 use std::time::Duration;

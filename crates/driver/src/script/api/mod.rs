@@ -1,4 +1,5 @@
-//! The functions that Lua calls: thin, so that a query on the null session costs one crossing.
+//! The functions that Lua calls: connections, answers, errors. They are thin, so that a query on
+//! the null session costs one crossing.
 
 mod statements;
 

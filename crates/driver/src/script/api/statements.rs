@@ -1,4 +1,4 @@
-//! Statements that are sent again and again, with their values or with many rows.
+//! The functions that Lua calls for statements, declared events and rows, random numbers.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Numbers from a to b by each of the distributions.
+//! Numbers from a to b by each of the distributions, unique numbers, random texts.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;

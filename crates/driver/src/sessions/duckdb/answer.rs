@@ -1,4 +1,4 @@
-//! One answer of DuckDB, read into rows.
+//! One answer of DuckDB, read into rows: by chunks of columns, or field by field as text.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -1,4 +1,4 @@
-//! DuckDB's errors: it tells them as text, `KIND Error: what happened`.
+//! DuckDB's errors, which it tells as text: `KIND Error: what happened`.
 
 use crate::plan::error::Error;
 

@@ -1,4 +1,4 @@
-//! DuckDB's C API, looked up in a library that is opened by path.
+//! DuckDB's C API, looked up in a library that is opened by path; its databases, one per file.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Prepared statements of DuckDB.
+//! Prepared statements of DuckDB, and PostgreSQL's SERIAL in its words.
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;

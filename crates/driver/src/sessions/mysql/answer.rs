@@ -1,4 +1,4 @@
-//! What has been read of the answers under way, and what came of them.
+//! What has been read of the answers under way, result by result, and what came of them.
 
 use super::failure;
 use super::packet::{PART, Reader, garbage};

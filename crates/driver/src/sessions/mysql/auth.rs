@@ -1,4 +1,6 @@
-//! Proving who we are. The password never leaves in a form that others on the way could use.
+//! Proving who we are, by each method that servers ask for.
+//!
+//! The password never leaves in a form that others on the way could use.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

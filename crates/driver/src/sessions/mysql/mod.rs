@@ -4,6 +4,13 @@
 //! batch the server works the requests off one after another: the first error is the batch's, and
 //! what follows it runs all the same. After an error the server may close the connection; then the
 //! event has failed, and [`Session::reset`] makes the connection and its statements anew.
+//!
+//! ```text
+//! login, auth  from nothing to ready for queries     dialogue  packets asked and answered in turn
+//! session      requests, answers, bulk loads         answer    results, read as they come
+//! packet       bytes to packets and back             rows      columns and rows
+//! statement    prepared, or sent as text             failure   what the server refuses
+//! ```
 
 mod answer;
 mod auth;

@@ -1,4 +1,6 @@
-//! Packets: four bytes of header (length and number), then at most 16 MB; longer ones in parts.
+//! Packets: written, taken apart, and found in whatever bytes have come.
+//!
+//! Four bytes of header (length and number), then at most 16 MB; longer ones in parts.
 
 use super::answer::{Answer, NextPacket, is_row};
 use crate::plan::error::Error;

@@ -1,4 +1,4 @@
-//! A column's definition, and a binary field as the text protocol would give it.
+//! Columns and rows, as the text protocol would give them whichever protocol they came in.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The session's verbs: each writes its request and says that the answer is to come.
+//! The session's requests, their answers as they come, and bulk loads.
 
 use super::answer::{Answer, AnswerShape};
 use super::dialogue::Dialogue;

@@ -1,4 +1,4 @@
-//! A prepared statement: how it is sent, with its values in the binary protocol.
+//! A prepared statement: how it is sent, in the binary protocol or as text.
 
 use super::COM_QUERY;
 use super::packet::{begin, end, put_length};

@@ -1,4 +1,4 @@
-//! One answer: the messages up to `ReadyForQuery`, counted where nobody reads the rows.
+//! One answer: the messages up to `ReadyForQuery`, rows counted where nobody reads them.
 
 use super::failure::ErrorResponse;
 use super::frame::{Body, HEAD, check, garbage, head};

@@ -1,4 +1,4 @@
-//! A logged-in connection, and the answers that are due on it.
+//! A logged-in connection, the answers that are due on it, and how it ends.
 
 use super::answer::{Answer, AnswerMode};
 use super::copy::Load;

@@ -1,4 +1,4 @@
-//! From nothing to a connection that is ready for queries.
+//! The log-in: from nothing to a connection that is ready for queries.
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;

@@ -1,12 +1,11 @@
 //! PostgreSQL's protocol 3.0 over a [`crate::wire::Line`].
 //!
 //! ```text
-//! login, auth       from nothing to ready for queries, with the crate postgres-protocol
-//! session           one connection, as the script holds it
-//! channel, ending   requests out, answers in, and those that nobody waits for any more
-//! answer, results   the messages of one answer, parsed in place   failure  what the server refuses
-//! statement, bind   Parse, Bind, Execute          copy    rows of a bulk load
-//! placeholders      ? to $1                       frame   messages as bytes
+//! login      from nothing to ready for queries, with the crate postgres-protocol
+//! channel    requests out, answers in, and those that nobody waits for any more
+//! answer     the messages of one answer, parsed in place     failure  what the server refuses
+//! statement  Parse, Bind, Execute                            copy     rows of a bulk load
+//! frame      messages as bytes
 //! ```
 
 mod answer;
@@ -51,8 +50,6 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
 fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
     Ok(Box::new(Postgres::open(login)?))
 }
-
-// One connection to one server, as a script's user holds it.
 
 const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
 

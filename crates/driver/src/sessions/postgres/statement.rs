@@ -1,4 +1,4 @@
-//! Prepared statements: the messages that make, execute and free them.
+//! Prepared statements: the messages that make, execute and free them, parameters included.
 
 use std::io::Write;
 

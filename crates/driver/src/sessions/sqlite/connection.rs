@@ -1,4 +1,4 @@
-//! One connection to a database file, behind safe calls.
+//! One connection to a database file, behind safe calls: its locks, its PRAGMAs.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! One compiled statement, behind safe calls: values in, rows out.
+//! One compiled statement, behind safe calls; PostgreSQL's SERIAL in SQLite's words.
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
