@@ -34,16 +34,25 @@ def quantity(value: float, unit: str) -> str:
     """
     if not math.isfinite(value):
         return DASH
-    if unit in _NS:
-        return _scaled(value * _NS[unit], _TIMES)
-    if unit in _BYTES:
-        size = value * _BYTES[unit]
-        return _scaled(size, tuple((f, p + "B") for f, p in (*_THOUSANDS, (1.0, ""))))
+    factor, suffix = scale(value, unit)
+    return f"{digits(value / factor)}{suffix}"
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """What to divide a value of this size by, and what `quantity` writes behind the quotient."""
     if unit in ("%", "percent"):
-        return f"{digits(value)} %"
-    if unit.endswith("/s"):
-        return _scaled(value, (*_THOUSANDS, (1.0, ""))) + "/s"
-    return _scaled(value, (*_THOUSANDS, (1.0, ""))).strip()
+        return 1.0, " %"
+    if unit in _NS:
+        return _scale(value, _NS[unit], _TIMES)
+    if unit in _BYTES:
+        return _scale(value, _BYTES[unit], tuple((f, p + "B") for f, p in (*_THOUSANDS, (1.0, ""))))
+    factor, suffix = _scale(value, 1.0, (*_THOUSANDS, (1.0, "")))
+    return factor, f"{suffix}/s" if unit.endswith("/s") else suffix
+
+
+def labelled(title: str, unit: str) -> str:
+    """`title` with the unit, where `quantity` does not write it: `rate, row/s`."""
+    return title if unit in (_NS | _BYTES) or unit in ("%", "percent") else f"{title}, {unit}"
 
 
 def signed(percent: float) -> str:
@@ -83,7 +92,8 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _scaled(value: float, scale: tuple[tuple[float, str], ...]) -> str:
-    rounded = abs(float(f"{value:.3g}"))
-    factor, name = next((s for s in scale if rounded >= s[0]), scale[-1])
-    return f"{digits(value / factor)} {name}".rstrip()
+def _scale(value: float, size: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    """For a `value` in units of `size`: the largest of `units` that leaves 1 or more of it."""
+    rounded = abs(float(f"{value * size:.3g}"))
+    factor, name = next((each for each in units if rounded >= each[0]), units[-1])
+    return factor / size, f" {name}".rstrip()
