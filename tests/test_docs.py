@@ -47,6 +47,52 @@ def test_every_file_that_a_document_names_exists() -> None:
         assert not gone, f"{name} links to {gone}"
 
 
+#: Whatever cites a document: code, tests, documents; a changelog tells of what is gone.
+CITING = ("src", "crates", "tests", "docs", "bench", "*.md")
+ROOTS = (ROOT, ROOT / "docs")
+WRITTEN = {".py", ".rs", ".lua", ".md", ".c"}
+#: What a comment puts between two words of a citation at a line's end.
+BREAK = re.compile(r"\s*\n[\s#/!:*-]*")
+
+
+def cited() -> dict[str, str]:
+    """Every text that may cite a document, a citation's words on one line, by file."""
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *CITING]
+    done = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+    files = {ROOT / name for name in done.stdout.splitlines()} - {ROOT / "CHANGELOG.md"}
+    return {
+        str(file.relative_to(ROOT)): BREAK.sub(" ", file.read_text())
+        for file in sorted(files)
+        if file.suffix in WRITTEN and file.is_file() and file != Path(__file__).resolve()
+    }
+
+
+def test_every_citation_of_the_method_names_a_section_that_exists() -> None:
+    """`METHOD.md` alone, or `METHOD.md, ` and a heading's words up to its colon."""
+    method = (ROOT / "docs" / "METHOD.md").read_text()
+    heads = [head.partition(":")[0] for head in re.findall(r"^## (.+)$", method, re.MULTILINE)]
+    wrong = [
+        f"{file}: METHOD{rest}"
+        for file, text in cited().items()
+        for rest in re.findall(r"\bMETHOD((?:\.md)?,? \d+|\.md, [A-Z][^.)]{0,40})", text)
+        if not rest.startswith(tuple(f".md, {head}" for head in heads))
+    ]
+    assert not wrong, f"sections of METHOD.md are {heads}"
+
+
+def test_every_document_that_is_cited_exists() -> None:
+    """By its path from the repository's root, from `docs/`, or from the citing file's folder."""
+    wrong = [
+        f"{file}: {name}"
+        for file, text in cited().items()
+        for name in re.findall(r"(?<![\w/.])[\w][\w/.-]*\.md\b", text)
+        if not any(
+            (place / name).is_file() for place in (ROOT, ROOT / "docs", (ROOT / file).parent)
+        )
+    ]
+    assert not wrong
+
+
 @pytest.mark.parametrize("room", ["controls", "probes", "audits", "engines"])
 def test_everything_in_a_room_is_documented_by_its_own_file(room: str) -> None:
     for name, module in modules(f"dyno.{room}").items():

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from crossed import SIZES, crossed, played
 
+from dyno import numbers
 from dyno.analysis.judge import judge
 from dyno.record import Crossing
-from dyno.report import Book, every_section, numbers
+from dyno.report import Book, every_section
 from dyno.report.html import page
 from dyno.report.html.charts import Band, Dots, Note
 from dyno.report.sections import effects, spread

@@ -130,7 +130,7 @@ def show_engine(name: str) -> None:
     rows = [("build flag", *option_row(item)) for item in kind.flags.items()]
     if rows := rows + [("engine setting", *option_row(item)) for item in kind.options.items()]:
         screen.table(("whose", "key", "default", "meaning"), rows)
-    more = "one of the engine's variables, or " if hasattr(kind, "variables") else ""
+    more = "one of the engine's variables, or " if hasattr(kind, "accept") else ""
     click.echo(f"\nA key may also be {more}a control: `dyno show controls`.")
 
 

@@ -11,8 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dyno import numbers
 from dyno.record import Run, Score, Trial
-from dyno.report import Book, facts, numbers, words
+from dyno.report import Book, facts, words
 
 #: How a control's record begins to say that the host did not let it.
 REFUSED = "not controllable here"

@@ -116,7 +116,8 @@ def tallies(trials: Iterable[Trial], stream: Stream) -> list[tuple[Trial, PhaseR
 def numbers_of(book: Book, trial: Trial) -> dict[Metric, float]:
     """The trial's numbers as the judge reads them.
 
-    Where the engine lives in the driver's process, the driver's own CPU is taken off (METHOD 10).
+    Where the engine lives in the driver's process, the driver's own CPU is taken off (METHOD.md,
+    What is compared).
     """
     embedded = {c.name for c in book.run.candidates if c.embedded}
     floor = floors(book.trials).get(floor_key(trial)) if trial.candidate in embedded else None

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dyno.errors import DynoError, HostError, TrialFailed
+from dyno.tails import last_lines
 
 #: How much of a log an error shows.
-TAIL_LINES, TAIL_BYTES = 20, 8_000
+SHOWN_LINES = 20
 
 #: The loader's words, at the start of a program and from `ldd`.
 MISSING = re.compile(r"error while loading shared libraries: (\S+):|(\S+) => not found")
@@ -39,19 +40,9 @@ PACKAGES = {
 }
 
 
-def log_tail(log: Path) -> str:
-    """The last lines of a log; empty where there is none."""
-    try:
-        with log.open("rb") as content:
-            content.seek(max(0, log.stat().st_size - TAIL_BYTES))
-            lines = content.read().decode(errors="replace").splitlines()
-    except OSError:
-        return ""
-    return "\n".join(lines[-TAIL_LINES:])
-
-
 def failure_of(message: str, said: str) -> DynoError:
-    """The error for a server that said `said`: `HostError` where it misses a library."""
+    """The error for a server by the last of what it said; `HostError` where it misses a library."""
+    said = last_lines(said, SHOWN_LINES)
     if missing := MISSING.search(said):
         return _missing_library(message, missing[1] or missing[2])
     cause = f"its last words are\n{said}" if said else "it said nothing"

@@ -80,8 +80,7 @@ def run_tool(
     except subprocess.TimeoutExpired:
         raise TrialFailed(f"{command[0]} was not over after {TOOL_S:.0f} s") from None
     if done.returncode:
-        last = "\n".join(done.stdout.splitlines()[-_words.TAIL_LINES :])
-        raise _words.failure_of(f"{Path(command[0]).name} failed", last)
+        raise _words.failure_of(f"{Path(command[0]).name} failed", done.stdout)
     return done.stdout
 
 

@@ -9,6 +9,7 @@ started, stopped or configured, and written to only in that database.
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,7 +31,6 @@ from dyno.engines.postgres.settings import (
     settings_file,
     try_out,
 )
-from dyno.engines.postgres.variables import VARIABLES
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
 SOCKET = ".s.PGSQL.5432"
@@ -46,7 +46,6 @@ class Engine(AttachedTables, CountsTransactions):
 
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = options()
-    variables: ClassVar[frozenset[str]] = VARIABLES
     flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
 
@@ -69,10 +68,10 @@ class Engine(AttachedTables, CountsTransactions):
             return attach_server(self._ask, build, flags)
         return find_build(build, say)
 
-    def accept(self, build: Build, settings: dict[str, str]) -> None:
+    def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
-            try_out(build.program, settings, _major(build))
+            try_out(build.program, settings, _major(build), others)
 
     def start(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dyno.report import numbers
+from dyno import numbers
 from dyno.report.html.markup import swatch
 
 #: The room between the outermost points and the frame, as a share of the axis.

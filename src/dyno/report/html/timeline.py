@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from dyno import numbers
 from dyno.record import HistoryNomination, HistoryPoint, HistorySeries
-from dyno.report import numbers, words
+from dyno.report import words
 from dyno.report.html.charts import Axis, Chart, Dot, Dots, Line, Note, Panel, colour, linear_axis
 
 #: More names below the axis than a narrow page has room for.

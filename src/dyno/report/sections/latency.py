@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from statistics import median
 
+from dyno import numbers
 from dyno.record import Tally
-from dyno.report import Book, facts, numbers
+from dyno.report import Book, facts
 from dyno.report.html.charts import (
     Axis,
     Chart,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from dyno import numbers
 from dyno.record import Metric, Trial
-from dyno.report import Book, facts, numbers, words
+from dyno.report import Book, facts, words
 from dyno.report.html.charts import (
     Axis,
     Band,

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from dyno import numbers
 from dyno.record import WorkloadPlan
-from dyno.report import Book, facts, numbers
+from dyno.report import Book, facts
 from dyno.report.html.charts import (
     Axis,
     Chart,

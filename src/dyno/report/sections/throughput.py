@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from statistics import fmean, median
 
+from dyno import numbers
 from dyno.record import PhaseRecord, Tally
-from dyno.report import Book, facts, numbers
+from dyno.report import Book, facts
 from dyno.report.html.charts import Axis, Chart, Line, Panel, colour, linear_axis
 from dyno.report.html.drawing import figure
 

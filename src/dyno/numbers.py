@@ -1,14 +1,18 @@
-"""How a number is written: three significant digits and the reader's units, everywhere alike."""
+"""How a number is written: three significant digits and the reader's units, everywhere alike; and
+how a size is read, from people and from engines. Knows nothing else of ours.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 
 DASH = "—"
 _PERCENT_MAX = 9999
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _THOUSANDS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_BYTE_SCALE = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _BYTES = {"B": 1.0, "byte": 1.0, "bytes": 1.0, "KB": 1e3, "KiB": 1024.0, "MB": 1e6, "GB": 1e9}
 
 
@@ -26,7 +30,7 @@ def digits(value: float, significant: int = 3) -> str:
     return f"{value:.{places}f}"
 
 
-def quantity(value: float, unit: str) -> str:
+def quantity(value: float, unit: str, significant: int = 3) -> str:
     """A number with its unit, scaled for the eye: `912 µs`, `41.2 k/s`, `3.10 MB`.
 
     Times are known by ns, us, ms, s; sizes by B, KB, …; `row/s` and the like keep their unit off
@@ -35,7 +39,7 @@ def quantity(value: float, unit: str) -> str:
     if not math.isfinite(value):
         return DASH
     factor, suffix = scale(value, unit)
-    return f"{digits(value / factor)}{suffix}"
+    return f"{digits(value / factor, significant)}{suffix}"
 
 
 def scale(value: float, unit: str) -> tuple[float, str]:
@@ -45,7 +49,7 @@ def scale(value: float, unit: str) -> tuple[float, str]:
     if unit in _NS:
         return _scale(value, _NS[unit], _TIMES)
     if unit in _BYTES:
-        return _scale(value, _BYTES[unit], tuple((f, p + "B") for f, p in (*_THOUSANDS, (1.0, ""))))
+        return _scale(value, _BYTES[unit], _BYTE_SCALE)
     factor, suffix = _scale(value, 1.0, (*_THOUSANDS, (1.0, "")))
     return factor, f"{suffix}/s" if unit.endswith("/s") else suffix
 
@@ -97,3 +101,19 @@ def _scale(value: float, size: float, units: tuple[tuple[float, str], ...]) -> t
     rounded = abs(float(f"{value * size:.3g}"))
     factor, name = next((each for each in units if rounded >= each[0]), units[-1])
     return factor / size, f" {name}".rstrip()
+
+
+#: A size as people and engines write it; letters are binary everywhere, `MB` as `M` and `MiB`.
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])?(?:i?b)?)", re.IGNORECASE)
+
+
+def size_bytes(text: str, bare_bytes: float = 1.0) -> float | None:
+    """`500M`, `64 MB`, `1GiB`, `4096` in bytes, None where it is no size. A number without a unit
+    counts in `bare_bytes`.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    if found[0] == found[1]:
+        return float(found[1]) * bare_bytes
+    return float(found[1]) * 1024.0 ** " kmgt".index((found[2] or " ").lower())
