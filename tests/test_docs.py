@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dyno.experiments import every
 from dyno.plugins import modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,25 @@ def test_the_reference_is_what_the_code_says(name: str, text: str) -> None:
     assert path.read_text() == text, f"docs/reference/{name} is stale: run `make docs`"
 
 
+@pytest.mark.parametrize("name", REFERENCE["BY_HAND"])
+def test_figures_in_the_documents_are_those_of_the_code(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert text == REFERENCE["with_figures"](text), f"{name} is stale: run `make docs`"
+
+
+def test_every_figure_stands_in_a_document() -> None:
+    text = "".join((ROOT / name).read_text() for name in REFERENCE["BY_HAND"])
+    gone = [words for words in REFERENCE["figures"]() if not re.search(words, text)]
+    assert not gone, f"no document says {gone}: tools/reference.py looks for them"
+
+
+def test_a_figure_that_is_wrong_is_mended() -> None:
+    wrong = "Its 7 audits hold the driver's ledger. Looks at 1 and 2 blocks. `--gate`: 0 x, 9 y;"
+    mended = REFERENCE["with_figures"](wrong)
+    assert f"Its {len(modules('dyno.audits'))} audits hold" in mended
+    assert "1 slower, 2 inconclusive" in mended and "Looks at 1 and" not in mended
+
+
 def test_every_command_in_the_readme_exists() -> None:
     from dyno.cli import command
 
@@ -30,6 +50,13 @@ def test_every_command_in_the_readme_exists() -> None:
     used = set(re.findall(r"^\$? ?(?:\.venv/bin/)?dyno ([a-z]+)", readme, re.MULTILINE))
     assert used, "the README shows no command"
     assert used <= set(command.commands), f"no such command: {used - set(command.commands)}"
+
+
+def test_every_experiment_that_the_documents_name_comes_along() -> None:
+    text = "".join((ROOT / name).read_text() for name in [*DOCUMENTS, "tools/demo"])
+    used = set(re.findall(r"dyno (?:run|plan) ([a-z0-9][\w.-]+)", text))
+    assert used, "no document plays an experiment"
+    assert used <= set(every()), f"no such experiment: {used - set(every())}"
 
 
 def test_every_make_target_in_the_documents_exists() -> None:

@@ -47,7 +47,8 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": DOORS | {"record", "stats", "audits"},
     "audits": DOORS | {"record", "stats", "analysis"},
     "report": DOORS | {"record", "stats", "analysis"},
-    "experiment": {"errors"},
+    "experiment": {"errors", "experiments"},
+    "experiments": set(),
     "run_folder": {"record", "errors", "decode"},
     "history": {
         "record",

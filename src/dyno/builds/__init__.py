@@ -34,6 +34,7 @@ class Build:
 
     `program` is the file to run or to open; `version` as the engine itself would say it; `facts`
     is what a reader needs to make it again: source, coordinate, flags, compiler, sha256.
+    `libraries` are folders, in the cache, of shared libraries that its loader must be told of.
     `attached` says that it runs already, and nothing is started; `secret` is the password that it
     asks for, which nobody shows or keeps.
     """
@@ -43,6 +44,7 @@ class Build:
     version: str
     program: Path
     facts: dict[str, str] = field(default_factory=dict)
+    libraries: tuple[Path, ...] = ()
     attached: bool = False
     secret: str = field(default="", repr=False, compare=False)
 

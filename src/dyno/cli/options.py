@@ -139,9 +139,9 @@ def workload_names() -> list[str]:
 
 def experiment_names() -> list[str]:
     """Every experiment that ships with Dyno or lies in ./experiments."""
-    from dyno import experiment
+    from dyno import experiments
 
-    return list(experiment.all_experiments())
+    return list(experiments.every())
 
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()

@@ -201,9 +201,9 @@ def show_audit(name: str) -> None:
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.experiment import all_experiments
+    from dyno.experiments import every
 
-    found = all_experiments()
+    found = every()
     if name not in found:
         raise unknown("experiment", name, found)
     click.echo(found[name].read_text(encoding="utf-8") + cells_comment(found[name]), nl=False)

@@ -111,7 +111,7 @@ def _debians(build: str, say: Say) -> Build:
     beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
     folder = deb.fetch(DEBIAN, version, say, beside)
     program = program_in(folder)
-    made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}")
+    made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}", say)
     if made.version != _upstream(version):
         raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
     return made

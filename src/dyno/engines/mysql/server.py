@@ -137,7 +137,7 @@ class Family(WeighsServer, AttachedTables):
         if build.attached:
             return
         asked = sort_settings(settings, self.adjusted_settings(build.version))
-        try_out(build, prefix_of(build.program), asked, others)
+        try_out(build, prefix_of(build.program, build.libraries), asked, others)
 
     def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """All that may shape the files: every setting but those that pass with the process."""
@@ -163,7 +163,7 @@ class Family(WeighsServer, AttachedTables):
         if build.attached:
             return attached_server(build, home)
         asked = sort_settings(settings, self.adjusted_settings(build.version))
-        prefix = prefix_of(build.program)
+        prefix = prefix_of(build.program, build.libraries)
         if not (home / "data").exists():
             fill_data(build, prefix, asked.all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)

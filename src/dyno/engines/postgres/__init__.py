@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say
 from dyno.engines import NO_CONDITIONS, Ask, DataEvidence, Server, StartConditions, _server
+from dyno.engines._server import libraries, url
 from dyno.engines._server import socket as _socket
-from dyno.engines._server import url
 from dyno.engines._server.url import Login
 from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import AttachedTables, attach_server, attached_server
@@ -71,7 +71,7 @@ class Engine(AttachedTables, CountsTransactions):
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
-            try_out(build.program, settings, _major(build), others)
+            try_out(build, settings, _major(build), others)
 
     def start(
         self,
@@ -98,6 +98,7 @@ class Engine(AttachedTables, CountsTransactions):
                 home,
                 socket,
                 under,
+                libraries.environment(build.libraries),
                 stops_on=signal.SIGINT,
                 dies_on=signal.SIGQUIT,
                 asked=choose_settings(settings, _major(build)),

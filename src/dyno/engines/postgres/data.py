@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dyno import numbers
 from dyno.builds import Build, cache, sha256
-from dyno.engines._server import process
+from dyno.engines._server import libraries, process
 
 #: The server's superuser and its one database.
 NAME = "dyno"
@@ -37,7 +37,7 @@ def lay_cluster(build: Build, checksums: bool, data: Path) -> None:
 
 def _empty(build: Build, checksums: bool) -> Path:
     """The cluster as `initdb` leaves it, with our database: it takes a second or two."""
-    tools = build.program.parent
+    tools, more = build.program.parent, libraries.environment(build.libraries)
 
     def make(folder: Path) -> None:
         data = folder / "data"
@@ -47,10 +47,10 @@ def _empty(build: Build, checksums: bool) -> Path:
             options.append("--data-checksums")
         elif int(build.version.partition(".")[0]) >= 18:
             options.append("--no-data-checksums")
-        process.run_tool([str(tools / "initdb"), *options], folder)
+        process.run_tool([str(tools / "initdb"), *options], folder, more=more)
         (data / "pg_hba.conf").write_text(ACCESS)
         single = [str(build.program), "--single", "-D", str(data), "template1"]
-        process.run_tool(single, folder, given=f"CREATE DATABASE {NAME}\n")
+        process.run_tool(single, folder, f"CREATE DATABASE {NAME}\n", more)
 
     kind = "-checksums" if checksums else ""
     name = f"postgres-{build.version}-{sha256(build.program)[:12]}{kind}"

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno.builds import Build
 from dyno.engines import Ask, Server
-from dyno.engines._server import process
+from dyno.engines._server import libraries, process
 from dyno.errors import TrialFailed, UsageError, unknown
 
 
@@ -155,29 +156,30 @@ def settings_file(settings: Mapping[str, str], major: int, sockets: Path) -> str
 
 
 def try_out(
-    program: Path, settings: Mapping[str, str], major: int, others: Iterable[str] = ()
+    build: Build, settings: Mapping[str, str], major: int, others: Iterable[str] = ()
 ) -> None:
     """`UsageError` with the server's own words where it does not take a setting or its value; for
     one that it has not, with the nearest of its own and of `others`.
 
     It reads its file before it looks for data, so none are needed.
     """
+    more = libraries.environment(build.libraries)
     with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
         folder = Path(scratch)
         (folder / "dyno.conf").write_text(settings_file(settings, major, folder))
         options = ["-D", scratch, "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
         try:
-            process.run_tool([str(program), *options], folder)
+            process.run_tool([str(build.program), *options], folder, more=more)
         except TrialFailed as refused:
-            raise _refused_setting(
-                refused.cause, program, settings.get("config", ""), others
-            ) from None
+            config = settings.get("config", "")
+            raise _refused_setting(refused.cause, build, config, others) from None
 
 
-def _refused_setting(said: str, program: Path, config: str, others: Iterable[str]) -> UsageError:
+def _refused_setting(said: str, build: Build, config: str, others: Iterable[str]) -> UsageError:
     """The first of the server's complaints; where it lacks a setting, the nearest that it has."""
     if found := UNRECOGNISED.search(said):
-        told = process.ask_program([str(program), "--describe-config"])
+        more = libraries.environment(build.libraries)
+        told = process.ask_program([str(build.program), "--describe-config"], more)
         known = {*OURS, *re.findall(r"^\w+", told, re.M), *others}
         return unknown("setting of this postgres", found[1], known)
     complaints = (line.partition(":  ")[2] for line in said.splitlines())
