@@ -1,8 +1,8 @@
 """The same restart logs judged by five rules: false alarms and slowdowns found, side by side.
 
-Logs with known variance components first; then those that `dyno calibrate` stored on this host
-(`--quick` makes fewer up). Nothing is played and nothing is written. Each cell is the percentage
-called *slower*, with its 95 % Clopper-Pearson interval; n stands in front.
+Logs with known variance components first (`--quick` makes fewer up); then those of this host, of
+which `--play N` plays and keeps N more. Each cell is the percentage called *slower*, with its 95 %
+Clopper-Pearson interval; n stands in front.
 
 Stored logs are of the blocks that Dyno kept, up to where it stopped: what it dropped as noise is
 spared the other rules too. Where both are the same build, every *slower* is a false alarm.
@@ -10,17 +10,14 @@ spared the other rules too. Where both are the same build, every *slower* is a f
 
 from __future__ import annotations
 
-from collections import defaultdict
+import argparse
 from collections.abc import Iterable
 
-import numpy as np
 from made_up import KINDS, Made, made_up
-from paired import quick, report
-from rules import RULES, Floats, Log
+from paired import report
+from restart_logs import play, stored
+from rules import RULES
 
-from dyno import calibration
-from dyno.calibration import Entry
-from dyno.resolve.experiment import host_here
 from dyno.stats.simulate import clopper_pearson
 
 RUNS = 2000
@@ -29,24 +26,13 @@ TRUTHS = (0.0, 2.0, 5.0)
 HEADS = ("called slower, %", "n", "Dyno", *RULES)
 
 
-def stored() -> dict[tuple[str, str], list[Made]]:
-    """Every comparison of rates that was calibrated here and had a verdict, by engine and kind."""
-    found: dict[tuple[str, str], list[Made]] = defaultdict(list)
-    for entry in calibration.entries(calibration.store_file(host_here())):
-        if entry.better == "higher" and entry.restarts:
-            found[entry.engine, entry.what].append(Made("slower" in entry.words, _log(entry)))
-    return found
-
-
-def _log(entry: Entry) -> Log:
-    """Times per operation: of the windows, or of the whole trial where there are none."""
-    least = min(len(restart.windows) for restart in entry.restarts)
-
-    def times(side: str) -> Floats:
-        rates = [r.windows[:least] or (r.value,) for r in entry.restarts if r.candidate == side]
-        return np.asarray(1.0 / np.array(rates))
-
-    return Log(times("base"), times("candidate"))
+def words() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="bench/run verdict-bakeoff")
+    parser.add_argument("--quick", action="store_true", help="a tiny budget; shows that it runs")
+    parser.add_argument("--play", type=int, default=0, metavar="N", help="comparisons to add")
+    parser.add_argument("--engine", default="sqlite", help="which, with itself")
+    return parser.parse_args()
 
 
 def row(what: str, made: Iterable[Made]) -> tuple[object, ...]:
@@ -64,7 +50,10 @@ def cell(hits: int, trials: int) -> str:
 
 
 def main() -> None:
-    runs = 100 if quick("verdict-bakeoff") else RUNS
+    asked = words()
+    runs = 100 if asked.quick else RUNS
+    for _ in range(asked.play):
+        play(asked.engine)
     rows: list[tuple[object, ...]] = [HEADS]
     for kind in KINDS:
         for percent in TRUTHS:

@@ -23,9 +23,13 @@ SEED = int(os.environ.get("DYNO_TEST_SEED", "20261121"))
 
 #: Programs from outside that some tests look at the real thing with.
 OUTSIDE = {
+    "apt-get": "MariaDB, and libraries that old servers want",
     "chromium": "the report in a browser",
     "mvn": "servers by version",
+    "npm": "DuckDB and an old MySQL",
+    "openssl": "certificates of servers",
     "pgbench": "what its script files mean",
+    "setpriv": "servers that end with us",
     "sysbench": "other people's scripts",
 }
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import outside
 
 from dyno import driver
 from dyno.engines import Server, find_engine
@@ -40,7 +39,6 @@ OLD, NEW = "12", "18"
 @pytest.fixture(params=[OLD, NEW])
 def version(request: pytest.FixtureRequest) -> str:
     """One of the two; Maven fetches it."""
-    outside("mvn")
     return str(request.param)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dyno.experiments import every
 from dyno.plugins import modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,25 @@ def test_the_reference_is_what_the_code_says(name: str, text: str) -> None:
     assert path.read_text() == text, f"docs/reference/{name} is stale: run `make docs`"
 
 
+@pytest.mark.parametrize("name", REFERENCE["BY_HAND"])
+def test_figures_in_the_documents_are_those_of_the_code(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert text == REFERENCE["with_figures"](text), f"{name} is stale: run `make docs`"
+
+
+def test_every_figure_stands_in_a_document() -> None:
+    text = "".join((ROOT / name).read_text() for name in REFERENCE["BY_HAND"])
+    gone = [words for words in REFERENCE["figures"]() if not re.search(words, text)]
+    assert not gone, f"no document says {gone}: tools/reference.py looks for them"
+
+
+def test_a_figure_that_is_wrong_is_mended() -> None:
+    wrong = "Its 7 audits hold the driver's ledger. Looks at 1 and 2 blocks. `--gate`: 0 x, 9 y;"
+    mended = REFERENCE["with_figures"](wrong)
+    assert f"Its {len(modules('dyno.audits'))} audits hold" in mended
+    assert "1 slower, 2 inconclusive" in mended and "Looks at 1 and" not in mended
+
+
 def test_every_command_in_the_readme_exists() -> None:
     from dyno.cli import command
 
@@ -30,6 +50,13 @@ def test_every_command_in_the_readme_exists() -> None:
     used = set(re.findall(r"^\$? ?(?:\.venv/bin/)?dyno ([a-z]+)", readme, re.MULTILINE))
     assert used, "the README shows no command"
     assert used <= set(command.commands), f"no such command: {used - set(command.commands)}"
+
+
+def test_every_experiment_that_the_documents_name_comes_along() -> None:
+    text = "".join((ROOT / name).read_text() for name in [*DOCUMENTS, "tools/demo"])
+    used = set(re.findall(r"dyno (?:run|plan) ([a-z0-9][\w.-]+)", text))
+    assert used, "no document plays an experiment"
+    assert used <= set(every()), f"no such experiment: {used - set(every())}"
 
 
 def test_every_make_target_in_the_documents_exists() -> None:
@@ -45,6 +72,52 @@ def test_every_file_that_a_document_names_exists() -> None:
         links = re.findall(r"\]\(([^)#:]+)\)", text)
         gone = [link for link in links if not (ROOT / name).parent.joinpath(link).exists()]
         assert not gone, f"{name} links to {gone}"
+
+
+#: Whatever cites a document: code, tests, documents; a changelog tells of what is gone.
+CITING = ("src", "crates", "tests", "docs", "bench", "*.md")
+ROOTS = (ROOT, ROOT / "docs")
+WRITTEN = {".py", ".rs", ".lua", ".md", ".c"}
+#: What a comment puts between two words of a citation at a line's end.
+BREAK = re.compile(r"\s*\n[\s#/!:*-]*")
+
+
+def cited() -> dict[str, str]:
+    """Every text that may cite a document, a citation's words on one line, by file."""
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *CITING]
+    done = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+    files = {ROOT / name for name in done.stdout.splitlines()} - {ROOT / "CHANGELOG.md"}
+    return {
+        str(file.relative_to(ROOT)): BREAK.sub(" ", file.read_text())
+        for file in sorted(files)
+        if file.suffix in WRITTEN and file.is_file() and file != Path(__file__).resolve()
+    }
+
+
+def test_every_citation_of_the_method_names_a_section_that_exists() -> None:
+    """`METHOD.md` alone, or `METHOD.md, ` and a heading's words up to its colon."""
+    method = (ROOT / "docs" / "METHOD.md").read_text()
+    heads = [head.partition(":")[0] for head in re.findall(r"^## (.+)$", method, re.MULTILINE)]
+    wrong = [
+        f"{file}: METHOD{rest}"
+        for file, text in cited().items()
+        for rest in re.findall(r"\bMETHOD((?:\.md)?,? \d+|\.md, [A-Z][^.)]{0,40})", text)
+        if not rest.startswith(tuple(f".md, {head}" for head in heads))
+    ]
+    assert not wrong, f"sections of METHOD.md are {heads}"
+
+
+def test_every_document_that_is_cited_exists() -> None:
+    """By its path from the repository's root, from `docs/`, or from the citing file's folder."""
+    wrong = [
+        f"{file}: {name}"
+        for file, text in cited().items()
+        for name in re.findall(r"(?<![\w/.])[\w][\w/.-]*\.md\b", text)
+        if not any(
+            (place / name).is_file() for place in (ROOT, ROOT / "docs", (ROOT / file).parent)
+        )
+    ]
+    assert not wrong
 
 
 @pytest.mark.parametrize("room", ["controls", "probes", "audits", "engines"])

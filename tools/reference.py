@@ -1,6 +1,7 @@
 """Writes docs/reference/ from the docstrings and the program's own tables: `make docs`.
 
 `pages()` is what tests/test_docs.py compares with the files, so that the docs cannot grow stale.
+Figures that the code knows are put into the other documents, too (`with_figures`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from dyno import errors
+from dyno.cli.judged_run import EXITS
 from dyno.plugins import modules
+from dyno.resolve.design import LOOKS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -46,6 +50,33 @@ PAGES = {
 ROOMS = ("dyno.stats",)
 #: A function as a default is shown with its place in memory.
 FUNCTION_DEFAULT = re.compile(r"<function .*? at 0x[0-9a-f]+>")
+
+
+#: Documents written by hand, in which the code's own figures stand.
+BY_HAND = ("README.md", "CONTRIBUTING.md", "docs/METHOD.md")
+
+
+def figures() -> dict[str, str]:
+    """The words around each figure, as a pattern whose one group it is, and what the code says."""
+    looks = [str(blocks) for blocks in LOOKS]
+    ends = {code: word for word, code in reversed(EXITS.items())}
+    return {
+        r"(\d+) audits hold the driver's ledger": str(len(modules("dyno.audits"))),
+        r"Looks at ([\d, and]+) blocks": f"{', '.join(looks[:-1])} and {looks[-1]}",
+        r"looked at when ([\d, and]+) \(= MAX\)": f"{', '.join(looks[:-1])} and {looks[-1]}",
+        r"--gate`: (\d [^;]+);": ", ".join(f"{code} {ends[code]}" for code in sorted(ends)),
+        r"(\d+) a mistake that you can mend": str(errors.USAGE_EXIT),
+        r"a hint, exit code (\d+)": str(errors.USAGE_EXIT),
+        r"(\d+) one of ours": str(errors.INTERNAL_EXIT),
+        r"(\d+) interrupted\.": str(errors.INTERRUPTED_EXIT),
+    }
+
+
+def with_figures(text: str) -> str:
+    """A document with the code's figures in place of those that stand there."""
+    for words, figure in figures().items():
+        text = re.sub(words, lambda found, new=figure: found[0].replace(found[1], new), text)
+    return text
 
 
 def pages() -> dict[str, str]:
@@ -138,10 +169,12 @@ def command_line() -> str:
 
 
 def main() -> None:
-    """Writes every page."""
+    """Writes every page, and the figures in the documents written by hand."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text)
+    for name in BY_HAND:
+        (ROOT / name).write_text(with_figures((ROOT / name).read_text()))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ T = TypeVar("T")
 
 
 def read_json(kind: type[T], file: Path) -> T:
-    """A file of a run as a `kind`; `UsageError` where it is missing, broken, or too new."""
+    """A file of a run as a `kind`; `UsageError` where it is missing, broken, too new, or of a run
+    that may not be judged.
+    """
     try:
         data = json.loads(file.read_text())
     except FileNotFoundError:
@@ -40,6 +42,7 @@ def read_json(kind: type[T], file: Path) -> T:
     except ValueError as error:
         raise _damaged(file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}") from error
     _refuse_newer(file, data)
+    _drop_extended(file, data)
     try:
         data = upgraded(kind, data)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -66,6 +69,18 @@ def _refuse_newer(file: Path, data: Any) -> None:
             f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}",
             hint="use the dyno that wrote it, or a newer one",
         )
+
+
+def _drop_extended(file: Path, data: Any) -> None:
+    """Runs once had a field for a MAX that was raised after a look (the error rate of
+    METHOD.md, The interval and the looks, then holds no more). No command ever set it.
+    """
+    design = data.get("design") if isinstance(data, dict) else None
+    former = design.pop("extended_from", 0) if isinstance(design, dict) else 0
+    if former:
+        cause = f"MAX was {former} blocks at an earlier look, and was raised"
+        hint = "play the experiment anew, with as many blocks as you want from the start"
+        raise UsageError(f"{file} is of a run that may not be judged", cause=cause, hint=hint)
 
 
 def write_json(file: Path, data: dict[str, Any]) -> Path:

@@ -68,7 +68,7 @@ def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) ->
         run,
         name="sqlite-3.24-to-3.54",
         question="Did six years of releases make inserts slower?",
-        command="dyno run experiments/sqlite-3.24-to-3.54.toml",
+        command="dyno run sqlite-3.24-to-3.54",
         seed=20260101,
         candidates=tuple(_candidate(name, at) for at, name in enumerate(names)),
         host={"cpu": "Example 9000, 2 cores", "kernel": "6.1.0", "memory": "8 GB"},

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import json
 import re
 from pathlib import Path
-from typing import Any
 
-import plotly.graph_objects as go
 import pytest
 from crossed import SIZES, crossed, played
 
+from dyno import numbers
 from dyno.analysis.judge import judge
 from dyno.record import Crossing
-from dyno.report import Book, every_section, numbers
+from dyno.report import Book, every_section
 from dyno.report.html import page
-from dyno.report.sections import spread
+from dyno.report.html.charts import Band, Dots, Note
+from dyno.report.sections import effects, spread
 from dyno.report.text import verdict as text
 
 SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in every_section()}
@@ -44,26 +43,20 @@ def words(page: str) -> str:
     return re.sub(r"\s+", " ", plain)
 
 
-def chart(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
-    assert found
-    (only,) = json.loads(found[1])
-    data: dict[str, Any] = only
-    return data
-
-
 def test_the_effects_are_dots_with_the_main_effects_on_top() -> None:
-    drawn = chart(rendered("effects", make_book()))
-    go.Figure(data=drawn["data"], layout=drawn["layout"])
-    labels = {each["text"]: each["y"] for each in drawn["layout"]["annotations"]}
+    ((metric, rows),) = effects.effects_by_metric(
+        effects.primary_effects(make_book().verdict.comparisons)
+    )
+    (panel,) = effects.effects_chart(metric, rows).panels
+    band, *notes, dots = panel.marks
+    assert isinstance(band, Band) and isinstance(dots, Dots)
+    labels = {each.text: each.y for each in notes if isinstance(each, Note)}
     assert list(labels.values()) == [2.4, 1.4, 0.4]
     assert list(labels) == ["aslr=off", "preload=on", "aslr=off × preload=on"]
-    (dots,) = drawn["data"]
-    assert dots["y"] == [2, 1, 0]
-    assert dots["marker"]["symbol"] == ["circle", "circle", "circle-open"]
-    assert dots["x"][0] == pytest.approx(5.1, abs=0.5)
-    (band,) = drawn["layout"]["shapes"]
-    assert (band["y0"], band["y1"], band["x1"]) == (2.5, 0.5, 2.0)
+    assert [dot.y for dot in dots.dots] == [2, 1, 0]
+    assert [dot.shape for dot in dots.dots] == ["full", "full", "hollow"]
+    assert dots.dots[0].x == pytest.approx(5.1, abs=0.5)
+    assert (band.y, band.x) == ((0.5, 2.5), (-2.0, 2.0))
 
 
 def test_the_table_of_effects_says_what_decides_and_what_is_explored() -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import plotly.graph_objects as go
 import pytest
 
 from dyno.record import History
 from dyno.report.html import history, timeline
+from dyno.report.html.charts import Chart, Dots, Line, Note
 from golden.past import RATE, make_history
 from golden.reading import words
 from golden.test_page import EVIL, Reader
@@ -29,16 +28,15 @@ def part(text: str, anchor: str) -> str:
     return words(text.partition(f'<section id="{anchor}"')[2].partition("</section>")[0])
 
 
-def drawn() -> dict[str, Any]:
-    made = timeline.series_chart(make_history().series[0])
-    return {"data": list(made.traces), "layout": made.layout}
+def drawn() -> Chart:
+    return timeline.series_chart(make_history().series[0])
 
 
 def test_a_part_for_each_series_with_a_nomination_and_one_for_the_rest(reader: Reader) -> None:
     assert reader.anchors == ["nominations", "series-1", "quiet", "excluded"]
     assert len(reader.figures) == 2
-    for (chart,) in reader.figures:
-        go.Figure(data=chart["data"], layout=chart["layout"])
+    for (marks,) in reader.figures:
+        assert sum(mark["tag"] == "circle" for mark in marks) == 12
 
 
 def test_nothing_is_fetched(reader: Reader) -> None:
@@ -77,33 +75,43 @@ def test_what_was_not_looked_at_is_said_with_the_reason(text: str) -> None:
 
 
 def test_the_chart_has_levels_points_intervals_and_changes() -> None:
-    levels, dots = drawn()["data"]
-    assert levels["y"] == [1e4, 1e4, None, 9.5e3, 9.5e3, None, 1.03e4, 1.03e4, None]
-    assert levels["x"] == [-0.5, 3.5, None, 3.5, 7.5, None, 7.5, 11.5, None]
-    assert dots["error_y"]["array"][0] == pytest.approx(100)
-    assert dots["error_y"]["array"][-1] == dots["error_y"]["arrayminus"][-1] == 0
-    layout = drawn()["layout"]
-    assert [(line["x0"], line["line"]["color"]) for line in layout["shapes"]] == [
-        (3.5, "var(--bad)"),
-        (7.5, "var(--good)"),
+    (panel,) = drawn().panels
+    *changes, levels, dots = panel.marks
+    assert isinstance(levels, Line) and isinstance(dots, Dots)
+    assert levels.runs == [
+        [(-0.5, 1e4), (3.5, 1e4)],
+        [(3.5, 9.5e3), (7.5, 9.5e3)],
+        [(7.5, 1.03e4), (11.5, 1.03e4)],
     ]
-    assert [each["text"] for each in layout["annotations"]] == ["+5.0 %", "−8.0 %"]
+    first, last = dots.dots[0], dots.dots[-1]
+    assert first.high == pytest.approx(first.y + 100)
+    assert first.low == pytest.approx(first.y - 100)
+    assert last.high is None and last.low is None
+    places = [(each.runs[0][0][0], each.colour) for each in changes if isinstance(each, Line)]
+    assert places == [(3.5, "var(--bad)"), (7.5, "var(--good)")]
+    assert [each.text for each in changes if isinstance(each, Note)] == ["+5.0 %", "−8.0 %"]
+
+
+def test_a_point_s_words_name_build_value_day_and_run() -> None:
+    dots = drawn().panels[0].marks[-1]
+    assert isinstance(dots, Dots)
+    told = "null@1.1 (1.1)", "10.0 k/s [9.90 k/s, 10.1 k/s]", "2026-01-01, 3 restarts in"
+    assert dots.dots[0].tip.splitlines() == [*told, "20260101-null"]
 
 
 def test_a_wide_interval_does_not_squeeze_the_points() -> None:
     series = make_history().series[0]
     wild = replace(series.points[0], low=1.0, high=1e9)
-    layout = timeline.series_chart(replace(series, points=(wild, *series.points[1:]))).layout
-    low, high = layout["yaxis"]["range"]
-    assert 8e3 < low < 9.5e3
-    assert 1.03e4 < high < 1.2e4
+    axis = timeline.series_chart(replace(series, points=(wild, *series.points[1:]))).panels[0].y
+    assert 8e3 < axis.low < 9.5e3
+    assert 1.03e4 < axis.high < 1.2e4
 
 
 def test_builds_of_one_version_are_told_by_their_day() -> None:
     series = make_history().series[0]
     points = tuple(replace(point, version="9.0") for point in series.points)
-    axis = timeline.series_chart(replace(series, points=points)).layout["xaxis"]
-    assert axis["ticktext"][:2] == ["2026-01-01", "2026-01-03"]
+    axis = timeline.series_chart(replace(series, points=points)).x
+    assert [text for _, text in axis.ticks[:2]] == ["2026-01-01", "2026-01-03"]
 
 
 def test_names_from_users_are_escaped() -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dyno.report import numbers
+from dyno import numbers
 from dyno.report.html.markup import with_code
 
 

@@ -3,46 +3,50 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import plotly.graph_objects as go
 import pytest
 
 from dyno.report import Book, every_section, export
 from dyno.report.html import page
+from dyno.report.html.charts import Dots, Line
+from dyno.report.sections import restarts, throughput
 from golden.book import make_book
 
 EVIL = "<script>alert('x')</script>&\"%{y}"
 
 
 class Reader(HTMLParser):
-    """Collects what a browser would fetch, the anchors, and the data of the charts."""
+    """Collects what a browser would fetch, the anchors, and the marks of each figure's charts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.fetched: list[str] = []
         self.anchors: list[str] = []
-        self.figures: list[list[dict[str, Any]]] = []
+        #: Figure by figure, chart by chart: the attributes of every mark.
+        self.figures: list[list[list[dict[str, str]]]] = []
+        self.described: list[str] = []
         self.scripts = 0
-        self._data = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self._data = tag == "script" and found.get("type") == "application/json"
+        found = {key: value or "" for key, value in attrs}
         self.scripts += tag == "script"
         self.fetched += [v or "" for k, v in attrs if k in ("src", "href", "action", "data")]
         if tag == "section":
-            self.anchors.append(found["id"] or "")
+            self.anchors.append(found["id"])
+        if tag == "figure":
+            self.figures.append([])
+        if found.get("class") == "plot":
+            self.figures[-1].append([])
+        if tag == "svg" and "aria-label" in found:
+            self.described.append(found["aria-label"])
+        if tag in ("circle", "path", "line", "rect"):
+            self.figures[-1][-1].append(found | {"tag": tag})
 
-    def handle_data(self, data: str) -> None:
-        if self._data:
-            self.figures.append(json.loads(data))
-            self._data = False
+    handle_startendtag = handle_starttag
 
 
 @pytest.fixture(scope="module")
@@ -74,32 +78,46 @@ def test_the_page_forbids_the_browser_to_fetch(book: Book) -> None:
     assert "http" not in policy[1]
 
 
-def test_every_chart_is_one_that_plotly_knows(reader: Reader) -> None:
+def test_a_page_is_no_larger_than_what_it_shows(book: Book) -> None:
+    assert len(page.run_page(book).encode()) < 600_000, "21 trials, a chart for each of 60 metrics"
+
+
+def test_every_chart_is_drawn_and_described_with_its_dots_inside_the_frame(reader: Reader) -> None:
     assert len(reader.figures) == 5
-    for chart in (chart for figure in reader.figures for chart in figure):
-        go.Figure(data=chart["data"], layout=chart["layout"])
-        assert chart["data"]
-        assert chart["described"]
+    charts = [chart for figure in reader.figures for chart in figure]
+    assert len(reader.described) == len(charts) and all(reader.described)
+    for marks in charts:
+        assert any(mark["tag"] in ("circle", "path") for mark in marks)
+        for mark in marks:
+            places = [float(mark[k].strip("%")) for k in ("cx", "cy") if k in mark]
+            assert all(0 <= place <= 100 for place in places)
+            assert not re.search("nan|inf", " ".join(mark.values()))
 
 
-def test_the_median_line_of_the_throughput_chart_is_the_median_of_the_trials(
-    reader: Reader,
-) -> None:
-    throughput = reader.figures[3][0]
-    thin, thick = throughput["data"][:2]
-    parts: list[list[float]] = [[]]
-    for value in thin["y"]:
-        parts.append([]) if value is None else parts[-1].append(value)
-    first_second = sorted(part[0] for part in parts if part)
+def test_the_median_line_of_the_throughput_chart_is_the_median_of_the_trials(book: Book) -> None:
+    thin, thick = throughput.charts(book)[0].panels[0].marks[:2]
+    assert isinstance(thin, Line) and isinstance(thick, Line)
+    first_second = sorted(run[0][1] for run in thin.runs)
     assert len(first_second) == 6
-    assert thick["y"][0] == pytest.approx(sum(first_second[2:4]) / 2, rel=1e-5)
+    assert thick.runs[0][0][1] == pytest.approx(sum(first_second[2:4]) / 2, rel=1e-5)
 
 
-def test_a_dropped_block_is_hollow_and_shaded(reader: Reader) -> None:
-    chart = reader.figures[2][0]
-    dots = [trace for trace in chart["data"] if trace["mode"] == "markers"]
-    assert [trace["marker"]["symbol"].count("circle-open") for trace in dots] == [1, 1, 1]
-    assert len(chart["layout"]["shapes"]) == 1
+def test_a_pointer_on_the_throughput_chart_sees_all_candidates_at_that_second(book: Book) -> None:
+    at, words = throughput.charts(book)[0].panels[0].columns[3]
+    assert at == 3
+    lines = words.splitlines()
+    assert lines[0] == "second 3"
+    assert [line.partition(":")[0] for line in lines[1:]] == ["3.24.0", "3.54.1", "3.54.1 -O3"]
+    assert all(re.search(r": [\d.]+ k/s$", line) for line in lines[1:])
+
+
+def test_a_dropped_block_is_hollow_and_shaded(book: Book, reader: Reader) -> None:
+    marks = restarts.charts(book)[0].panels[0].marks
+    shapes = [[dot.shape for dot in dots.dots] for dots in marks if isinstance(dots, Dots)]
+    assert [each.count("hollow") for each in shapes] == [1, 1, 1]
+    drawn = reader.figures[2][0]
+    assert [mark["tag"] for mark in drawn if mark.get("class") == "hollow"] == ["circle"] * 3
+    assert [mark["tag"] for mark in drawn if mark.get("class") == "band"] == ["rect"]
 
 
 def test_names_from_users_are_escaped(tmp_path: Path) -> None:
@@ -110,8 +128,7 @@ def test_names_from_users_are_escaped(tmp_path: Path) -> None:
     assert EVIL not in evil
     assert "<script>alert" not in evil
     assert Reader(evil).scripts == Reader(plain).scripts
-    names = [t.get("name", "") for f in Reader(evil).figures for c in f for t in c["data"]]
-    assert "&lt;script&gt;alert('x')&lt;/script&gt;&amp;\"% {y}" in names
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&#34;%{y}: " in evil
 
 
 def test_a_writer_that_missed_its_target_is_grey_and_says_why(book: Book) -> None:

@@ -17,23 +17,29 @@ from golden.past import make_history
 from golden.tab import Tab
 
 CHARTS = "[...document.querySelectorAll('figure.chart')]"
-#: Chart by chart and choice by choice: the names of those in which no mark was drawn.
-UNDRAWN = f"""(async () => {{
+#: Chart by chart and choice by choice: the names of those in which no mark can be seen.
+UNDRAWN = f"""(() => {{
   const missing = [];
-  const pause = () => new Promise((go) => setTimeout(go, 0));
+  const seen = (mark) => mark.getClientRects().length > 0 && mark.getBoundingClientRect().width > 0;
   for (const details of document.querySelectorAll("details")) details.open = true;
   for (const figure of {CHARTS}) {{
     const choice = figure.querySelector("select");
     for (const option of choice ? choice.options : [null]) {{
       if (option) {{ choice.value = option.value; choice.dispatchEvent(new Event("change")); }}
-      const name = option ? option.textContent : figure.dataset.drawn;
-      for (let n = 0; n < 500 && (!name || figure.dataset.drawn !== name); n += 1) await pause();
-      const marks = figure.querySelectorAll("svg .scatterlayer .trace path").length;
-      if (figure.dataset.drawn !== name || marks === 0) missing.push(name);
+      const shown = [...figure.querySelectorAll(".plot")].filter(seen);
+      const marks = [...figure.querySelectorAll("svg circle, svg path")].filter(seen);
+      if (shown.length !== 1 || marks.length === 0) missing.push(option?.textContent ?? "only");
     }}
   }}
   return missing;
 }})()"""
+#: Where the first dot is, in the window.
+DOT = """(() => {
+  const dot = document.querySelector("figure.chart circle");
+  dot.scrollIntoView({block: "center", behavior: "instant"});
+  const box = dot.getBoundingClientRect();
+  return [box.left + 8, box.top + 8];
+})()"""
 
 
 @pytest.fixture(scope="module", params=["report", "history"])
@@ -81,7 +87,46 @@ def test_the_page_is_never_wider_than_its_window(tab: Tab, width: int) -> None:
 
 
 def test_charts_follow_a_change_to_the_dark_scheme(tab: Tab) -> None:
-    axis = "getComputedStyle(document.querySelector('.xtick text')).fill"
-    light = tab.evaluate(axis)
+    dot = "getComputedStyle(document.querySelector('figure.chart circle')).fill"
+    light = tab.evaluate(dot)
     tab.size(1200, 900, prefers_color_scheme="dark")
-    tab.wait(f"{axis} !== {light!r}")
+    tab.wait(f"{dot} !== {light!r}")
+
+
+def test_a_pointer_beside_a_dot_sees_its_words_at_once(tab: Tab, kind: str) -> None:
+    x, y = tab.evaluate(DOT)
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    tab.wait("!document.querySelector('.tip').hidden")
+    words = tab.evaluate("document.querySelector('.tip').textContent")
+    assert words.startswith({"report": "3.54.1 ", "history": "null@1.1 (1.1)\n"}[kind])
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    tab.wait("document.querySelector('.tip').hidden")
+
+
+def test_a_candidate_s_button_hides_its_marks_and_shows_them_again(tab: Tab, kind: str) -> None:
+    button = "document.querySelector('.series button')"
+    if kind == "history":
+        assert tab.evaluate(button) is None
+        return
+    drawn = "[...document.querySelectorAll('figure.chart')][0].querySelectorAll('circle')"
+    shown = f"[...{drawn}].filter((dot) => dot.getClientRects().length).length"
+    assert tab.evaluate(shown) == 4
+    tab.evaluate(f"{button}.click()")
+    assert tab.evaluate(shown) == 2
+    tab.evaluate(f"{button}.click()")
+    assert tab.evaluate(shown) == 4
+
+
+def test_charts_stand_without_a_script(tab: Tab, written: Path, kind: str) -> None:
+    tab.send("Emulation.setScriptExecutionDisabled", value=True)
+    tab.send("Page.navigate", url=written.as_uri())
+    try:
+        tab.wait("document.readyState === 'complete'")
+        assert tab.evaluate("document.documentElement.dataset.ready") is None
+        outside = f"{CHARTS}.filter((figure) => !figure.closest('details:not([open])'))"
+        seen = "(mark) => mark.getBoundingClientRect().width > 0"
+        dots = f"[...figure.querySelectorAll('circle, path')].filter({seen}).length > 0"
+        drawn = tab.evaluate(f"{outside}.map((figure) => {dots})")
+        assert drawn == [True] * {"report": 4, "history": 2}[kind]
+    finally:
+        tab.send("Emulation.setScriptExecutionDisabled", value=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +25,8 @@ from dyno.analysis import judge
 from dyno.analysis.run_view import RunView
 from dyno.record import Verdict
 from dyno.report import Book, every_section
+from dyno.report.html.charts import Dots
+from dyno.report.sections.sweep import charts
 from dyno.report.text import verdict as text
 
 (SECTION,) = (each for each in every_section() if type(each).__module__.endswith("sweep"))
@@ -57,12 +58,10 @@ def _record(value: str, share: float, block: int, host: Mapping[str, float]) -> 
     return make_record([tally], readings=make_readings(host))
 
 
-def chart(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
-    assert found
-    (only,) = json.loads(found[1])
-    data: dict[str, Any] = only
-    return data
+def panels(book: Book) -> list[list[Dots]]:
+    """The dots of each candidate: of the rates, then of the latencies."""
+    (chart,) = charts(book)
+    return [[m for m in panel.marks if isinstance(m, Dots)] for panel in chart.panels]
 
 
 def test_a_run_without_a_sweep_has_no_such_section() -> None:
@@ -72,15 +71,18 @@ def test_a_run_without_a_sweep_has_no_such_section() -> None:
 
 
 def test_each_candidate_is_a_line_of_rates_and_one_of_latencies() -> None:
-    drawn = chart(SECTION.render(make_book(list(RATES))) or "")
-    lines = [(t["name"], t.get("yaxis", "y"), t["x"]) for t in drawn["data"]]
+    rates, latencies = panels(make_book(list(RATES)))
     x = [1.0, 4.0, 16.0]
-    assert lines == [("old", "y", x), ("old", "y2", x), ("new", "y", x), ("new", "y2", x)]
-    assert drawn["data"][0]["y"] == pytest.approx([1050, 3150, 4200], rel=0.01)
-    assert drawn["data"][0]["error_y"]["array"] == pytest.approx([50, 150, 200], rel=0.05)
-    assert drawn["label"] == "select / run / reader by threads"
-    assert drawn["layout"]["xaxis"]["type"] == "log"
-    assert drawn["layout"]["xaxis"]["ticktext"] == ["1", "4", "16"]
+    for dots in rates, latencies:
+        assert [(d.name, [dot.x for dot in d.dots]) for d in dots] == [("old", x), ("new", x)]
+    assert [dot.y for dot in rates[0].dots] == pytest.approx([1050, 3150, 4200], rel=0.01)
+    reach = [dot.high - dot.y for dot in rates[0].dots if dot.high is not None]
+    assert reach == pytest.approx([50, 150, 200], rel=0.05)
+    assert rates[0].dots[0].tip == "old: 1.05 k/s at 1"
+    (chart,) = charts(make_book(list(RATES)))
+    assert chart.label == "select / run / reader by threads"
+    assert chart.x.log and chart.panels[1].y.log
+    assert [text for _, text in chart.x.ticks] == ["1", "4", "16"]
 
 
 def test_the_table_has_rate_latency_and_ratio_of_every_point() -> None:
@@ -95,15 +97,17 @@ def test_a_dropped_block_of_one_value_is_left_out_of_that_value_alone() -> None:
     book = make_book(["1", "16"], noisy=("16", 1))
     (dropped,) = book.verdict.dropped
     assert (dropped.workload, dropped.block) == ("select threads=16", 1)
-    first = chart(SECTION.render(book) or "")["data"][0]
-    assert first["y"] == pytest.approx([1050, 4000], rel=0.01)
-    assert first["error_y"]["array"] == pytest.approx([50, 0], abs=1)
+    first = panels(book)[0][0]
+    assert [dot.y for dot in first.dots] == pytest.approx([1050, 4000], rel=0.01)
+    reach = [dot.high - dot.y for dot in first.dots if dot.high is not None]
+    assert reach == pytest.approx([50, 0], abs=1)
 
 
 def test_words_stand_in_a_row() -> None:
-    drawn = chart(SECTION.render(make_book(["off", "on"])) or "")
-    assert drawn["layout"]["xaxis"]["type"] == "category"
-    assert drawn["data"][0]["x"] == ["off", "on"]
+    (chart,) = charts(make_book(["off", "on"]))
+    assert not chart.x.log
+    assert [(dot.x) for dot in panels(make_book(["off", "on"]))[0][0].dots] == [0, 1]
+    assert chart.x.ticks == [(0, "off"), (1, "on")]
 
 
 def test_the_terminal_s_table_has_the_values_in_the_experiment_s_order() -> None:

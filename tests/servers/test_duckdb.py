@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,13 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 OLD, NEW = "1.1.3", "1.5.6"
 BRIEF = ["--set", "time=0.3", "--set", "table_size=200"]
 BRIEF_INSERT = ["load_rows=1000", "write_rows=500", "query_seconds=0.2", "query_rates=100"]
-
-
-@pytest.fixture(autouse=True)
-def client() -> None:
-    """In CI, a missing npm is a failure: there nobody would see what was left out."""
-    if shutil.which("npm") is None and not os.environ.get("CI"):
-        pytest.skip("no npm on PATH: DuckDB is NOT tested here; install Node.js")
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import outside
 from private_postgres import PASSWORD, private
 
 from dyno import driver
@@ -41,7 +42,7 @@ def certificate(folder: Path, name: str, alternative: str) -> Path:
     # one that may sign others is no server's (RFC 5280, 4.2.1.9)
     names += ["-addext", "basicConstraints=critical,CA:FALSE"]
     subprocess.run(
-        ["openssl", "req", "-x509", *kind, *files, *names], check=True, capture_output=True
+        [outside("openssl"), "req", "-x509", *kind, *files, *names], check=True, capture_output=True
     )
     return folder / f"{name}.crt"
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from dyno import calibration
+from dyno.calibration.pilot import Shape
+from dyno.resolve.experiment import host_here
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 POOLED = ("welch_pooled", "mann_whitney_pooled")
@@ -65,3 +70,25 @@ def test_made_up_logs_are_those_that_dyno_judged() -> None:
         assert case.log.base.shape[1] == made.WINDOWS
     slow = np.mean([case.log.candidate.mean() / case.log.base.mean() for case in found])
     assert slow == pytest.approx(1.05, abs=0.01)
+
+
+def test_logs_of_this_host_are_played_and_kept_and_those_of_old_calibrations_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DYNO_STATE", str(tmp_path / "state"))
+    logs = importlib.import_module("restart_logs")
+    calm = {"foreign_percent": 100.0, "steal_percent": 100.0}
+    brief = {"time": "0.4", "warmup_time": "0.1"}
+    logs.play("null@500us", Shape(options=brief, blocks=4, limits=calm))
+    old = [
+        {"block": 0, "candidate": side, "value": rate, "windows": [rate, rate]}
+        for side, rate in (("base", 4000.0), ("candidate", 5000.0))
+    ]
+    line = {"engine": "sqlite", "what": "same build", "better": "higher", "words": {"slower": 1}}
+    calibration.store_file(host_here()).write_text(json.dumps(line | {"restarts": old}) + "\n")
+    found = logs.stored()
+    assert set(found) == {("null@500us", "same build"), ("sqlite", "same build")}
+    ((played,), (kept,)) = found.values()
+    assert len(played.log.base) == len(played.log.candidate) >= 4
+    assert 400e-6 < played.log.base.min() < 1e-3
+    assert kept.slower and kept.log.base.tolist() == [[1 / 4000, 1 / 4000]]

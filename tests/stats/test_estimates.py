@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from dyno.stats.interval import hodges_lehmann, sign_flip_p, t_interval, to_log, to_percent
-from dyno.stats.power import blocks_needed, detectable, detectable_percent, noncentrality
+from dyno.stats.power import detectable, noncentrality
 from dyno.stats.verdict import benjamini_hochberg, holm
 
 LOGS = np.random.default_rng(7).normal(0.01, 0.02, 12)
@@ -57,9 +57,8 @@ def test_what_can_be_detected_is_what_statsmodels_says(blocks: int) -> None:
     assert noncentrality(blocks, 0.05) / blocks**0.5 == pytest.approx(effect, rel=0.01)
 
 
-def test_detection_and_blocks_needed_are_each_other_turned_round() -> None:
-    blocks = blocks_needed(2.0, 2.0, 0.05)
-    assert detectable_percent(blocks, 2.0, 0.05) <= 2.0 < detectable_percent(blocks - 1, 2.0, 0.05)
+def test_ten_blocks_find_a_slowdown_as_large_as_their_spread_and_nine_do_not() -> None:
+    assert detectable(10, 0.02, 0.05) <= 0.02 < detectable(9, 0.02, 0.05)
 
 
 def test_the_chance_at_the_detectable_effect_is_four_in_five() -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dyno.stats.interval import to_log
+from dyno.stats.interval import to_log, to_percent
 from dyno.stats.looks import Looks
-from dyno.stats.power import Errors, blocks_expected, chances, detectable_percent, mde80
+from dyno.stats.power import Errors, blocks_expected, chances, detectable, mde80
 from dyno.stats.simulate import Rule, simulate_runs
 
 LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
@@ -18,9 +18,8 @@ DELTA = to_log(2.0)
 
 def test_alone_and_with_one_look_it_is_the_plain_power_of_the_t_test() -> None:
     once = Looks((12,), 0.05)
-    assert mde80(once, Errors(to_log(2.0)), 1) == pytest.approx(
-        detectable_percent(12, 2.0, 0.05), rel=1e-3
-    )
+    plain_percent = to_percent(detectable(12, to_log(2.0), 0.05))
+    assert mde80(once, Errors(to_log(2.0)), 1) == pytest.approx(plain_percent, rel=1e-3)
 
 
 @pytest.mark.parametrize("family", [1, 6])
@@ -52,7 +51,7 @@ def test_loads_that_come_again_are_the_data() -> None:
 
 
 def test_the_chances_are_those_of_the_calibrated_rule() -> None:
-    """METHOD 12: block sd 2 %, 97 % found at 2 %, 97 % cleared, 11.5 blocks."""
+    """METHOD.md, What it is worth: block sd 2 %, 97 % found at 2 %, 97 % cleared, 11.5 blocks."""
     seen = chances(LOOKS, DELTA, Errors(to_log(2.0)), 1)
     assert seen.found == pytest.approx(0.965, abs=0.01)
     assert seen.cleared == pytest.approx(0.985, abs=0.015)

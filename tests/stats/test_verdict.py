@@ -1,4 +1,4 @@
-"""The words for an interval: each rule of METHOD 5 and both sides of its edge."""
+"""The words for an interval: each rule of METHOD.md, The words, and both sides of its edge."""
 
 from __future__ import annotations
 

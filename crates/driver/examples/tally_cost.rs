@@ -7,29 +7,32 @@
 use std::hint::black_box;
 use std::io::Write;
 
-#[path = "../src/clock.rs"]
-mod clock;
-#[path = "../src/error/mod.rs"]
-mod error;
-#[path = "../src/event.rs"]
-mod event;
-#[path = "../src/histogram.rs"]
-mod histogram;
-#[path = "../src/phase.rs"]
-mod phase;
-#[path = "../src/tally.rs"]
-mod tally;
+#[path = "../src/plan"]
+mod plan {
+    pub mod error;
+    pub mod event;
+    pub mod phase;
+}
+#[path = "../src/schedule"]
+mod schedule {
+    pub mod clock;
+}
+#[path = "../src/tally"]
+mod tally {
+    pub mod count;
+    pub mod histogram;
+}
 
-use clock::now_ns;
-use error::Error;
-use tally::{Played, Tally};
+use plan::error::Error;
+use schedule::clock::now_ns;
+use tally::count::{EventCounts, EventTimes};
 
 /// Events per round; the fastest of some rounds is printed, since others only add.
 const EVENTS: u64 = 2_000_000;
 const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Error> {
-    let mut tally = Tally::new(3_600)?;
+    let mut tally = EventCounts::new(3_600)?;
     let tallied = fastest(|number| tally.done(played(number), 0));
     let looked = fastest(|_| {
         black_box(now_ns());
@@ -39,10 +42,10 @@ fn main() -> Result<(), Error> {
 }
 
 /// An event with a latency that wanders over the histogram as real ones do: 300 ns to 66 us.
-fn played(number: u64) -> Played {
+fn played(number: u64) -> EventTimes {
     let latency_ns = 300 + (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48);
     let intended_ns = number * 400;
-    Played {
+    EventTimes {
         intended_ns,
         begun_ns: intended_ns + (latency_ns & 63),
         answered_ns: intended_ns + latency_ns,

@@ -6,69 +6,40 @@
 //! ask        answers statements, one session, in order
 //! schema     prints the JSON schemas of all that goes in and out
 //! ```
-//! A phase is played by workers (`worker.rs`), each with its users (`script.rs`), who talk to the
+//! A phase is played by workers (`play/`), each with its users (`script/`), who talk to the
 //! engine through sessions (`sessions/`). When an event is due is a pure function of the seed
-//! (`schedule.rs`); what became of it is counted per worker (`tally.rs`) and added up when the
-//! phase is over (`summary.rs`).
+//! (`schedule/`); what became of it is counted per worker and added up when the phase
+//! is over (`tally/`).
 
-mod agenda;
-mod ask;
-mod caller;
-mod clock;
-mod counters;
-mod crew;
-mod error;
-mod event;
+mod commands;
 mod generate;
-mod histogram;
-mod lane;
-mod login;
-mod phase;
 mod plan;
 mod play;
-mod progress;
-mod rand;
-mod run;
-mod scene;
 mod schedule;
-mod schema;
 mod script;
-mod seed;
 mod sessions;
-mod signals;
-mod slot;
-mod stage;
-mod stat;
-mod summary;
 mod tally;
 #[cfg(test)]
 mod testing;
-mod timers;
-mod usage;
 mod wire;
-mod worker;
 
 use std::process::ExitCode;
 
-use caller::Caller;
-use error::Error;
+use commands::{ask, run};
+use plan::error::Error;
+use plan::parent::{self, Parent};
 
 fn main() -> ExitCode {
-    signals::die_with_parent();
+    parent::die_with_parent();
     let word = std::env::args().nth(1).unwrap_or_default();
     let outcome = match word.as_str() {
-        "run" => Caller::listen().and_then(|caller| run::run(&caller)),
-        "describe" => Caller::listen().and_then(|caller| describe(&caller)),
-        "ask" => Caller::listen().and_then(|caller| ask::ask(&caller)),
-        "schema" => schema::print(),
+        "run" => Parent::listen().and_then(|parent| run::run(&parent)),
+        "describe" => Parent::listen().and_then(|parent| commands::describe(&parent)),
+        "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
+        "schema" => commands::schema(),
         _ => Err(unknown(&word)),
     };
-    outcome.unwrap_or_else(|error| caller::fail(&error, None))
-}
-
-fn describe(caller: &Caller) -> Result<ExitCode, Error> {
-    caller::print(&script::describe(&caller.plan()?)?)?;
-    Ok(ExitCode::SUCCESS)
+    outcome.unwrap_or_else(|error| parent::exit_with_error(&error, None))
 }
 
 fn unknown(word: &str) -> Error {

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_xoshiro::Xoshiro256PlusPlus as Dice;
+use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
-use crate::error::Error;
 use crate::generate::Source;
-use crate::plan::{self, Plan, Session};
+use crate::plan;
+use crate::plan::error::Error;
+use crate::plan::{Plan, Session};
 
 /// A folder that is gone when the test is over.
 pub struct Folder(PathBuf);
@@ -67,15 +68,15 @@ pub fn take_sent() -> Vec<String> {
 }
 
 /// Bytes changed, left out and put in, and the end cut off.
-pub fn mutated(dice: &mut Dice, bytes: &[u8]) -> Vec<u8> {
+pub fn mutate(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    for _ in 0..dice.random_range(1..4) {
-        let at = dice.random_range(0..bytes.len());
-        match dice.random_range(0..5) {
-            0 => bytes[at] = dice.random(),
-            1 => bytes[at] = [0, 1, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff][dice.random_range(0..8)],
+    for _ in 0..random.random_range(1..4) {
+        let at = random.random_range(0..bytes.len());
+        match random.random_range(0..5) {
+            0 => bytes[at] = random.random(),
+            1 => bytes[at] = [0, 1, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff][random.random_range(0..8)],
             2 => drop(bytes.remove(at)),
-            3 => bytes.insert(at, dice.random()),
+            3 => bytes.insert(at, random.random()),
             _ => bytes.truncate(at.max(1)),
         }
         if bytes.is_empty() {
@@ -86,22 +87,22 @@ pub fn mutated(dice: &mut Dice, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Some messages said twice, some left out, or all of them in another order.
-pub fn disordered(dice: &mut Dice, messages: &[Vec<u8>]) -> Vec<Vec<u8>> {
+pub fn disorder(random: &mut Random, messages: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut messages = messages.to_vec();
-    let at = dice.random_range(0..messages.len());
-    match dice.random_range(0..4) {
-        0 => messages.insert(dice.random_range(0..messages.len()), messages[at].clone()),
+    let at = random.random_range(0..messages.len());
+    match random.random_range(0..4) {
+        0 => messages.insert(random.random_range(0..messages.len()), messages[at].clone()),
         1 => drop(messages.remove(at)),
-        2 => messages[at..].shuffle(dice),
-        _ => messages.shuffle(dice),
+        2 => messages[at..].shuffle(random),
+        _ => messages.shuffle(random),
     }
     messages
 }
 
 /// A bulk load's text, given once.
-pub struct One(pub Option<&'static str>);
+pub struct OneText(pub Option<&'static str>);
 
-impl Source for One {
+impl Source for OneText {
     fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
         out.extend_from_slice(self.0.take().unwrap_or_default().as_bytes());
         Ok(())

@@ -2,7 +2,7 @@
 
 A block of a workload is valid if every candidate has a good trial in its latest attempt and the
 host was calm. Noise is the largest share over the block's trials, each share taken over all the
-phases that are compared, so a short phase weighs little (METHOD 7).
+phases that are compared, so a short phase weighs little (METHOD.md, Which blocks count).
 
 Which loads of the data the blocks were played on: blocks that share them are one datum.
 """

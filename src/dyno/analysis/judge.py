@@ -17,11 +17,11 @@ from dyno.analysis.analysis import Analysis
 from dyno.analysis.effects import note_interactions
 from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import sentence, worst_verdict
-from dyno.record import Comparison, Run, Trial, Verdict
+from dyno.record import Run, Trial, Verdict
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
-#: Blocks are replayed up to so many times MAX (METHOD 7).
+#: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
 REPLAYS = 1.5
 #: The remedy of a host on which too few blocks are valid.
 QUIET_IT = "quiet it (`dyno doctor` says who is noisy), or declare other [limits] in the experiment"
@@ -61,14 +61,11 @@ def look(run: Run, trials: Sequence[Trial]) -> Look:
 def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     """The verdict so far; `complete` is False where the run is not over.
 
-    A workload with fewer than two valid blocks has no comparison; `sentence` says so. A run whose
-    MAX was raised after a look is exploratory: nothing in it is primary, nothing is decided.
+    A workload with fewer than two valid blocks has no comparison; `sentence` says so.
     """
     analysis = Analysis(RunView(run, trials))
     now = _look(analysis)
     rows = note_interactions(analysis.comparisons(), run.design.alpha)
-    if run.design.extended_from:
-        rows = [_explored(run, row) for row in rows]
     primaries = [row for row in rows if row.primary]
     word = worst_verdict(primaries, analysis.case.primaries, invalid=analysis.condemned)
     complete = now.state in ("decided", "undecided", "too noisy")
@@ -124,9 +121,6 @@ def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str]
 
 def _reason(analysis: Analysis, now: Look) -> str:
     """Why a run has found less than it should have; empty for one that was played to its end."""
-    former, maximum = analysis.run.design.extended_from, analysis.case.looks.maximum
-    if former:
-        return f"exploratory: MAX was raised from {former} to {maximum} blocks after a look"
     if now.state in ("decided", "undecided"):
         return ""
     if now.state != "go on":
@@ -134,8 +128,3 @@ def _reason(analysis: Analysis, now: Look) -> str:
     failures = [why for blocks in analysis.view.blocks.values() for why in blocks.failed.values()]
     failed = f"; {len(failures)} blocks failed: {failures[-1]}" if failures else ""
     return f"the run is not finished: {now.sentence}{failed}"
-
-
-def _explored(run: Run, row: Comparison) -> Comparison:
-    note = f"exploratory: MAX was {run.design.extended_from} blocks at an earlier look"
-    return replace(row, primary=False, notes=(note, *row.notes))

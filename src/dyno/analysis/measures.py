@@ -89,7 +89,8 @@ def measures(trial: Trial, floor: Trial | None = None) -> Numbers:
     """Every number of `trial`, by identity.
 
     `floor` is the trial that played the same script on `null`: its CPU per operation is the
-    driver's own and is subtracted from that of an embedded engine (METHOD 10), down to 0.
+    driver's own and is subtracted from that of an embedded engine (METHOD.md, What is compared),
+    down to 0.
     """
     found: Numbers = {}
     own = {record.phase: record for record in floor.phases} if floor else {}
@@ -110,7 +111,7 @@ def floor_key(trial: Trial) -> Played:
 
 def operations_of(record: PhaseRecord) -> int:
     """The units that a phase's costs are divided by, those of the warm-up included."""
-    closed = [tally for tally in record.streams if tally.target_per_s is None]
+    closed = [tally for tally in record.streams if not tally.paced]
     return sum(
         (tally.done + tally.failed + tally.warmup) * tally.units_per_event
         for tally in closed or record.streams

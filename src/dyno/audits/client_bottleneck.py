@@ -1,9 +1,10 @@
 """Audit `client_bottleneck`: beside a server of its own, was the driver itself at its limit?
 
 A worker thread of the driver that is always busy takes no more answers, however fast they come:
-then the client was measured and not the engine (METHOD 10). And a thread that is busy for half of
-the time is half of what a single connection waits for, so that an engine's slowdown shows at half
-its size. Both are nothing where the server is busy all the time: it was the bottleneck.
+then the client was measured and not the engine (METHOD.md, What is compared). And a thread that is
+busy for half of the time is half of what a single connection waits for, so that an engine's
+slowdown shows at half its size. Both are nothing where the server is busy all the time: it was the
+bottleneck.
 
 - The driver: CPU of its busiest thread, in percent of the time (probe `client`).
 - The server: CPU of all its processes, in percent of the cores that it can use: those left to it
@@ -59,7 +60,7 @@ def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
         if server is not None and server >= LIMIT_PERCENT:
             return [("doubtful", f"{words}: both were at their limit")]
         return [("invalid", f"{words}, so the client was measured and not the engine")]
-    paced = all(tally.target_per_s is not None for r in case.records for tally in r.streams)
+    paced = all(tally.paced for r in case.records for tally in r.streams)
     rested = server is None or server < LIMIT_PERCENT
     if driver >= DOUBTFUL_PERCENT and rested and not paced:
         return [("doubtful", f"{words}, so an engine's slowdown may show at half its size or less")]

@@ -62,7 +62,7 @@ def _faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
     tallies = [tally for _, tally in seen]
     if any(_under(tally) for tally in tallies):
         yield "invalid", "events were answered before they were late: the wait was left out"
-    if all(tally.target_per_s is None for tally in tallies):
+    if not any(tally.paced for tally in tallies):
         yield from _unfilled(case, seen)
         yield from _stalled(case, stream, seen)
     else:

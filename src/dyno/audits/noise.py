@@ -1,10 +1,10 @@
 """Audit `noise`: what did others on this machine do to the comparison?
 
 Blocks in which others had more CPU time than was declared are dropped whole before anybody looks
-at them (METHOD 7). What is left is judged here, in shares of all CPU time:
+at them (METHOD.md, Which blocks count). What is left is judged here, in shares of all CPU time:
 
 - Over a third of the blocks was dropped: what was calm then is hardly typical. A third is where
-  the replays that METHOD 7 allows are used up.
+  the replays that it allows are used up.
 - Drops hit one candidate's trials and not the base's: two candidates that share the noise would
   share the drops, so a sign test at 1 % says otherwise. It may be the candidate's own work that is
   taken for foreign (processes that left its family), and then its slowest blocks are left out.

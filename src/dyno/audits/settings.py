@@ -16,14 +16,15 @@ two are not compared (8192 pages and 64MB may be the same).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
+from dyno import numbers
 from dyno.analysis.run_view import RunView
 from dyno.record import Candidate, Finding, Soundness, Trial
 
 QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
-BYTES = {"b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3}
 SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
 
@@ -37,10 +38,10 @@ def quantity(text: str) -> tuple[str, float] | None:
     if match is None:
         return None
     number, unit = float(match[1]), match[2]
-    if unit in BYTES:
-        return "bytes", number * 1024 ** BYTES[unit]
     if unit in SECONDS:
         return "seconds", number * SECONDS[unit]
+    if unit and (size := numbers.size_bytes(word.lstrip("-"))) is not None:
+        return "bytes", math.copysign(size, number)
     return None if unit else ("", number)
 
 

@@ -58,9 +58,7 @@ _Seen = Sequence[tuple[Case, str, _Halves]]
 
 def _closed(case: Case) -> list[str]:
     return [
-        name
-        for name, seen in case.streams.items()
-        if all(tally.target_per_s is None for _, tally in seen)
+        name for name, seen in case.streams.items() if not any(tally.paced for _, tally in seen)
     ]
 
 

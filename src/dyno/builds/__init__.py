@@ -13,12 +13,16 @@ such package) is not tried again, nor is what took its whole time.
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
+
+from dyno.errors import HostError
 
 #: Told what is going on, a clause at a time ("compiling sqlite 3.24.0"); the CLI shows it.
 Say = Callable[[str], None]
@@ -30,6 +34,7 @@ class Build:
 
     `program` is the file to run or to open; `version` as the engine itself would say it; `facts`
     is what a reader needs to make it again: source, coordinate, flags, compiler, sha256.
+    `libraries` are folders, in the cache, of shared libraries that its loader must be told of.
     `attached` says that it runs already, and nothing is started; `secret` is the password that it
     asks for, which nobody shows or keeps.
     """
@@ -39,6 +44,7 @@ class Build:
     version: str
     program: Path
     facts: dict[str, str] = field(default_factory=dict)
+    libraries: tuple[Path, ...] = ()
     attached: bool = False
     secret: str = field(default="", repr=False, compare=False)
 
@@ -57,6 +63,50 @@ def sha256(file: Path) -> str:
 
 
 Done = subprocess.CompletedProcess[str]
+
+
+@dataclass(frozen=True)
+class Client:
+    """A registry's client: its words for what is not there, and what to do where the client itself
+    is not (`install`), or never ends (`reach`: where its mirrors stand). `environment` joins ours.
+    """
+
+    absent: Sequence[str]
+    install: str
+    reach: str
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        what: str,
+        say: Say,
+        limit_s: float,
+    ) -> Done:
+        """What the client ends with, working in `folder` to fetch `what`, however that is;
+        `HostError` where it cannot be started, or takes longer than `limit_s`.
+        """
+        run = partial(
+            subprocess.run,
+            command,
+            cwd=folder,
+            env=os.environ | self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=limit_s,
+        )
+        try:
+            return run_twice(run, say, self.absent)
+        except subprocess.TimeoutExpired:
+            hint = f"is the registry, or its mirror in {self.reach}, reachable?"
+            told = f"{command[0]} fetched {what} for {limit_s:.0f} s"
+            raise HostError(told, hint=hint) from None
+        except FileNotFoundError:
+            told = f"cannot fetch {what}: no {command[0]} on PATH"
+            raise HostError(told, hint=self.install) from None
+
 
 #: How long the line is given to mend.
 PAUSE_S = 3.0

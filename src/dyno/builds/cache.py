@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno import numbers, tails
 from dyno.builds import Say
 from dyno.errors import HostError, UsageError
 
@@ -98,7 +99,8 @@ LOCKS, UNDER_WAY = "locks", ".making-"
 
 #: What the loads of data that are kept may take together; what is fetched or compiled has no limit.
 LIMIT_BYTES = 20 << 30
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+#: What copying an entry may take.
+COPY_S = 1800.0
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,21 @@ def remove(entry: Entry) -> bool:
     return free
 
 
+def copy(source: Path, target: Path) -> None:
+    """Makes the folder `target` from `source`, with owners and times, and shared blocks where the
+    file system can; `HostError` where that fails, or takes longer than `COPY_S`.
+    """
+    command = ["cp", "--archive", "--reflink=auto", str(source), str(target)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=COPY_S)
+    except subprocess.TimeoutExpired:
+        raise HostError(f"copying to {target} was not over after {COPY_S:.0f} s") from None
+    except subprocess.CalledProcessError as failed:
+        cause = tails.last_lines(failed.stderr, 1) or "cp failed"
+        hint = "free some room (dyno clean), or set DYNO_TMP to another file system"
+        raise HostError(f"cannot copy to {target}", cause=cause, hint=hint) from None
+
+
 def trim(kind: str, most_bytes: int) -> None:
     """Removes unused entries of `kind`, the oldest first, until they take `most_bytes` or less."""
     own = [entry for entry in entries() if entry.kind == kind]
@@ -185,10 +202,10 @@ def limit_bytes() -> int:
     text = os.environ.get("DYNO_CACHE_LIMIT", "").strip()
     if not text:
         return LIMIT_BYTES
-    match = re.fullmatch(r"(\d+)\s*([KMGT]?)B?", text, re.IGNORECASE)
-    if match is None:
+    size = numbers.size_bytes(text)
+    if size is None:
         raise UsageError(f"$DYNO_CACHE_LIMIT cannot be '{text}'", hint="for instance 500M or 20G")
-    return int(match[1]) * _UNITS[match[2].upper()]
+    return int(size)
 
 
 def _entry(path: Path) -> Entry:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dyno.builds import Say, cache, sha256
 from dyno.errors import HostError, UsageError
+from dyno.tails import last_lines
 
 #: How many of the compiler's last lines a failure shows.
 TAIL_LINES = 15
@@ -95,7 +96,7 @@ def _version(compiler: list[str]) -> str:
 def _run(command: list[str], recipe: Recipe) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        tail = "\n".join(done.stderr.strip().splitlines()[-TAIL_LINES:])
+        tail = last_lines(done.stderr, TAIL_LINES)
         cause = f"the compiler's last lines are\n{tail or f'(none; exit code {done.returncode})'}"
         hint = f"the flags were: {recipe.cflags} {recipe.defines}"
         raise UsageError(f"cannot compile {recipe.name}", cause=cause, hint=hint)

@@ -7,19 +7,20 @@ apply, and so that its checksums are verified.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
-from functools import partial
 from pathlib import Path
 
-from dyno import builds
-from dyno.builds import Say, cache
+from dyno.builds import Client, Say, cache
 from dyno.errors import HostError
+from dyno.tails import last_lines
 
 #: How long cargo may take: 10 MB, and the registry's index, over a slow line.
 FETCH_S = 900.0
-#: cargo's words for a crate or a version that is not there.
-ABSENT = ("no matching package", "failed to select a version")
+CLIENT = Client(
+    absent=("no matching package", "failed to select a version"),
+    install="install Rust (cargo), or name a library by its path",
+    reach="cargo's configuration",
+)
 
 #: A package that depends on nothing but the crate; its own workspace, whatever lies around it.
 MANIFEST = """[package]
@@ -52,17 +53,8 @@ def fetch(name: str, version: str, say: Say) -> Path:
 def _vendor(package: Path, crate: str, say: Say) -> None:
     """Puts the package's dependencies into `vendor/`: unpacked, each checksum verified."""
     command = ["cargo", "vendor", "--quiet", "vendor"]
-    how = {"capture_output": True, "text": True, "check": False}
-    run = partial(subprocess.run, command, cwd=package, timeout=FETCH_S, **how)
-    try:
-        done = builds.run_twice(run, say, ABSENT)
-    except subprocess.TimeoutExpired:
-        hint = "is the registry, or its mirror in cargo's configuration, reachable?"
-        raise HostError(f"cargo fetched crate {crate} for {FETCH_S:.0f} s", hint=hint) from None
-    except FileNotFoundError:
-        hint = "install Rust (cargo), or name a library by its path"
-        raise HostError(f"cannot fetch crate {crate}: no cargo on PATH", hint=hint) from None
+    done = CLIENT.run(command, package, f"crate {crate}", say, FETCH_S)
     if done.returncode:
-        tail = "\n".join(done.stderr.strip().splitlines()[-12:])
+        tail = last_lines(done.stderr, 12)
         hint = "cargo must reach a registry; a mirror goes into cargo's own configuration"
         raise HostError(f"cannot fetch crate {crate}", cause=f"cargo says\n{tail}", hint=hint)

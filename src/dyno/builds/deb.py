@@ -2,17 +2,21 @@
 
 apt's own client is used, by package name, so that a user's mirrors and proxies apply; it holds
 each package against the signed lists. Neither step needs root, and nothing is installed: no
-script of a package runs, and no file of the system changes.
+script of a package runs, and no file of the system changes. Where the system has no lists (images
+of containers come without), apt gets lists of our own, by the system's sources and keys.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from dyno import builds
@@ -23,6 +27,14 @@ from dyno.errors import HostError
 FETCH_S = 900.0
 #: apt's words for a package or a version that is not there.
 ABSENT = ("Unable to locate", "No packages found", "was not found")
+#: Where the system's lists of packages lie.
+LISTS = Path("/var/lib/apt/lists")
+#: How long lists of our own are good for: a mirror drops what it has newer.
+LISTS_S = 86_400
+#: Begins an option of apt's.
+OPTION = "-o"
+#: What follows a package's name since its types hold times of 64 bits (Debian 13, Ubuntu 24.04).
+TIME64 = "t64"
 
 
 def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path:
@@ -36,7 +48,8 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
     def make(folder: Path) -> None:
         say(f"fetching {' '.join(packages)} (apt)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
-            _run(["apt-get", "--quiet", "download", *packages], Path(scratch), say)
+            download = ["apt-get", "--quiet", "download", *packages, *_lists(say)]
+            _run(download, Path(scratch), say)
             for archive in sorted(Path(scratch).glob("*.deb")):
                 _run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
 
@@ -45,16 +58,71 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
     return cache.cached_entry("deb", f"{name}-{version.replace(':', '_')}-{choice}", make, say)
 
 
-def installable_version(name: str) -> str:
-    """The version of package `name` that apt would install now; nothing is fetched.
+def library(package: str, soname: str, say: Say) -> Path:
+    """A folder with the shared library `soname`, and others of its `package`, and nothing else.
+
+    `HostError` where apt has no such package, or it holds no such library.
+    """
+    name, version = _named(package, say)
+
+    def make(folder: Path) -> None:
+        for file in fetch(name, version, say).rglob("lib*.so*"):
+            shutil.copy(file, folder / file.name)
+        renamed = folder / f"{soname}{TIME64}"
+        # on 64 bits the library is the same but for its name
+        if renamed.is_file():
+            renamed.rename(folder / soname)
+        if not (folder / soname).is_file():
+            raise HostError(f"{name} {version} holds no {soname}")
+
+    return cache.cached_entry("library", f"{name}-{version.replace(':', '_')}-{soname}", make, say)
+
+
+def installable_version(name: str, say: Say = lambda _: None) -> str:
+    """The version of package `name` that apt would install now; nothing of it is fetched.
 
     `HostError` where there is no apt, or it knows no such package.
     """
-    said = _run(["apt-cache", "show", "--no-all-versions", name], Path("/"))
+    said = _run(["apt-cache", "show", "--no-all-versions", name, *_lists(say)], Path("/"))
     found = [line.partition(": ")[2] for line in said.splitlines() if line[:8] == "Version:"]
     if not found:
         raise HostError(f"apt has no version of {name}", hint="apt-get update refreshes its lists")
     return found[0]
+
+
+def _named(package: str, say: Say) -> tuple[str, str]:
+    """The name that this release gives a library's package, and apt's version of it."""
+    try:
+        return package, installable_version(package, say)
+    except HostError:
+        return package + TIME64, installable_version(package + TIME64, say)
+
+
+def _lists(say: Say) -> list[str]:
+    """What apt must be told to find lists of packages: nothing where the system has its own."""
+    if shutil.which("apt-get") is None or any(LISTS.glob("*_Packages*")):
+        return []
+
+    def make(folder: Path) -> None:
+        say("fetching lists of packages (apt)")
+        (folder / "lists" / "partial").mkdir(parents=True)
+        (folder / "cache" / "archives" / "partial").mkdir(parents=True)
+        _run(["apt-get", "--quiet", "update", *_places(folder)], folder, say)
+
+    return _places(cache.cached_entry("apt", f"lists-{int(time.time() // LISTS_S)}", make, say))
+
+
+def _places(folder: Path) -> list[str]:
+    """apt's options for lists, and what it makes of them, in `folder`, where its own user may not
+    go; a source that fails is an error, as it is not by itself.
+    """
+    options = (
+        f"Dir::State::Lists={folder / 'lists'}",
+        f"Dir::Cache={folder / 'cache'}",
+        "APT::Sandbox::User=root",
+        "APT::Update::Error-Mode=any",
+    )
+    return [word for option in options for word in (OPTION, option)]
 
 
 def _run(command: list[str], folder: Path, say: Say | None = None) -> str:
@@ -93,5 +161,6 @@ def _refusal(command: list[str], said: str) -> HostError:
         hint = "apt-get update refreshes apt's lists (as root); do its sources have the package?"
     else:
         hint = "apt must reach its mirrors (/etc/apt/sources.list.d), and the disk have room"
-    what = f"{command[0]} cannot get {' '.join(command[3:])}"
+    asked = " ".join(takewhile(lambda word: word != OPTION, command[3:])) or "its lists"
+    what = f"{command[0]} cannot get {asked}"
     return HostError(what, cause=f"it says\n{cause}", hint=hint)

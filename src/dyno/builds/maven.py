@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 import tempfile
 import zipfile
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 
-from dyno import builds
-from dyno.builds import Say, cache, sha256
+from dyno.builds import Client, Say, cache, sha256
 from dyno.errors import HostError
 
 #: The plugin that copies an artifact out of the local repository, once it is there.
@@ -28,6 +25,11 @@ COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 FETCH_S = 3600.0
 #: mvn's words for an artifact that is not there.
 ABSENT = "Could not find artifact"
+CLIENT = Client(
+    absent=(ABSENT,),
+    install="install Maven (mvn, with Java), or name your own build by its path",
+    reach="Maven's settings.xml",
+)
 #: What mvn puts around a cause: colours, its level, and the goal that we know.
 ADORNED = re.compile(r"\x1b\[[0-9;]*m|\[ERROR\]|Failed to execute goal .* standalone-pom: ")
 #: Where a zip entry keeps its Unix mode, and the kinds in it.
@@ -65,16 +67,7 @@ def _copy_archive(scratch: Path, coordinate: str, say: Say) -> Path:
     """The archive as mvn fetched it; `-U` because mvn remembers what it did not find once."""
     options = ["--batch-mode", "--quiet", "--strict-checksums", "-U", "-Dstyle.color=never"]
     command = ["mvn", *options, COPY, f"-Dartifact={coordinate}", f"-DoutputDirectory={scratch}"]
-    how = {"capture_output": True, "text": True, "check": False}
-    run = partial(subprocess.run, command, cwd=scratch, timeout=FETCH_S, **how)
-    try:
-        done = builds.run_twice(run, say, (ABSENT,))
-    except FileNotFoundError:
-        hint = "install Maven (mvn, with Java), or name your own build by its path"
-        raise HostError(f"cannot fetch {coordinate}: no mvn on PATH", hint=hint) from None
-    except subprocess.TimeoutExpired:
-        hint = "is the registry, or its mirror in Maven's settings.xml, reachable?"
-        raise HostError(f"mvn fetched {coordinate} for {FETCH_S:.0f} s", hint=hint) from None
+    done = CLIENT.run(command, scratch, coordinate, say, FETCH_S)
     archives = [file for file in scratch.iterdir() if file.suffix in (".jar", ".zip")]
     if done.returncode or len(archives) != 1:
         raise _refusal(coordinate, done.stdout + done.stderr)

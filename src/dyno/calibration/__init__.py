@@ -5,15 +5,6 @@ not. What plays is not imported here, since a run that is resolved asks for the 
 """
 
 from dyno.calibration.error_rates import known_error_rates
-from dyno.calibration.store import METHOD, Entry, Restart, append, entries, instrument, store_file
+from dyno.calibration.store import METHOD, Entry, append, entries, instrument, store_file
 
-__all__ = [
-    "METHOD",
-    "Entry",
-    "Restart",
-    "append",
-    "entries",
-    "instrument",
-    "known_error_rates",
-    "store_file",
-]
+__all__ = ["METHOD", "Entry", "append", "entries", "instrument", "known_error_rates", "store_file"]

@@ -16,7 +16,6 @@ import random
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -28,17 +27,16 @@ import dyno
 from dyno import calibration
 from dyno.analysis import judge
 from dyno.analysis.blocks import sort_blocks
-from dyno.analysis.measures import measures, operations_of
+from dyno.analysis.measures import operations_of
 from dyno.builds import Say
-from dyno.calibration import Entry, Restart
+from dyno.calibration import Entry
 from dyno.calibration.cases import EVERY, CalibrationCase
 from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading_value
 from dyno.calibration.store import relevant_facts
 from dyno.errors import TrialFailed
 from dyno.experiment import candidates
 from dyno.play.run import play_run
-from dyno.play.watch import Event, Progressed, TrialStarted
-from dyno.record import Metric, PhaseRecord, Run, Trial, Verdict
+from dyno.record import PhaseRecord, Run, Trial, Verdict
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import create_run
 
@@ -133,25 +131,6 @@ def _p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
 
 
 BASE, CANDIDATE = "base", "candidate"
-#: A phase is cut into windows of this length, for the rules that pool them.
-WINDOW_S = 0.1
-
-
-class _Windows:
-    """Watches a run: the rates in the whole windows of each trial's measured time, by number."""
-
-    def __init__(self, phase: str, warmup_s: float) -> None:
-        self.phase, self.warmup_s = phase, warmup_s
-        self.number, self.before_s = 0, 0.0
-        self.found: dict[int, list[float]] = defaultdict(list)
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, TrialStarted):
-            self.number, self.before_s = event.number, 0.0
-        elif isinstance(event, Progressed) and event.phase == self.phase:
-            if self.before_s >= self.warmup_s:
-                self.found[self.number].append(event.streams[0].rate_per_s)
-            self.before_s = event.elapsed_s
 
 
 def play_comparison(
@@ -164,18 +143,15 @@ def play_comparison(
     began_s, dice = time.monotonic(), random.Random()
     specs = [f"{BASE}={lot.base}", f"{CANDIDATE}={lot.candidate}"]
     experiment = shape.experiment(specs, lot.metric, aa=lot.is_aa)
-    prepared = replace(resolve_experiment(experiment, say), progress_s=WINDOW_S)
+    prepared = resolve_experiment(experiment, say)
     run, made = prepared.run, create_run(prepared.run, room)
-    phase = run.workloads[0].phases[-1]
-    windows = _Windows(phase.name, phase.warmup_s)
     with intermittent_hog(pilot.cores, dice) if lot.beside_hog else nullcontext():
-        play_run(prepared, made, windows)
+        play_run(prepared, made, lambda _: None)
     trials = made.trials()
     verdict = judge.judge(run, trials)
     if not verdict.complete:
         raise TrialFailed(f"a comparison of {lot.base} came to no end", cause=verdict.sentence)
     entry = _with_verdict(_empty_entry(lot, shape, pilot, run), run, trials, verdict)
-    entry = replace(entry, restarts=_restarts(run, trials, windows.found))
     blocks = sort_blocks(run, run.workloads[0], trials).valid
     dose = dose_percent(lot, blocks, BASE, CANDIDATE)
     seconds = round(time.monotonic() - began_s, 1)
@@ -228,26 +204,3 @@ def _interval_covers(entry: Entry, lot: CalibrationCase) -> Entry:
     truth = 0.0 if lot.is_aa else entry.dose_percent or 0.0
     covered = entry.low_percent <= truth <= entry.high_percent
     return replace(entry, covered=int(covered))
-
-
-def _restarts(
-    run: Run, trials: Sequence[Trial], windows: Mapping[int, Sequence[float]]
-) -> tuple[Restart, ...]:
-    """The trials of valid blocks, each with its number and its windows."""
-    (workload,) = run.workloads
-    phase = workload.phases[-1]
-    primary = phase.primary[0]
-    found = []
-    for number, block in enumerate(sort_blocks(run, workload, trials).valid):
-        for name, trial in block.items():
-            value = _value(trial, phase.name, primary.stream, primary.metric)
-            pieces = tuple(round(rate, 1) for rate in windows.get(trial.number, ()))
-            found.append(Restart(number, name, value, pieces))
-    return tuple(found)
-
-
-def _value(trial: Trial, phase: str, stream: str, metric: str) -> float:
-    def is_meant(each: Metric) -> bool:
-        return (each.phase, each.transaction, each.name) == (phase, stream, metric)
-
-    return next(value for each, value in measures(trial).items() if is_meant(each))

@@ -1,6 +1,7 @@
 """Where comparisons are played: a folder that is empty at first, and cleared after a kill.
 
-The scenarios of METHOD 12, counted again here: made-up blocks, the rule of real ones.
+The scenarios of METHOD.md, What it is worth, counted again here: made-up blocks, the rule of real
+ones.
 
 A session: what is still to be played on this host, one comparison after another, stored.
 """

@@ -23,6 +23,8 @@ from dyno.errors import HostError
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
 #: change that could move an error rate: what was calibrated before is stale then.
 METHOD = 1
+#: What lines of an older Dyno had too.
+GONE = {"restarts"}
 #: Facts that tell one host from another, and name its file.
 IDENTITY = ("cpu", "machine", "virtualisation")
 #: Facts whose change makes a calibration stale.
@@ -33,24 +35,11 @@ RELEVANT = (
 
 
 @dataclass(frozen=True)
-class Restart:
-    """One trial of a comparison, for other rules to judge (`bench/run verdict-bakeoff`).
-
-    `value` is the primary metric's number; `windows` are the rates in the pieces of the phase.
-    """
-
-    block: int
-    candidate: str
-    value: float
-    windows: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
 class Entry:
     """A line: one comparison that was played, or one scenario of many that were made up.
 
-    The fields are those of `Score`; `slowdown_percent` with its bounds and `restarts` are of a
-    comparison played, `better` is the direction of its primary.
+    The fields are those of `Score`; `slowdown_percent` with its bounds is of a comparison played,
+    `better` is the direction of its primary.
     """
 
     kind: str
@@ -73,7 +62,6 @@ class Entry:
     low_percent: float = 0.0
     high_percent: float = 0.0
     better: str = "higher"
-    restarts: tuple[Restart, ...] = ()
 
 
 def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:
@@ -126,5 +114,8 @@ def entries(file: Path) -> list[Entry]:
     with suppress(OSError):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(ValueError):
-                found.append(decode.decode(Entry, json.loads(line)))
+                data = json.loads(line)
+                for name in GONE & set(data):
+                    del data[name]
+                found.append(decode.decode(Entry, data))
     return found

@@ -99,7 +99,8 @@ for module in (*MEASURING, *READING, restore, clean, completion):
 
 
 def exit_code(words: Sequence[str] | None = None) -> int:
-    """Plays the command line's words (those of the process if None): HOUSE.md's exit code."""
+    """Plays the command line's words (those of the process if None): the exit code, which is
+    `EXITS`' of a comparison, and else an error's own (`errors`)."""
     return exits.run_guarded(lambda: command.main(words, prog_name="dyno", standalone_mode=False))
 
 

@@ -19,19 +19,14 @@ def command() -> None:
 @click.argument("engines", nargs=-1, required=True, type=ENGINE, metavar="ENGINE@BUILD...")
 def install(engines: tuple[str, ...]) -> None:
     """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
-    from dyno import driver
-    from dyno.controls import controls
-    from dyno.engines import find_engine, settings_of
-    from dyno.experiment import candidates
+    from dyno.experiment.candidates import parse_candidate
+    from dyno.resolve.candidates import control_values, resolve_candidates
+    from dyno.resolve.workloads import CandidateRequest
 
     for text in engines:
-        spec = candidates.parse_candidate(text)
-        engine = find_engine(spec.engine, driver.ask)
-        options = settings_of(engine)
-        owned = candidates.sort_keys(
-            spec.keys, flags=engine.flags, options=options, controls=controls()
+        ((_, _, build),) = resolve_candidates(
+            [CandidateRequest(parse_candidate(text))], control_values({}), print_progress
         )
-        build = engine.program(spec.given, owned.flags, print_progress)
         click.echo(f"{build.engine} {build.version}  {build.program}")
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dyno.record import History
 
 
-#: The worst first, as HOUSE.md orders them.
+#: The worst first.
 WORST = ("invalid", "slower", "inconclusive")
 
 

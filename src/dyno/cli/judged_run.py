@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dyno.report import Book
     from dyno.run_folder import RunFolder
 
-#: HOUSE.md's codes of a comparison.
+#: Exit codes of a comparison; those of errors stand in `errors`.
 EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from dyno import numbers
 from dyno.cli.runs import run_names
 from dyno.errors import DynoError, UsageError
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 Param = click.Parameter | None
 Context = click.Context | None
@@ -66,10 +66,10 @@ class Size(click.ParamType[int]):
         """Bytes."""
         if isinstance(value, int):
             return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", value.strip().lower())
-        if not match:
+        size = numbers.size_bytes(value)
+        if size is None:
             self.fail(f"'{value}' is not a size such as 500M or 2G", param, ctx)
-        return int(float(match[1]) * BYTES[match[2]])
+        return int(size)
 
 
 class Setting(click.ParamType[tuple[str, str]]):
@@ -139,9 +139,9 @@ def workload_names() -> list[str]:
 
 def experiment_names() -> list[str]:
     """Every experiment that ships with Dyno or lies in ./experiments."""
-    from dyno import experiment
+    from dyno import experiments
 
-    return list(experiment.all_experiments())
+    return list(experiments.every())
 
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()

@@ -123,10 +123,11 @@ def opening_comment(script: Path) -> str:
 
 def experiments() -> Rows:
     """Each experiment with its question."""
-    from dyno.experiment import all_experiments, read_experiment
+    from dyno.experiment import read_experiment
+    from dyno.experiments import every
 
     rows = []
-    for name, file in all_experiments().items():
+    for name, file in every().items():
         try:
             said = read_experiment(file).question
         except DynoError as error:

@@ -131,7 +131,7 @@ def show_engine(name: str) -> None:
     rows = [("build flag", *option_row(item)) for item in kind.flags.items()]
     if rows := rows + [("engine setting", *option_row(item)) for item in kind.options.items()]:
         screen.table(("whose", "key", "default", "meaning"), rows)
-    more = "one of the engine's variables, or " if hasattr(kind, "variables") else ""
+    more = "one of the engine's variables, or " if hasattr(kind, "accept") else ""
     click.echo(f"\nA key may also be {more}a control: `dyno show controls`.")
 
 
@@ -202,9 +202,9 @@ def show_audit(name: str) -> None:
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.experiment import all_experiments
+    from dyno.experiments import every
 
-    found = all_experiments()
+    found = every()
     if name not in found:
         raise unknown("experiment", name, found)
     click.echo(found[name].read_text(encoding="utf-8") + cells_comment(found[name]), nl=False)

@@ -15,6 +15,7 @@ from dyno.driver.events import Event, Hello, error_of_silence, parse_event
 from dyno.driver.questions import driver_environment, driver_program
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Plan
+from dyno.tails import tail
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Process:
             searched = len(self._buffer)
             chunk = self._read(limit)
             if not chunk:
-                raise error_of_silence(self._process.wait(), _tail(self._log))
+                raise error_of_silence(self._process.wait(), tail(self._log))
             self._buffer += chunk
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
@@ -129,9 +130,3 @@ class Process:
         if not poll.poll(max(0.0, left_s) * 1000):
             raise TrialFailed(f"{limit.doing} was not over after {limit.limit_s:.0f} s")
         return os.read(stdout.fileno(), 1 << 18)
-
-
-def _tail(log: Path) -> str:
-    with suppress(OSError):
-        return log.read_text(errors="replace")[-4000:]
-    return ""

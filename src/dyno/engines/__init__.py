@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     pass
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -164,23 +164,16 @@ class Checks(Protocol):
 
 @runtime_checkable
 class Accepts(Protocol):
-    """An engine whose program judges its settings: asked once it is at hand, before any trial."""
+    """An engine that takes all variables of its program by name: `options` explains only some.
 
-    def accept(self, build: Build, settings: dict[str, str]) -> None:
-        """`UsageError` where this build would not start with these settings."""
+    They are too many, and differ too much from version to version, to be listed here: the program
+    judges them, once it is at hand and before any trial.
+    """
 
-
-@runtime_checkable
-class Variables(Protocol):
-    """An engine that also takes its own variables by name: `options` explains only some."""
-
-    variables: ClassVar[frozenset[str]]
-
-
-def settings_of(engine: Engine) -> frozenset[str]:
-    """The name of every setting that a candidate of this engine may carry."""
-    more = engine.variables if isinstance(engine, Variables) else ()
-    return frozenset((*engine.options, *more))
+    def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
+        """`UsageError` where this build would not start with these settings; for a name that it
+        does not know with the nearest of its own and of `others`, which are no settings.
+        """
 
 
 @runtime_checkable

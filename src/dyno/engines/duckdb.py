@@ -15,6 +15,7 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
+from dyno import numbers
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
 from dyno.engines import (
@@ -29,8 +30,7 @@ from dyno.engines import (
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
 from dyno.record import DataCondition
 
-#: Units of a size, in bytes. DuckDB reports a size in the binary ones.
-UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+#: DuckDB reports a size in binary units; a `MB` of its own is decimal, and not taken.
 SIZE = re.compile(r"([0-9]+(?:\.[0-9])?) ?(KiB|MiB|GiB|TiB)")
 SIZES = ("memory_limit", "checkpoint_threshold")
 SWITCHES = (
@@ -80,13 +80,12 @@ def settings_agree(asked: str, found: str) -> bool:
     wanted_bytes, told_bytes = size_bytes(asked), size_bytes(found)
     if wanted_bytes is None or told_bytes is None:
         return asked == found
-    return abs(told_bytes - wanted_bytes) <= ROUNDED * UNITS[found[-3:]]
+    return abs(told_bytes - wanted_bytes) <= ROUNDED * (numbers.size_bytes(f"1{found[-3:]}") or 0)
 
 
 def size_bytes(text: str) -> float | None:
     """A size in bytes; None where the text is none."""
-    found = SIZE.fullmatch(text)
-    return float(found[1]) * UNITS[found[2]] if found else None
+    return numbers.size_bytes(text) if SIZE.fullmatch(text) else None
 
 
 PACKAGE = "@duckdb/node-bindings-linux-"

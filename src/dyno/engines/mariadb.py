@@ -14,7 +14,6 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
 from dyno.engines import _builds
-from dyno.engines.mysql import variables
 from dyno.engines.mysql.builds import Package, describe_build, fetch_build, program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
@@ -69,7 +68,6 @@ class Engine(Family):
 
     name: ClassVar[str] = "mariadb"
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
-    variables: ClassVar[frozenset[str]] = variables.names("mariadb")
 
     def adjusted_settings(self, version: str) -> dict[str, str]:
         """The size of both redo logs together, for the one; the table cache parts itself here; and
@@ -113,7 +111,7 @@ def _debians(build: str, say: Say) -> Build:
     beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
     folder = deb.fetch(DEBIAN, version, say, beside)
     program = program_in(folder)
-    made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}")
+    made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}", say)
     if made.version != _upstream(version):
         raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
     return made

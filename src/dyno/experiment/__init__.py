@@ -1,14 +1,6 @@
 """What is compared, on what, and how it is measured: an experiment as data, and its TOML file."""
 
 from dyno.experiment.comparison import BLOCKS, Experiment, Measuring, Workload, compare_candidates
-from dyno.experiment.toml_file import all_experiments, read_experiment
+from dyno.experiment.toml_file import read_experiment
 
-__all__ = [
-    "BLOCKS",
-    "Experiment",
-    "Measuring",
-    "Workload",
-    "all_experiments",
-    "compare_candidates",
-    "read_experiment",
-]
+__all__ = ["BLOCKS", "Experiment", "Measuring", "Workload", "compare_candidates", "read_experiment"]

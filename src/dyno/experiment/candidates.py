@@ -118,12 +118,17 @@ def sort_keys(
     flags: Iterable[str],
     options: Iterable[str],
     controls: Iterable[str],
+    variables: bool = False,
 ) -> OwnedKeys:
-    """Gives every key to its owner; one that nobody knows raises with the nearest of all."""
+    """Gives every key to its owner; one that nobody knows raises with the nearest of all, unless
+    the engine takes `variables` of its own: then it is a setting, which its program will judge.
+    """
     rooms = {"flag": set(flags), "setting": set(options), "control": set(controls)}
     sorted_out: dict[str, dict[str, str]] = {room: {} for room in rooms}
     for key, value in keys.items():
         owners = [room for room, known in rooms.items() if key in known]
+        if not owners and variables:
+            owners = ["setting"]
         if not owners:
             raise unknown("flag, setting or control", key, set().union(*rooms.values()))
         if len(owners) > 1:

@@ -27,6 +27,7 @@ from dyno.experiment.comparison import (
     options_as_text,
 )
 from dyno.experiment.factors import CrossedFactors, cross_factors
+from dyno.experiments import every
 
 #: TOML's types in TOML's words.
 _KINDS: dict[object, str] = {
@@ -218,17 +219,12 @@ _KEYS = {
 }
 
 
-def all_experiments() -> dict[str, Path]:
-    """The experiments that come with Dyno (the folder `experiments`), by name."""
-    return {path.stem: path for path in sorted(Path("experiments").glob("*.toml"))}
-
-
 def read_experiment(path: Path) -> Experiment:
     """The experiment in a TOML file; `UsageError` with file and line where it is malformed.
 
-    A name without a path is one of those in `experiments/`.
+    A name without a path is one of those that `experiments.every` has.
     """
-    file = path if path.is_file() else all_experiments().get(str(path))
+    file = path if path.is_file() else every().get(str(path))
     if file is None:
         raise _missing(path)
     try:
@@ -236,7 +232,7 @@ def read_experiment(path: Path) -> Experiment:
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
     try:
-        return _experiment(Table(file, text, tomllib.loads(text)))
+        return _experiment(Table(file, text, tomllib.loads(text)), f"dyno run {path}")
     except tomllib.TOMLDecodeError as error:
         hint = "strings stand in quotes, lists end with ]; dyno show experiments has examples"
         raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error
@@ -247,13 +243,10 @@ def _missing(path: Path) -> UsageError:
     if path.suffix == ".toml" or len(path.parts) != 1:
         hint = "a TOML file, or a name that `dyno show experiments` lists"
         return UsageError(f"there is no experiment file '{path}'", hint=hint)
-    if not all_experiments():
-        hint = "names are those of the folder experiments, which is not here; give a file's path"
-        return UsageError(f"unknown experiment '{path}'", hint=hint)
-    return unknown("experiment", str(path), all_experiments())
+    return unknown("experiment", str(path), every())
 
 
-def _experiment(top: Table) -> Experiment:
+def _experiment(top: Table, command: str) -> Experiment:
     top.only(_KEYS)
     crossed = read_factors(top)
     return Experiment(
@@ -265,6 +258,6 @@ def _experiment(top: Table) -> Experiment:
         published=tuple(
             {k: str(v) for k, v in each.data.items()} for each in top.tables("published")
         ),
-        command=f"dyno run {top.file}",
+        command=command,
         crossed=crossed,
     )

@@ -60,14 +60,19 @@ def forecast_run(prepared: Prepared) -> Forecast:
     )
 
 
-def fit_budget(prepared: Prepared, budget_s: float) -> Prepared:
-    """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
-    run, each_s = prepared.run, _block_s(prepared)
-    blocks = int((budget_s - floor_s(prepared)) // each_s)
+def blocks_within(budget_s: float, prepared: Prepared, block_s: float) -> int:
+    """How many blocks end within `budget_s`; `UsageError` if not enough do."""
+    blocks = int((budget_s - floor_s(prepared)) // block_s)
     if blocks < BLOCKS[0]:
-        least = math.ceil(floor_s(prepared) + BLOCKS[0] * each_s)
+        least = math.ceil(floor_s(prepared) + BLOCKS[0] * block_s)
         hint = f"{BLOCKS[0]} blocks take {least} s"
         raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+    return blocks
+
+
+def fit_budget(prepared: Prepared, budget_s: float) -> Prepared:
+    """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
+    run, blocks = prepared.run, blocks_within(budget_s, prepared, _block_s(prepared))
     if blocks >= run.design.looks[-1]:
         return prepared
     looks = (blocks,) if len(run.design.looks) == 1 else looks_up_to(blocks)

@@ -9,7 +9,6 @@ assumptions and three spreads stand for it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +23,7 @@ from dyno.forecast.detection import (
     planned_primaries,
 )
 from dyno.forecast.earlier_run import EarlierRun
-from dyno.forecast.estimate import block_s, blocks_at_most, floor_s
+from dyno.forecast.estimate import block_s, blocks_at_most, blocks_within, floor_s
 from dyno.record import Run
 from dyno.resolve.design import looks_up_to
 from dyno.resolve.experiment import Prepared
@@ -96,11 +95,7 @@ class Planner:
 
     def for_budget(self, budget_s: float) -> RunPlan:
         """As many blocks as end within `budget_s`, replays not counted; `UsageError` if none do."""
-        blocks = int((budget_s - floor_s(self.prepared)) // self.block_s)
-        if blocks < BLOCKS[0]:
-            least = math.ceil(floor_s(self.prepared) + BLOCKS[0] * self.block_s)
-            hint = f"{BLOCKS[0]} blocks take {least} s"
-            raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+        blocks = blocks_within(budget_s, self.prepared, self.block_s)
         return self.planned(min(blocks, BLOCKS[-1]))
 
     def to_detect(self, percent: float) -> RunPlan:

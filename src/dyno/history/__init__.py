@@ -1,6 +1,6 @@
 """A history: many runs' records in, places out where a metric seems to have changed its level.
 
-A change point only nominates; a fresh paired comparison convicts (docs/METHOD.md, History).
+A change point only nominates; a fresh paired comparison convicts (METHOD.md, History).
 """
 
 from dyno.history.history import build_history

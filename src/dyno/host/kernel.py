@@ -25,7 +25,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 
 def aslr(machine: Machine) -> Observation:
-    """Dyno samples the layout by restarting, which needs a kernel that draws it (METHOD 8)."""
+    """Dyno samples the layout by restarting, which needs a kernel that draws it anew."""
     why = "where code and stack lie moves speed by percents; drawn anew, blocks average over it"
     state = machine.text(RANDOMISE)
     if not state:

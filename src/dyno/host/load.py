@@ -10,8 +10,8 @@ from dyno.host._others import Watched
 from dyno.record import Observation
 
 WEIGHTS = {"other load": 24, "steal": 24, "pressure": 12}
-
-#: Percent of all cores' time, fair and poor; poor is where a block is dropped (METHOD 7).
+#: Percent of all cores' time, fair and poor; poor is where a block is dropped (METHOD.md, Which
+#: blocks count).
 STEAL, FOREIGN = (0.2, 2.0), (2.0, 10.0)
 #: Percent of the time in which some task waited.
 PRESSURE = (5.0, 20.0)

@@ -22,6 +22,7 @@ from dyno.play.job import TrialJob, TrialNotes
 from dyno.play.phases import PhaseLoop
 from dyno.play.watch import Watch
 from dyno.record import DriverCondition, PhaseRecord
+from dyno.tails import last_lines, tail
 
 
 @dataclass
@@ -134,7 +135,7 @@ def _stop(job: TrialJob, server: Server) -> None:
     try:
         job.engine.stop(server)
     finally:
-        if said := end_of_log(server.log):
+        if said := tail(server.log):
             with job.log.open("a") as log:
                 log.write(said)
 
@@ -154,8 +155,6 @@ def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Laun
 PATIENCE_S = 1.0
 #: Lines of the server's log that an error carries.
 LINES = 8
-#: How much of a log is looked at for them: a dying server may dump a page of its memory.
-TAIL_BYTES = 8000
 #: Letters of proc_pid_stat(5): stopped by a signal, by a debugger.
 STOPPED = ("T", "t")
 
@@ -183,19 +182,7 @@ def explain_death(server: Server) -> Iterator[None]:
 
 def last_words(server: Server, lines: int = LINES) -> list[str]:
     """The last lines of the server's log; none where it has no log."""
-    return end_of_log(server.log).splitlines()[-lines:]
-
-
-def end_of_log(log: Path | None, size: int = TAIL_BYTES) -> str:
-    """The end of a log, from the beginning of a line; empty where there is none."""
-    if log is None:
-        return ""
-    with suppress(OSError), log.open("rb") as file:
-        start = max(0, log.stat().st_size - size)
-        file.seek(start)
-        text = file.read().decode(errors="replace")
-        return text.partition("\n")[2] if start and "\n" in text else text
-    return ""
+    return last_lines(tail(server.log), lines).splitlines()
 
 
 def _lives(pid: int) -> bool:

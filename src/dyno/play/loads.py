@@ -13,14 +13,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.builds import cache
 from dyno.engines import Snapshots
-from dyno.errors import HostError
 from dyno.play.engine_session import SessionPart
 from dyno.play.job import LoadChoice, TrialJob
 from dyno.record import Run, Trial, WorkloadPlan
@@ -34,8 +32,6 @@ LOADS = 8
 #: The command that loads.
 PREPARE = "prepare"
 KIND = "load"
-#: Seconds that copying a load may take.
-COPY_S = 1800
 #: Options that say how long is measured: the data do not depend on them.
 MEASURING = frozenset({"time", "warmup_time", "events", "rate", "report_interval"})
 
@@ -121,15 +117,7 @@ def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
 def _copy(source: Path, target: Path) -> None:
     """Puts a copy of a folder in place of another, with owners, times, and shared blocks."""
     shutil.rmtree(target, ignore_errors=True)
-    try:
-        command = ["cp", "-a", "--reflink=auto", str(source), str(target)]
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=COPY_S)
-    except subprocess.TimeoutExpired:
-        raise HostError(f"copying a load was not over after {COPY_S} s") from None
-    except subprocess.CalledProcessError as failed:
-        cause = (failed.stderr.strip().splitlines() or ["cp failed"])[-1]
-        hint = "dyno clean frees room; loads = 0 in the experiment keeps none"
-        raise HostError("cannot copy a load", cause=cause, hint=hint) from failed
+    cache.copy(source, target)
 
 
 def _name(job: TrialJob, number: int) -> str:

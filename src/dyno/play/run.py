@@ -96,8 +96,11 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
 
 
 def _programs(prepared: Prepared) -> AbstractContextManager[None]:
-    """Keeps the programs in the cache: `dyno clean` may be called meanwhile."""
-    return cache.keep_entries(build.program for build in prepared.builds.values())
+    """Keeps programs and their libraries in the cache: `dyno clean` may be called meanwhile."""
+    builds = prepared.builds.values()
+    return cache.keep_entries(
+        file for build in builds for file in (build.program, *build.libraries)
+    )
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Every reading is a counter in nanoseconds, summed over all cores: `steal_ns` (the hypervisor ran
 somebody else), `busy_ns` (any process here, kernel and interrupts included), `idle_ns` (waiting
 for a disk included), `own_ns` (the driver, the engine, their children, and this Python), and
-`psi_cpu_ns` (time in which some task waited for a core: a covariate only, METHOD 7).
+`psi_cpu_ns` (time in which some task waited for a core; no block is dropped for it).
 
 A judge makes of their differences over a phase:
 

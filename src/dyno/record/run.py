@@ -79,8 +79,7 @@ class Design:
     `loads` is how many loads of the data each candidate has (0: every trial loads anew; None: the
     first trial of a workload decides by how long that takes). `crossing` says how the factors,
     if there are any, make cells.
-    `extended_from` is the former MAX where that was raised after a look, which makes the result
-    exploratory (METHOD 4); else 0. `aa` declares that the candidates are meant to be the same.
+    `aa` declares that the candidates are meant to be the same.
     """
 
     base: str
@@ -90,7 +89,6 @@ class Design:
     quick: bool
     limits: dict[str, float]
     controls: dict[str, str]
-    extended_from: int = 0
     loads: int | None = None
     crossing: Crossing | None = None
     aa: bool = False

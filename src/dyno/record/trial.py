@@ -91,6 +91,11 @@ class Tally:
                 f"{self.failed} failed + {self.skipped} skipped"
             )
 
+    @property
+    def paced(self) -> bool:
+        """Was its rate set, and not measured?"""
+        return self.target_per_s is not None
+
 
 @dataclass(frozen=True)
 class Usage:

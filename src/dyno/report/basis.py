@@ -11,8 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from dyno import numbers
 from dyno.record import Conditions, Run, Score, Trial
-from dyno.report import Book, numbers, words
+from dyno.report import Book, words
 
 #: What is said of a control that the host did not allow, before the reason.
 REFUSED = "not controllable here"

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dyno.numbers import finite
 from dyno.record import Comparison, Trial, Verdict
 from dyno.report import Book
 from dyno.report.html.page import replace_file
-from dyno.report.numbers import finite
 
 
 def json_rows(verdict: Verdict) -> list[dict[str, Any]]:
@@ -75,7 +75,8 @@ def write_csv(book: Book) -> Path:
     """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
 
     Where factors are crossed, a column `level_NAME` for each is added at the end.
-    CPU of an engine in the driver's process comes without the driver's own (METHOD 10).
+    CPU of an engine in the driver's process comes without the driver's own (METHOD.md, What is
+    compared).
     A trial without numbers (it failed at once) still has one row, with empty metric columns.
     """
     out = io.StringIO()

@@ -7,6 +7,8 @@ The words of a history: a series, a point of it, a nomination; the same in text 
 
 from __future__ import annotations
 
+from dyno import numbers
+from dyno.numbers import interval
 from dyno.record import (
     Comparison,
     History,
@@ -16,8 +18,6 @@ from dyno.record import (
     Metric,
     Run,
 )
-from dyno.report import numbers
-from dyno.report.numbers import interval
 
 _NAMES = {
     "rate_per_s": "rate",
@@ -81,7 +81,7 @@ def plural(count: int, noun: str) -> str:
 
 #: What is told of a series beside its metric: what a user chose.
 CHOSEN = ("option", "setting", "control", "length")
-#: How far the rate of false nominations is to be trusted (docs/METHOD.md, Limits).
+#: How far the rate of false nominations is to be trusted (METHOD.md, Limits).
 LIMIT = (
     "That rate holds for points that may be exchanged where nothing changed. Points that hang "
     "together in time, as on a host that drifts, get more: with a correlation of 0.3 from one to "

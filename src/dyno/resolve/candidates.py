@@ -5,6 +5,7 @@ The cells of an experiment as candidates: whose word each factor is, and what it
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,15 +46,28 @@ def check_request(entrant: CandidateRequest, held: dict[str, str]) -> CheckedReq
     """All words of an entrant checked; nothing is fetched yet."""
     spec = entrant.spec
     engine = engines.find_engine(spec.engine, driver.ask)
-    options = engines.settings_of(engine)
     owned = candidates.sort_keys(
-        spec.keys, flags=engine.flags, options=options, controls=controls()
+        spec.keys,
+        flags=engine.flags,
+        options=engine.options,
+        controls=controls(),
+        variables=isinstance(engine, engines.Accepts),
     )
+    if spec.is_url:
+        _check_typos(owned.settings, [*engine.flags, *controls()])
     _known_values(owned.controls)
     owned = replace(owned, settings=settings_by_controls(spec, engine, owned, held))
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)
     return entrant, engine, owned
+
+
+def _check_typos(settings: Iterable[str], known: Sequence[str]) -> None:
+    """Refuses, of a server that takes no settings since it runs already, those that are all but
+    one of the words `known`; of any other the engine says why."""
+    for name in settings:
+        if difflib.get_close_matches(name, known, cutoff=0.75):
+            raise unknown("flag or control", name, known)
 
 
 def resolve_candidates(
@@ -74,7 +88,7 @@ def _resolve_candidate(asked: CheckedRequest, say: Say) -> ResolvedCandidate:
     entrant, engine, owned = asked
     build = engine.program(entrant.spec.given, owned.flags, say)
     if isinstance(engine, engines.Accepts):
-        engine.accept(build, owned.settings)
+        engine.accept(build, owned.settings, {*engine.flags, *controls(), *entrant.others})
     return (
         replace(outline_candidate(asked), build=candidate_facts(build), controls=owned.controls),
         engine,
@@ -114,6 +128,7 @@ def candidate_facts(build: Build) -> dict[str, str]:
 
 
 _OPTION: Kind = "workload option"
+_SETTING: Kind = "engine setting"
 
 
 def resolve_factors(
@@ -129,15 +144,19 @@ def requests(experiment: Experiment, found: Sequence[Factor]) -> tuple[Candidate
     if not found:
         return tuple(CandidateRequest(spec) for spec in experiment.candidates)
     options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
+    others = frozenset().union(*map(option_names, experiment.workloads))
     return tuple(
-        _request(cell, options) for cell in all_cells(experiment.candidates, experiment.crossed)
+        _request(cell, options, others)
+        for cell in all_cells(experiment.candidates, experiment.crossed)
     )
 
 
-def _request(cell: Cell, options: Mapping[str, str]) -> CandidateRequest:
+def _request(cell: Cell, options: Mapping[str, str], others: frozenset[str]) -> CandidateRequest:
     keys = {n: v for n, v in cell.levels.items() if n not in options and n != CANDIDATE}
     own = {name: cell.levels[name] for name, base in options.items() if cell.levels[name] != base}
-    return CandidateRequest(candidates.with_keys(cell.spec, cell.name, keys), cell.levels, own)
+    return CandidateRequest(
+        candidates.with_keys(cell.spec, cell.name, keys), cell.levels, own, others
+    )
 
 
 def with_base_options(experiment: Experiment, found: Iterable[Factor]) -> Experiment:
@@ -157,29 +176,35 @@ def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
         return ()
     if experiment.measuring.aa:
         raise UsageError("an A/A comparison has no factors", hint="leave out --aa, or the factors")
-    rooms = _known_words(experiment)
+    found = [engines.find_engine(spec.engine, driver.ask) for spec in experiment.candidates]
+    rooms = _known_words(experiment, found)
+    open_ended = all(isinstance(engine, engines.Accepts) for engine in found)
     for name in varied.levels:
         _check_free(experiment, name)
     levels = all_levels(experiment.candidates, varied)
     return tuple(
-        Factor(name, "candidate" if name == CANDIDATE else _kind(name, rooms), found)
-        for name, found in levels.items()
+        Factor(name, "candidate" if name == CANDIDATE else _kind(name, rooms, open_ended), values)
+        for name, values in levels.items()
     )
 
 
-def _known_words(experiment: Experiment) -> dict[Kind, list[frozenset[str]]]:
+def _known_words(
+    experiment: Experiment, found: Sequence[Engine]
+) -> dict[Kind, list[frozenset[str]]]:
     """The words of each kind, a set for each engine or workload that must know them."""
-    found = [engines.find_engine(spec.engine, driver.ask) for spec in experiment.candidates]
     return {
         "build flag": [frozenset(engine.flags) for engine in found],
-        "engine setting": [engines.settings_of(engine) for engine in found],
+        _SETTING: [frozenset(engine.options) for engine in found],
         "control": [frozenset(controls())],
         _OPTION: [option_names(workload) for workload in experiment.workloads],
     }
 
 
-def _kind(name: str, rooms: Mapping[Kind, list[frozenset[str]]]) -> Kind:
+def _kind(name: str, rooms: Mapping[Kind, list[frozenset[str]]], open_ended: bool) -> Kind:
+    """Whose word it is; nobody's is a variable of the engines, where all of them take theirs."""
     kinds = [kind for kind in get_args(Kind) if any(name in known for known in rooms.get(kind, ()))]
+    if not kinds and open_ended:
+        return _SETTING
     if not kinds:
         every = frozenset().union(*(known for room in rooms.values() for known in room))
         raise unknown("factor", name, every)

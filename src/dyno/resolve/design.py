@@ -6,17 +6,18 @@ from dyno.errors import UsageError
 from dyno.experiment import Experiment, Measuring
 from dyno.record import Design
 
-#: METHOD.md 4: valid blocks at which a default run looks at its data; the last is MAX.
+#: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
+#: The interval and the looks).
 LOOKS = (6, 10, 14, 18, 24)
 #: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
 LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
 #: No look after this part of MAX: it would save next to no time, and cost sight. Of 7 blocks a look
 #: at 6 would leave an MDE80 of 3.05 % at sd 2 %, more than the 2.91 % of 6; without it, 2.58 %.
 LOOK_LATEST = 0.85
-#: METHOD.md 11: the one look of a quick run.
+#: The one look of a quick run (METHOD.md, The words).
 QUICK_LOOKS = (5,)
 MARGIN_PERCENT = 2.0
-#: METHOD.md 7: what the neighbours may take of all cores' time in a phase, in percent.
+#: Percent of all cores' time that others may take in a phase (METHOD.md, Which blocks count).
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
 

@@ -38,7 +38,8 @@ def _throughput(stream: str) -> Primary:
 
 def _measurable(phase: Phase) -> Phase:
     """The phase with a latency in place of a paced stream's throughput: that was set, and not
-    measured (METHOD.md 6). One that is declared twice counts once: Holm would wait for the other.
+    measured (METHOD.md, The words). One that is declared twice counts once: Holm would wait for
+    the other.
     """
     measured = [
         replace(each, metric="latency_ns_p99")
@@ -82,8 +83,8 @@ def with_run_margin(phase: Phase, measuring: Measuring) -> Phase:
 #: A script is described without an engine.
 _NOTHING = {"kind": "null", "delay_ns": 0}
 
-#: A restart tells more than a longer trial (METHOD.md 1), so a comparison measures briefly where
-#: nobody said how long. A single `play` keeps sysbench's ten seconds.
+#: A restart tells more than a longer trial (METHOD.md, What is compared), so a comparison measures
+#: briefly where nobody said how long. A single `play` keeps sysbench's ten seconds.
 COMPARED = {"time": "2", "warmup_time": "0.3"}
 QUICK = {"time": "1", "warmup_time": "0.3"}
 
@@ -91,12 +92,13 @@ QUICK = {"time": "1", "warmup_time": "0.3"}
 @dataclass(frozen=True)
 class CandidateRequest:
     """A candidate to be resolved; as a cell it has `levels`, and `options` of the workload that
-    differ from the base's.
+    differ from the base's. `others`: names that a mistyped key of its may have meant.
     """
 
     spec: Spec
     levels: dict[str, str] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
 
 
 def option_names(chosen: Workload) -> frozenset[str]:

@@ -11,7 +11,6 @@ sequential rule itself on 4,000 made-up runs with normal errors.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +18,9 @@ from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import nctdtr, ndtri, stdtrit
+from scipy.special import nctdtr, stdtrit
 
-from dyno.stats.interval import Floats, to_log, to_percent
+from dyno.stats.interval import Floats, to_percent
 from dyno.stats.looks import Looks
 from dyno.stats.simulate import Rule, simulate_runs
 
@@ -42,21 +41,6 @@ def noncentrality(blocks: int, alpha: float, power: float = POWER) -> float:
 def detectable(blocks: int, sd: float, alpha: float, power: float = POWER) -> float:
     """The smallest effect that is seen with the chance `power`: MDE80; logs in, log out."""
     return noncentrality(blocks, alpha, power) * sd / math.sqrt(blocks)
-
-
-def detectable_percent(blocks: int, sd_percent: float, alpha: float, power: float = POWER) -> float:
-    """`detectable` in percent: the slowdown that `blocks` with this block sd find."""
-    return to_percent(detectable(blocks, to_log(sd_percent), alpha, power))
-
-
-def blocks_needed(
-    effect_percent: float, sd_percent: float, alpha: float, power: float = POWER
-) -> int:
-    """The fewest blocks (≥ 3) that find a slowdown of `effect_percent` (> 0) with `power`."""
-    effect, sd = to_log(effect_percent), to_log(sd_percent)
-    normal = float(ndtri(power) - ndtri(alpha / 2.0))
-    first = max(3, math.floor((normal * sd / effect) ** 2))  # t never needs fewer than normal
-    return next(n for n in itertools.count(first) if detectable(n, sd, alpha, power) <= effect)
 
 
 RUNS = 4000

@@ -3,8 +3,7 @@
 Each model gives an array (comparisons, blocks) of errors around 0; `sd` is the standard deviation
 of a block's log ratio that the restarts make, to which drift and loads add their own.
 
-METHOD 12, synthetic: made-up comparisons of known truth, judged by the rule for real ones.
-
+Made-up comparisons of known truth, judged by the rule for real ones (METHOD.md, What it is worth).
 The tests hold the figures, and `dyno calibrate` counts them again on a user's machine.
 """
 
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.stats.interval import Floats, independent_data, t_interval, to_log
+from dyno.stats.interval import Floats, to_log
 from dyno.stats.looks import Looks
 from dyno.stats.simulate import Outcome, Rule, clopper_pearson, simulate_runs
 
@@ -100,7 +99,7 @@ def _orders(dice: Dice, shape: Shape) -> Floats:
     return pairs[:, : shape[1]]
 
 
-#: METHOD 4's and 5's defaults: looks and α, and the margin δ.
+#: The defaults of METHOD.md, The interval and the looks: looks and α; and the margin δ.
 LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
 MARGIN_PERCENT = 2.0
 SEED = 11
@@ -179,14 +178,6 @@ def figures(
         covered=_figure_of(found.covered(to_log(scenario.truth_percent)), runs),
         blocks=float(found.blocks.mean()),
     )
-
-
-def fixed_coverage(scenario: Scenario, runs: int, blocks: int, alpha: float = 0.05) -> Share:
-    """How often the interval of a fixed number of `blocks` holds the truth."""
-    truth = to_log(scenario.truth_percent)
-    logs = scenario.logs(runs, LOOKS.maximum)[:, :blocks]
-    interval = t_interval(independent_data(logs, scenario.groups(blocks)), alpha)
-    return _figure_of(float(((interval.low <= truth) & (truth <= interval.high)).mean()), runs)
 
 
 def _share_of_words(found: Outcome, *words: str) -> Share:

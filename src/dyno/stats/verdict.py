@@ -3,7 +3,7 @@
 Holm is ours, along the last axis, since the calibration asks for it 10,000 times and statsmodels
 collects garbage in every call (50 ms); the tests hold it against statsmodels.
 
-From an interval to a word (METHOD 5), for one comparison or for a million.
+From an interval to a word (METHOD.md, The words), for one comparison or for a million.
 """
 
 from __future__ import annotations

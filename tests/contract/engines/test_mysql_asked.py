@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from unasked import never
 
-from dyno.engines import Checks, find_engine, settings_of
+from dyno.builds import Build
+from dyno.engines import Accepts, Checks, find_engine
 from dyno.engines.mysql.builds import Prefix
 from dyno.engines.mysql.settings import sort_settings
 from dyno.engines.mysql.values import check_values, lasting_values, values_agree
 from dyno.errors import TrialFailed, UsageError
 
-MYSQL, MARIADB = find_engine("mysql", never), find_engine("mariadb", never)
+MYSQL = find_engine("mysql", never)
 
 
 def _check(name: str, build: str = "", **keys: str) -> None:
@@ -24,6 +25,33 @@ def _check(name: str, build: str = "", **keys: str) -> None:
 
 def _prefix(folder: Path) -> Prefix:
     return Prefix(folder / "mysqld", folder, folder, folder / "plugin", ())
+
+
+LISTING = """#!/bin/sh
+echo asked >> {folder}/asked
+cat <<end
+Variables (--variable-name=value)
+and boolean options {{FALSE|TRUE}}  Value (after reading options)
+--------------------------------- ----------------------------------------
+binlog-row-image                  FULL
+innodb-doublewrite                TRUE
+general-log-file                  a path of
+two.words
+
+To see what values a running MySQL server is using, type
+end
+"""
+
+
+def _listing_server(folder: Path) -> Build:
+    """A program that lists three variables, and takes every value."""
+    folder.chmod(0o777)  # whoever runs it notes that he was asked
+    (folder / "share/english").mkdir(parents=True)
+    (folder / "share/english/errmsg.sys").touch()
+    program = folder / "mysqld"
+    program.write_text(LISTING.format(folder=folder))
+    program.chmod(0o755)
+    return Build("mysql", "", "9.9.9", program)
 
 
 @pytest.mark.parametrize("build", ["", "5.5.34", "5.6", "8", "8.0.33", "/opt/mysql", "system"])
@@ -41,13 +69,24 @@ def test_an_unknown_version_is_answered_with_its_neighbours(build: str, hint: st
     assert hint in caught.value.hint
 
 
-def test_every_variable_is_a_setting_and_a_wrong_one_finds_its_neighbour() -> None:
-    known = settings_of(MYSQL)
-    assert {"innodb_redo_log_capacity", "query_cache_size", "profile", "engine"} <= known
-    assert "rocksdb_block_cache_size" in settings_of(MARIADB)
-    with pytest.raises(UsageError, match="innodb_flush_log_at_trx_comit") as caught:
-        _check("mysql", innodb_flush_log_at_trx_comit="1")
-    assert "innodb_flush_log_at_trx_commit" in caught.value.hint
+def test_every_variable_is_a_setting_and_a_wrong_one_finds_its_neighbour(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(home / "cache"))
+    build = _listing_server(home)
+    assert isinstance(MYSQL, Accepts)
+    MYSQL.accept(build, {"binlog_row_image": "FULL", "profile": "cached"})
+    for wrong, meant in (("innodb_doublewrit", "innodb_doublewrite"), ("alsr", "aslr")):
+        with pytest.raises(UsageError, match=f"variable of mysql 9.9.9 '{wrong}'") as caught:
+            MYSQL.accept(build, {wrong: "1"}, ["aslr"])
+        assert meant in caught.value.hint
+    # asked once for its variables, and once whether it takes the right ones' values
+    assert (home / "asked").read_text().count("asked") == 2
+
+
+def test_what_is_no_variable_or_no_flag_is_refused_before_anything_is_fetched() -> None:
+    with pytest.raises(UsageError, match="help cannot be set"):
+        _check("mysql", help="1")
     assert isinstance(MYSQL, Checks)
     with pytest.raises(UsageError, match="build flag 'cflags'"):
         MYSQL.check("", {"cflags": "-O3"}, {})

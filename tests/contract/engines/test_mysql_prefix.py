@@ -12,6 +12,7 @@ from dyno.builds import Say
 from dyno.engines import mariadb
 from dyno.engines.mysql.builds import (
     Package,
+    describe_build,
     fetch_build,
     local_build,
     prefix_of,
@@ -31,6 +32,11 @@ def _laid(folder: Path, program: str, share: str, version: str = "5.6.14") -> Pa
     (folder / share / "english").mkdir(parents=True)
     (folder / share / "english" / "errmsg.sys").touch()
     return folder
+
+
+def _refused(package: str, soname: str, say: Say) -> Path:
+    """A machine without apt, or without a mirror."""
+    raise HostError(f"no mirror for {package} with {soname}")
 
 
 @pytest.mark.parametrize(
@@ -58,17 +64,20 @@ def test_libraries_that_came_along_are_on_the_path_of_the_loader(tmp_path: Path)
     (tmp_path / "libs" / "libjemalloc.so.1").touch()
     found = prefix_of(tmp_path / "bin" / "mysqld")
     assert found.environment() == {"LD_LIBRARY_PATH": str(tmp_path / "libs")}
+    more = prefix_of(tmp_path / "bin" / "mysqld", [tmp_path / "fetched"]).environment()
+    assert more == {"LD_LIBRARY_PATH": f"{tmp_path / 'libs'}:{tmp_path / 'fetched'}"}
 
 
 def test_a_missing_library_is_told_with_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = prefix_of(_laid(tmp_path, "bin/mysqld", "share") / "bin" / "mysqld")
+    program = _laid(tmp_path, "bin/mysqld", "share") / "bin" / "mysqld"
     (tmp_path / "ldd").write_text("#!/bin/sh\necho '  libaio.so.1 => not found'\n")
     (tmp_path / "ldd").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
+    monkeypatch.setattr("dyno.builds.deb.library", _refused)
     with pytest.raises(HostError, match="cannot start") as caught:
-        version_of(found)
+        describe_build("mysql", "x", program, "file", quiet)
     assert "libaio.so.1" in caught.value.cause and "libaio1" in caught.value.hint
 
 

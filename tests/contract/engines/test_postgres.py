@@ -52,6 +52,9 @@ def test_a_major_version_stands_for_its_newest_minor_one() -> None:
         ({"config": "/none.conf"}, "there is no file /none.conf"),
         ({"config": "/etc/passwd", "profile": "cached"}, "in place of a profile"),
         ({"port": "5433"}, "port cannot be set"),
+        ({"Work_Mem": "1MB"}, "unknown setting 'Work_Mem'\nhint: did you mean work_mem"),
+        ({"timezone": "UTC"}, "did you mean TimeZone"),
+        ({"auto_explain.log_analyze": "on"}, "no setting of the server's own"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(settings: dict[str, str], message: str) -> None:

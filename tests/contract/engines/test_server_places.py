@@ -1,4 +1,4 @@
-"""Where a server may live and as whom: its user, its socket's place, the libraries it needs."""
+"""Where a server may live and as whom: its user, its socket's place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.engines._server import account, log, process, socket
+from dyno.engines._server import account, process, socket
 from dyno.errors import HostError, TrialFailed
 
 
@@ -62,17 +62,6 @@ def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
         account.check_reach(stranger, tmp_path / "closed" / "open", "set DYNO_TMP")
     assert "DYNO_TMP" in caught.value.hint
     account.check_reach(stranger, Path("/usr/bin/env"), "set DYNO_CACHE")
-
-
-def test_a_program_is_looked_over_before_it_is_started(tmp_path: Path) -> None:
-    log.check_libraries(Path("/bin/sh"), {})
-    log.check_libraries(tmp_path / "none", {})
-    words = "\tlibnuma.so.1 => not found\n"
-    (tmp_path / "ldd").write_text(f"#!/bin/sh\nprintf '{words}'\n")
-    (tmp_path / "ldd").chmod(0o755)
-    with pytest.raises(HostError, match=r"no libnuma\.so\.1") as caught:
-        log.check_libraries(Path("/bin/sh"), {"PATH": f"{tmp_path}:/bin"})
-    assert "libnuma1" in caught.value.hint
 
 
 def test_without_setpriv_no_server_is_started(

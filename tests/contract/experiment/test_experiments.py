@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno import experiment
+from dyno import experiment, experiments
 from dyno.experiment.factors import all_cells
 from dyno.resolve.candidates import factor_kinds
 from dyno.resolve.workloads import resolve_workloads
 
-FILES = sorted((Path(__file__).resolve().parents[3] / "experiments").glob("*.toml"))
+FILES = sorted(Path(experiments.__file__).parent.glob("*.toml"))
 #: What a published figure may be singled out by (`report/sections/published.py`).
 KEYS = {"figure", "source", "workload", "phase", "stream", "metric", "candidate", "cell"}
 
@@ -36,3 +36,25 @@ def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
         assert set(figure) & (KEYS - {"figure", "source", "stream"}), "it names no line"
         for key, names in known.items():
             assert figure.get(key, "") in {"", *names}, f"{figure} hits nothing"
+
+
+def test_they_are_known_by_name_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [*experiments.every()] == sorted(file.stem for file in FILES)
+    read = experiment.read_experiment(Path("query-cache"))
+    assert (read.name, read.command) == ("query-cache", "dyno run query-cache")
+
+
+def test_a_folder_of_ones_own_adds_to_them_and_goes_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "experiments").mkdir()
+    for name in ("mine", "query-cache"):
+        (tmp_path / "experiments" / f"{name}.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    found = experiments.every()
+    assert found["mine"] == Path("experiments/mine.toml")
+    assert found["query-cache"] == Path("experiments/query-cache.toml")
+    assert len(found) == len(FILES) + 1 and [*found] == sorted(found)

@@ -12,7 +12,8 @@ import pytest
 
 from dyno.engines import Server
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
-from dyno.play.engine_session import LINES, end_of_log, explain_death, last_words
+from dyno.play.engine_session import LINES, explain_death, last_words
+from dyno.tails import tail
 
 
 @pytest.fixture
@@ -82,5 +83,5 @@ def test_a_server_without_a_log_dies_in_silence(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_log_begins_with_a_whole_line(server: Server) -> None:
-    assert end_of_log(server.log, 20) == "line 98\nline 99\n"
+    assert tail(server.log, 20) == "line 98\nline 99\n"
     assert len(last_words(server)) == LINES

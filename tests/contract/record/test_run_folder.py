@@ -59,6 +59,17 @@ def test_an_older_run_without_the_newest_fields_is_still_read(kept: RunFolder) -
     assert kept.run() == dataclasses.replace(make_run(), schema=0)
 
 
+def test_a_run_whose_max_was_raised_after_a_look_is_refused(kept: RunFolder) -> None:
+    file = kept.path / "run.json"
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps(data | {"design": data["design"] | {"extended_from": 0}}))
+    assert kept.run() == make_run()
+    file.write_text(json.dumps(data | {"design": data["design"] | {"extended_from": 24}}))
+    with pytest.raises(UsageError, match="MAX was 24 blocks at an earlier look") as caught:
+        kept.run()
+    assert "play the experiment anew" in caught.value.hint
+
+
 def test_a_newer_run_is_refused_with_what_to_do(kept: RunFolder) -> None:
     changed(kept, schema=SCHEMA + 1, invention="x")
     with pytest.raises(UsageError, match=r"from a newer dyno(.|\n)*hint: use the dyno"):

@@ -4,7 +4,7 @@ mod tpch;
 
 use serde::Deserialize;
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Which rows, as a script says it by `dyno.rows`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

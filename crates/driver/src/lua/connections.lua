@@ -1,5 +1,5 @@
 -- sysbench.sql: the driver of the engine under test, and connections to it.
-local raw, seat, requests = ...
+local raw, identity, requests = ...
 local opt = sysbench.opt
 local setmetatable, type, unpack = setmetatable, type, unpack
 local finish, slow = requests.finish, requests.slow
@@ -76,7 +76,7 @@ end
 
 -- The driver of the engine under test, whatever name is asked for.
 function sysbench.sql.driver()
-   local name = seat.dialect or opt.db_driver
+   local name = identity.dialect or opt.db_driver
    return setmetatable({ sname = name, lname = name }, driver)
 end
 

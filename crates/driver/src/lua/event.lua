@@ -137,12 +137,12 @@ end
 
 -- Called as a function, it is a part of the event under way.
 function event.__call(it)
-   local reply = raw.play((raw.declared_event(it)))
+   local reply = raw.run_declared((raw.declared_event(it)))
    while reply == false do
       reply = wait()
    end
    if reply == true then
-      local statement = it.statements[raw.broken_off()]
+      local statement = it.statements[raw.failed_statement()]
       raise(statement.connection, statement.query)
    end
    raw.name_event(it.kind)

@@ -1,32 +1,154 @@
--- A script's options: `sysbench.opt`, and the list of all.
-local raw, seat, types, general = ...
+-- A script's options: the general ones, how their text is read, `sysbench.opt`, the list of all.
+local raw, identity = ...
 local cmdline = sysbench.cmdline
+
+-- ---- the options that every script has, sysbench's and Dyno's, and what they may be -----------
+
+local general = {
+   threads = { "Users, each with a state and a connection of its own", 1, cmdline.ARG_INT },
+   time = { "Seconds to measure; 0: no limit", 10 },
+   events = { "Events to play in all; 0: no limit", 0, cmdline.ARG_INT },
+   rate = { "Events per second of all users together; 0: each follows the last at once", 0 },
+   arrivals = { "How events at a rate are spaced: uniform, poisson or burst", "uniform" },
+   warmup_time = { "Seconds to play before measuring", 0 },
+   rand_type = { "Default distribution of random numbers: uniform, gaussian, special, pareto "
+      .. "or zipfian", "special" },
+   rand_seed = { "Seed of random numbers; 0: the plan's", 0, cmdline.ARG_INT },
+   rand_spec_iter = { "Numbers averaged for one of the gaussian and special distributions", 12,
+      cmdline.ARG_INT },
+   rand_spec_pct = { "Percent of the range that holds the special values", 1, cmdline.ARG_INT },
+   rand_spec_res = { "Percent of numbers that are special values", 75, cmdline.ARG_INT },
+   rand_pareto_h = { "Shape h of the Pareto distribution", 0.2 },
+   rand_zipfian_exp = { "Exponent of the Zipfian distribution", 0.8 },
+   percentile = { "Percentile that a report hook reads as latency_pct", 95, cmdline.ARG_INT },
+   db_driver = { "What the null engine calls itself towards the script", "pgsql" },
+   db_ps_mode = { "Prepared statements: auto, or disable to send them as text", "auto" },
+}
+
+local choices = {
+   rand_type = { "uniform", "gaussian", "special", "pareto", "zipfian" },
+   arrivals = { "uniform", "poisson", "burst" },
+   db_ps_mode = { "auto", "disable" },
+}
+
+for name, known in pairs(choices) do
+   general[name][4] = function(_, text)
+      for _, choice in ipairs(known) do
+         if text == choice then
+            return true
+         end
+      end
+      raw.unknown(("value of option %s"):format(name), text, known)
+   end
+end
+
+-- The least and the most that a general option may be. A state of its own for each user: more
+-- than 65536 of them would fill the memory of any machine before the first event.
+local ranges = { threads = { 1, 65536, "1 to 65536" } }
+for _, name in ipairs({ "time", "events", "rate", "warmup_time" }) do
+   ranges[name] = { 0, 2 ^ 53, "0 or more" }
+end
+
+for name, range in pairs(ranges) do
+   general[name][4] = function(_, text)
+      local number = tonumber(text)
+      if not (number and number >= range[1] and number <= range[2]) then
+         raw.fail(("option %s is out of range: %s"):format(name, text), range[3])
+      end
+      return true
+   end
+end
+
+-- ---- options as text: read by the option's type, and written ----------------------------------
+
+local type_of_default = {
+   boolean = cmdline.ARG_BOOL, number = cmdline.ARG_DOUBLE,
+   string = cmdline.ARG_STRING, table = cmdline.ARG_LIST, ["nil"] = cmdline.ARG_STRING,
+}
+
+local truth = {
+   ["on"] = true, ["true"] = true, ["yes"] = true, ["1"] = true, [""] = true,
+   ["off"] = false, ["false"] = false, ["no"] = false, ["0"] = false,
+}
+
+local size_suffix = { K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
+
+local function plain_number(text)
+   return text:match("^%s*[-+.%d]") and tonumber(text) or nil
+end
+
+local parse = {
+   [cmdline.ARG_BOOL] = function(text)
+      return truth[text:lower()], "on or off"
+   end,
+   [cmdline.ARG_INT] = function(text)
+      local n = plain_number(text)
+      return n and n % 1 == 0 and n or nil, "a whole number"
+   end,
+   [cmdline.ARG_SIZE] = function(text)
+      local digits, suffix = text:match("^(%d+)([KMGTkmgt]?)$")
+      local factor = suffix ~= "" and suffix and size_suffix[suffix:upper()] or 1
+      return digits and tonumber(digits) * factor, "a size such as 512K or 16M"
+   end,
+   [cmdline.ARG_DOUBLE] = function(text)
+      local n = plain_number(text)
+      return n == n and n or nil, "a number"
+   end,
+   [cmdline.ARG_STRING] = function(text) return text end,
+   [cmdline.ARG_LIST] = function(text)
+      local items = {}
+      for item in text:gmatch("[^,]+") do
+         items[#items + 1] = item:match("^%s*(.-)%s*$")
+      end
+      return items
+   end,
+}
+parse[cmdline.ARG_FILE] = parse[cmdline.ARG_STRING]
+
+-- Text of a value as a user would write it.
+local function shown(value)
+   if value == nil then
+      return ""
+   elseif type(value) == "boolean" then
+      return value and "on" or "off"
+   elseif type(value) == "table" then
+      return table.concat(value, ",")
+   end
+   return type(value) == "number" and raw.number_text(value) or tostring(value)
+end
+
+-- The type that a script gave its option, or that its default has.
+local function type_of(definition)
+   return definition[3] or type_of_default[type(definition[2])]
+end
+
+-- ---- the script's options ---------------------------------------------------------------------
 
 local function underscored(name)
    return (name:gsub("-", "_"))
 end
 
 local function value_of(name, definition)
-   local text = seat.options[name]
-   local kind = types.type_of(definition)
+   local text = identity.options[name]
+   local kind = type_of(definition)
    if text == nil then
       if kind == cmdline.ARG_LIST and type(definition[2]) == "string" then
-         return types.parse[kind](definition[2])
+         return parse[kind](definition[2])
       end
       return definition[2]
    end
-   local read = types.parse[kind]
+   local read = parse[kind]
    if read == nil then
       raw.fail(("option %s of the script has an unknown type"):format(name), "")
    end
    local value, wanted = read(text)
    if value == nil then
       raw.fail(("option %s is not %s: %q"):format(name, wanted, text),
-         ("its default is %q"):format(types.shown(definition[2])))
+         ("its default is %q"):format(shown(definition[2])))
    end
    if type(definition[4]) == "function" and not definition[4](name, text) then
       raw.fail(("the script refuses this value of option %s: %q"):format(name, text),
-         ("its default is %q"):format(types.shown(definition[2])))
+         ("its default is %q"):format(shown(definition[2])))
    end
    return value
 end
@@ -74,8 +196,8 @@ sysbench.opt = setmetatable({}, {
       return value
    end,
 })
-if seat.users then
-   sysbench.opt.threads = seat.users
+if identity.users then
+   sysbench.opt.threads = identity.users
 end
 
 -- The value of a general option, whatever the script may do to `sysbench.opt`.
@@ -92,7 +214,7 @@ function raw.settle_options()
          all[name] = definition
       end
    end
-   for name in pairs(seat.options) do
+   for name in pairs(identity.options) do
       if all[name] == nil then
          raw.unknown("option", name, names)
       end
@@ -101,8 +223,8 @@ function raw.settle_options()
    for at, name in ipairs(names) do
       local definition, value = all[name], sysbench.opt[name]
       list[at] = { name = name, owner = own[name] and "script" or "general",
-         help = tostring(definition[1] or ""), default = types.shown(definition[2]),
-         value = types.shown(value) }
+         help = tostring(definition[1] or ""), default = shown(definition[2]),
+         value = shown(value) }
    end
    return list
 end

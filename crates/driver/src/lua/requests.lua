@@ -1,8 +1,148 @@
--- A request until its result set or its error: the driver says `false` to one that is not answered
--- yet, and `true` to one that failed, which `raw.failure` tells.
-local raw, wait, result_of = ...
+-- A request until its result set or its error: waiting for the answer while the thread's other
+-- users play, the result set, and the error thrown.
+local raw = ...
+local ffi = require("ffi")
+local setmetatable, type, floor = setmetatable, type, math.floor
+
+local co_yield, co_resume, co_create = coroutine.yield, coroutine.resume, coroutine.create
+
+-- What is yielded while a request is under way. A script's own coroutines pass it on to the
+-- driver's, so that a query may stand in an iterator made by `coroutine.wrap`.
+local WAITING = {}
+
+local function passed_on(co, ok, first, ...)
+   if ok and first == WAITING then
+      return passed_on(co, co_resume(co, co_yield(WAITING)))
+   end
+   return ok, first, ...
+end
+
+function coroutine.resume(co, ...)
+   return passed_on(co, co_resume(co, ...))
+end
+
+local function or_throw(ok, ...)
+   if not ok then
+      error((...), 0)
+   end
+   return ...
+end
+
+function coroutine.wrap(body)
+   local co = co_create(body)
+   return function(...)
+      return or_throw(passed_on(co, co_resume(co, ...)))
+   end
+end
+
+-- Returns the answer as the driver brings it: going to fetch it would cost another crossing.
+local function wait()
+   local ok, reply = pcall(co_yield, WAITING)
+   if not ok then
+      raw.drain()
+      error("a query cannot wait for its answer while the script loads, or inside table.sort, "
+         .. "a gsub callback or require", 5)
+   end
+   return reply
+end
+
+-- Lets the other users of the thread play for so long.
+function dyno.sleep(seconds)
+   raw.sleep(seconds)
+   if not pcall(co_yield, WAITING) then
+      error("a script cannot sleep while it loads, or inside table.sort, a gsub callback or "
+         .. "require", 2)
+   end
+end
+
+-- ---- result sets ------------------------------------------------------------------------------
+
+-- A request answers a number (rows changed; below 0: columns and rows that nobody will read) or a
+-- string (packed rows).
+
+-- Packed rows: columns, rows, the end of each field (all uint32), then the fields' bytes. The
+-- string is the result set's own, so its rows outlive the next query, and nothing is unpacked
+-- before somebody reads.
+local HEADER = 8
+local NULL = 0xffffffff
+local words = ffi.typeof("const uint32_t *")
+
+local result = {}
+local lazy = {
+   nfields = function(self) return ffi.cast(words, self[1])[0] end,
+   nrows = function(self) return ffi.cast(words, self[1])[1] end,
+}
+local result_mt = {
+   __index = function(self, key)
+      return result[key] or (lazy[key] and lazy[key](self))
+   end,
+   __tostring = function() return "<sql_result>" end,
+}
+
+-- The next row as an array of strings, nil for NULL; nil after the last.
+function result:fetch_row()
+   local packed = self[1]
+   if packed == nil then
+      if self.nfields > 0 and self.nrows > 0 then
+         error("these rows were not kept, because no text of the script says fetch_row", 2)
+      end
+      return nil
+   end
+   local head = ffi.cast(words, packed)
+   local columns, at = head[0], self.at or 0
+   if at >= columns * head[1] then
+      return nil
+   end
+   local base = HEADER + 4 * columns * head[1]
+   local start, row = self.start or 0, {}
+   for column = 1, columns do
+      local stop = head[2 + at]
+      if stop ~= NULL then
+         row[column] = packed:sub(base + start + 1, base + stop)
+         start = stop
+      end
+      at = at + 1
+   end
+   self.at, self.start = at, start
+   return row
+end
+
+function result:free()
+   return true
+end
+
+local TWO_TO_THE_32 = 2 ^ 32
+
+-- Answers without rows differ in few numbers only, so one object serves all that are alike.
+local without_rows = setmetatable({}, {
+   __index = function(known, reply)
+      local rs = { nrows = reply, nfields = 0 }
+      if reply < 0 then
+         local counts = -reply - 1
+         rs.nrows, rs.nfields = counts % TWO_TO_THE_32, floor(counts / TWO_TO_THE_32)
+      end
+      setmetatable(rs, result_mt)
+      if rs.nrows < 1000 then
+         known[reply] = rs
+      end
+      return rs
+   end,
+})
+
+-- The result set of a request's answer.
+local function result_of(reply)
+   if type(reply) == "number" then
+      return without_rows[reply]
+   end
+   return setmetatable({ reply }, result_mt)
+end
+
+-- ---- requests ---------------------------------------------------------------------------------
+
+-- The driver says `false` to a request that is not answered yet, and `true` to one that failed,
+-- which `raw.failure` tells.
+
 local sql = sysbench.sql
-local type = type
 
 -- Throws what the engine said: to be caught as a restart, or as a text.
 local function raise(con, query)
@@ -41,4 +181,4 @@ local function finish(con, reply, query)
    return result_of(reply)
 end
 
-return { raise = raise, slow = slow, finish = finish }
+return { raise = raise, slow = slow, finish = finish, wait = wait, WAITING = WAITING }

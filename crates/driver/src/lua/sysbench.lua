@@ -1,24 +1,25 @@
 -- The tables of sysbench's own API, as scripts for sysbench 1.0 know it; the other texts here fill
--- them. Written against sysbench's documentation and the calls of scripts from the wild.
-local seat = ...
+-- them. Written against sysbench's documentation and the calls of scripts from the wild. And how a
+-- script's texts are loaded, and what it may not do to the driver.
+local raw, identity = ...
 
 -- LuaJIT opens its FFI library when it reads a 64-bit literal such as this, and `require("ffi")`
 -- works then. A script could do the same: LuaJIT has no sandbox, and sysbench promises none.
 local _ = 0ULL
 ffi = require("ffi")
 
-thread_id = seat.number
+thread_id = identity.number
 
 sysbench = {
    version = "1.0.20",
-   tid = seat.number,
+   tid = identity.number,
    hooks = {},
    error = { NONE = 0, FATAL = 1, RESTART_EVENT = 2, CONTINUE_EVENT = 3 },
 }
 
 sysbench.cmdline = {
-   command = seat.command,
-   script_path = seat.path,
+   command = identity.command,
+   script_path = identity.path,
    argv = {},
    commands = {},
    options = {},
@@ -34,3 +35,61 @@ sysbench.sql = {
       TIME = 7, DATE = 8, DATETIME = 9, TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
    },
 }
+
+-- ---- what a script may not do to the driver ---------------------------------------------------
+
+-- stdout carries the driver's events.
+function print(...)
+   local texts = {}
+   for i = 1, select("#", ...) do
+      texts[i] = tostring((select(i, ...)))
+   end
+   io.stderr:write(table.concat(texts, "\t"), "\n")
+end
+io.stdout = io.stderr
+io.output(io.stderr)
+
+function os.exit(code)
+   error(("the script called os.exit(%s)"):format(tostring(code)), 2)
+end
+
+debug = debug or { traceback = raw.traceback }
+
+-- ---- how the texts of a script are loaded -----------------------------------------------------
+
+-- Rows cost time and garbage, and most scripts of a benchmark read none: they are kept once a text
+-- of the script speaks of them, or may load a text that is not seen here.
+local READERS = { "fetch_row", "loadstring", "loadfile", "dofile", "%f[%w_]load%s*%(" }
+
+local function chunk(text, name)
+   for _, word in ipairs(READERS) do
+      if text:find(word) then
+         raw.keep_rows()
+      end
+   end
+   local body, problem = loadstring(text:gsub("^#[^\n]*", "", 1), name)
+   return body or error(problem, 0)
+end
+
+-- Runs the script. A first line that begins with `#` is for the shell.
+function raw.run_script(text, name)
+   raw.own_globals = {}
+   for global in pairs(_G) do
+      raw.own_globals[global] = true
+   end
+   chunk(text, name)()
+end
+
+-- `require` looks into the script's folder first; a chunk is named by its file only, because
+-- LuaJIT cuts longer names in its messages.
+table.insert(package.loaders, 2, function(module)
+   local file = module:gsub("%.", "/") .. ".lua"
+   local handle = io.open(identity.folder .. "/" .. file, "rb")
+   if handle == nil then
+      raw.keep_rows()
+      return "\n\tno file '" .. identity.folder .. "/" .. file .. "'"
+   end
+   local text = handle:read("*a")
+   handle:close()
+   return chunk(text, "@" .. file)
+end)

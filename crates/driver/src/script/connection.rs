@@ -1,8 +1,8 @@
-//! A user's connection: a session, and what it was told of the answers to come.
+//! A user's connection: a session, its batch, and whether the rows to come will be read.
 
-use super::UserCounts;
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows, Session};
+use crate::tally::UserCounts;
 
 /// Where a connection's batch stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,13 +12,13 @@ pub enum Batch {
     /// Requests are queued; their own answers say nothing.
     Queued,
     /// It is under way, and the next answer is its own.
-    Sent,
+    RequestState,
 }
 
 impl Batch {
     /// What an answer makes of it.
     pub fn answered(&mut self) {
-        if *self == Self::Sent {
+        if *self == Self::RequestState {
             *self = Self::None;
         }
     }
@@ -41,7 +41,7 @@ impl Connection {
 
     /// The session, to be given a request whose rows will be read or not.
     #[inline]
-    pub fn wanting(&mut self, rows: bool) -> &mut dyn Session {
+    pub fn keeping(&mut self, rows: bool) -> &mut dyn Session {
         if self.keeps_rows != rows {
             self.keeps_rows = rows;
             self.session.keep_rows(rows);
@@ -58,7 +58,7 @@ impl Connection {
 
     /// Sends what was queued; a failed batch is over.
     pub fn sync(&mut self) -> Result<Reply, Error> {
-        self.batch = Batch::Sent;
+        self.batch = Batch::RequestState;
         self.session.sync()
     }
 

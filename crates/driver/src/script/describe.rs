@@ -1,14 +1,15 @@
-//! What a script declares: options, commands, phases, ledger, size.
+//! What a script declares: options, commands, phases, ledger, size, report hooks.
 
 use mlua::{LuaSerdeExt, Value};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::state::State;
-use super::{Hooks, Seat};
-use crate::error::Error;
-use crate::event::{Description, LedgerEntry, ScriptOption};
-use crate::phase::{Pace, Phase, Primary, Role, Stop, Stream};
+use super::UserIdentity;
+use super::lua_state::LuaState;
 use crate::plan::Plan;
+use crate::plan::error::Error;
+use crate::plan::event::{Description, LedgerEntry, ScriptOption};
+use crate::plan::phase::{Pace, Phase, Primary, Role, Stop, Stream};
 
 /// How many connections a stream may have; each has a state of its own.
 const USERS: std::ops::RangeInclusive<u32> = 1..=65536;
@@ -29,10 +30,10 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
 }
 
 /// The phases that a command plays, and who hears how they go.
-pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<Hooks>), Error> {
+pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<ReportHooks>), Error> {
     let state = load(plan, command)?;
     if command == "run" {
-        return Ok((run_phases(&state)?, Hooks::of(state)?));
+        return Ok((run_phases(&state)?, ReportHooks::of(state)?));
     }
     if state.slot(command, true)?.is_none() {
         return Err(state.no_function(command));
@@ -42,9 +43,10 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<Hooks>),
     Ok((vec![command_phase(command, users)], None))
 }
 
-fn load(plan: &Plan, command: &str) -> Result<State, Error> {
-    let seat = Seat { command, phase: "", stream: "", number: 0, users: 0, turns: None };
-    State::load(plan, &seat)
+fn load(plan: &Plan, command: &str) -> Result<LuaState, Error> {
+    let identity =
+        UserIdentity { command, phase: "", stream: "", number: 0, users: 0, turns: None };
+    LuaState::load(plan, &identity)
 }
 
 /// The script's first comment block, without a shebang, rulers and a licence.
@@ -74,13 +76,13 @@ fn is_licence(block: &str) -> bool {
         .any(|word| block.contains(word))
 }
 
-fn options(state: &State) -> Result<Vec<ScriptOption>, Error> {
+fn options(state: &LuaState) -> Result<Vec<ScriptOption>, Error> {
     read(state, "options", Value::Table(state.options.clone()))
 }
 
 /// `dyno.phases`, or sysbench's single loop over `event`.
-fn run_phases(state: &State) -> Result<Vec<Phase>, Error> {
-    let declared = state.declared("phases")?;
+fn run_phases(state: &LuaState) -> Result<Vec<Phase>, Error> {
+    let declared = state.dyno_value("phases")?;
     if declared.is_nil() {
         if state.slot("event", false)?.is_none() {
             return Err(state.no_function("event"));
@@ -115,7 +117,7 @@ fn ends(phase: &Phase) -> Result<(), Error> {
     }
 }
 
-fn general_phase(state: &State) -> Result<Phase, Error> {
+fn general_phase(state: &LuaState) -> Result<Phase, Error> {
     let (duration_s, events): (f64, f64) = (number(state, "time")?, number(state, "events")?);
     let stop = if events > 0.0 {
         Stop::Count { events: events as u64 }
@@ -139,7 +141,7 @@ fn general_phase(state: &State) -> Result<Phase, Error> {
     })
 }
 
-fn pace(state: &State) -> Result<Pace, Error> {
+fn pace(state: &LuaState) -> Result<Pace, Error> {
     let rate_per_s = number(state, "rate")?;
     let arrivals: String = state.call("general", "arrivals")?;
     Ok(match arrivals.as_str() {
@@ -175,7 +177,7 @@ fn stream(function: &str, connections: u32) -> Stream {
     }
 }
 
-fn number(state: &State, option: &str) -> Result<f64, Error> {
+fn number(state: &LuaState, option: &str) -> Result<f64, Error> {
     let value: f64 = state.call("general", option)?;
     if value.is_finite() && value >= 0.0 {
         return Ok(value);
@@ -183,7 +185,7 @@ fn number(state: &State, option: &str) -> Result<f64, Error> {
     Err(Error::user(format!("option {option} is out of range: {value}")).hint("0 or more"))
 }
 
-fn threads(state: &State) -> Result<u32, Error> {
+fn threads(state: &LuaState) -> Result<u32, Error> {
     match number(state, "threads")? {
         users if (1.0..=65536.0).contains(&users) => Ok(users as u32),
         other => {
@@ -193,16 +195,16 @@ fn threads(state: &State) -> Result<u32, Error> {
     }
 }
 
-fn ledger(state: &State) -> Result<Vec<LedgerEntry>, Error> {
-    let declared = state.declared("ledger")?;
+fn ledger(state: &LuaState) -> Result<Vec<LedgerEntry>, Error> {
+    let declared = state.dyno_value("ledger")?;
     if declared.is_nil() {
         return Ok(Vec::new());
     }
     read(state, "ledger", declared)
 }
 
-fn size(state: &State) -> Result<u64, Error> {
-    let declared = state.declared("size_bytes")?;
+fn size(state: &LuaState) -> Result<u64, Error> {
+    let declared = state.dyno_value("size_bytes")?;
     match declared {
         Value::Nil => Ok(0),
         Value::Integer(bytes) if bytes >= 0 => Ok(bytes as u64),
@@ -213,10 +215,50 @@ fn size(state: &State) -> Result<u64, Error> {
 }
 
 /// Lua's tables as our types, with what is wrong in the declaration's own words.
-fn read<T: DeserializeOwned>(state: &State, what: &str, value: Value) -> Result<T, Error> {
+fn read<T: DeserializeOwned>(state: &LuaState, what: &str, value: Value) -> Result<T, Error> {
     state.lua.from_value(value).map_err(|error| {
         let cause = error.to_string();
         let cause = cause.strip_prefix("deserialize error: ").unwrap_or(&cause).to_owned();
         Error::user(format!("the script's dyno.{what} is not as it should be")).because(cause)
     })
+}
+
+// A script's report hooks, in a Lua state that no user works in.
+
+/// `sysbench.hooks.report_intermediate` and `report_cumulative`, at least one of them set.
+pub struct ReportHooks {
+    state: LuaState,
+    /// Which percentile `latency_pct` is: sysbench's option `percentile`.
+    pub percentile: f64,
+}
+
+impl ReportHooks {
+    /// Keeps a state in which the script is loaded, if the script set a report hook in it.
+    pub fn of(state: LuaState) -> Result<Option<Self>, Error> {
+        if !state.call::<bool>("reports", ())? {
+            return Ok(None);
+        }
+        let percentile = state.call("general", "percentile")?;
+        Ok(Some(Self { state, percentile }))
+    }
+
+    /// Tells how it went since the last report; a script without that hook hears nothing.
+    pub fn report_intermediate(&self, stat: &impl Serialize) -> Result<(), Error> {
+        self.report("report_intermediate", stat)
+    }
+
+    /// Tells how the whole phase went.
+    pub fn report_cumulative(&self, stat: &impl Serialize) -> Result<(), Error> {
+        self.report("report_cumulative", stat)
+    }
+
+    fn report(&self, hook: &str, stat: &impl Serialize) -> Result<(), Error> {
+        let stat: Value = self.state.lua.to_value(stat).map_err(|cause| {
+            Error::driver("cannot hand numbers to a report hook").because(cause)
+        })?;
+        match self.state.call("report_to", (hook, stat))? {
+            true => Ok(()),
+            false => Err(self.state.reported_error().without_connection()),
+        }
+    }
 }

@@ -1,9 +1,11 @@
-//! The driver's own texts of Lua, and how they are put together in a state.
+//! The driver's own texts of Lua, pgbench's reader among them, and how a state runs them.
+
+use std::path::Path;
 
 use mlua::{Function, Lua, MultiValue, Table};
 
-use super::state::{State, ours};
-use crate::error::Error;
+use super::lua_state::{LuaState, internal};
+use crate::plan::error::Error;
 
 /// A text and its name.
 pub type Text = (&'static str, &'static str);
@@ -13,48 +15,64 @@ pub const PRELUDE: Text = ("prelude", include_str!("../lua/prelude.lua"));
 
 /// The parts that lua/prelude.lua puts together.
 pub const PARTS: &[Text] = &[
-    ("bulk", include_str!("../lua/bulk.lua")),
-    ("cells", include_str!("../lua/cells.lua")),
-    ("commands", include_str!("../lua/commands.lua")),
     ("connections", include_str!("../lua/connections.lua")),
-    ("counters", include_str!("../lua/counters.lua")),
-    ("draw", include_str!("../lua/draw.lua")),
     ("dyno", include_str!("../lua/dyno.lua")),
     ("event", include_str!("../lua/event.lua")),
-    ("general_options", include_str!("../lua/general_options.lua")),
-    ("guard", include_str!("../lua/guard.lua")),
-    ("loading", include_str!("../lua/loading.lua")),
-    ("option_types", include_str!("../lua/option_types.lua")),
+    ("functions", include_str!("../lua/functions.lua")),
+    ("inserts", include_str!("../lua/inserts.lua")),
     ("options", include_str!("../lua/options.lua")),
-    ("playing", include_str!("../lua/playing.lua")),
     ("random", include_str!("../lua/random.lua")),
     ("reports", include_str!("../lua/reports.lua")),
     ("requests", include_str!("../lua/requests.lua")),
-    ("results", include_str!("../lua/results.lua")),
-    ("row", include_str!("../lua/row.lua")),
     ("statements", include_str!("../lua/statements.lua")),
     ("sysbench", include_str!("../lua/sysbench.lua")),
-    ("thrown", include_str!("../lua/thrown.lua")),
-    ("waiting", include_str!("../lua/waiting.lua")),
 ];
 
-impl State {
-    /// Runs a text with `raw`, `seat`, and a function that runs one of the parts by its name.
+impl LuaState {
+    /// Runs a text with `raw`, `identity`, and a function that runs one of the parts by its name.
     pub fn assemble(&self, (whole, text): Text, parts: &'static [Text]) -> Result<(), Error> {
-        let seat: Table = self.raw.raw_get("seat").map_err(ours)?;
+        let identity: Table = self.raw.raw_get("identity").map_err(internal)?;
         let part = move |lua: &Lua, (name, arguments): (String, MultiValue)| {
             let Some((_, text)) = parts.iter().find(|(part, _)| *part == name) else {
                 return Err(mlua::Error::runtime(format!("there is no text {whole}/{name}")));
             };
             loaded(lua, &format!("{whole}/{name}"), text)?.call::<MultiValue>(arguments)
         };
-        let part = self.lua.create_function(part).map_err(ours)?;
-        let run = loaded(&self.lua, whole, text).map_err(ours)?;
-        run.call((&self.raw, seat, part)).map_err(|error| self.broken(&error))
+        let part = self.lua.create_function(part).map_err(internal)?;
+        let run = loaded(&self.lua, whole, text).map_err(internal)?;
+        run.call((&self.raw, identity, part)).map_err(|error| self.lua_error(&error))
     }
 }
 
 /// A text as a function; named in brackets, so that no line of it is taken for one of the script.
 fn loaded(lua: &Lua, name: &str, text: &str) -> mlua::Result<Function> {
     lua.load(text).set_name(format!("=[{name}]")).into_function()
+}
+
+// Script files of PostgreSQL's pgbench, played by lua/pgbench/*.lua.
+
+const PGBENCH: Text = ("pgbench", include_str!("../lua/pgbench/pgbench.lua"));
+
+/// The parts that lua/pgbench/pgbench.lua puts together.
+const PGBENCH_PARTS: &[Text] = &[
+    ("atoms", include_str!("../lua/pgbench/atoms.lua")),
+    ("commands", include_str!("../lua/pgbench/commands.lua")),
+    ("expression", include_str!("../lua/pgbench/expression.lua")),
+    ("functions", include_str!("../lua/pgbench/functions.lua")),
+    ("operators", include_str!("../lua/pgbench/operators.lua")),
+    ("pieces", include_str!("../lua/pgbench/pieces.lua")),
+    ("statements", include_str!("../lua/pgbench/statements.lua")),
+    ("tables", include_str!("../lua/pgbench/tables.lua")),
+    ("values", include_str!("../lua/pgbench/values.lua")),
+];
+
+/// Is it not Lua? Lua is what is called so, or begins with a line for the shell.
+pub fn is_pgbench(path: &Path, text: &[u8]) -> bool {
+    path.extension().is_none_or(|it| it != "lua") && !text.starts_with(b"#!")
+}
+
+/// Makes the file's functions: `event`, `thread_init`, `prepare`, `cleanup`.
+pub fn run(state: &LuaState, text: &[u8], name: &str) -> Result<(), Error> {
+    state.assemble(PGBENCH, PGBENCH_PARTS)?;
+    state.call("run_pgbench", (state.lua.create_string(text).map_err(internal)?, name))
 }

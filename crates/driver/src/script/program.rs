@@ -1,12 +1,14 @@
 //! An event declared as data (`dyno.event` in lua/event.lua): which statements it sends, in which
-//! order, with which values. The driver plays it without a step of Lua: after each system call an
-//! interpreter is cold, and costs more than all else of a query.
+//! order, with which values. It runs without a step of Lua: after each system call an interpreter
+//! is cold, and costs more than all else of a query.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use super::draw::Draw;
-use super::sending::Sending;
-use crate::rand::Rand;
+use super::connection::open;
+use super::random::{Draw, Rand};
+use super::shared::{RequestState, Shared};
+use super::statement::put_text;
+use crate::plan::error::Error;
 use crate::sessions::Value;
 
 /// A declared event, how far it is played, and what it counted.
@@ -36,7 +38,7 @@ enum Step {
     /// Draws a value.
     Draw { register: usize, draw: Draw },
     /// Sends a statement.
-    Send(Sending),
+    Send(DeclaredStatement),
     /// Goes back to a step until what lies between was played so often.
     Repeat { from: usize, times: u32, played: u32 },
     /// Goes on at one of several steps, drawn at random.
@@ -47,7 +49,7 @@ enum Step {
 
 impl Program {
     /// Makes room for what it draws and counts; once.
-    pub fn furnished(mut self) -> Self {
+    pub fn with_room(mut self) -> Self {
         let register = |step: &Step| match step {
             Step::Draw { register, .. } => register + 1,
             _ => 0,
@@ -61,15 +63,15 @@ impl Program {
 
     /// Goes on to the next statement and draws its values; `None`: all were sent.
     #[inline]
-    pub fn next(&mut self, rand: &mut Rand) -> Option<&Sending> {
+    pub fn next(&mut self, rand: &mut Rand) -> Option<&DeclaredStatement> {
         loop {
             let at = self.at;
             self.at += 1;
             match self.steps.get_mut(at)? {
                 Step::Draw { register, draw } => draw.put(&mut self.registers[*register], rand),
-                Step::Send(sending) => {
-                    sending.fill(&self.registers);
-                    return self.sent();
+                Step::Send(statement) => {
+                    statement.fill(&self.registers);
+                    return self.last_statement();
                 }
                 Step::Repeat { from, times, played } => {
                     *played += 1;
@@ -90,9 +92,9 @@ impl Program {
 
     /// The statement sent last.
     #[inline]
-    pub fn sent(&self) -> Option<&Sending> {
+    pub fn last_statement(&self) -> Option<&DeclaredStatement> {
         match self.steps.get(self.at.checked_sub(1)?) {
-            Some(Step::Send(sending)) => Some(sending),
+            Some(Step::Send(statement)) => Some(statement),
             _ => None,
         }
     }
@@ -100,14 +102,14 @@ impl Program {
     /// Counts the rows that the statement sent last has changed.
     #[inline]
     pub fn count(&mut self, changed: u64) {
-        if let Some(Step::Send(sending)) = self.steps.get(self.at.wrapping_sub(1)) {
-            sending.count(changed, &self.registers, &mut self.pending);
+        if let Some(Step::Send(statement)) = self.steps.get(self.at.wrapping_sub(1)) {
+            statement.count(changed, &self.registers, &mut self.pending);
         }
     }
 
     /// The event is over: what it counted is kept or forgotten, and the next begins at the top.
     #[inline]
-    pub fn settle(&mut self, good: bool) {
+    pub fn finish(&mut self, good: bool) {
         for (total, pending) in self.total.iter_mut().zip(&mut self.pending) {
             *total += if good || !self.atomic { *pending } else { 0 };
             *pending = 0;
@@ -124,5 +126,161 @@ impl Step {
         if let Self::Repeat { played, .. } = self {
             *played = 0;
         }
+    }
+}
+
+// A statement of a declared event and the values to send with it.
+
+/// A statement and the values to send with it.
+#[derive(Deserialize)]
+pub struct DeclaredStatement {
+    /// Its number among the user's statements.
+    pub statement: usize,
+    /// One per parameter.
+    #[serde(deserialize_with = "given")]
+    pub values: Vec<Value>,
+    drawn: Vec<DrawnParameter>,
+    counts: Vec<Count>,
+}
+
+/// The value of the parameter `at`: what was drawn into a register, plus a number.
+#[derive(Deserialize)]
+struct DrawnParameter {
+    at: usize,
+    register: usize,
+    plus: f64,
+}
+
+/// What a counter grows by for each row that the statement changed: a number, and what was drawn
+/// into a register if one is given.
+#[derive(Deserialize)]
+struct Count {
+    counter: usize,
+    register: Option<usize>,
+    plus: f64,
+}
+
+impl DeclaredStatement {
+    /// Adds what it counts for so many rows changed.
+    #[inline]
+    pub fn count(&self, changed: u64, registers: &[Value], counters: &mut [u64]) {
+        for Count { counter, register, plus } in &self.counts {
+            let drawn = match register.map(|it| &registers[it]) {
+                Some(Value::Integer(number)) => *number as f64,
+                _ => 0.0,
+            };
+            counters[*counter] += changed * (drawn + plus) as u64;
+        }
+    }
+
+    /// Puts what was drawn in its places.
+    #[inline]
+    pub fn fill(&mut self, registers: &[Value]) {
+        for DrawnParameter { at, register, plus } in &self.drawn {
+            let slot = &mut self.values[*at];
+            match &registers[*register] {
+                Value::Integer(number) => *slot = Value::Integer(number + *plus as i64),
+                Value::Real(number) => *slot = Value::Real(number + plus),
+                Value::Text(text) => put_text(slot, text),
+                Value::Null => *slot = Value::Null,
+            }
+        }
+    }
+}
+
+/// A value as declared; anything stands where a drawn one goes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum GivenValue {
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    let value = |given| match given {
+        GivenValue::Integer(number) => Value::Integer(number),
+        GivenValue::Real(number) => Value::Real(number),
+        GivenValue::Text(text) => Value::Text(text.into_bytes()),
+    };
+    Ok(Vec::deserialize(deserializer)?.into_iter().map(value).collect())
+}
+
+// Declared events at play: from one statement to the next as answers come.
+
+impl Shared {
+    /// Plays a declared event from its beginning to its end, or to where it must wait. One that
+    /// has just failed without a script's knowing fails once more instead.
+    pub fn run_declared(&mut self, program: usize) -> RequestState {
+        if self.failed_statement.is_some() {
+            return RequestState::Failed;
+        }
+        self.playing = Some(program);
+        self.send_statements()
+    }
+
+    /// Takes an answer. Where it belongs to a declared event, plays on.
+    #[inline]
+    pub fn continue_declared(&mut self, answer: RequestState) -> RequestState {
+        match (self.playing, &answer) {
+            (None, _) | (_, RequestState::Pending) => answer,
+            (_, RequestState::Failed) => self.fail_event(),
+            (Some(program), _) => {
+                self.count_changed(program, &answer);
+                self.send_statements()
+            }
+        }
+    }
+
+    /// Forgets the event under way.
+    pub fn abandon_declared(&mut self) {
+        if let Some(program) = self.playing.take() {
+            self.programs[program].finish(false);
+        }
+    }
+
+    fn send_statements(&mut self) -> RequestState {
+        while let Some(program) = self.playing {
+            match self.send_next(program) {
+                None => {
+                    self.playing = None;
+                    self.programs[program].finish(true);
+                }
+                Some(RequestState::Pending) => return RequestState::Pending,
+                Some(RequestState::Failed) => return self.fail_event(),
+                Some(answer) => self.count_changed(program, &answer),
+            }
+        }
+        RequestState::Changed(0)
+    }
+
+    #[inline]
+    fn count_changed(&mut self, program: usize, answer: &RequestState) {
+        if let RequestState::Changed(changed) = answer {
+            self.programs[program].count(*changed);
+        }
+    }
+
+    /// Sends the next statement; `None`: there is none.
+    #[inline]
+    fn send_next(&mut self, program: usize) -> Option<RequestState> {
+        let declared = self.programs.get_mut(program)?.next(&mut self.rand)?;
+        self.counts.queries += 1;
+        let Some(statement) = self.statements.get(declared.statement) else {
+            self.fail(Error::user("a closed statement was executed"));
+            return Some(RequestState::Failed);
+        };
+        let connection = statement.connection;
+        let reply = open(&mut self.connections, connection)
+            .and_then(|it| statement.form.send(it.keeping(false), &declared.values));
+        Some(self.take_reply(connection, reply))
+    }
+
+    #[cold]
+    fn fail_event(&mut self) -> RequestState {
+        let program = self.playing.and_then(|program| self.programs.get(program));
+        self.failed_statement = program.and_then(|it| it.last_statement()).map(|it| it.statement);
+        self.abandon_declared();
+        RequestState::Failed
     }
 }

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::UserCounts;
-use super::bulk::Bulk;
+use slab::Slab;
+
 use super::connection::{Batch, Connection, open};
+use super::inserts::{Bulk, Row};
 use super::program::Program;
-use super::row::Row;
+use super::random::Rand;
 use super::statement::{Form, Kind, Statement};
-use crate::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
-use crate::error::Error;
-use crate::generate;
-use crate::plan;
-use crate::rand::Rand;
-use crate::sessions::{self, Reply, Rows};
-use crate::wire;
+use crate::plan::error::Error;
+use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
+use crate::sessions::sql::Quoting;
+use crate::sessions::{Reply, Rows};
+use crate::tally::UserCounts;
+use crate::{generate, plan, sessions, wire};
 
 /// One user's sessions and all that hangs on them.
 pub struct Shared {
     pub rand: Rand,
     /// Transaction types by index; 0 is the unnamed one.
     pub transactions: Vec<String>,
-    /// Rows of the last answer, packed as lua/results.lua reads them.
+    /// Rows of the last answer, packed as lua/requests.lua reads them.
     pub packed: Vec<u8>,
     /// The script may read rows; else they are only counted.
     pub keeps_rows: bool,
@@ -53,14 +53,14 @@ pub struct Shared {
     /// Bulk inserts, by the number of their connection.
     pub bulks: Vec<Bulk>,
     /// The statement that it failed with, until the script is told.
-    pub broken_off: Option<usize>,
+    pub failed_statement: Option<usize>,
     session: plan::Session,
     pub connections: Vec<Option<Connection>>,
     /// The answer that the coroutine is resumed with.
-    pub arrived: Option<Sent>,
-    pub statements: Vec<Option<Statement>>,
-    /// Places of closed statements, used again.
-    free: Vec<usize>,
+    pub arrived: Option<RequestState>,
+    /// How the engine reads quotes and comments.
+    pub quoting: Quoting,
+    pub statements: Slab<Statement>,
     pub counts: UserCounts,
 }
 
@@ -78,7 +78,7 @@ pub enum Wait {
 }
 
 /// How a request stands, towards Lua.
-pub enum Sent {
+pub enum RequestState {
     /// Answered without columns; rows changed.
     Changed(u64),
     /// Answered with columns; nobody will read the rows.
@@ -112,12 +112,12 @@ impl Shared {
             rows: Vec::new(),
             text: Vec::new(),
             bulks: Vec::new(),
-            broken_off: None,
+            failed_statement: None,
+            quoting: sessions::descriptor(&session).quoting,
             session,
             connections: Vec::new(),
             arrived: None,
-            statements: Vec::new(),
-            free: Vec::new(),
+            statements: Slab::new(),
             counts: UserCounts::default(),
         }
     }
@@ -146,12 +146,12 @@ impl Shared {
         Ok(())
     }
 
-    pub fn query(&mut self, connection: usize, sql: &str) -> Sent {
+    pub fn query(&mut self, connection: usize, sql: &str) -> RequestState {
         self.counts.queries += 1;
         let keeps = self.keeps();
         let reply =
-            open(&mut self.connections, connection).and_then(|it| it.wanting(keeps).query(sql));
-        self.sent(connection, reply)
+            open(&mut self.connections, connection).and_then(|it| it.keeping(keeps).query(sql));
+        self.take_reply(connection, reply)
     }
 
     /// Will the rows of the next answer be read?
@@ -165,18 +165,18 @@ impl Shared {
     }
 
     /// Sends the batch; the rows that come back are only counted.
-    pub fn sync(&mut self, connection: usize) -> Sent {
+    pub fn sync(&mut self, connection: usize) -> RequestState {
         let reply = open(&mut self.connections, connection).and_then(Connection::sync);
-        self.sent(connection, reply)
+        self.take_reply(connection, reply)
     }
 
     /// Streams generated rows into a table.
-    pub fn load(&mut self, connection: usize, sql: &str, rows: &generate::Rows) -> Sent {
+    pub fn load(&mut self, connection: usize, sql: &str, rows: &generate::Rows) -> RequestState {
         self.counts.queries += 1;
         let reply = generate::open(rows).and_then(|source| {
             open(&mut self.connections, connection)?.session().load(sql, source)
         });
-        self.sent(connection, reply)
+        self.take_reply(connection, reply)
     }
 
     pub fn prepare(&mut self, connection: usize, sql: &str) -> Option<usize> {
@@ -193,59 +193,52 @@ impl Shared {
 
     /// Keeps a statement; returns its number.
     pub fn keep(&mut self, connection: usize, form: Form) -> usize {
-        let statement = Statement::new(connection, form);
-        if let Some(at) = self.free.pop() {
-            self.statements[at] = Some(statement);
-            return at;
-        }
-        self.statements.push(Some(statement));
-        self.statements.len() - 1
+        self.statements.insert(Statement::new(connection, form))
     }
 
     pub fn bind(&mut self, statement: usize, kinds: Vec<Kind>) {
-        if let Some(Some(it)) = self.statements.get_mut(statement) {
+        if let Some(it) = self.statements.get_mut(statement) {
             it.bind(kinds);
         }
     }
 
     /// Puts a Lua value into a parameter, cut to the cell's kind.
     pub fn set(&mut self, statement: usize, at: usize, value: &mlua::Value) {
-        if let Some(Some(it)) = self.statements.get_mut(statement) {
+        if let Some(it) = self.statements.get_mut(statement) {
             it.set(at, value);
         }
     }
 
-    pub fn execute(&mut self, statement: usize) -> Sent {
+    pub fn execute(&mut self, statement: usize) -> RequestState {
         self.counts.queries += 1;
         let keeps = self.keeps();
-        let Some(Some(it)) = self.statements.get(statement) else {
+        let Some(it) = self.statements.get(statement) else {
             self.fail(Error::user("a closed statement was executed"));
-            return Sent::Failed;
+            return RequestState::Failed;
         };
         let connection = it.connection;
         let reply = open(&mut self.connections, connection)
-            .and_then(|session| it.send(session.wanting(keeps)));
-        self.sent(connection, reply)
+            .and_then(|session| it.send(session.keeping(keeps)));
+        self.take_reply(connection, reply)
     }
 
     pub fn close(&mut self, statement: usize) -> Result<(), Error> {
-        let Some(it) = self.statements.get_mut(statement).and_then(Option::take) else {
+        let Some(it) = self.statements.try_remove(statement) else {
             return Ok(());
         };
-        self.free.push(statement);
         match (self.connections.get_mut(it.connection), it.form) {
             (Some(Some(connection)), Form::Prepared(handle)) => connection.session().close(handle),
             _ => Ok(()),
         }
     }
 
-    pub fn poll(&mut self, connection: usize) -> Sent {
+    pub fn poll(&mut self, connection: usize) -> RequestState {
         let reply = open(&mut self.connections, connection).and_then(|it| it.session().poll());
-        self.sent(connection, reply)
+        self.take_reply(connection, reply)
     }
 
     /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
-    pub fn still_waiting(&mut self) -> Option<u64> {
+    pub fn poll_pending(&mut self) -> Option<u64> {
         let connection = match self.wait {
             Wait::Request { connection, .. } => connection,
             Wait::Sleep { until_ns } if now_ns() < until_ns => return Some(until_ns),
@@ -255,8 +248,8 @@ impl Shared {
             }
         };
         let answer = self.poll(connection);
-        match self.play_on(answer) {
-            Sent::Pending => match self.wait {
+        match self.continue_declared(answer) {
+            RequestState::Pending => match self.wait {
                 Wait::Request { until_ns, .. } => Some(until_ns),
                 _ => None,
             },
@@ -270,22 +263,22 @@ impl Shared {
     /// Waits for the request under way, outside the driver's coroutine: nobody else of the thread
     /// plays meanwhile, so that an answer which does not come soon is given up.
     pub fn drain(&mut self) {
-        self.break_off();
+        self.abandon_declared();
         let limit_ns = now_ns() + PATIENCE_NS;
         while let Wait::Request { connection, until_ns } = self.wait {
             if now_ns() > limit_ns {
-                self.lose();
+                self.drop_connections();
             }
-            wire::nap(until_ns.min(now_ns() + NAP_NS));
+            wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
             self.poll(connection);
         }
     }
 
     /// Gives all connections up: a request under way is lost, and so is whatever is sent later.
-    pub fn lose(&mut self) {
+    pub fn drop_connections(&mut self) {
         for connection in self.connections.iter_mut().flatten() {
             connection.count(&mut self.counts);
-            *connection = Connection::new(sessions::lost(), false);
+            *connection = Connection::new(sessions::disconnected(), false);
         }
     }
 
@@ -333,7 +326,7 @@ impl Shared {
         self.failure = Some(error);
     }
 
-    pub fn sent(&mut self, connection: usize, reply: Result<Reply, Error>) -> Sent {
+    pub fn take_reply(&mut self, connection: usize, reply: Result<Reply, Error>) -> RequestState {
         match reply {
             Ok(Reply::Ready { rows, changed }) => {
                 self.wait = Wait::Nothing;
@@ -341,7 +334,7 @@ impl Shared {
             }
             Ok(Reply::Pending { until_ns }) => {
                 self.wait = Wait::Request { connection, until_ns };
-                Sent::Pending
+                RequestState::Pending
             }
             Err(error) => {
                 self.wait = Wait::Nothing;
@@ -350,40 +343,40 @@ impl Shared {
                     connection.batch.answered();
                 }
                 self.fail(error);
-                Sent::Failed
+                RequestState::Failed
             }
         }
     }
 
-    fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> Sent {
+    fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> RequestState {
         self.counts.rows_read += rows;
         self.counts.rows_changed += changed;
         let keeps_this = std::mem::take(&mut self.keeps_next);
         let Some(Some(connection)) = self.connections.get_mut(connection) else {
-            return Sent::Changed(changed);
+            return RequestState::Changed(changed);
         };
         if connection.batch != Batch::None {
             connection.batch.answered();
             self.batch_rows = rows;
-            return Sent::Changed(changed);
+            return RequestState::Changed(changed);
         }
         let answer = connection.rows();
         let columns = answer.width;
         if columns == 0 {
             self.counts.writes += u64::from(changed > 0);
-            return Sent::Changed(changed);
+            return RequestState::Changed(changed);
         }
         self.counts.reads += 1;
         let rows = rows as u32;
         if self.playing.is_some() || !self.keeps_rows && !keeps_this {
-            return Sent::Counted { columns, rows };
+            return RequestState::Counted { columns, rows };
         }
         pack(answer, rows, &mut self.packed);
-        Sent::Rows
+        RequestState::Rows
     }
 }
 
-/// Columns, rows, the end of each field, the fields' bytes (lua/results.lua reads them).
+/// Columns, rows, the end of each field, the fields' bytes (lua/requests.lua reads them).
 fn pack(answer: &Rows, rows: u32, packed: &mut Vec<u8>) {
     packed.clear();
     packed.extend_from_slice(&answer.width.to_ne_bytes());

@@ -1,8 +1,8 @@
 //! A statement that a script sends again and again, and the values of its next execution.
 
-use super::literal;
-use crate::error::Error;
-use crate::sessions::{Reply, Session, Value};
+use crate::plan::error::Error;
+use crate::sessions::sql::TextStatement;
+use crate::sessions::{Reply, Session, Value, literal};
 
 /// A statement and the values bound to it; reused, so that none allocates.
 pub struct Statement {
@@ -18,11 +18,11 @@ pub struct Statement {
 pub enum Form {
     /// The session's handle of a prepared statement.
     Prepared(u32),
-    /// Text, cut at its question marks, in whose places literals go.
-    Text(Vec<String>),
+    /// Text with literals in the places of its parameters.
+    Text(TextStatement),
 }
 
-/// What a bind cell holds (lua/cells.lua).
+/// What a bind cell holds (lua/statements.lua).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Integer,
@@ -31,17 +31,16 @@ pub enum Kind {
 }
 
 impl Form {
-    /// The form that sends `sql` as text each time.
-    pub fn text(sql: &str) -> Self {
-        Self::Text(sql.split('?').map(str::to_owned).collect())
-    }
-
     /// Sends the statement with one value per parameter.
     #[inline]
     pub fn send(&self, session: &mut dyn Session, values: &[Value]) -> Result<Reply, Error> {
         match self {
             Self::Prepared(handle) => session.execute(*handle, values),
-            Self::Text(pieces) => session.query(literal::sql(&filled(pieces, values))?),
+            Self::Text(statement) => {
+                let mut text = Vec::new();
+                statement.put(&mut text, values);
+                session.query(literal::sql(&text)?)
+            }
         }
     }
 }
@@ -73,21 +72,7 @@ impl Statement {
     }
 }
 
-/// A question mark without a value stays one.
-fn filled(pieces: &[String], values: &[Value]) -> Vec<u8> {
-    let mut text = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        match at.checked_sub(1).map(|at| values.get(at)) {
-            None => {}
-            Some(None) => text.push(b'?'),
-            Some(Some(value)) => literal::put(&mut text, value),
-        }
-        text.extend_from_slice(piece.as_bytes());
-    }
-    text
-}
-
-/// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/cells.lua).
+/// A cell's value for the session. Whole numbers beyond 2^53 come as digits (lua/statements.lua).
 fn put(slot: &mut Value, kind: Kind, value: &mlua::Value) {
     match (kind, value) {
         (Kind::Integer, mlua::Value::Integer(n)) => *slot = Value::Integer(*n),

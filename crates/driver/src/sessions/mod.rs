@@ -1,68 +1,77 @@
-//! Ways of talking to an engine: one file each, one arm each in [`open`].
+//! Ways of talking to an engine: a file or folder each, and an arm each in [`descriptor`].
 
 mod duckdb;
-mod lost;
+pub mod literal;
 mod mysql;
 mod null;
 mod postgres;
-mod reply;
-mod rows;
-mod serial;
+pub mod sql;
 mod sqlite;
-mod statements;
 
-use crate::error::Error;
+use slab::Slab;
+
 use crate::generate::Source;
 use crate::plan;
-pub use reply::{Counts, Reply, Value};
-pub use rows::Rows;
+use crate::plan::error::Error;
+use sql::Quoting;
+
+/// What the driver knows of a session without opening it: one in each session's file.
+pub struct Descriptor {
+    /// As a script reads it in `dyno.engine`.
+    pub kind: &'static str,
+    /// Where the engine works.
+    pub engine: Engine,
+    /// Which of sysbench's drivers it passes for; none: what the option `db_driver` says. Scripts
+    /// know no embedded engine, and PostgreSQL's words come nearest.
+    pub dialect: Option<&'static str>,
+    /// How it reads quotes and comments.
+    pub quoting: Quoting,
+    /// Opens one connection by its part of the plan.
+    pub open: fn(&plan::Session) -> Result<Box<dyn Session>, Error>,
+}
+
+/// Where an engine works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// There is none.
+    Absent,
+    /// Inside the call: each connection has a thread of its own.
+    Embedded,
+    /// In a process of its own that our connections lead to.
+    Served,
+}
+
+/// The descriptor of a plan's session. A new session has an arm here, and its file.
+pub fn descriptor(session: &plan::Session) -> &'static Descriptor {
+    match session {
+        plan::Session::Null { .. } => &null::DESCRIPTOR,
+        plan::Session::Sqlite { .. } => &sqlite::DESCRIPTOR,
+        plan::Session::Duckdb { .. } => &duckdb::DESCRIPTOR,
+        plan::Session::Postgres(_) => &postgres::DESCRIPTOR,
+        plan::Session::Mysql(_) => &mysql::DESCRIPTOR,
+    }
+}
 
 /// Opens one connection.
 pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
-    match session {
-        plan::Session::Null { delay_ns } => Ok(Box::new(null::Null::new(*delay_ns))),
-        plan::Session::Sqlite { .. } => sqlite::open(session),
-        plan::Session::Duckdb { .. } => duckdb::open(session),
-        plan::Session::Postgres(login) => postgres::open(login),
-        plan::Session::Mysql(login) => mysql::open(login),
-    }
+    (descriptor(session).open)(session)
 }
 
-/// What takes the place of a connection that was given up: every request fails as `lost`.
-pub fn lost() -> Box<dyn Session> {
-    Box::new(lost::Lost::default())
+/// What takes the place of a connection that was dropped: every request fails as `lost`.
+pub fn disconnected() -> Box<dyn Session> {
+    Box::new(null::Disconnected::default())
 }
 
-/// Does the engine work inside the call? Then each connection has a thread of its own.
-pub fn embedded(session: &plan::Session) -> bool {
-    matches!(session, plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. })
+/// A prepared statement to be executed; a closed one is the script's mistake.
+#[inline]
+fn open_statement<S>(statements: &mut Slab<S>, handle: u32) -> Result<&mut S, Error> {
+    let statement = statements.get_mut(handle as usize);
+    statement.ok_or_else(|| Error::user("a closed statement was executed"))
 }
 
-/// Is the engine a server, a process of its own that our connections lead to?
-pub fn served(session: &plan::Session) -> bool {
-    matches!(session, plan::Session::Postgres(_) | plan::Session::Mysql(_))
-}
-
-/// The session's kind, as a script reads it in `dyno.engine`.
-pub fn kind(session: &plan::Session) -> &'static str {
-    match session {
-        plan::Session::Null { .. } => "null",
-        plan::Session::Sqlite { .. } => "sqlite",
-        plan::Session::Duckdb { .. } => "duckdb",
-        plan::Session::Postgres(_) => "postgres",
-        plan::Session::Mysql(_) => "mysql",
-    }
-}
-
-/// Which of sysbench's drivers a session passes for; `None`: what the option `db_driver` says.
-/// Scripts know no embedded engine, and PostgreSQL's words come nearest.
-pub fn dialect(session: &plan::Session) -> Option<&'static str> {
-    match session {
-        plan::Session::Null { .. } => None,
-        plan::Session::Sqlite { .. } | plan::Session::Duckdb { .. } => Some("pgsql"),
-        plan::Session::Postgres(_) => Some("pgsql"),
-        plan::Session::Mysql(_) => Some("mysql"),
-    }
+/// The error of a session that was given another one's part of a plan.
+fn misdirected() -> Error {
+    Error::driver("a plan for another session came to this one")
 }
 
 /// One connection to an engine, as a script's user holds it.
@@ -70,7 +79,7 @@ pub fn dialect(session: &plan::Session) -> Option<&'static str> {
 /// A session never blocks on a network: it answers [`Reply::Ready`], or [`Reply::Pending`] and is
 /// polled by the worker while the script's coroutine is suspended. An embedded engine works inside
 /// the call, so its sessions are always ready and each has a thread of its own
-/// ([`embedded`]).
+/// ([`Engine::Embedded`]).
 pub trait Session {
     /// Sends SQL as text.
     fn query(&mut self, sql: &str) -> Result<Reply, Error>;
@@ -127,4 +136,105 @@ pub trait Session {
 
     /// What the session counted since the last call, and starts anew.
     fn take_counts(&mut self) -> Counts;
+}
+
+// What a session is given and what it answers.
+
+/// Where a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Answered: rows that came back, rows that were changed.
+    Ready {
+        /// Rows that came back.
+        rows: u64,
+        /// Rows that the statement reported as changed.
+        changed: u64,
+    },
+    /// Not yet; poll again, at the latest at this CLOCK_MONOTONIC time.
+    Pending {
+        /// When an answer may be expected; `u64::MAX`: unknown.
+        until_ns: u64,
+    },
+}
+
+/// What a session counts beside the requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Times that the engine said busy and was asked again.
+    pub busy: u64,
+    /// Nanoseconds inside the engine, where they are measured.
+    pub service_ns: Option<u64>,
+    /// Connections that were lost and made anew.
+    pub reconnected: u64,
+    /// What the engine must have counted, too, as it counts; absent where it counts nothing.
+    pub claimed: Option<u64>,
+    /// What it may have counted beyond that: results that followed the first of a request are a
+    /// text's next statements, or a procedure's own, and the answers do not say which.
+    pub further: u64,
+}
+
+/// A value bound to a parameter, or found in a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A signed 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// Text in UTF-8 (bytes as they came).
+    Text(Vec<u8>),
+}
+
+// Rows of one answer as every session hands them over.
+
+/// Rows of one answer, packed: reused from request to request, so that a read allocates nothing.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Columns of the answer, 0 where it has none; true also of rows that were not kept.
+    pub width: u32,
+    /// Column names, where rows are kept.
+    pub columns: Vec<String>,
+    /// All fields' bytes, end to end.
+    pub bytes: Vec<u8>,
+    /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
+    pub ends: Vec<u32>,
+}
+
+impl Rows {
+    /// Marks a field that is NULL in [`Rows::ends`].
+    pub const NULL: u32 = u32::MAX;
+
+    /// Forgets the last answer and keeps the memory.
+    pub fn clear(&mut self) {
+        self.width = 0;
+        self.columns.clear();
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a field to the last row.
+    pub fn push(&mut self, field: Option<&[u8]>) -> Result<(), Error> {
+        let Some(field) = field else {
+            self.ends.push(Self::NULL);
+            return Ok(());
+        };
+        self.bytes.extend_from_slice(field);
+        let end = u32::try_from(self.bytes.len()).ok().filter(|end| *end != Self::NULL);
+        self.ends.push(end.ok_or_else(|| Error::user("one answer of more than 4 GiB"))?);
+        Ok(())
+    }
+
+    /// All fields in order, row by row; a row is as many as there are columns.
+    pub fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            if end == Self::NULL {
+                return None;
+            }
+            let field = &self.bytes[start..end as usize];
+            start = end as usize;
+            Some(field)
+        })
+    }
 }

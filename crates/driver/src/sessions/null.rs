@@ -1,9 +1,20 @@
-//! Null answers after a set delay, without an engine: test double, driver's floor, known dose.
+//! Sessions without an engine: null answers after a set delay; a dropped connection refuses.
 
-use super::{Counts, Reply, Rows, Session, Value};
-use crate::clock::now_ns;
-use crate::error::Error;
+use super::sql::Quoting;
+use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected};
 use crate::generate::Source;
+use crate::plan;
+use crate::plan::error::Error;
+use crate::schedule::clock::now_ns;
+
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "null",
+    engine: Engine::Absent,
+    dialect: None,
+    quoting: Quoting::Standard,
+    open,
+};
 
 /// A connection to nothing. Anything may be prepared and sent; no rows come back.
 pub struct Null {
@@ -16,6 +27,12 @@ pub struct Null {
     loaded: u64,
     #[cfg(test)]
     texts: Vec<String>,
+}
+
+/// Answers without an engine.
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Null { delay_ns } = session else { return Err(misdirected()) };
+    Ok(Box::new(Null::new(*delay_ns)))
 }
 
 impl Null {
@@ -116,5 +133,46 @@ impl Session for Null {
 
     fn take_counts(&mut self) -> Counts {
         Counts { service_ns: Some(std::mem::take(&mut self.service_ns)), ..Counts::default() }
+    }
+}
+
+/// Stands where a connection was dropped, because an answer did not come.
+#[derive(Default)]
+pub struct Disconnected {
+    rows: Rows,
+}
+
+fn disconnected<T>() -> Result<T, Error> {
+    let error = Error::engine("the connection is lost").code("lost");
+    Err(error.because("no answer long after the phase's end"))
+}
+
+impl Session for Disconnected {
+    fn query(&mut self, _sql: &str) -> Result<Reply, Error> {
+        disconnected()
+    }
+
+    fn prepare(&mut self, _sql: &str) -> Result<u32, Error> {
+        disconnected()
+    }
+
+    fn execute(&mut self, _statement: u32, _values: &[Value]) -> Result<Reply, Error> {
+        disconnected()
+    }
+
+    fn close(&mut self, _statement: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<Reply, Error> {
+        disconnected()
+    }
+
+    fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    fn take_counts(&mut self) -> Counts {
+        Counts::default()
     }
 }

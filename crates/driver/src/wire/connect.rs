@@ -11,8 +11,8 @@ use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::line::PATIENCE;
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::Login;
+use crate::plan::error::Error;
 
 /// A silent peer is asked whether it still lives after so long, so often, with such gaps: a host
 /// that vanished (a pulled cable sends no word) ends a wait after a minute.

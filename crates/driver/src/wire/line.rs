@@ -1,15 +1,13 @@
-//! One connection: bytes out, bytes in.
-
-mod secure;
+//! One connection to a server: bytes out, bytes in, TLS in between.
 
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use super::tls::Tunnel;
-use super::{ATTENDED, Shared, connect, here};
-use crate::clock::{SECOND_NS, now_ns};
-use crate::error::Error;
-use crate::login::Login;
+use super::tls::TlsState;
+use super::{CURRENT_SLOT, Shared, connect, thread_exchange};
+use crate::plan::error::Error;
+use crate::plan::{Login, Tls};
+use crate::schedule::clock::{SECOND_NS, now_ns};
 
 /// What connecting and each answer during the log-in may take.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,7 +19,7 @@ pub struct Line {
     out: Vec<u8>,
     inbox: Vec<u8>,
     consumed: usize,
-    tunnel: Option<Box<Tunnel>>,
+    tls_state: Option<Box<TlsState>>,
     sealed: Vec<u8>,
 }
 
@@ -29,11 +27,12 @@ impl Line {
     /// Connects to the host or socket; where nobody answers, an error of code `connect` names it.
     pub fn connect(login: &Login) -> Result<Self, Error> {
         let socket = connect::connect(login)?;
-        let joined = here().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
+        let joined =
+            thread_exchange().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
         let (number, exchange) = joined
             .map_err(|cause| Error::host("cannot make the thread's event loop").because(cause))?;
         let (out, inbox, sealed) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { exchange, number, out, inbox, consumed: 0, tunnel: None, sealed })
+        Ok(Self { exchange, number, out, inbox, consumed: 0, tls_state: None, sealed })
     }
 
     /// Where the next request is written; nothing leaves before [`Line::send`].
@@ -52,11 +51,11 @@ impl Line {
     }
 
     fn flush(&mut self) {
-        let slot = ATTENDED.get();
-        let Some(tunnel) = &mut self.tunnel else {
+        let slot = CURRENT_SLOT.get();
+        let Some(tls_state) = &mut self.tls_state else {
             return self.exchange.borrow_mut().send(self.number, slot, &mut self.out);
         };
-        tunnel.seal(&mut self.out, &mut self.sealed);
+        tls_state.seal(&mut self.out, &mut self.sealed);
         if !self.sealed.is_empty() {
             self.exchange.borrow_mut().send(self.number, slot, &mut self.sealed);
         }
@@ -89,14 +88,14 @@ impl Line {
             self.inbox.drain(..self.consumed);
             self.consumed = 0;
         }
-        let Some(tunnel) = &mut self.tunnel else {
+        let Some(tls_state) = &mut self.tls_state else {
             return received(&self.exchange, self.number, &mut self.inbox);
         };
         let mut came = false;
-        while !came && received(&self.exchange, self.number, &mut tunnel.sealed)? {
-            came = tunnel.open(&mut self.inbox)?;
+        while !came && received(&self.exchange, self.number, &mut tls_state.sealed)? {
+            came = tls_state.open(&mut self.inbox)?;
         }
-        if tunnel.has_to_say() {
+        if tls_state.wants_write() {
             self.flush();
         }
         Ok(came)
@@ -117,13 +116,13 @@ impl Line {
         if now_ns() >= until_ns {
             return Err(lost("no answer within 10 s"));
         }
-        self.exchange.borrow_mut().rest(until_ns);
+        self.exchange.borrow_mut().wait(until_ns);
         Ok(())
     }
 }
 
 fn received(exchange: &Shared, line: u32, into: &mut Vec<u8>) -> Result<bool, Error> {
-    let received = exchange.borrow_mut().receive(line, ATTENDED.get(), into);
+    let received = exchange.borrow_mut().receive(line, CURRENT_SLOT.get(), into);
     received.map_err(|cause| match cause.kind() {
         ErrorKind::UnexpectedEof => lost("the server closed it"),
         _ => lost(cause),
@@ -142,4 +141,34 @@ impl Drop for Line {
 
 fn lost(cause: impl std::fmt::Display) -> Error {
     Error::engine("the connection is lost").because(cause).code("lost")
+}
+
+// The beginning of TLS on a connection.
+
+impl Line {
+    /// Starts TLS, once both sides have agreed to it in their own protocol's words.
+    pub fn secure(&mut self, tls: &Tls, host: &str) -> Result<(), Error> {
+        if !self.inbox().is_empty() {
+            // Taken as said under TLS, it would be whoever stands between who said it.
+            return Err(Error::engine("the server spoke before TLS began").code("tls"));
+        }
+        self.tls_state = Some(Box::new(TlsState::new(tls, host)?));
+        let until_ns = deadline();
+        self.flush();
+        while self.is_handshaking() {
+            let came = self.more();
+            if came.is_err() {
+                // TLS itself tells the server why.
+                self.flush();
+            }
+            if !came? && self.is_handshaking() {
+                self.wait_until(until_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.tls_state.as_ref().is_some_and(|it| it.is_handshaking())
+    }
 }

@@ -8,30 +8,28 @@
 //! io_uring, and epoll where io_uring is refused ([`Exchange`]).
 
 mod connect;
-mod held;
 mod line;
-mod lines;
 mod poll;
 mod ring;
+mod ring_line;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod trust;
 mod uring;
-mod verifiers;
 
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use crate::clock;
+use crate::schedule::clock;
 pub use line::Line;
 
 thread_local! {
-    static ATTENDED: Cell<u32> = const { Cell::new(0) };
-    static HERE: RefCell<Option<Shared>> = const { RefCell::new(None) };
+    static CURRENT_SLOT: Cell<u32> = const { Cell::new(0) };
+    static EXCHANGE: RefCell<Option<Shared>> = const { RefCell::new(None) };
 }
 
 /// The thread's exchange, as its lines hold it.
@@ -60,7 +58,7 @@ trait Exchange {
     /// Sleeps until something comes for an awaited line, or what a line could not send at once has
     /// left, at the latest until a time (0: does not sleep; `u64::MAX`: for a nap); notes for which
     /// slots.
-    fn rest(&mut self, until_ns: u64);
+    fn wait(&mut self, until_ns: u64);
 
     /// The slots noted and not yet handed over.
     fn woken(&mut self) -> &mut Vec<u32>;
@@ -68,20 +66,20 @@ trait Exchange {
 
 /// Says for whom the lines opened and used from now on are: a number that [`rest`] hands back.
 #[inline]
-pub fn attend(slot: u32) {
-    ATTENDED.set(slot);
+pub fn set_slot(slot: u32) {
+    CURRENT_SLOT.set(slot);
 }
 
 /// Sends what is to be sent and waits until bytes come for somebody, at the latest until a
 /// CLOCK_MONOTONIC time (0: only looks; `u64::MAX`: for a nap of 20 ms, so that a stop is seen
 /// soon); appends for whom they came, at times also somebody for whom none did.
 #[inline]
-pub fn rest(until_ns: u64, ready: &mut Vec<u32>) {
-    HERE.with_borrow(|here| match here {
+pub fn wait(until_ns: u64, ready: &mut Vec<u32>) {
+    EXCHANGE.with_borrow(|here| match here {
         Some(exchange) => {
             let mut exchange = exchange.borrow_mut();
             let is_told = exchange.woken().is_empty();
-            exchange.rest(if is_told { until_ns } else { 0 });
+            exchange.wait(if is_told { until_ns } else { 0 });
             ready.append(exchange.woken());
         }
         None => clock::sleep_until(until_ns),
@@ -90,16 +88,16 @@ pub fn rest(until_ns: u64, ready: &mut Vec<u32>) {
 
 /// Rests on behalf of one user in the middle of its turn: for whom else bytes came is handed over
 /// by the next [`rest`].
-pub fn nap(until_ns: u64) {
-    HERE.with_borrow(|here| match here {
-        Some(exchange) => exchange.borrow_mut().rest(until_ns),
+pub fn wait_in_turn(until_ns: u64) {
+    EXCHANGE.with_borrow(|here| match here {
+        Some(exchange) => exchange.borrow_mut().wait(until_ns),
         None => clock::sleep_until(until_ns),
     });
 }
 
 /// The thread's exchange, made for its first line.
-fn here() -> io::Result<Shared> {
-    HERE.with_borrow_mut(|here| {
+fn thread_exchange() -> io::Result<Shared> {
+    EXCHANGE.with_borrow_mut(|here| {
         if let Some(exchange) = here {
             return Ok(Rc::clone(exchange));
         }

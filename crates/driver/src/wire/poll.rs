@@ -10,10 +10,11 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use slab::Slab;
+
 use super::Exchange;
-use super::lines::Lines;
 use super::stream::Stream;
-use crate::clock::{NAP_NS, now_ns, timespec};
+use crate::schedule::clock::{NAP_NS, now_ns, timespec};
 
 /// Events taken at once.
 const EVENTS: usize = 256;
@@ -23,7 +24,7 @@ const MILLISECOND_NS: u64 = 1_000_000;
 /// Lines of a thread under one epoll.
 pub struct Poll {
     epoll: OwnedFd,
-    lines: Lines<Stream>,
+    lines: Slab<Stream>,
     events: Vec<Event>,
     woken: Vec<u32>,
 }
@@ -33,7 +34,7 @@ impl Poll {
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let events = Vec::with_capacity(EVENTS);
-        Ok(Self { epoll, lines: Lines::default(), events, woken: Vec::new() })
+        Ok(Self { epoll, lines: Slab::new(), events, woken: Vec::new() })
     }
 
     /// Fetches events. epoll counts in milliseconds: what is nearer is waited for by poll.
@@ -55,12 +56,12 @@ impl Poll {
 
 /// What is always heard of. That a socket takes bytes again is heard of only where some wait:
 /// otherwise the peer's every read would wake us.
-const HEARD: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+const INTEREST: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
 impl Poll {
     /// Notes whom news of a line are for, and hears of room for what is unsent.
-    fn tell(&mut self, line: u32) {
-        let stream = &mut self.lines[line];
+    fn notify(&mut self, line: u32) {
+        let stream = &mut self.lines[line as usize];
         if stream.awaited && stream.has_news() {
             stream.awaited = false;
             self.woken.push(stream.slot);
@@ -68,7 +69,7 @@ impl Poll {
         let waits = stream.unsent() > 0;
         if waits != stream.waits_for_room {
             stream.waits_for_room = waits;
-            let flags = if waits { HEARD | EventFlags::OUT } else { HEARD };
+            let flags = if waits { INTEREST | EventFlags::OUT } else { INTEREST };
             let data = EventData::new_u64(line.into());
             // It cannot fail for a socket that was added.
             let _ = epoll::modify(&self.epoll, &stream.socket, data, flags);
@@ -78,37 +79,37 @@ impl Poll {
 
 impl Exchange for Poll {
     fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
-        let line = self.lines.insert(Stream::new(socket));
+        let line = self.lines.insert(Stream::new(socket)) as u32;
         let data = EventData::new_u64(line.into());
-        let added = epoll::add(&self.epoll, &self.lines[line].socket, data, HEARD);
-        added.inspect_err(|_| drop(self.lines.remove(line)))?;
+        let added = epoll::add(&self.epoll, &self.lines[line as usize].socket, data, INTEREST);
+        added.inspect_err(|_| drop(self.lines.remove(line as usize)))?;
         Ok(line)
     }
 
     fn remove(&mut self, line: u32) {
         // Closing its only descriptor takes a socket out of epoll.
-        self.lines.remove(line);
+        self.lines.remove(line as usize);
     }
 
     fn send(&mut self, line: u32, slot: u32, bytes: &mut Vec<u8>) {
-        let stream = &mut self.lines[line];
+        let stream = &mut self.lines[line as usize];
         stream.send(bytes);
         (stream.slot, stream.awaited) = (slot, true);
-        self.tell(line);
+        self.notify(line);
     }
 
     fn unsent(&self, line: u32) -> usize {
-        self.lines[line].unsent()
+        self.lines[line as usize].unsent()
     }
 
     fn receive(&mut self, line: u32, slot: u32, inbox: &mut Vec<u8>) -> io::Result<bool> {
-        let stream = &mut self.lines[line];
+        let stream = &mut self.lines[line as usize];
         let came = stream.receive(inbox)?;
         (stream.slot, stream.awaited) = (slot, !came);
         Ok(came)
     }
 
-    fn rest(&mut self, until_ns: u64) {
+    fn wait(&mut self, until_ns: u64) {
         if self.fetch(until_ns).is_err() {
             // A signal: whoever rests looks around and comes again.
             return;
@@ -116,9 +117,9 @@ impl Exchange for Poll {
         for at in 0..self.events.len() {
             let Event { data, flags, .. } = self.events[at];
             let line = data.u64() as u32;
-            if let Some(stream) = self.lines.get_mut(line) {
-                stream.hear(flags);
-                self.tell(line);
+            if let Some(stream) = self.lines.get_mut(line as usize) {
+                stream.on_event(flags);
+                self.notify(line);
             }
         }
     }

@@ -10,8 +10,8 @@ use std::os::fd::AsRawFd;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
-use super::held::{BEAT, CANCEL, Held, RECEIVE, ROOM};
-use crate::clock::{NAP_NS, SECOND_NS, now_ns};
+use super::ring_line::{CANCEL, RECEIVE, ROOM, RingLine, WAKE};
+use crate::schedule::clock::{NAP_NS, SECOND_NS, now_ns};
 
 /// Requests queued between two calls; more of them make a call earlier.
 const REQUESTS: u32 = 256;
@@ -25,7 +25,7 @@ const POLLOUT: u32 = 4;
 
 /// A wait without a deadline ends by this timer in the ring, which is armed once per beat; a
 /// deadline of its own would cost every wait a timer of the kernel's.
-static BEAT_LENGTH: Timespec = Timespec::new().nsec(NAP_NS as u32);
+static WAKE_INTERVAL: Timespec = Timespec::new().nsec(NAP_NS as u32);
 
 /// One thread's ring.
 pub struct Ring {
@@ -48,21 +48,21 @@ impl Ring {
 
     /// Queues a receive into a line's buffer, unless one is under way. Nothing can have come yet,
     /// so it polls first.
-    pub fn receive(&mut self, line: u32, held: &mut Held) {
-        if held.receives {
+    pub fn receive(&mut self, line: u32, ring_line: &mut RingLine) {
+        if ring_line.receives {
             return;
         }
-        let (at, room) = held.lend();
-        let socket = Fd(held.stream.socket.as_raw_fd());
+        let (at, room) = ring_line.lend_buffer();
+        let socket = Fd(ring_line.stream.socket.as_raw_fd());
         let request = opcode::Recv::new(socket, at, room).ioprio(POLL_FIRST).build();
         // SAFETY: a lent buffer is not looked at, and not freed even if its line is dropped.
         unsafe { self.queue(&request.user_data(RECEIVE | u64::from(line))) };
     }
 
     /// Queues hearing of room to send, unless that is under way.
-    pub fn hear_of_room(&mut self, line: u32, held: &mut Held) {
-        if !std::mem::replace(&mut held.waits, true) {
-            let socket = Fd(held.stream.socket.as_raw_fd());
+    pub fn await_room(&mut self, line: u32, ring_line: &mut RingLine) {
+        if !std::mem::replace(&mut ring_line.waits, true) {
+            let socket = Fd(ring_line.stream.socket.as_raw_fd());
             let request = opcode::PollAdd::new(socket, POLLOUT).build();
             // SAFETY: it names no memory.
             unsafe { self.queue(&request.user_data(ROOM | u64::from(line))) };
@@ -84,7 +84,7 @@ impl Ring {
             0 if self.is_quiet() => Ok(0),
             0 => self.ring.submit(),
             u64::MAX => {
-                self.beat();
+                self.arm_wake();
                 self.ring.submit_and_wait(1)
             }
             _ => {
@@ -105,13 +105,13 @@ impl Ring {
     /// The next completion that has come.
     pub fn next(&mut self) -> Option<cqueue::Entry> {
         let done = self.ring.completion().next()?;
-        self.beats &= done.user_data() != BEAT;
+        self.beats &= done.user_data() != WAKE;
         Some(done)
     }
 
-    fn beat(&mut self) {
+    fn arm_wake(&mut self) {
         if !std::mem::replace(&mut self.beats, true) {
-            let request = opcode::Timeout::new(&raw const BEAT_LENGTH).build().user_data(BEAT);
+            let request = opcode::Timeout::new(&raw const WAKE_INTERVAL).build().user_data(WAKE);
             // SAFETY: a static's memory lives for ever.
             unsafe { self.queue(&request) };
         }

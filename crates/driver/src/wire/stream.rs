@@ -76,7 +76,7 @@ impl Stream {
     }
 
     /// Notes an event, and sends what waited for it.
-    pub fn hear(&mut self, flags: EventFlags) {
+    pub fn on_event(&mut self, flags: EventFlags) {
         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         self.ended |= flags.intersects(ended);
         self.readable |= self.ended || flags.contains(EventFlags::IN);

@@ -3,25 +3,27 @@
 use std::io::{ErrorKind, Read, Write};
 
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription as Alert, CertificateError as Bad, ClientConnection};
-use rustls::{Error as TlsError, PeerIncompatible};
+use rustls::{
+    AlertDescription as Alert, CertificateError as Bad, ClientConnection, Error as TlsError,
+    PeerIncompatible,
+};
 
 use super::trust;
-use crate::error::Error;
-use crate::login::Tls;
+use crate::plan::Tls;
+use crate::plan::error::Error;
 
 /// Plain text handed over at once.
 const CHUNK: usize = 16 * 1024;
 
 /// The two ends of an encrypted connection, without its socket.
-pub struct Tunnel {
+pub struct TlsState {
     connection: ClientConnection,
     host: String,
     /// Sealed bytes that came.
     pub sealed: Vec<u8>,
 }
 
-impl Tunnel {
+impl TlsState {
     /// Before the handshake. A Unix socket has no host name, so its server is `localhost`.
     pub fn new(tls: &Tls, host: &str) -> Result<Self, Error> {
         let host = if host.starts_with('/') { "localhost" } else { host };
@@ -39,7 +41,7 @@ impl Tunnel {
     }
 
     /// Has TLS itself something to say: an answer in the handshake, a new key?
-    pub fn has_to_say(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         self.connection.wants_write()
     }
 

@@ -11,16 +11,17 @@ use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
+use slab::Slab;
+
 use super::Exchange;
-use super::held::{Held, LINES, RECEIVE, ROOM};
-use super::lines::Lines;
 use super::ring::Ring;
-use crate::clock::{NAP_NS, now_ns};
+use super::ring_line::{LINES, RECEIVE, ROOM, RingLine};
+use crate::schedule::clock::{NAP_NS, now_ns};
 
 /// Lines of a thread under one ring.
 pub struct Uring {
     ring: Ring,
-    lines: Lines<Held>,
+    lines: Slab<RingLine>,
     /// The only line, awaited, its receive not queued.
     lone: Option<u32>,
     woken: Vec<u32>,
@@ -29,44 +30,44 @@ pub struct Uring {
 impl Uring {
     /// An empty one; an error where the kernel is too old for it (6.1) or forbids it.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { ring: Ring::new()?, lines: Lines::default(), lone: None, woken: Vec::new() })
+        Ok(Self { ring: Ring::new()?, lines: Slab::new(), lone: None, woken: Vec::new() })
     }
 
     /// Sees to it that the next rest receives what comes.
     fn receive_next(&mut self, line: u32) {
-        if self.lines.is_one() {
+        if self.lines.len() == 1 {
             self.lone = Some(line);
         } else {
-            self.ring.receive(line, &mut self.lines[line]);
+            self.ring.receive(line, &mut self.lines[line as usize]);
         }
     }
 
     /// Rests on the only line; false: the ring has to do it.
-    fn rested_alone(&mut self, until_ns: u64) -> bool {
+    fn wait_on_lone_line(&mut self, until_ns: u64) -> bool {
         let Some(line) = self.lone.take() else { return false };
-        let is_one = self.lines.is_one();
-        let held = &mut self.lines[line];
-        let is_free = !held.receives && !held.waits && held.stream.awaited;
+        let is_one = self.lines.len() == 1;
+        let ring_line = &mut self.lines[line as usize];
+        let is_free = !ring_line.receives && !ring_line.waits && ring_line.stream.awaited;
         if until_ns != u64::MAX || !is_free || !is_one {
-            self.ring.receive(line, held);
+            self.ring.receive(line, ring_line);
             return false;
         }
-        held.wait();
-        self.tell(line);
-        self.lone = self.lines[line].stream.awaited.then_some(line);
+        ring_line.receive_blocking();
+        self.notify(line);
+        self.lone = self.lines[line as usize].stream.awaited.then_some(line);
         true
     }
 
     /// Wakes who awaits a line, if there is news; hears of room for what is unsent.
-    fn tell(&mut self, line: u32) {
-        let held = &mut self.lines[line];
-        if held.stream.awaited && held.has_news() {
-            held.stream.awaited = false;
-            self.woken.push(held.stream.slot);
+    fn notify(&mut self, line: u32) {
+        let ring_line = &mut self.lines[line as usize];
+        if ring_line.stream.awaited && ring_line.has_news() {
+            ring_line.stream.awaited = false;
+            self.woken.push(ring_line.stream.slot);
         }
-        held.stream.waits_for_room = held.stream.unsent() > 0;
-        if held.stream.waits_for_room {
-            self.ring.hear_of_room(line, held);
+        ring_line.stream.waits_for_room = ring_line.stream.unsent() > 0;
+        if ring_line.stream.waits_for_room {
+            self.ring.await_room(line, ring_line);
         }
     }
 }
@@ -75,61 +76,61 @@ impl Exchange for Uring {
     fn add(&mut self, socket: OwnedFd) -> io::Result<u32> {
         let nap = Some(Duration::from_nanos(NAP_NS));
         set_socket_timeout(&socket, Timeout::Recv, nap)?;
-        Ok(self.lines.insert(Held::new(socket)))
+        Ok(self.lines.insert(RingLine::new(socket)) as u32)
     }
 
     /// The number is given again, and the buffer freed, only when no completion can come for it.
     fn remove(&mut self, line: u32) {
         for mark in [RECEIVE | u64::from(line), ROOM | u64::from(line)] {
-            while self.lines[line].is_under_way(mark) {
+            while self.lines[line as usize].is_under_way(mark) {
                 self.ring.cancel(mark);
-                self.rest(now_ns() + NAP_NS);
+                self.wait(now_ns() + NAP_NS);
             }
         }
         self.lone = self.lone.filter(|it| *it != line);
-        self.lines.remove(line);
+        self.lines.remove(line as usize);
     }
 
     fn send(&mut self, line: u32, slot: u32, bytes: &mut Vec<u8>) {
-        let held = &mut self.lines[line];
-        held.stream.send(bytes);
-        (held.stream.slot, held.stream.awaited) = (slot, true);
-        self.tell(line);
-        if self.lines[line].stream.awaited {
+        let ring_line = &mut self.lines[line as usize];
+        ring_line.stream.send(bytes);
+        (ring_line.stream.slot, ring_line.stream.awaited) = (slot, true);
+        self.notify(line);
+        if self.lines[line as usize].stream.awaited {
             self.receive_next(line);
         }
     }
 
     fn unsent(&self, line: u32) -> usize {
-        self.lines[line].stream.unsent()
+        self.lines[line as usize].stream.unsent()
     }
 
     fn receive(&mut self, line: u32, slot: u32, inbox: &mut Vec<u8>) -> io::Result<bool> {
-        let held = &mut self.lines[line];
-        if held.take(inbox) {
+        let ring_line = &mut self.lines[line as usize];
+        if ring_line.take(inbox) {
             return Ok(true);
         }
-        let came = !held.receives && held.stream.receive(inbox)?;
-        (held.stream.slot, held.stream.awaited) = (slot, !came);
+        let came = !ring_line.receives && ring_line.stream.receive(inbox)?;
+        (ring_line.stream.slot, ring_line.stream.awaited) = (slot, !came);
         if !came {
             self.receive_next(line);
         }
         Ok(came)
     }
 
-    fn rest(&mut self, until_ns: u64) {
-        if self.rested_alone(until_ns) {
+    fn wait(&mut self, until_ns: u64) {
+        if self.wait_on_lone_line(until_ns) {
             return;
         }
         self.ring.enter(until_ns);
         while let Some(done) = self.ring.next() {
             let line = (done.user_data() & LINES) as u32;
             match done.user_data() & !LINES {
-                RECEIVE => self.lines[line].received(&done),
-                ROOM => self.lines[line].has_room(),
+                RECEIVE => self.lines[line as usize].receive_done(&done),
+                ROOM => self.lines[line as usize].has_room(),
                 _ => continue,
             }
-            self.tell(line);
+            self.notify(line);
         }
     }
 

@@ -2,19 +2,17 @@
 
 use serde_json::Value;
 
-use crate::driver::play;
-use crate::plans::{EVENT, phase, plan};
-use crate::said::count;
+use crate::driver::{EVENT, count, phase, plan, play};
 
 #[test]
-fn overload_skips_in_the_open_and_loses_nothing() {
+fn overload_counts_skipped_events_and_misses_none() {
     let overload = r#"{ name = "over", stop = { kind = "time", duration_s = 0.2 }, streams = {
         { name = "s", run = "event", connections = 3,
           pace = { kind = "uniform", rate_per_s = 100000 } } } }"#;
     let mut plan = plan(&phase(overload), 1_000_000);
     plan["cpus"] = serde_json::json!([0, 0]);
-    let said = play(&plan);
-    let tally = said.tally("over", 0);
+    let output = play(&plan);
+    let tally = output.tally("over", 0);
     assert_eq!(count(tally, "intended"), 20_000);
     assert!(count(tally, "done") > 0 && count(tally, "done") <= 600 + 3);
     assert_eq!(count(tally, "queries"), count(tally, "done"));
@@ -30,14 +28,14 @@ fn the_warm_up_is_counted_apart() {
           { name = "paced", run = "event", connections = 4,
             pace = { kind = "uniform", rate_per_s = 1000 } },
           { name = "free", run = "event", connections = 1 } } }"#;
-    let said = play(&plan(&phase(warm), 10_000));
-    let paced = said.tally("warm", 0);
+    let output = play(&plan(&phase(warm), 10_000));
+    let paced = output.tally("warm", 0);
     assert_eq!((count(paced, "warmup"), count(paced, "done")), (100, 100));
     assert_eq!(count(paced, "queries"), 100);
-    let free = said.tally("warm", 1);
+    let free = output.tally("warm", 1);
     assert_eq!((count(free, "done"), count(free, "queries")), (100, 100));
     assert!(count(free, "warmup") > 0);
-    let done = said.done("warm");
+    let done = output.done("warm");
     assert_eq!(count(done, "measured_ns") - count(done, "started_ns"), 100_000_000);
 }
 
@@ -45,8 +43,8 @@ fn the_warm_up_is_counted_apart() {
 fn the_null_session_measures_the_dose_that_it_gives() {
     let dose = r#"{ name = "dose", stop = { kind = "count", events = 200 }, streams = {
         { name = "s", run = "event", connections = 2 } } }"#;
-    let said = play(&plan(&phase(dose), 200_000));
-    let tally = said.tally("dose", 0);
+    let output = play(&plan(&phase(dose), 200_000));
+    let tally = output.tally("dose", 0);
     assert_eq!(count(tally, "queries"), 200);
     assert!(count(tally, "service_ns") >= 200 * 200_000);
     assert!(count(&tally["latency"]["percentiles_ns"], "1") >= 199_900);
@@ -63,8 +61,8 @@ fn transaction_types_have_their_own_latency() {
           { name = "typed", stop = { kind = "count", events = 400 },
             streams = { { name = "s", run = "event", connections = 1 } } } } end
     "#;
-    let said = play(&plan(script, 0));
-    let types = &said.tally("typed", 0)["transactions"];
+    let output = play(&plan(script, 0));
+    let types = &output.tally("typed", 0)["transactions"];
     assert_eq!(count(&types["rare"], "count"), 100);
     assert_eq!(count(&types["common"], "count"), 300);
 }
@@ -82,9 +80,9 @@ fn counters_are_summed_over_users_phases_and_commands() {
     "#;
     let mut plan = plan(script, 0);
     plan["commands"] = serde_json::json!(["prepare", "run"]);
-    let said = play(&plan);
-    assert_eq!(said.events.last().unwrap()["counters"]["rows"], 1200, "{:?}", said.events);
-    assert_eq!(count(said.tally("prepare", 0), "done"), 1);
+    let output = play(&plan);
+    assert_eq!(output.events.last().unwrap()["counters"]["rows"], 1200, "{:?}", output.events);
+    assert_eq!(count(output.tally("prepare", 0), "done"), 1);
 }
 
 #[test]
@@ -93,11 +91,11 @@ fn writers_keep_their_pace_beside_readers_at_full_speed() {
         { name = "writers", run = "event", connections = 2, role = "writer", unit = "row",
           units_per_event = 100, pace = { kind = "uniform", rate_per_s = 200 } },
         { name = "readers", run = "event", connections = 2 } } }"#;
-    let said = play(&plan(&phase(both), 20_000));
-    let writers = said.tally("both", 0);
+    let output = play(&plan(&phase(both), 20_000));
+    let writers = output.tally("both", 0);
     assert_eq!(count(writers, "intended"), 60);
     assert_eq!(writers["target_per_s"], 200.0);
-    let readers = said.tally("both", 1);
+    let readers = output.tally("both", 1);
     assert!(count(readers, "done") > 0 && readers["target_per_s"].is_null());
 }
 
@@ -129,11 +127,11 @@ fn progress_comes_while_a_phase_plays() {
         { name = "s", run = "event", connections = 1, unit = "row", units_per_event = 7 } } }"#;
     let mut short = plan(&phase(short), 100_000);
     short["progress_s"] = 0.1.into();
-    let said = play(&short);
+    let output = play(&short);
     let progress: Vec<&Value> =
-        said.events.iter().filter(|event| event["event"] == "progress").collect();
+        output.events.iter().filter(|event| event["event"] == "progress").collect();
     assert!(!progress.is_empty());
     let last = &progress[progress.len() - 1]["streams"][0];
-    assert!(count(last, "done") <= count(said.tally("short", 0), "done"));
+    assert!(count(last, "done") <= count(output.tally("short", 0), "done"));
     assert!(count(last, "done") > 0 && last["name"] == "s");
 }

@@ -2,31 +2,29 @@
 
 use serde_json::json;
 
-use crate::driver::{once, play};
-use crate::plans::{EVENT, phase, plan};
-use crate::said::count;
+use crate::driver::{EVENT, count, once, phase, plan, play};
 
 #[test]
 fn a_plan_of_another_version_is_refused_by_name() {
-    let said = once("run", r#"{"version":2,"whatever":1}"#);
-    let error = &said.events[1];
-    assert_eq!((said.code, error["blame"].as_str()), (64, Some("user")));
+    let output = once("run", r#"{"version":2,"whatever":1}"#);
+    let error = &output.events[1];
+    assert_eq!((output.code, error["blame"].as_str()), (64, Some("user")));
     assert_eq!(error["message"], "plan version 2, but this driver speaks 1");
     assert_ne!(error["hint"], "");
 }
 
 #[test]
 fn a_malformed_plan_says_where() {
-    let said = once("run", r#"{"version":1,"sed":1}"#);
-    assert_eq!(said.code, 64);
-    let message = said.events[1]["message"].as_str().unwrap();
+    let output = once("run", r#"{"version":1,"sed":1}"#);
+    assert_eq!(output.code, 64);
+    let message = output.events[1]["message"].as_str().unwrap();
     assert!(message.contains("unknown field `sed`") && message.contains("column"), "{message}");
 }
 
 #[test]
 fn an_unknown_command_offers_the_known_ones() {
-    let said = once("play", "");
-    assert_eq!((said.code, said.events[0]["blame"].as_str()), (64, Some("user")));
+    let output = once("play", "");
+    assert_eq!((output.code, output.events[0]["blame"].as_str()), (64, Some("user")));
 }
 
 #[test]
@@ -41,11 +39,11 @@ fn a_script_error_ends_the_trial_and_keeps_what_was_measured() {
         dyno.phases = function() return {{ {{ name = "e", stop = {{ kind = "count", events = 99 }},
           streams = {{ {{ name = "s", run = "event", connections = 1 }} }} }} }} end"#
     );
-    let said = play(&plan(&script, 0));
-    assert_eq!((said.code, said.kinds()), (64, vec!["hello", "ready", "done", "error"]));
-    let tally = said.tally("e", 0);
+    let output = play(&plan(&script, 0));
+    assert_eq!((output.code, output.kinds()), (64, vec!["hello", "ready", "done", "error"]));
+    let tally = output.tally("e", 0);
     assert_eq!((count(tally, "done"), count(tally, "failed")), (5, 1));
-    let error = &said.events[3];
+    let error = &output.events[3];
     assert_eq!((error["phase"].as_str(), error["connection"].as_u64()), (Some("e"), Some(0)));
     assert!(error["place"].as_str().unwrap().ends_with(".lua:7"), "{error}");
     assert!(error["message"].as_str().unwrap().contains("out of beer"), "{error}");
@@ -57,9 +55,9 @@ fn a_core_that_does_not_exist_is_the_hosts_fault() {
         { name = "s", run = "event", connections = 1 } } }"#;
     let mut plan = plan(&phase(counted), 0);
     plan["cpus"] = json!([1_000_000]);
-    let said = play(&plan);
-    let error = said.events.last().unwrap();
-    assert_eq!((said.code, error["blame"].as_str()), (1, Some("host")));
+    let output = play(&plan);
+    let error = output.events.last().unwrap();
+    assert_eq!((output.code, error["blame"].as_str()), (1, Some("host")));
     assert_eq!(error["phase"], "c");
 }
 
@@ -68,6 +66,24 @@ fn a_stream_without_a_rate_is_the_users_fault() {
     let paced = r#"{ name = "p", stop = { kind = "count", events = 1 }, streams = {
         { name = "s", run = "event", connections = 1,
           pace = { kind = "uniform", rate_per_s = 0 } } } }"#;
-    let said = play(&plan(&phase(paced), 0));
-    assert_eq!(said.code, 64, "{:?}", said.events);
+    let output = play(&plan(&phase(paced), 0));
+    assert_eq!(output.code, 64, "{:?}", output.events);
+}
+
+// Commands that answer once.
+
+#[test]
+fn ask_answers_every_statement() {
+    let ask = r#"{"version":1,"session":{"kind":"null","delay_ns":1000},"statements":["a","b"]}"#;
+    let output = once("ask", ask);
+    assert_eq!(output.code, 0);
+    assert_eq!(output.events[0].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn schema_shows_all_that_goes_in_and_out() {
+    let output = once("schema", "");
+    let schemas = output.events[0].as_object().unwrap();
+    let names: Vec<&str> = schemas.keys().map(String::as_str).collect();
+    assert_eq!(names, ["Answer", "Ask", "Description", "Event", "Plan"]);
 }

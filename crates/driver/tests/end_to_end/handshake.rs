@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::driver::Driver;
-use crate::plans::{phase, plan};
-use crate::said::count;
+use crate::driver::{Driver, count, phase, plan};
 
 const TWO: &str = r#"
     { name = "a", settle = true, stop = { kind = "count", events = 10 },
@@ -44,13 +42,13 @@ fn the_driver_waits_for_go_after_each_settle_each_ready_and_each_done() {
 }
 
 #[test]
-fn a_caller_that_is_gone_before_a_phase_ends_the_driver_without_a_word() {
+fn a_parent_that_is_gone_before_a_phase_ends_the_driver_silently() {
     let mut driver = Driver::start(&plan(&phase(LONG), 0));
     driver.expect("hello");
     driver.expect("ready");
     driver.hang_up();
-    let said = driver.rest();
-    assert_eq!((said.code, said.events), (1, Vec::<Value>::new()));
+    let output = driver.rest();
+    assert_eq!((output.code, output.events), (1, Vec::<Value>::new()));
 }
 
 #[test]
@@ -93,11 +91,11 @@ fn sigint_ends_a_phase_with_what_was_measured() {
     driver.go();
     while count(&driver.expect("progress")["streams"][0], "done") == 0 {}
     driver.interrupt();
-    let said = driver.rest();
-    assert_eq!(said.code, 130);
-    assert_eq!(said.turns(), ["done", "end"]);
-    assert_eq!(said.done("long")["interrupted"], true);
-    assert!(count(said.tally("long", 0), "done") > 0);
+    let output = driver.rest();
+    assert_eq!(output.code, 130);
+    assert_eq!(output.turns(), ["done", "end"]);
+    assert_eq!(output.done("long")["interrupted"], true);
+    assert!(count(output.tally("long", 0), "done") > 0);
 }
 
 #[test]
@@ -113,9 +111,9 @@ fn sigint_reaches_users_who_wait_for_a_far_away_event() {
     driver.go();
     while count(&driver.expect("progress")["streams"][0], "done") == 0 {}
     driver.interrupt();
-    let said = driver.rest();
-    assert_eq!((said.code, said.turns()), (130, vec!["done", "end"]));
-    assert_eq!(count(said.tally("lonely", 0), "intended"), 1);
+    let output = driver.rest();
+    assert_eq!((output.code, output.turns()), (130, vec!["done", "end"]));
+    assert_eq!(count(output.tally("lonely", 0), "intended"), 1);
 }
 
 #[test]

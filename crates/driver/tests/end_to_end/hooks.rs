@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::driver::play;
-use crate::plans::{EVENT, plan};
-use crate::said::{Said, count};
+use crate::driver::{EVENT, Output, count, plan, play};
 
 const PHASE: &str = r#"dyno.phases = function() return {
     { name = "p", stop = { kind = "time", duration_s = 0.3 }, streams = {
@@ -14,7 +12,7 @@ const PHASE: &str = r#"dyno.phases = function() return {
       { name = "b", run = "event", connections = 1 } } } } end"#;
 
 /// Plays a script whose `print` writes to a file; answers its lines too.
-fn told(name: &str, hooks: &str) -> (Said, Vec<String>) {
+fn play_with_hooks(name: &str, hooks: &str) -> (Output, Vec<String>) {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("told-{name}-{}", std::process::id()));
     let _ = std::fs::remove_file(&file);
@@ -37,10 +35,10 @@ fn told(name: &str, hooks: &str) -> (Said, Vec<String>) {
     );
     let mut plan = plan(&script, 100_000);
     plan["progress_s"] = 0.05.into();
-    let said = play(&plan);
+    let output = play(&plan);
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     let _ = std::fs::remove_file(&file);
-    (said, text.lines().map(str::to_owned).collect())
+    (output, text.lines().map(str::to_owned).collect())
 }
 
 fn real(stat: &Value, name: &str) -> f64 {
@@ -58,18 +56,18 @@ fn are_in_seconds(whole: &Value) {
 }
 
 #[test]
-fn both_hooks_hear_of_all_streams_together() {
-    let (said, lines) = told(
+fn both_hooks_are_given_all_streams_together() {
+    let (output, lines) = play_with_hooks(
         "both",
         "function sysbench.hooks.report_intermediate(stat) numbers('part', stat) end
         function sysbench.hooks.report_cumulative(stat) numbers('whole', stat) end",
     );
-    assert_eq!(said.code, 0, "{:?}", said.events);
+    assert_eq!(output.code, 0, "{:?}", output.events);
     let stats: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (whole, parts) = stats.split_last().unwrap();
     assert!(!parts.is_empty() && parts.iter().all(|part| part["kind"] == "part"));
     assert_eq!(whole["kind"], "whole");
-    let sum = |name: &str| count(said.tally("p", 0), name) + count(said.tally("p", 1), name);
+    let sum = |name: &str| count(output.tally("p", 0), name) + count(output.tally("p", 1), name);
     assert_eq!((count(whole, "events"), count(whole, "other")), (sum("done"), sum("queries")));
     assert_eq!((count(whole, "errors"), count(whole, "threads_running")), (0, 3));
     let in_parts: u64 = parts.iter().map(|part| count(part, "events")).sum();
@@ -82,7 +80,7 @@ fn both_hooks_hear_of_all_streams_together() {
 
 #[test]
 fn the_ready_made_reports_print_a_line_each() {
-    let (said, lines) = told(
+    let (output, lines) = play_with_hooks(
         "ready-made",
         "function sysbench.hooks.report_cumulative(stat)
           sysbench.report_default(stat)
@@ -90,7 +88,7 @@ fn the_ready_made_reports_print_a_line_each() {
           sysbench.report_json(stat)
         end",
     );
-    assert_eq!((said.code, lines.len()), (0, 3), "{:?}", said.events);
+    assert_eq!((output.code, lines.len()), (0, 3), "{:?}", output.events);
     assert!(lines[0].contains("3 threads"), "{}", lines[0]);
     let cells: Vec<f64> = lines[1].split(',').map(|cell| cell.parse().unwrap()).collect();
     assert_eq!((cells.len(), cells[1]), (10, 3.0));
@@ -100,7 +98,7 @@ fn the_ready_made_reports_print_a_line_each() {
     assert!(cells[2] > 0.0 && real(&json, "latency") == cells[7]);
 }
 
-fn is_told_with_its_line(error: &Value) {
+fn is_reported_with_its_line(error: &Value) {
     assert_eq!((error["blame"].as_str(), error["phase"].as_str()), (Some("user"), Some("p")));
     let place = error["place"].as_str().unwrap();
     let (file, line) = place.rsplit_once(':').unwrap();
@@ -114,13 +112,13 @@ fn is_told_with_its_line(error: &Value) {
 #[test]
 fn a_hook_that_fails_ends_the_trial_and_keeps_what_was_measured() {
     for (hook, last) in [("report_intermediate", "progress"), ("report_cumulative", "done")] {
-        let (said, _) = told(
+        let (output, _) = play_with_hooks(
             hook,
             &format!("function sysbench.hooks.{hook}(stat)\n return stat.nothing.more end"),
         );
-        assert_eq!(said.code, 64, "{:?}", said.events);
-        assert!(said.kinds().contains(&last) && !said.kinds().contains(&"end"));
-        assert!(count(&said.done("p")["streams"][0], "connections") == 2);
-        is_told_with_its_line(said.events.last().unwrap());
+        assert_eq!(output.code, 64, "{:?}", output.events);
+        assert!(output.kinds().contains(&last) && !output.kinds().contains(&"end"));
+        assert!(count(&output.done("p")["streams"][0], "connections") == 2);
+        is_reported_with_its_line(output.events.last().unwrap());
     }
 }

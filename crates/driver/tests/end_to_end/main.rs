@@ -2,12 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounting;
-mod commands;
 mod driver;
 mod failing;
 mod handshake;
 mod hooks;
 mod pacing;
-mod plans;
-mod said;
-mod stopping;

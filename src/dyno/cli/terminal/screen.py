@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from dyno import numbers
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -65,11 +67,7 @@ def draw(thing: RenderableType) -> None:
 
 def format_bytes(size: float) -> str:
     """`1.4 GB`, in powers of 1000, as disks are sold."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
+    return numbers.quantity(size, "bytes", significant=2)
 
 
 def format_duration(seconds: float) -> str:
@@ -84,24 +82,14 @@ def format_duration(seconds: float) -> str:
 
 def format_latency(ns: float) -> str:
     """`850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`: three digits."""
-    for unit, size in (("ns", 1), ("µs", 1e3), ("ms", 1e6)):
-        if ns < size * 1000 * 0.9995:
-            return three_digits(ns / size) + f" {unit}"
-    return three_digits(ns / 1e9) + " s"
+    return numbers.quantity(ns, "ns")
 
 
 def format_rate(per_s: float) -> str:
     """`12,345` or, below a thousand, three digits."""
-    return f"{per_s:,.0f}" if per_s >= 1000 else three_digits(per_s)
+    return f"{per_s:,.0f}" if per_s >= 1000 else numbers.digits(per_s)
 
 
 def plural(noun: str) -> str:
     """`rows`, `queries`."""
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-
-
-def three_digits(number: float) -> str:
-    """A number as a reader can take it in: 123, 12.3, 1.23."""
-    if number == 0 or number >= 99.95:
-        return f"{number:.0f}"
-    return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"

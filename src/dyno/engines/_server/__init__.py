@@ -21,6 +21,7 @@ from dyno.engines._server import process as _process
 from dyno.engines._server import process as _watchdog
 from dyno.engines._server.socket import Socket
 from dyno.errors import TrialFailed
+from dyno.tails import tail
 
 #: What a server may take to answer first; it may have a crash to recover from.
 READY_S = 60.0
@@ -96,7 +97,7 @@ def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = R
         raise
     if why:
         kill_server(running)
-        raise _words.failure_of(why, _words.log_tail(running.log))
+        raise _words.failure_of(why, tail(running.log))
 
 
 def _why_not_ready(running: Running, probe: Callable[[], object], limit_s: float) -> str:
@@ -133,7 +134,7 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
     kill_server(running)
     if late:
         why = f"{running.launch.name} did not stop in {limit_s:.0f} s and was killed"
-        raise _words.failure_of(why, _words.log_tail(running.log))
+        raise _words.failure_of(why, tail(running.log))
 
 
 def kill_server(running: Running) -> None:

@@ -80,19 +80,19 @@ def run_tool(
     except subprocess.TimeoutExpired:
         raise TrialFailed(f"{command[0]} was not over after {TOOL_S:.0f} s") from None
     if done.returncode:
-        last = "\n".join(done.stdout.splitlines()[-_words.TAIL_LINES :])
-        raise _words.failure_of(f"{Path(command[0]).name} failed", last)
+        raise _words.failure_of(f"{Path(command[0]).name} failed", done.stdout)
     return done.stdout
 
 
-def ask_program(command: Sequence[str]) -> str:
+def ask_program(command: Sequence[str], more: Mapping[str, str] | None = None) -> str:
     """What a program says for itself (its version, its variables), run as a server would be.
 
-    `UsageError` where it is no program, `HostError` where it lacks a library.
+    `more` joins the environment. `UsageError` where it is no program, `HostError` where it lacks a
+    library.
     """
     with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
         try:
-            return run_tool(command, Path(scratch))
+            return run_tool(command, Path(scratch), more=more)
         except TrialFailed as failed:
             raise UsageError(f"{command[0]} does not run", cause=failed.cause) from None
 

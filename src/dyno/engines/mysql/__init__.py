@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say
 from dyno.engines import _builds
-from dyno.engines.mysql import variables
 from dyno.engines.mysql.builds import Package, fetch_build
 from dyno.engines.mysql.server import Family
 
@@ -50,7 +49,6 @@ class Engine(Family):
 
     name: ClassVar[str] = "mysql"
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
-    variables: ClassVar[frozenset[str]] = variables.names("mysql")
 
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so."""

@@ -9,12 +9,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.builds import Build, Say, maven, npm, sha256
 from dyno.engines import _builds
-from dyno.engines._server import log
+from dyno.engines._server import libraries
 from dyno.errors import InternalError, UsageError
 
 #: Where the server's program lies in a tarball, an npm package, a Debian package, a build folder.
@@ -55,9 +56,8 @@ class Prefix:
         ]
 
     def environment(self) -> dict[str, str]:
-        """Where the loader finds libraries that came with the server."""
-        path = os.pathsep.join(str(folder) for folder in self.libraries)
-        return {"LD_LIBRARY_PATH": path} if path else {}
+        """Where the loader finds libraries that came with the server, or were fetched for it."""
+        return libraries.environment(self.libraries)
 
     def plugin(self, storage: str) -> Path:
         """The file that brings the storage engine `storage`, where it is no part of the server."""
@@ -90,8 +90,10 @@ def system_program() -> Path:
     return Path(found).resolve()
 
 
-def prefix_of(program: Path) -> Prefix:
-    """The parts that go with a program; `UsageError` where its messages are nowhere."""
+def prefix_of(program: Path, fetched: Sequence[Path] = ()) -> Prefix:
+    """The parts that go with a program, and libraries `fetched` for it; `UsageError` where its
+    messages are nowhere.
+    """
     above = program.parent
     base = above.parent if above.name in OF_PROGRAMS else above
     shares = (base / share for share in SHARES)
@@ -101,16 +103,15 @@ def prefix_of(program: Path) -> Prefix:
         raise UsageError(f"{program} lacks its share/english/errmsg.sys", hint=hint)
     plugins = next((base / p for p in PLUGINS if (base / p).is_dir()), base / PLUGINS[0])
     own = (base / folder for folder in LIBRARIES if base != Path("/usr"))
-    libraries = tuple(folder for folder in own if any(folder.glob("lib*.so*")))
-    return Prefix(program, base, share, plugins, libraries)
+    brought = (folder for folder in own if any(folder.glob("lib*.so*")))
+    return Prefix(program, base, share, plugins, (*brought, *fetched))
 
 
 def version_of(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
     """The version as the program itself tells it, and the words behind it: `MariaDB`, `debug`.
 
-    `HostError` where the system lacks a library of it, `UsageError` where it is no such server.
+    `UsageError` where it is no such server.
     """
-    log.check_libraries(prefix.program, prefix.environment())
     command = [str(prefix.program), "--no-defaults", "--version"]
     environment = {"PATH": os.defpath, "LC_ALL": "C", **prefix.environment()}
     try:
@@ -164,7 +165,7 @@ def fetch_build(engine: str, version: str, package: Package, say: Say) -> Build:
         if not program.stat().st_mode & 0o111:
             # old archives kept no modes; the content stays what it was
             program.chmod(0o755)
-        build = describe_build(engine, version, program, source)
+        build = describe_build(engine, version, program, source, say)
     if build.version != version:
         raise InternalError(f"{source} holds {engine} {build.version}, not {version}")
     return build
@@ -174,15 +175,17 @@ def local_build(engine: str, name: str, say: Say) -> Build:
     """One's own build: a folder, a program, or the system's for `system`."""
     say(f"using {engine} at {name}")
     if name == "system":
-        return describe_build(engine, name, system_program(), "file")
+        return describe_build(engine, name, system_program(), "file", say)
     place = Path(name).expanduser().absolute()
-    return describe_build(engine, name, program_in(place), "file")
+    return describe_build(engine, name, program_in(place), "file", say)
 
 
-def describe_build(engine: str, name: str, program: Path, source: str) -> Build:
-    """The build as its program describes itself; `UsageError` where that is the other engine's."""
-    prefix = prefix_of(program)
-    version, words = version_of(prefix)
+def describe_build(engine: str, name: str, program: Path, source: str, say: Say) -> Build:
+    """The build as its program describes itself; `UsageError` where that is the other engine's,
+    `HostError` where it lacks a library that cannot be fetched.
+    """
+    fetched = libraries.fetch(program, prefix_of(program).libraries, say)
+    version, words = version_of(prefix_of(program, fetched))
     found = "mariadb" if "MariaDB" in words else "mysql"
     if found != engine:
         hint = f"write {found}@{name}"
@@ -190,7 +193,8 @@ def describe_build(engine: str, name: str, program: Path, source: str) -> Build:
     # cmake's Debug (WITH_DEBUG) is the only build with assertions, and names itself so
     assertions = "on" if "debug" in words else "off"
     facts = {"source": source, "sha256": sha256(program), "assertions": assertions}
-    return Build(engine, name, version, program, facts)
+    facts |= libraries.facts(fetched)
+    return Build(engine, name, version, program, facts, fetched)
 
 
 def is_path(name: str) -> bool:

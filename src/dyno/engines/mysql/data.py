@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from dyno.builds import Build, cache
 from dyno.engines import _builds
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
-from dyno.errors import HostError, unknown
+from dyno.errors import unknown
 
 #: Answers SQL of one server.
 Query = Callable[[Sequence[str]], list[list[list[str | None]]]]
@@ -82,12 +81,8 @@ def fill_data(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path
     template = cache.cached_entry(
         "data", f"{build.engine}-{build.version}-{key}", make, lambda _: None
     )
-    copy = ["cp", "--archive", "--reflink=auto", str(template / "data"), str(data)]
     with cache.keep_entries([template]):
-        done = subprocess.run(copy, capture_output=True, text=True, check=False)
-    if done.returncode:
-        hint = "is the disk full? DYNO_TMP names another"
-        raise HostError(f"cannot copy {template.name}", cause=done.stderr.strip(), hint=hint)
+        cache.copy(template / "data", data)
 
 
 def _make(build: Build, prefix: Prefix, lasting: Mapping[str, str], folder: Path) -> None:

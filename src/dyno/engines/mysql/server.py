@@ -6,7 +6,7 @@ The verbs that MySQL and MariaDB share: start, settings, settle, stop.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -98,7 +98,6 @@ class Family(WeighsServer, AttachedTables):
     options: ClassVar[dict[str, tuple[str, str]]] = options()
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
     versions: ClassVar[tuple[str, ...]]
-    variables: ClassVar[frozenset[str]]
     knobs: ClassVar[dict[str, dict[str, dict[str, str]]]] = KNOBS
     name: ClassVar[str]
 
@@ -120,7 +119,7 @@ class Family(WeighsServer, AttachedTables):
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for a version, a place, a setting or a value that cannot be."""
         url.check_url(build, flags_of(flags), settings)
-        check_settings(self.name, settings, self.variables)
+        check_settings(settings)
         if not url.is_url(build) and not is_path(build):
             self.check_version(build)
 
@@ -133,12 +132,12 @@ class Family(WeighsServer, AttachedTables):
             return local_build(self.name, build, say)
         return self.fetch_build(build, say)
 
-    def accept(self, build: Build, settings: dict[str, str]) -> None:
+    def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         """`UsageError` where this build has no such variable, or does not take its value."""
         if build.attached:
             return
         asked = sort_settings(settings, self.adjusted_settings(build.version))
-        try_out(build, prefix_of(build.program), asked)
+        try_out(build, prefix_of(build.program, build.libraries), asked, others)
 
     def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """All that may shape the files: every setting but those that pass with the process."""
@@ -164,7 +163,7 @@ class Family(WeighsServer, AttachedTables):
         if build.attached:
             return attached_server(build, home)
         asked = sort_settings(settings, self.adjusted_settings(build.version))
-        prefix = prefix_of(build.program)
+        prefix = prefix_of(build.program, build.libraries)
         if not (home / "data").exists():
             fill_data(build, prefix, asked.all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)

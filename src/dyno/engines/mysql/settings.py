@@ -9,7 +9,7 @@ A candidate's settings as a server of MySQL's family is asked for them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,6 +146,11 @@ SWITCHES = ("on", "off")
 NUMBERS = {"ON": "1", "OFF": "0"}
 #: What holds under a user's own file too: a server of ours listens to nobody else.
 PRIVATE = ("skip_networking", "mysqlx")
+#: Options that a server lists beside its variables, and that a private server cannot do with.
+UNTOUCHABLE = frozenset(
+    {"bootstrap", "chroot", "console", "daemonize", "flashback", "gdb", "help", "initialize"}
+    | {"initialize_insecure", "user", "validate_config", "verbose"}
+)
 #: How the binary log is turned on: its files' name, and a number that it demands.
 LOGGED = ("--log-bin=binlog", "--server-id=1")
 
@@ -208,11 +213,11 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
     )
 
 
-def check_settings(engine: str, settings: Mapping[str, str], variables: Collection[str]) -> None:
-    """`UsageError` for a setting that no version of `engine` takes, or a value that none can."""
-    for name in settings:
-        if name not in OURS and name not in ROWS and name not in variables:
-            raise unknown(f"{engine} setting", name, {*OURS, *ROWS, *variables})
+def check_settings(settings: Mapping[str, str]) -> None:
+    """`UsageError` for what can be wrong whatever the version is."""
+    if refused := UNTOUCHABLE & set(settings):
+        hint = "it is no variable, and would change what the server's process does"
+        raise UsageError(f"{min(refused)} cannot be set", hint=hint)
     if settings.get("profile", PROFILES[0]) not in PROFILES:
         raise unknown("value of profile", settings["profile"], PROFILES)
     for name in ("skip_grant_tables", "log_bin"):

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from dyno.builds import Build
+from dyno import numbers
+from dyno.builds import Build, cache, sha256
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
 from dyno.engines.mysql.settings import AskedSettings
@@ -19,28 +20,57 @@ from dyno.errors import TrialFailed, UsageError, unknown
 
 #: The listing's head; below it, a variable to a line, with hyphens.
 LISTING = "--------- "
+VARIABLE = re.compile(r"^([A-Za-z][\w-]+)(?= )", re.MULTILINE)
+#: What is kept of it: a kind of the cache, and the file in each entry.
+NAMES = "variables"
 REFUSED = re.compile(r"Error while setting value .*|unknown (?:variable|option) .*")
 
 
-def try_out(build: Build, prefix: Prefix, asked: AskedSettings) -> None:
-    """`UsageError` where this build has no such variable, or refuses its value.
+def try_out(build: Build, prefix: Prefix, asked: AskedSettings, others: Iterable[str] = ()) -> None:
+    """`UsageError` where this build has no such variable (the nearest of its own and of `others`
+    are offered), or refuses its value.
 
     The server lists what it knows, and reads its words before that; no data are needed. A value
     that only a storage engine can judge fails the first trial instead.
     """
     if not asked.own:
         return
-    server = f"{build.engine} {build.version}"
-    known = _names(_list_settings(build, prefix, replace(asked, own={})))
+    server = _server(build)
+    known = variables(build, prefix, asked)
     for name in asked.own:
         if name not in known:
-            raise unknown(f"variable of {server}", name, known)
+            raise unknown(f"variable of {server}", name, known.union(others))
     try:
         _list_settings(build, prefix, asked)
     except TrialFailed as failed:
         found = REFUSED.search(failed.cause)
         cause = found[0] if found else failed.cause.splitlines()[-1]
         raise UsageError(f"{server} does not take its settings", cause=cause) from None
+
+
+def _server(build: Build) -> str:
+    return f"{build.engine} {build.version}"
+
+
+def variables(build: Build, prefix: Prefix, asked: AskedSettings) -> frozenset[str]:
+    """The variables of this build, and of the storage engine's plugin that `asked` loads.
+
+    A server is asked once, and its answer kept in the cache beside it.
+    """
+    parts = [build.facts.get("sha256") or sha256(build.program)]
+    if (plugin := prefix.plugin(asked.storage)).is_file():
+        parts.append(sha256(plugin))
+    name = "-".join([build.engine, build.version, *(part[:16] for part in parts)])
+
+    def ask(folder: Path) -> None:
+        names = _names(_list_settings(build, prefix, replace(asked, own={})))
+        if not names:
+            raise UsageError(f"{_server(build)} lists no variables (--verbose --help)")
+        (folder / NAMES).write_text("\n".join(sorted(names)))
+
+    return frozenset(
+        (cache.cached_entry(NAMES, name, ask, lambda _: None) / NAMES).read_text().split()
+    )
 
 
 def _list_settings(build: Build, prefix: Prefix, asked: AskedSettings) -> str:
@@ -51,12 +81,10 @@ def _list_settings(build: Build, prefix: Prefix, asked: AskedSettings) -> str:
 
 
 def _names(listing: str) -> set[str]:
-    lines = listing.partition(LISTING)[2].splitlines()[1:]
-    return {line.split()[0].replace("-", "_") for line in lines if line[:1].isalpha()}
+    table = listing.partition(LISTING)[2].partition("\n\n")[0]
+    return {name.replace("-", "_") for name in VARIABLE.findall(table)}
 
 
-SIZE = re.compile(r"(\d+)([kmgt])", re.IGNORECASE)
-UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 #: Words for on and off; the last is what a server calls the scheduler that it may not have.
 SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "disabled": 0.0}
 #: Differ from start to start, and from machine to machine, and say nothing of the server.
@@ -103,8 +131,8 @@ def _number(text: str) -> float | None:
     word = text.strip().lower()
     if word in SWITCHES:
         return SWITCHES[word]
-    if size := SIZE.fullmatch(word):
-        return float(int(size[1]) * UNITS[size[2].lower()])
+    if (size := numbers.size_bytes(word)) is not None:
+        return size
     try:
         return float(word)
     except ValueError:

@@ -9,13 +9,14 @@ started, stopped or configured, and written to only in that database.
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
+from dyno.engines._server import libraries, url
 from dyno.engines._server import socket as _socket
-from dyno.engines._server import url
 from dyno.engines._server.url import Login
 from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import AttachedTables, attach_server, attached_server
@@ -30,7 +31,6 @@ from dyno.engines.postgres.settings import (
     settings_file,
     try_out,
 )
-from dyno.engines.postgres.variables import VARIABLES
 from dyno.record import DataCondition
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
@@ -47,7 +47,6 @@ class Engine(AttachedTables, CountsTransactions):
 
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = options()
-    variables: ClassVar[frozenset[str]] = VARIABLES
     flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
 
@@ -70,10 +69,10 @@ class Engine(AttachedTables, CountsTransactions):
             return attach_server(self._ask, build, flags)
         return find_build(build, say)
 
-    def accept(self, build: Build, settings: dict[str, str]) -> None:
+    def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
-            try_out(build.program, settings, _major(build))
+            try_out(build, settings, _major(build), others)
 
     def start(
         self,
@@ -100,6 +99,7 @@ class Engine(AttachedTables, CountsTransactions):
                 home,
                 socket,
                 under,
+                libraries.environment(build.libraries),
                 stops_on=signal.SIGINT,
                 dies_on=signal.SIGQUIT,
                 asked=choose_settings(settings, _major(build)),

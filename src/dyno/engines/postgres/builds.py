@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 import re
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from dyno.builds import Build, Say, cache, maven
 from dyno.engines import _builds
-from dyno.engines._server import account, log, process
+from dyno.engines._server import account, libraries, process
 from dyno.errors import HostError, InternalError, UsageError
 
 ARTIFACT = "io.zonky.test.postgres:embedded-postgres-binaries-linux-"
@@ -61,9 +62,11 @@ def find_build(build: str, say: Say) -> Build:
             _fetch_program(version, say),
             f"maven {_artifact()} {PACKAGES[version][0]}",
         )
-    told = _version_of(program)
-    facts = {"source": source, "assertions": _assertions(program)}
-    made = Build("postgres", build or told, told, program, facts)
+    fetched = _libraries(program, say)
+    told = _version_of(program, fetched)
+    facts = {"source": source, "assertions": _assertions(program, fetched)}
+    facts |= libraries.facts(fetched)
+    made = Build("postgres", build or told, told, program, facts, fetched)
     if "maven" in source and made.version != version:
         raise InternalError(f"{source} holds postgres {made.version}")
     return made
@@ -111,22 +114,29 @@ def _below(prefix: Path) -> Path:
     return prefix.resolve() / "bin" / "postgres"
 
 
-def _assertions(program: Path) -> str:
+def _libraries(program: Path, say: Say) -> tuple[Path, ...]:
+    """Those of the server and of the tool that makes its data folder, where the system lacks them;
+    a program that its user could not reach is told first.
+    """
+    hint = "move it to where everybody may go (DYNO_CACHE moves what was fetched)"
+    account.check_reach(account.server_account(), program, hint)
+    first = libraries.fetch(program, (), say)
+    return first + libraries.fetch(program.with_name("initdb"), first, say)
+
+
+def _assertions(program: Path, fetched: Sequence[Path]) -> str:
     """`on` where it was configured with --enable-cassert; empty where it does not say.
 
     It is asked as for any setting, which needs a file of settings, and no data.
     """
     words = ("-D", "/", "-c", "config_file=/dev/null", "-C", "debug_assertions")
-    said = process.ask_program([str(program), *words]).split()
+    said = process.ask_program([str(program), *words], libraries.environment(fetched)).split()
     return next((word for word in said if word in ("on", "off")), "")
 
 
-def _version_of(program: Path) -> str:
+def _version_of(program: Path, fetched: Sequence[Path]) -> str:
     """The version that the program tells; a build that cannot run is told here."""
-    hint = "move it to where everybody may go (DYNO_CACHE moves what was fetched)"
-    account.check_reach(account.server_account(), program, hint)
-    log.check_libraries(program, {})
-    said = process.ask_program([str(program), "--version"])
+    said = process.ask_program([str(program), "--version"], libraries.environment(fetched))
     version = VERSION.search(said)
     if not version:
         first = (said.strip().splitlines() or [""])[0]

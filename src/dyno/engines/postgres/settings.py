@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno.builds import Build
 from dyno.engines import Ask, Server
-from dyno.engines._server import process
+from dyno.engines._server import libraries, process
 from dyno.errors import TrialFailed, UsageError, unknown
 
 
@@ -78,6 +79,8 @@ HELD = {
     "logging_collector": "off",
     "log_destination": "'stderr'",
 }
+#: Not all of the server's names are in lower case.
+CAPITALS = ("DateStyle", "IntervalStyle", "TimeZone")
 UNTOUCHABLE = {*HELD, "unix_socket_directories", "data_directory", "config_file", "hba_file"}
 
 
@@ -95,6 +98,8 @@ def _meaning(row: Row) -> str:
 
 def check_settings(settings: Mapping[str, str]) -> None:
     """`UsageError` for what can be wrong whatever the version is."""
+    for name in settings:
+        _check_spelling(name)
     profile = settings.get("profile", "cached")
     if profile not in PROFILES:
         raise unknown("value of profile", profile, PROFILES)
@@ -107,6 +112,18 @@ def check_settings(settings: Mapping[str, str]) -> None:
     if held := UNTOUCHABLE & set(settings):
         hint = "Dyno needs it for a private server"
         raise UsageError(f"{min(held)} cannot be set", hint=hint)
+
+
+def _check_spelling(name: str) -> None:
+    """A server takes a name in any case, and any name with a dot (it may be an extension's, which
+    is not loaded yet); we read back, and compare, what is spelled as the server would.
+    """
+    spelled = next((it for it in CAPITALS if it.lower() == name.lower()), name.lower())
+    if name != spelled:
+        raise UsageError(f"unknown setting '{name}'", hint=f"did you mean {spelled}?")
+    if not re.fullmatch(r"\w+", name):
+        hint = "what belongs to an extension stands in a file of yours (config=FILE)"
+        raise UsageError(f"'{name}' is no setting of the server's own", hint=hint)
 
 
 UNRECOGNISED = re.compile(r'unrecognized configuration parameter "([^"]+)"')
@@ -138,26 +155,33 @@ def settings_file(settings: Mapping[str, str], major: int, sockets: Path) -> str
     return "\n".join(lines) + "\n"
 
 
-def try_out(program: Path, settings: Mapping[str, str], major: int) -> None:
-    """`UsageError` with the server's own words where it does not take a setting or its value.
+def try_out(
+    build: Build, settings: Mapping[str, str], major: int, others: Iterable[str] = ()
+) -> None:
+    """`UsageError` with the server's own words where it does not take a setting or its value; for
+    one that it has not, with the nearest of its own and of `others`.
 
     It reads its file before it looks for data, so none are needed.
     """
+    more = libraries.environment(build.libraries)
     with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
         folder = Path(scratch)
         (folder / "dyno.conf").write_text(settings_file(settings, major, folder))
         options = ["-D", scratch, "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
         try:
-            process.run_tool([str(program), *options], folder)
+            process.run_tool([str(build.program), *options], folder, more=more)
         except TrialFailed as refused:
-            raise _refused_setting(refused.cause, program, settings.get("config", "")) from None
+            config = settings.get("config", "")
+            raise _refused_setting(refused.cause, build, config, others) from None
 
 
-def _refused_setting(said: str, program: Path, config: str) -> UsageError:
+def _refused_setting(said: str, build: Build, config: str, others: Iterable[str]) -> UsageError:
     """The first of the server's complaints; where it lacks a setting, the nearest that it has."""
     if found := UNRECOGNISED.search(said):
-        told = process.ask_program([str(program), "--describe-config"])
-        return unknown("setting of this postgres", found[1], re.findall(r"^\w+", told, re.M))
+        more = libraries.environment(build.libraries)
+        told = process.ask_program([str(build.program), "--describe-config"], more)
+        known = {*OURS, *re.findall(r"^\w+", told, re.M), *others}
+        return unknown("setting of this postgres", found[1], known)
     complaints = (line.partition(":  ")[2] for line in said.splitlines())
     cause = next((line for line in complaints if "parameter" in line or "error" in line), "")
     hint = f"it stands in {config} or behind it" if config else "dyno show postgres lists them"

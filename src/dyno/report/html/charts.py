@@ -1,69 +1,139 @@
-"""Charts as Plotly's own JSON, in a figure that the page's script draws.
+"""A chart as data: axes, and the dots, lines and bands of one or more panels over one x axis.
 
-Colours are the page's CSS variables (`var(--candidate-1)`), resolved in the browser, so that a
-chart follows the reader's light or dark scheme and a candidate has one colour everywhere.
+`html.drawing` makes SVG of it. A colour is a CSS variable of the page (`var(--candidate-1)`), so
+that a chart follows the reader's light or dark scheme and a candidate has one colour everywhere.
 """
 
 from __future__ import annotations
 
-import html
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from markupsafe import Markup
+from dyno import numbers
+from dyno.report.html.markup import swatch
 
-from dyno.report import numbers
-from dyno.report.html.markup import render, swatch
+#: The room between the outermost points and the frame, as a share of the axis.
+_PAD = 0.05
+_STEPS_MAX = 9
 
-_DIGITS = ((1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 
-_FIGURE = """
-<figure class="chart">
-{% if charts | length > 1 %}
-<label class="choice">Show <select>
-{% for chart in charts %}<option value="{{ loop.index0 }}">{{ chart.label }}</option>{% endfor %}
-</select></label>
-{% endif %}
-<div class="plot" role="img" aria-label="{{ charts[0].described }}"
- style="height: {{ charts[0].height_px }}px"></div>
-<script type="application/json">{{ data }}</script>
-<figcaption>{{ caption }}</figcaption>
-</figure>
-"""
+Shape = Literal["full", "hollow", "beyond"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From `low` to `high`, with ticks as (value, text); `grid` draws a line at each of them.
+
+    Ticks beyond the ends are not shown.
+    `zero` draws a stronger line at 0, where that is a limit between better and worse.
+    """
+
+    title: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]] = ()
+    log: bool = False
+    grid: bool = True
+    zero: bool = False
+
+    @property
+    def shown(self) -> list[tuple[float, str]]:
+        """The ticks between the ends."""
+        return [tick for tick in self.ticks if self.low <= tick[0] <= self.high]
+
+    def share(self, value: float) -> float:
+        """Where `value` stands, 0 at the low end and 1 at the high one; beyond them it is cut."""
+        if self.log:
+            below, above = (math.log(max(end, self.low) / self.low) for end in (value, self.high))
+        else:
+            below, above = value - self.low, self.high - self.low
+        return min(2.0, max(-1.0, below / above))
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point, the words that a pointer on it shows, and its interval `low` to `high` if any.
+
+    One that lies `beyond` the axis is a triangle which points there.
+    """
+
+    x: float
+    y: float
+    tip: str
+    low: float | None = None
+    high: float | None = None
+    shape: Shape = "full"
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Points of one colour. `name` is their entry in the legend, empty: none."""
+
+    dots: Sequence[Dot]
+    colour: str
+    name: str = ""
+    radius_px: float = 4.5
+    #: Whether intervals lie along the x axis.
+    across: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """Runs of (x, y), each joined by a line and not joined with the next."""
+
+    runs: Sequence[Sequence[tuple[float, float]]]
+    colour: str
+    name: str = ""
+    width_px: float = 2.5
+    faint: bool = False
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Band:
+    """A shaded ground behind everything; without `y` it reaches from edge to edge."""
+
+    x: tuple[float, float]
+    y: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """Words on the chart: from the left edge at `y`, or above the frame at `x`, in so many rows."""
+
+    text: str
+    y: float | None = None
+    x: float = 0.0
+    row: int = 0
+    colour: str = "var(--quiet)"
+
+
+Mark = Dots | Line | Band | Note
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A frame with its own y axis. `columns` are (x, words): a pointer anywhere above x sees them.
+
+    Neighbouring columns are equally far apart.
+    """
+
+    y: Axis
+    marks: Sequence[Mark]
+    height_px: int = 300
+    columns: Sequence[tuple[float, str]] = ()
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One drawing: Plotly traces and layout, its name in the choice, and itself in words."""
+    """Panels one above the other, the chart's name in the choice, and itself in words."""
 
     label: str
     described: str
-    traces: Sequence[dict[str, Any]]
-    layout: dict[str, Any] = field(default_factory=dict)
-    height_px: int = 360
-
-
-def figure(charts: Sequence[Chart], caption: str) -> Markup:
-    """A figure that shows one of `charts` at a time, with a `<select>` where there are several."""
-    plain = [
-        {
-            "label": chart.label,
-            "described": chart.described,
-            "height_px": chart.height_px,
-            "data": chart.traces,
-            "layout": chart.layout,
-        }
-        for chart in charts
-    ]
-    return render(_FIGURE, charts=charts, caption=caption, data=_embedded(plain))
-
-
-def escaped(text: str) -> str:
-    """`text` for Plotly, which reads a little HTML in every label."""
-    return html.escape(text, quote=False).replace("%{", "% {")
+    x: Axis
+    panels: Sequence[Panel]
 
 
 def colour(position: int) -> str:
@@ -71,39 +141,63 @@ def colour(position: int) -> str:
     return f"var(--candidate-{swatch(position)})"
 
 
-def duration_axis(title: str, seconds: Sequence[float]) -> dict[str, Any]:
-    """A logarithmic axis for durations, with its ticks in the reader's units."""
-    ticks = _ticks(seconds)
-    texts = [_tick(each) for each in ticks]
-    return {"title": {"text": title}, "type": "log", "tickvals": ticks, "ticktext": texts}
+def joined(dots: Sequence[Dot], colour: str, name: str) -> list[Line | Dots]:
+    """Small dots and the line from each to the next."""
+    line = Line([[(dot.x, dot.y) for dot in dots]], colour, name)
+    return [line, Dots(dots, colour, name, radius_px=3)]
 
 
-def _ticks(seconds: Sequence[float]) -> list[float]:
-    """1, 2, 5 of every decade that is shown; finer where that would leave fewer than three."""
-    low, high = min(seconds), max(seconds)
-    steps: list[float] = []
-    for digits in _DIGITS:
+def ends(values: Sequence[float], pad: float = _PAD) -> tuple[float, float]:
+    """The least and the largest of the finite `values` with some room; 0 and 1 without any."""
+    finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(finite), max(finite)
+    room = pad * ((high - low) or abs(high) or 1.0)
+    return low - room, high + room
+
+
+def linear_axis(title: str, low: float, high: float, unit: str = "") -> Axis:
+    """An axis with its ticks at round numbers of the reader's units (see `numbers.quantity`)."""
+    factor, suffix = numbers.scale(max(abs(low), abs(high)), unit.removesuffix("/s"))
+    step = _step((high - low) / factor)
+    places = max(0, -math.floor(math.log10(step) + 1e-9))
+    counts = range(math.ceil(low / factor / step - 1e-9), math.floor(high / factor / step) + 1)
+    texts = [f"{n * step:.{places}f}{suffix}".replace("-", "−") if n else "0" for n in counts]
+    return Axis(
+        title, low, high, [(n * step * factor, t) for n, t in zip(counts, texts, strict=True)]
+    )
+
+
+def slowdown_axis(values: Sequence[float]) -> Axis:
+    """An axis in percent for slowdowns, which always shows the line at 0."""
+    return replace(linear_axis("slowdown, %", *ends([*values, 0.0])), zero=True)
+
+
+def duration_axis(title: str, seconds: Sequence[float]) -> Axis:
+    """A logarithmic axis for durations above 0, with its ticks in the reader's units.
+
+    1 of every decade, 1, 2 and 5 where those are few, and equal steps where these are.
+    """
+    low, high = log_ends(seconds)
+    for digits, least in ((1,), 5), ((1, 2, 5), 3):
         steps = [digit * 10.0**power for power in range(-9, 4) for digit in digits]
-        if sum(low <= step <= high for step in steps) >= 3:
-            break
-    return steps
+        shown = [step for step in steps if low <= step <= high]
+        if len(shown) >= least:
+            return Axis(title, low, high, [(at, _tick(at)) for at in shown], log=True)
+    return replace(linear_axis(title, low, high, "s"), log=True)
+
+
+def log_ends(values: Sequence[float]) -> tuple[float, float]:
+    """`ends` for a logarithmic axis, of the values above 0."""
+    low, high = ends([math.log(value) for value in values if value > 0])
+    return math.exp(low), math.exp(high)
+
+
+def _step(length: float) -> float:
+    """1, 2 or 5 times a power of ten, the least that makes at most `_STEPS_MAX` steps."""
+    power = 10.0 ** math.floor(math.log10(length / _STEPS_MAX))
+    return next(n * power for n in (1, 2, 5, 10) if n * power * _STEPS_MAX >= length)
 
 
 def _tick(seconds: float) -> str:
     number, unit = numbers.quantity(seconds, "s").split(" ")
     return f"{float(number):g} {unit}"
-
-
-def _embedded(data: Any) -> Markup:
-    text = json.dumps(_finite(data), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    if isinstance(data, float):
-        return float(f"{data:.6g}") if math.isfinite(data) else None
-    return data

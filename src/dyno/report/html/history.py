@@ -14,7 +14,7 @@ from markupsafe import Markup
 from dyno.record import History, HistorySeries
 from dyno.report import words
 from dyno.report.html import timeline
-from dyno.report.html.charts import figure
+from dyno.report.html.drawing import figure
 from dyno.report.html.markup import render
 from dyno.report.html.page import PageHead, PagePart, page_text
 from dyno.report.words import plural
@@ -162,7 +162,7 @@ _NOMINATIONS = """
 
 
 def history_page(history: History) -> str:
-    """The page as text, about 2 MB, nearly all of it the charting library."""
+    """The page as text."""
     points = [point for series in history.series for point in series.points]
     begun = sorted(point.began_utc for point in points)
     found = plural(len(history.nominations), "nomination")

@@ -16,7 +16,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from dyno.report import numbers, words
+from dyno import numbers
+from dyno.report import words
 
 #: How many candidates have a colour of their own before the colours come round again.
 COLOURS = 6

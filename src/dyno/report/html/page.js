@@ -1,57 +1,44 @@
 "use strict";
-// Draws every figure of the page from the JSON beside it, in the colours of the style sheet.
+// The page stands without this: it changes the chart of a figure, hides a series, opens what a
+// link points into, and shows the words of the mark that a pointer is near.
 
-const KEEP = {responsive: true, displayModeBar: false};
+const NEAR_PX = 20;
+const tip = document.body.appendChild(document.createElement("div"));
 
-function coloured(data, style) {
-  if (typeof data === "string" && data.startsWith("var(--")) {
-    return style.getPropertyValue(data.slice(4, -1)).trim();
+function choose(figure, at) {
+  figure.querySelectorAll(".plot").forEach((plot, number) => { plot.hidden = number !== at; });
+}
+
+function toggle(button) {
+  const shown = button.ariaPressed !== "true";
+  button.ariaPressed = shown;
+  for (const mark of button.closest(".plot").querySelectorAll("[data-name]")) {
+    if (mark.dataset.name === button.value) mark.style.display = shown ? "" : "none";
   }
-  if (Array.isArray(data)) return data.map((item) => coloured(item, style));
-  if (data === null || typeof data !== "object") return data;
-  return Object.fromEntries(Object.entries(data).map(([k, v]) => [k, coloured(v, style)]));
 }
 
-function axis(own) {
-  return {
-    gridcolor: "var(--line)", zerolinecolor: "var(--faint)", linecolor: "var(--faint)",
-    zeroline: false, automargin: true, ...own,
-    title: {standoff: 14, font: {size: 13}, ...own?.title},
-  };
+function marks(frame) {
+  // a title of its own would be shown a second time, by the browser
+  for (const title of frame.querySelectorAll("title")) {
+    title.parentNode.dataset.tip = title.textContent;
+    title.remove();
+  }
+  return [...frame.querySelectorAll("[data-tip]")].filter((mark) => mark.getClientRects().length);
 }
 
-function dressed(chart) {
-  const style = getComputedStyle(document.documentElement);
-  const font = {family: getComputedStyle(document.body).fontFamily, size: 13, color: "var(--quiet)"};
-  const layout = {
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font,
-    margin: {l: 12, r: 12, t: 36, b: 12}, height: chart.height_px,
-    hoverlabel: {bgcolor: "var(--ground)", bordercolor: "var(--faint)", font: {color: "var(--ink)"}},
-    legend: {orientation: "h", x: 0, y: 1, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)"},
-    ...chart.layout, xaxis: axis(chart.layout.xaxis), yaxis: axis(chart.layout.yaxis),
-    yaxis2: axis(chart.layout.yaxis2),
-  };
-  return coloured({data: chart.data, layout}, style);
+function distance(mark, event) {
+  const box = mark.getBoundingClientRect();
+  const away = (at, low, high) => Math.max(low - at, at - high, 0) + Math.abs(2 * at - low - high) / 1e4;
+  return Math.hypot(away(event.clientX, box.left, box.right), away(event.clientY, box.top, box.bottom));
 }
 
-async function draw(figure) {
-  const charts = JSON.parse(figure.querySelector("script").textContent);
-  const chart = charts[figure.querySelector("select")?.value ?? 0];
-  const plot = figure.querySelector(".plot");
-  plot.setAttribute("aria-label", chart.described);
-  plot.style.height = `${chart.height_px}px`;
-  const {data, layout} = dressed(chart);
-  await Plotly.react(plot, data, layout, KEEP);
-  figure.dataset.drawn = chart.label;
-}
-
-async function unpack(id) {
-  const packed = document.getElementById(id).textContent;
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const script = document.createElement("script");
-  script.textContent = await new Response(stream).text();
-  document.head.append(script);
+function point(event) {
+  const found = marks(event.currentTarget).map((mark) => [distance(mark, event), mark.dataset.tip]);
+  const [near, words] = found.reduce((a, b) => (b[0] < a[0] ? b : a), [NEAR_PX, ""]);
+  tip.hidden = near === NEAR_PX;
+  tip.textContent = words;
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 4))}px`;
+  tip.style.top = `${Math.max(4, event.clientY - tip.offsetHeight - 12)}px`;
 }
 
 function unfold() {
@@ -60,20 +47,22 @@ function unfold() {
   if (details) { details.open = true; target.scrollIntoView(); }
 }
 
-async function start() {
+function start() {
+  tip.className = "tip";
+  tip.hidden = true;
   addEventListener("hashchange", unfold);
   unfold();
-  await unpack("plotly");
-  const figures = [...document.querySelectorAll("figure.chart")];
-  const visible = (figure) => figure.closest("details:not([open])") === null;
-  const drawAll = () => Promise.all(figures.filter(visible).map(draw));
-  for (const figure of figures) {
-    figure.querySelector("select")?.addEventListener("change", () => draw(figure));
-    figure.closest("details")?.addEventListener("toggle", () => visible(figure) && draw(figure));
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const choice = figure.querySelector("select");
+    choice?.addEventListener("change", () => choose(figure, choice.selectedIndex));
+    if (choice) choose(figure, choice.selectedIndex);
   }
-  await drawAll();
-  for (const query of ["(prefers-color-scheme: dark)", "print"]) {
-    matchMedia(query).addEventListener("change", drawAll);
+  for (const button of document.querySelectorAll(".series button")) {
+    button.addEventListener("click", () => toggle(button));
+  }
+  for (const frame of document.querySelectorAll(".frame")) {
+    for (const kind of ["pointermove", "pointerdown"]) frame.addEventListener(kind, point);
+    frame.addEventListener("pointerleave", () => { tip.hidden = true; });
   }
   document.documentElement.dataset.ready = "yes";
 }

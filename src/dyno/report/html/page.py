@@ -1,6 +1,6 @@
 """Derived files are written whole or not at all.
 
-A page with all that it needs inside: style, script, data and the charting library.
+A page with all that it needs inside: style, script and drawn charts.
 
 A content security policy forbids the browser to fetch anything else, should a mistake here ever
 try.
@@ -10,8 +10,6 @@ try.
 
 from __future__ import annotations
 
-import base64
-import gzip
 import os
 import re
 from collections.abc import Sequence
@@ -19,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from dyno.report import Book, every_section
 from dyno.report.html.markup import asset, render
@@ -76,13 +73,7 @@ def page_text(front: PageHead, parts: Sequence[PagePart]) -> str:
         parts=parts,
         style=Markup(asset("page.css")),
         script=Markup(asset("page.js")),
-        plotly=_packed(get_plotlyjs()),
     )
-
-
-def _packed(script: str) -> str:
-    """Compressed for the page's `DecompressionStream`: 2 MB in place of 4.8."""
-    return base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode()
 
 
 def write_page(book: Book) -> Path:
@@ -91,7 +82,7 @@ def write_page(book: Book) -> Path:
 
 
 def run_page(book: Book) -> str:
-    """The page as text, about 2 MB, nearly all of it the charting library."""
+    """The page as text."""
     run = book.run
     front = PageHead(
         title=f"{run.name}: {book.verdict.overall}",

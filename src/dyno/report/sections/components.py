@@ -12,9 +12,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dyno import numbers
 from dyno.analysis.spread import Sources, spread_sources
 from dyno.record import Metric
-from dyno.report import Book, numbers, words
+from dyno.report import Book, words
 from dyno.report.html.markup import Cell, Row, render, tables_html
 from dyno.report.html.markup import Table as Grid
 from dyno.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component

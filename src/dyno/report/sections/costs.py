@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
+from dyno import numbers
 from dyno.analysis.measures import floors
 from dyno.record import Metric, Tally
-from dyno.report import Book, facts, numbers, words
+from dyno.report import Book, facts, words
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 _TEMPLATE = """

@@ -5,11 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
-from dyno.record import Comparison
+from dyno.record import Comparison, Metric
 from dyno.report import Book, facts, words
-from dyno.report.html.charts import Chart, colour, escaped, figure
+from dyno.report.html.charts import (
+    Axis,
+    Band,
+    Chart,
+    Dot,
+    Dots,
+    Panel,
+    Shape,
+    colour,
+    slowdown_axis,
+)
+from dyno.report.html.drawing import figure
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
@@ -62,85 +72,53 @@ def _by_workload(book: Book, comparisons: Sequence[Comparison]) -> list[Chart]:
 def _chart(book: Book, comparisons: Sequence[Comparison], label: str) -> Chart:
     metrics = list(dict.fromkeys(c.metric for c in comparisons))
     several = len({m.workload for m in metrics}) > 1
-    margins = {c.metric: c.margin_percent for c in comparisons}
     rows = {m: len(metrics) - 1 - at for at, m in enumerate(metrics)}
-    names = facts.compared(book)
-    traces = [
-        _dots([c for c in comparisons if c.candidate == name], rows, names)
-        for name in names[1:]
-        if any(c.candidate == name for c in comparisons)
+    names = [n for n in facts.compared(book) if any(c.candidate == n for c in comparisons)]
+    margins = {c.metric: c.margin_percent for c in comparisons}
+    bands = [Band((-m, m), (rows[of] - 0.5, rows[of] + 0.5)) for of, m in margins.items()]
+    dots = [
+        Dots(
+            [_dot(c, rows[c.metric] + _offset(at, len(names))) for c in own],
+            colour(facts.compared(book).index(name)),
+            name,
+            across=True,
+        )
+        for at, name in enumerate(names)
+        if (own := [c for c in comparisons if c.candidate == name])
     ]
-    layout = {
-        "yaxis": {
-            "tickvals": list(rows.values()),
-            "ticktext": [escaped(_name(m, several)) for m in metrics],
-            "range": [-0.6, len(metrics) - 0.4],
-            "showgrid": False,
-        },
-        "xaxis": {"title": {"text": "slowdown, %"}, "zeroline": True, "zerolinewidth": 2},
-        "shapes": [_band(margin, rows[m]) for m, margin in margins.items()],
-        "showlegend": len(traces) > 1,
-        "hovermode": "closest",
-    }
+    reach = [_clipped(e) for c in comparisons for e in (c.low_percent, c.high_percent)]
+    ticks = [(row, _name(metric, several)) for metric, row in rows.items()]
+    panel = Panel(
+        Axis("", -0.6, len(metrics) - 0.4, ticks, grid=False),
+        [*bands, *dots],
+        (_ROW_PX + _LINE_PX * len(names)) * len(metrics),
+    )
     described = "Forest plot. " + ". ".join(words.outcome(c) for c in comparisons[:30])
-    height = 110 + (_ROW_PX + _LINE_PX * len(traces)) * len(metrics)
-    return Chart(label, described, traces, layout, height)
+    margin = [end for each in margins.values() for end in (-each, each)]
+    return Chart(label, described, slowdown_axis([*reach, *margin]), [panel])
 
 
-def _name(metric: Any, several: bool) -> str:
+def _name(metric: Metric, several: bool) -> str:
     return words.full_metric_name(metric) if several else f"{metric.phase} / {words.metric(metric)}"
 
 
-def _dots(
-    comparisons: Sequence[Comparison], rows: dict[Any, int], names: list[str]
-) -> dict[str, Any]:
-    at = names.index(comparisons[0].candidate)
-    others = len(names) - 1
-    offset = 0.5 * ((others - 1) / 2 - (at - 1)) / max(1, others - 1) if others > 1 else 0.0
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": escaped(comparisons[0].candidate),
-        "x": [_clipped(c.slowdown_percent) for c in comparisons],
-        "y": [rows[c.metric] + offset for c in comparisons],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [_reach(c.slowdown_percent, c.high_percent) for c in comparisons],
-            "arrayminus": [_reach(c.low_percent, c.slowdown_percent) for c in comparisons],
-            "thickness": 2,
-            "width": 0,
-            "color": colour(at),
-        },
-        "marker": {"color": colour(at), "size": 9, "symbol": [_symbol(c) for c in comparisons]},
-        "hovertext": [escaped(words.outcome(c)) for c in comparisons],
-        "hoverinfo": "text",
-    }
+def _offset(at: int, count: int) -> float:
+    """How far above its row a candidate's dots stand, lest one covers the other."""
+    return 0.5 * ((count - 1) / 2 - at) / (count - 1) if count > 1 else 0.0
+
+
+def _dot(comparison: Comparison, y: float) -> Dot:
+    low, x, high = (
+        _clipped(each)
+        for each in (comparison.low_percent, comparison.slowdown_percent, comparison.high_percent)
+    )
+    shape: Shape = "beyond" if comparison.slowdown_percent > _EDGE_PERCENT else "full"
+    return Dot(x, y, words.outcome(comparison), low, high, shape)
 
 
 def _clipped(percent: float) -> float:
-    return min(_EDGE_PERCENT, max(-_EDGE_PERCENT, percent))
-
-
-def _reach(low_percent: float, high_percent: float) -> float:
-    return _clipped(high_percent) - _clipped(low_percent)
-
-
-def _symbol(comparison: Comparison) -> str:
-    return "triangle-right" if comparison.slowdown_percent > _EDGE_PERCENT else "circle"
-
-
-def _band(margin_percent: float, row: int) -> dict[str, Any]:
-    return {
-        "type": "rect",
-        "layer": "below",
-        "x0": -margin_percent,
-        "x1": margin_percent,
-        "y0": row - 0.5,
-        "y1": row + 0.5,
-        "fillcolor": "var(--band)",
-        "line": {"width": 0},
-    }
+    """Cut at the edge; what is no number stays none."""
+    return max(min(percent, _EDGE_PERCENT), -_EDGE_PERCENT)
 
 
 SECTION = _Forest()

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import math
 from statistics import median
-from typing import Any
 
+from dyno import numbers
 from dyno.record import Tally
-from dyno.report import Book, facts, numbers
-from dyno.report.html.charts import Chart, colour, duration_axis, escaped, figure
+from dyno.report import Book, facts
+from dyno.report.html.charts import (
+    Axis,
+    Chart,
+    Dot,
+    Dots,
+    Line,
+    Panel,
+    colour,
+    duration_axis,
+    ends,
+    joined,
+)
+from dyno.report.html.drawing import figure
 
 _CAPTION = (
     "From the intended time to the answer, waits included. Each step to the right is ten times "
@@ -23,30 +35,33 @@ class _Latency:
 
     def render(self, book: Book) -> str | None:
         """A chart per stream."""
-        charts = [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
-        return figure(charts, _CAPTION) if charts else None
+        found = charts(book)
+        return figure(found, _CAPTION) if found else None
+
+
+def charts(book: Book) -> list[Chart]:
+    """A chart per stream that has latencies."""
+    return [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
 
 
 def _chart(book: Book, stream: facts.Stream) -> Chart | None:
     found = facts.tallies(book.view.counted_of(stream.workload), stream)
-    traces = []
+    marks: list[Line | Dots] = []
+    drawn: list[tuple[float, float]] = []
     for position, name in enumerate(book.view.candidates):
         curves = [_curve(tally) for trial, _, tally in found if trial.candidate == name]
+        runs = [[(_rarity(p), s) for p, s in curve.items()] for curve in curves]
+        drawn += [point for run in runs for point in run]
         if any(curves):
-            traces += [_thin(curves, position), _thick(name, curves, position)]
-    if not traces:
+            marks += [Line(runs, colour(position), name, 1, faint=True)]
+            marks += _middle(name, curves, position)
+    if not marks:
         return None
-    layout = {
-        "xaxis": {
-            "title": {"text": "percentile"},
-            "tickvals": [_rarity(tick) for tick in _TICKS],
-            "ticktext": [f"{tick} %" for tick in _TICKS],
-        },
-        "yaxis": duration_axis("latency", [y for trace in traces for y in trace["y"] if y]),
-        "hovermode": "closest",
-    }
+    ticks = [(_rarity(tick), f"{tick} %") for tick in _TICKS]
+    x = Axis("percentile", *ends([rarity for rarity, _ in drawn]), ticks)
+    y = duration_axis("latency", [seconds for _, seconds in drawn])
     described = f"Latency of {stream.label} by percentile, on a logarithmic scale"
-    return Chart(stream.label, described, traces, layout)
+    return Chart(stream.label, described, x, [Panel(y, marks)])
 
 
 def _rarity(percentile: str) -> float:
@@ -64,35 +79,17 @@ def _curve(tally: Tally) -> dict[str, float]:
     }
 
 
-def _thin(curves: list[dict[str, float]], position: int) -> dict[str, Any]:
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for curve in curves:
-        x += [*map(_rarity, curve), None]
-        y += [*curve.values(), None]
-    look = {"line": {"color": colour(position), "width": 1}, "opacity": 0.22}
-    plain = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
-    return {**plain, "x": x, "y": y, **look}
-
-
-def _thick(name: str, curves: list[dict[str, float]], position: int) -> dict[str, Any]:
-    shared = sorted({p for curve in curves for p in curve}, key=float)
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": escaped(name),
-        "x": [_rarity(p) for p in shared],
-        "y": [median(c[p] for c in curves if p in c) for p in shared],
-        "line": {"color": colour(position), "width": 2.5},
-        "marker": {"size": 5},
-        "hovertext": [f"{escaped(name)}: {p} % within {_middle(p, curves)}" for p in shared],
-        "hoverinfo": "text",
+def _middle(name: str, curves: list[dict[str, float]], position: int) -> list[Line | Dots]:
+    """The median of the trials at each percentile that any of them has."""
+    middle = {
+        p: median(curve[p] for curve in curves if p in curve)
+        for p in sorted({p for curve in curves for p in curve}, key=float)
     }
-
-
-def _middle(percentile: str, curves: list[dict[str, float]]) -> str:
-    seconds = median(curve[percentile] for curve in curves if percentile in curve)
-    return numbers.quantity(seconds, "s")
+    dots = [
+        Dot(_rarity(p), s, f"{name}: {p} % within {numbers.quantity(s, 's')}")
+        for p, s in middle.items()
+    ]
+    return joined(dots, colour(position), name)
 
 
 SECTION = _Latency()

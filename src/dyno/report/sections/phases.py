@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from statistics import median
 
-from dyno.report import Book, facts, numbers
+from dyno import numbers
+from dyno.report import Book, facts
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 SLOWER, FASTER, TARGET = 0.95, 1.05, 0.95

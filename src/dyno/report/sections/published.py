@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dyno import numbers
 from dyno.record import Comparison, Verdict
-from dyno.report import Book, numbers, words
+from dyno.report import Book, words
 from dyno.report.html.markup import render
 
 _TEMPLATE = """

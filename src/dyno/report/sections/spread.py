@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from dyno import numbers
 from dyno.record import Run, Spread
-from dyno.report import Book, numbers, words
+from dyno.report import Book, words
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 _TEMPLATE = """

@@ -8,11 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
+from dyno import numbers
 from dyno.record import WorkloadPlan
-from dyno.report import Book, facts, numbers
-from dyno.report.html.charts import Chart, colour, duration_axis, escaped, figure
+from dyno.report import Book, facts
+from dyno.report.html.charts import (
+    Axis,
+    Chart,
+    Dot,
+    Dots,
+    Line,
+    Panel,
+    colour,
+    duration_axis,
+    ends,
+    joined,
+    linear_axis,
+    log_ends,
+)
+from dyno.report.html.drawing import figure
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 
@@ -89,6 +103,7 @@ candidate's, its rate ÷ the base's.</p>
 """
 #: From such a ratio of the largest to the smallest value on, the axis is logarithmic.
 _WIDE = 8.0
+_PANEL_PX = 220
 
 
 class _Sweep:
@@ -97,17 +112,24 @@ class _Sweep:
 
     def render(self, book: Book) -> str | None:
         """A chart and a table for each stream that is swept."""
-        found = [
-            each
-            for each in swept_streams(book)
-            if any(swept_points(book, each, n) for n in _names(book))
-        ]
+        found = _drawable(book)
         if not found:
             return None
-        charts = figure([_chart(book, each) for each in found], _CAPTION)
-        return render(
-            _TEMPLATE, charts=charts, tables=tables_html([_table(book, e) for e in found])
-        )
+        drawn = figure(charts(book), _CAPTION)
+        return render(_TEMPLATE, charts=drawn, tables=tables_html([_table(book, e) for e in found]))
+
+
+def charts(book: Book) -> list[Chart]:
+    """A chart for each stream that is swept."""
+    return [_chart(book, each) for each in _drawable(book)]
+
+
+def _drawable(book: Book) -> list[SweptStream]:
+    return [
+        each
+        for each in swept_streams(book)
+        if any(swept_points(book, each, n) for n in _names(book))
+    ]
 
 
 def _names(book: Book) -> list[str]:
@@ -115,82 +137,51 @@ def _names(book: Book) -> list[str]:
 
 
 def _chart(book: Book, swept: SweptStream) -> Chart:
-    values = list(swept.streams)
-    traces = [
-        trace
-        for at, name in enumerate(_names(book))
-        if (found := swept_points(book, swept, name))
-        for trace in (_rates(name, at, found), _p99s(name, at, found))
-    ]
+    at = _places(list(swept.streams))
+    rates: list[Line | Dots] = []
+    p99s: list[Line | Dots] = []
+    tops, p99_seconds = [], []
+    for position, name in enumerate(_names(book)):
+        found = swept_points(book, swept, name)
+        tops += [max(p.rates) for p in found]
+        p99_seconds += [second for p in found for second in p.p99s]
+        rates += joined([_rate(name, at, p) for p in found], colour(position), name)
+        p99s += joined([_p99(name, at, p) for p in found], colour(position), name)
     unit = next(iter(swept.streams.values())).unit
-    latencies = [y for trace in traces if "yaxis" in trace for y in trace["y"]]
-    layout = {
-        "xaxis": {"title": {"text": escaped(swept.option)}, "anchor": "y2"} | _axis(values),
-        "yaxis": {"title": {"text": escaped(f"{unit}/s")}, "domain": [0.54, 1.0]}
-        | {"rangemode": "tozero"},
-        "yaxis2": duration_axis("latency p99", latencies) | {"domain": [0.0, 0.46]},
-        "hovermode": "closest",
-    }
+    panels = [
+        Panel(linear_axis(f"{unit}/s", 0.0, 1.05 * max(tops) or 1.0), rates, _PANEL_PX),
+        Panel(duration_axis("latency p99", p99_seconds), p99s, _PANEL_PX),
+    ]
     described = f"{swept.label}: units per second and latency p99, a line for each candidate"
-    return Chart(swept.label, described, traces, layout, 560)
+    return Chart(swept.label, described, _axis(swept.option, at), panels)
 
 
-def _axis(values: Sequence[str]) -> dict[str, Any]:
-    """Ticks at the values themselves; logarithmic where they reach far, in a row where words."""
+def _places(values: Sequence[str]) -> dict[str, float]:
+    """Where each value stands: at itself, or in a row where one is a word."""
     try:
-        at = [float(value) for value in values]
+        return {value: float(value) for value in values}
     except ValueError:
-        return {"type": "category"}
-    wide = min(at) > 0 and max(at) / min(at) >= _WIDE
-    return {"type": "log" if wide else "linear", "tickvals": at, "ticktext": list(values)}
+        return {value: float(at) for at, value in enumerate(values)}
 
 
-def _rates(name: str, position: int, points: Sequence[Point]) -> dict[str, Any]:
-    shown = [f"{numbers.quantity(median(p.rates), 'unit/s')} at {p.value}" for p in points]
-    return _trace(name, position, points, [p.rates for p in points]) | {
-        "hovertext": _in_words(name, shown)
-    }
+def _axis(title: str, at: dict[str, float]) -> Axis:
+    """Ticks at the values themselves; logarithmic where they reach far."""
+    places, ticks = list(at.values()), [(place, value) for value, place in at.items()]
+    if min(places) > 0 and max(places) / min(places) >= _WIDE:
+        return Axis(title, *log_ends(places), ticks, log=True)
+    return Axis(title, *ends(places), ticks)
 
 
-def _p99s(name: str, position: int, points: Sequence[Point]) -> dict[str, Any]:
-    shown = [f"p99 {numbers.quantity(median(p.p99s), 's')} at {p.value}" for p in points]
-    lower = {"yaxis": "y2", "showlegend": False, "hovertext": _in_words(name, shown)}
-    return _trace(name, position, points, [p.p99s for p in points]) | lower
+def _rate(name: str, at: dict[str, float], point: Point) -> Dot:
+    middle = median(point.rates)
+    tip = f"{name}: {numbers.quantity(middle, 'unit/s')} at {point.value}"
+    return Dot(at[point.value], middle, tip, min(point.rates), max(point.rates))
 
 
-def _in_words(name: str, shown: Sequence[str]) -> list[str]:
-    return [escaped(f"{name}: {text}") for text in shown]
-
-
-def _trace(
-    name: str, position: int, points: Sequence[Point], columns: Sequence[list[float]]
-) -> dict[str, Any]:
-    middles = [median(column) for column in columns]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": escaped(name),
-        "x": [_number(point.value) for point in points],
-        "y": middles,
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(c) - m for c, m in zip(columns, middles, strict=True)],
-            "arrayminus": [m - min(c) for c, m in zip(columns, middles, strict=True)],
-            "thickness": 1,
-            "width": 3,
-        },
-        "line": {"color": colour(position), "width": 2.5},
-        "marker": {"size": 6},
-        "hoverinfo": "text",
-    }
-
-
-def _number(value: str) -> float | str:
-    try:
-        return float(value)
-    except ValueError:
-        return value
+def _p99(name: str, at: dict[str, float], point: Point) -> Dot:
+    middle = median(point.p99s)
+    tip = f"{name}: p99 {numbers.quantity(middle, 's')} at {point.value}"
+    return Dot(at[point.value], middle, tip, min(point.p99s), max(point.p99s))
 
 
 def _table(book: Book, swept: SweptStream) -> Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import fmean, median
-from typing import Any
 
+from dyno import numbers
 from dyno.record import PhaseRecord, Tally
 from dyno.report import Book, facts
-from dyno.report.html.charts import Chart, colour, escaped, figure
+from dyno.report.html.charts import Axis, Chart, Line, Panel, colour, linear_axis
+from dyno.report.html.drawing import figure
 
 _CAPTION = (
     "Units done in each second of the phase, counted from the end of the warm-up. Thin: one "
@@ -23,8 +25,13 @@ class _Throughput:
 
     def render(self, book: Book) -> str | None:
         """A chart per stream."""
-        charts = [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
-        return figure(charts, _CAPTION) if charts else None
+        found = charts(book)
+        return figure(found, _CAPTION) if found else None
+
+
+def charts(book: Book) -> list[Chart]:
+    """A chart per stream that ran for two seconds or more."""
+    return [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
 
 
 def _chart(book: Book, stream: facts.Stream) -> Chart | None:
@@ -37,21 +44,27 @@ def _chart(book: Book, stream: facts.Stream) -> Chart | None:
     if longest < 2:
         return None
     span = -(-longest // POINTS)
-    traces = []
-    for position, (name, trials) in enumerate(columns.items()):
-        binned = [_binned(rates, span) for rates in trials]
-        if binned:
-            traces += [_thin(binned, span, position), _thick(name, binned, span, position)]
-    layout = {
-        "xaxis": {
-            "title": {"text": "second of the phase"},
-            **({"dtick": 1} if longest < 12 else {}),
-        },
-        "yaxis": {"title": {"text": escaped(f"{stream.unit}/s")}, "rangemode": "tozero"},
-        "hovermode": "x unified",
-    }
+    binned = {n: [_binned(rates, span) for rates in own] for n, own in columns.items() if own}
+    middles = {name: _middle(trials) for name, trials in binned.items()}
+    marks = []
+    for position, name in enumerate(columns):
+        if name in binned:
+            thin = [_run(rates, span) for rates in binned[name]]
+            marks += [Line(thin, colour(position), name, 1, faint=True)]
+            marks += [Line([_run(middles[name], span)], colour(position), name)]
+    highest = max(rate for trials in binned.values() for rates in trials for rate in rates)
+    y = linear_axis(f"{stream.unit}/s", 0.0, 1.05 * highest or 1.0)
+    panel = Panel(y, marks, columns=_columns(middles, span))
     described = f"Throughput of {stream.label} in {stream.unit} per second, second by second"
-    return Chart(stream.label, described, traces, layout)
+    return Chart(stream.label, described, _seconds(longest - 1), [panel])
+
+
+def _seconds(last: int) -> Axis:
+    """Whole seconds, with ticks at some of them."""
+    pad = 0.01 * last
+    plain = linear_axis("second of the phase", -pad, last + pad)
+    whole = [round(at) for at, _ in plain.ticks if abs(at - round(at)) < 1e-6]
+    return replace(plain, ticks=[(at, f"{at}") for at in whole])
 
 
 def _rates(record: PhaseRecord, tally: Tally) -> list[float]:
@@ -64,30 +77,31 @@ def _binned(rates: list[float], span: int) -> list[float]:
     return [fmean(rates[at : at + span]) for at in range(0, len(rates), span)]
 
 
-def _thin(trials: list[list[float]], span: int, position: int) -> dict[str, Any]:
-    """All trials in one trace; a gap (None) parts them."""
-    x: list[int | None] = []
-    y: list[float | None] = []
-    for rates in trials:
-        x += [*(at * span for at in range(len(rates))), None]
-        y += [*rates, None]
-    look = {"line": {"color": colour(position), "width": 1}, "opacity": 0.22}
-    plain = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
-    return {**plain, "x": x, "y": y, **look}
+def _run(rates: list[float], span: int) -> list[tuple[float, float]]:
+    return [(at * span, rate) for at, rate in enumerate(rates)]
 
 
-def _thick(name: str, trials: list[list[float]], span: int, position: int) -> dict[str, Any]:
+def _middle(trials: list[list[float]]) -> list[float]:
+    """The median of the trials, for as long as half of them ran."""
     length = sorted(len(rates) for rates in trials)[len(trials) // 2]
-    middle = [median(r[at] for r in trials if at < len(r)) for at in range(length)]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": escaped(name),
-        "x": [at * span for at in range(length)],
-        "y": middle,
-        "line": {"color": colour(position), "width": 2.5},
-        "hovertemplate": "%{y:.3s}",
-    }
+    return [median(r[at] for r in trials if at < len(r)) for at in range(length)]
+
+
+def _columns(middles: dict[str, list[float]], span: int) -> list[tuple[float, str]]:
+    """What all candidates did in each second."""
+    longest = max(len(rates) for rates in middles.values())
+    return [
+        (at * span, "\n".join([f"second {at * span}", *_told(middles, at)]))
+        for at in range(longest)
+    ]
+
+
+def _told(middles: dict[str, list[float]], at: int) -> list[str]:
+    return [
+        f"{name}: {numbers.quantity(rates[at], '/s')}"
+        for name, rates in middles.items()
+        if at < len(rates)
+    ]
 
 
 SECTION = _Throughput()

@@ -8,8 +8,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dyno import numbers
 from dyno.record import Comparison, Metric, Run, Spread, Verdict
-from dyno.report import numbers, words
+from dyno.report import words
 from dyno.report.sections.effects import effects_by_metric, primary_effects
 from dyno.report.sections.spread import HEADS, by_level, spread_summary
 

@@ -14,8 +14,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from dyno import numbers
 from dyno.record import Comparison, Finding, Run, Verdict
-from dyno.report import numbers, words
+from dyno.report import words
 from dyno.report.text import effects
 
 #: Dropped blocks that the terminal names; the page names all.

@@ -1,10 +1,80 @@
--- Functions of pgbench's expressions, but for those that draw random numbers: name -> {least and
--- most arguments, body}. The driver calls a body with values that are not NULL.
-local values, operators, permute, texts = ...
+-- Functions of pgbench's expressions: name -> {least and most arguments, body}. The driver calls a
+-- body with values that are not NULL.
+local values, texts, operators = ...
 local ffi, bit = require("ffi"), require("bit")
-
-local to_integer, to_double = values.to_integer, values.to_double
 local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+
+local to_integer, to_double, fail = values.to_integer, values.to_double, values.fail
+
+-- ---- permute(): pgbench's generator and rounds, so that a seed gives the same permutation ----
+
+-- Vigna's SplitMix64, which seeds, and Blackman and Vigna's xoroshiro128**.
+local function generator(seed)
+   local state = uint64(seed)
+   local function mixed()
+      state = state + 0x9e3779b97f4a7c15ULL
+      local z = bit.bxor(state, bit.rshift(state, 30)) * 0xbf58476d1ce4e5b9ULL
+      z = bit.bxor(z, bit.rshift(z, 27)) * 0x94d049bb133111ebULL
+      return bit.bxor(z, bit.rshift(z, 31))
+   end
+   local a, b = mixed(), mixed()
+   return function()
+      local sum, answer = bit.bxor(a, b), bit.rol(a * 5, 7) * 9
+      a = bit.bxor(bit.rol(a, 24), sum, bit.lshift(sum, 16))
+      b = bit.rol(sum, 37)
+      return answer
+   end
+end
+
+local function leftmost_one(n)
+   local at = 0
+   while n > 1ULL do
+      n, at = bit.rshift(n, 1), at + 1
+   end
+   return at
+end
+
+-- A number up to `most`: as many bits as that has, drawn until they fit.
+local function drawn(draw, most)
+   local shift = 63 - leftmost_one(most)
+   local number
+   repeat
+      number = bit.rshift(draw(), shift)
+   until number <= most
+   return number
+end
+
+local function rotated(v, mask, bits)
+   return bit.bor(bit.band(bit.lshift(v, 1), mask), bit.rshift(v, bits - 1))
+end
+
+-- Where `value` comes to stand when 0 … size-1 are shuffled: six rounds, each an odd multiple, a
+-- mask and a rotation of the lower and of the upper power of two, then an offset.
+local function permute(value, size, seed)
+   if size < int64(2) then
+      return 0
+   end
+   local draw, v = generator(seed), uint64(value) % uint64(size)
+   size = uint64(size)
+   local bits = leftmost_one(size)
+   local mask = bit.lshift(1ULL, bits) - 1
+   local function stirred(half)
+      local odd, other = bit.bor(bit.band(draw(), mask), 1ULL), bit.band(draw(), mask)
+      if half > mask then
+         return half
+      end
+      return rotated(bit.band(bit.bxor(half * odd, other), mask), mask, bits)
+   end
+   for _ = 1, 6 do
+      v = stirred(v)
+      v = size - 1 - stirred(size - 1 - v)
+      v = (v + drawn(draw, size - 1)) % size
+   end
+   return values.short(int64(v))
+end
+
+-- ---- functions that draw nothing --------------------------------------------------------------
+
 local MANY = 16
 
 local function real(body)
@@ -61,7 +131,7 @@ local function hash(body)
    end, seeded = true }
 end
 
-return {
+local functions = {
    abs = { 1, 1, function(x)
       if type(x) == "table" then
          return { math.abs(x[1]) }
@@ -94,3 +164,109 @@ return {
       return permute(int64(to_integer(value)), size, int64(to_integer(seed)))
    end, seeded = true },
 }
+
+-- ---- random numbers ---------------------------------------------------------------------------
+
+-- Drawn by LuaJIT's own generator: it compiles those, and no calls into the driver. They are seeded
+-- from the run's seed before the first event.
+
+local random, floor, exp, log = math.random, math.floor, math.exp, math.log
+local WIDEST = 2 ^ 51
+
+local function word()
+   return uint64(random(0, 2 ^ 32 - 1))
+end
+
+local function wide(low, high)
+   local range, drawn = uint64(int64(high) - int64(low)), nil
+   local mask = range
+   for _, shift in ipairs { 1, 2, 4, 8, 16, 32 } do
+      mask = bit.bor(mask, bit.rshift(mask, shift))
+   end
+   repeat
+      drawn = bit.band(bit.lshift(word(), 32) + word(), mask)
+   until drawn <= range
+   return values.short(int64(low) + int64(drawn))
+end
+
+-- The bounds as integers, and how many numbers lie between them.
+local function bounds(low, high)
+   low, high = to_integer(low), to_integer(high)
+   if low > high then
+      fail("empty range given to random")
+   end
+   if type(low) == "number" and type(high) == "number" then
+      return low, high, high - low + 1
+   end
+   local count = int64(high) - int64(low)
+   if count < int64(0) or count == values.MOST then
+      fail("random range is too large")
+   end
+   return low, high, tonumber(count) + 1
+end
+
+local function uniform(low, high)
+   if type(low) == "number" and type(high) == "number" and low <= high
+      and high - low < WIDEST then
+      return random(low, high)
+   end
+   low, high = bounds(low, high)
+   return wide(low, high)
+end
+
+-- So many above the lowest.
+local function placed(low, offset)
+   if type(low) == "number" and offset + low < 2 ^ 53 then
+      return low + offset
+   end
+   return values.short(int64(low) + int64(offset))
+end
+
+local function exponential(low, high, parameter)
+   local count
+   low, high, count = bounds(low, high)
+   local cut = exp(-parameter)
+   return placed(low, floor(count * -log(cut + (1 - cut) * (1 - random())) / parameter))
+end
+
+-- Box and Muller's normal numbers, drawn until one lies within the parameter.
+local function gaussian(low, high, parameter)
+   local count, deviation
+   low, high, count = bounds(low, high)
+   repeat
+      deviation = math.sqrt(-2 * log(1 - random())) * math.sin(2 * math.pi * random())
+   until deviation >= -parameter and deviation < parameter
+   return placed(low, floor(count * (deviation + parameter) / (2 * parameter)))
+end
+
+-- Devroye's rejection (Non-Uniform Random Variate Generation, 1986, page 550).
+local function zipfian(low, high, s)
+   local count
+   low, high, count = bounds(low, high)
+   local b, x, t = 2 ^ (s - 1), nil, nil
+   repeat
+      x = floor((1 - random()) ^ (-1 / (s - 1)))
+      t = (1 + 1 / x) ^ (s - 1)
+   until random() * x * (t - 1) / (b - 1) <= t / b and x <= count
+   return placed(low, x - 1)
+end
+
+local function shaped(body, is_shape, message)
+   return { 3, 3, function(low, high, parameter)
+      parameter = to_double(parameter)
+      if not is_shape(parameter) then
+         fail(message, parameter)
+      end
+      return body(low, high, parameter)
+   end }
+end
+
+functions.random = { 2, 2, uniform }
+functions.random_exponential = shaped(exponential, function(x) return x > 0 end,
+      "exponential parameter must be greater than zero (not %f)")
+functions.random_gaussian = shaped(gaussian, function(x) return x >= 2 end,
+      "gaussian parameter must be at least 2.000000 (not %f)")
+functions.random_zipfian = shaped(zipfian, function(x) return x >= 1.001 and x <= 1000 end,
+      "zipfian parameter must be in range [1.001, 1000] (not %f)")
+
+return functions

@@ -1,43 +1,24 @@
 -- A pgbench script file as a workload: options, a phase, and what its users play.
 -- Its arguments are those of lua/prelude.lua.
-local raw, seat, part = ...
+local raw, identity, part = ...
 
 -- One user: its connection, variables, and the line it is at.
 local user = { variables = {}, statements = {}, line = 1 }
 
-local values = part("values")
-local texts = part("texts", values)
+local values, texts = part("values")
 local operators = part("operators", values)
-local functions = part("functions", values, operators,
-   part("permutation", values), texts)
-for name, body in pairs(part("random", values)) do
-   functions[name] = body
-end
-local words_of = part("words", values)
-local parser = part("expression", values, operators,
-   part("atoms", values, operators, functions, texts))
-local pieces = part("pieces")
-local statements = part("statements", values, texts, user)
-local play_setup, pieces_of = part("setup", raw, seat, pieces)
-local known_names = part("names", raw, statements)
-local tables, declare_phases = part("tables"), part("phases")
-
-local function compile_expression(text, variables)
-   local self = setmetatable({ words = words_of(text), at = 1, variables = variables }, parser)
-   local expression = self:expression()
-   local rest = self.words[self.at]
-   if rest then
-      values.fail("syntax error in expression at '%s'", rest[1])
-   end
-   return expression
-end
+local functions = part("functions", values, texts, operators)
+local unary = part("atoms", values, operators, functions, texts)
+local compile_expression = part("expression", values, operators, unary)
+local run_setup, pieces_of = part("pieces", raw, identity)
+local statements = part("statements", raw, values, texts, user)
+local tables = part("tables")
 
 function user.is_simple()
    return sysbench.opt.protocol == "simple"
 end
 
-local commands = part("commands", raw, values, texts, statements, user, compile_expression,
-   part("meta", values, user))
+local commands = part("commands", raw, values, texts, statements, user, compile_expression)
 
 -- ---- options ------------------------------------------------------------------------------------
 
@@ -60,9 +41,26 @@ sysbench.cmdline.options = {
 
 -- ---- the workload -------------------------------------------------------------------------------
 
+-- The one phase in which a pgbench file is played.
+local function declare_phases()
+   local opt = sysbench.opt
+   local open = opt.rate > 0
+   local stream = { name = "transaction", run = "event", connections = opt.threads,
+      role = "writer", unit = "transaction" }
+   if open then
+      stream.pace = { kind = opt.arrivals, rate_per_s = opt.rate }
+   end
+   local stop = opt.events > 0 and { kind = "count", events = opt.events }
+      or { kind = "time", duration_s = opt.time }
+   return { { name = "run", streams = { stream }, stop = stop, warmup_s = opt.warmup_time,
+      stationary = true, expected_s = opt.warmup_time + (stop.duration_s or opt.events / 10000),
+      primary = { { stream = "transaction", metric = open and "latency_ns_p99" or "rate_per_s" } },
+   } }
+end
+
 local function start_variables(given)
    local variables = user.variables
-   variables.scale, variables.client_id = sysbench.opt.scale, seat.number
+   variables.scale, variables.client_id = sysbench.opt.scale, identity.number
    variables.random_seed, variables.default_seed = raw.rand_uint32(), raw.rand_uint32()
    for name in pairs(given) do
       variables[name] = texts.plain(sysbench.opt[name])
@@ -72,7 +70,7 @@ end
 function raw.run_pgbench(text, file)
    raw.own_globals = {}
    local list = pieces_of(text, file)
-   local is_known, given = known_names(list)
+   local is_known, given = statements.known_names(list)
    event = commands.compile(list, file, is_known)
    raw.locate = function()
       raw.place(("%s:%d"):format(file, user.line))
@@ -91,7 +89,7 @@ function raw.run_pgbench(text, file)
       function prepare()
          local con = sysbench.sql.driver():connect()
          if sysbench.opt.setup ~= "" then
-            play_setup(con)
+            run_setup(con)
          else
             tables.make(con, sysbench.opt.scale)
          end

@@ -1,60 +1,28 @@
 -- A pgbench file in pieces: SQL commands and \meta commands, each with its line. What SQL takes for
--- text (quotes, dollar quotes, comments, brackets) is passed over as psql does.
+-- text (quotes, dollar quotes, comments, brackets) is passed over as psql does. And the user's own
+-- SQL file that makes the tables, in pieces likewise.
+local raw, identity = ...
 local pieces = {}
 
--- Where a quoted text ends, from the quote at `at` on.
-local function after_quote(text, at, escapes)
-   local quote = text:sub(at, at)
-   local i = at + 1
-   while i <= #text do
-      local c = text:sub(i, i)
-      if c == "\\" and escapes then
-         i = i + 1
-      elseif c == quote then
-         if text:sub(i + 1, i + 1) ~= quote then
-            return i + 1
-         end
-         i = i + 1
-      end
-      i = i + 1
-   end
-   error({ at = at, "unterminated quoted string" }, 0)
-end
+-- Bytes with which a quote or comment may begin.
+local OPENERS = "^['\"`$/#eE-]"
 
-local function after_comment(text, at)
-   local depth, i = 0, at
-   repeat
-      local opens, closes = text:find("/*", i, true), text:find("*/", i, true)
-      if opens and (not closes or opens < closes) then
-         depth, i = depth + 1, opens + 2
-      elseif closes then
-         depth, i = depth - 1, closes + 2
-      else
-         error({ at = at, "unterminated /* comment" }, 0)
-      end
-   until depth == 0
-   return i
-end
-
--- The end of what stands at `at` as one lump, and what a comment leaves of itself in SQL; nil for
--- plain text.
-local function lump(text, at, escapes)
-   local c, two = text:sub(at, at), text:sub(at, at + 1)
-   if c == "'" or c == '"' or c == "`" and escapes then
-      local is_extended = text:sub(at - 1, at - 1):lower() == "e"
-         and not text:sub(at - 2, at - 2):find("[%w_]")
-      return after_quote(text, at, c == "'" and (escapes or is_extended))
-   elseif two == "/*" then
-      local stop = after_comment(text, at)
-      return stop, text:sub(at, stop - 1)
-   elseif two == "--" then
-      return text:find("\n", at, true) or #text + 1, ""
-   elseif c == "$" and not escapes and not text:sub(at - 1, at - 1):find("[%w_]") then
-      local tag = text:match("^%$[%a_]?[%w_]*%$", at)
-      local close = tag and text:find(tag, at + #tag, true)
-      return close and close + #tag
+-- The end of the quote or comment at `at`, and what a comment leaves of itself in SQL; nil where
+-- the text is plain.
+local function lump(text, at, is_mysql)
+   if not text:find(OPENERS, at) then
+      return nil
    end
-   return nil
+   local stop, is_comment, is_closed = raw.passage(text, at, is_mysql)
+   if stop and not is_closed then
+      if text:sub(at, at) == "$" then
+         return nil
+      end
+      local what = is_comment and "/* comment" or "quoted string"
+      error({ at = at, "unterminated " .. what }, 0)
+   end
+   local is_block = is_comment and text:sub(at, at) == "/"
+   return stop, is_comment and (is_block and text:sub(at, stop - 1) or "") or nil
 end
 
 local function line_of(text, at)
@@ -75,9 +43,9 @@ local function meta(text, at)
    return { name = name, rest = rest, line = line_of(text, at) }, stop
 end
 
--- Splits a text. `escapes`: backslashes escape in quotes (MySQL). An SQL piece is `{sql = {…}}`:
+-- Splits a text; `is_mysql`: by MySQL's rules of quoting. An SQL piece is `{sql = {…}}`:
 -- its parts in turn, plain text and {lump = text} for what is quoted.
-function pieces.of(text, escapes)
+function pieces.of(text, is_mysql)
    local found, parts, began, plain_from = {}, {}, nil, 1
    local at, depth = 1, 0
    local function keep(upto)
@@ -94,7 +62,7 @@ function pieces.of(text, escapes)
    end
    while at <= #text do
       local c = text:sub(at, at)
-      local stop, comment = lump(text, at, escapes)
+      local stop, comment = lump(text, at, is_mysql)
       if stop then
          keep(at - 1)
          parts[#parts + 1] = { lump = comment or text:sub(at, stop - 1) }
@@ -120,5 +88,44 @@ function pieces.of(text, escapes)
    return found
 end
 
-pieces.line_of = line_of
-return pieces
+-- ---- files in pieces, with their errors' places -----------------------------------------------
+
+local function read(path)
+   local is_absolute = path:sub(1, 1) == "/"
+   local file, problem = io.open(is_absolute and path or identity.folder .. "/" .. path, "rb")
+   if file == nil then
+      raw.fail("cannot read the setup file: " .. problem, "")
+   end
+   local text = file:read("*a")
+   file:close()
+   return text
+end
+
+local function pieces_of(text, file)
+   local ok, found = pcall(pieces.of, text, dyno.dialect == "mysql")
+   if not ok then
+      local at, problem = found.at, found[1]
+      error(("%s:%d: %s"):format(file, line_of(text, at), problem), 0)
+   end
+   return found
+end
+
+local function sql_of(parts)
+   local sql = {}
+   for i, part in ipairs(parts) do
+      sql[i] = part.lump or part
+   end
+   return table.concat(sql)
+end
+
+local function run_setup(con)
+   local path = sysbench.opt.setup
+   for _, piece in ipairs(pieces_of(read(path), path)) do
+      if not piece.sql then
+         error(("%s:%d: a setup file holds SQL only"):format(path, piece.line), 0)
+      end
+      con:query(sql_of(piece.sql))
+   end
+end
+
+return run_setup, pieces_of

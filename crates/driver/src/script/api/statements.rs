@@ -1,12 +1,17 @@
-//! Statements that are sent again and again, with their values or with many rows.
+//! The functions that Lua calls for statements, declared events and rows, random numbers.
 
-use mlua::{Lua, LuaString, MultiValue, Value};
+use std::sync::atomic::Ordering;
 
-use super::{Raw, answer, stop};
+use mlua::{Lua, LuaSerdeExt, LuaString, MultiValue, Value};
+
+use super::{RawTable, answer, stop, unreadable};
+use crate::script::inserts::{Insert, Row};
+use crate::script::program::Program;
 use crate::script::shared::Shared;
 use crate::script::statement::{Form, Kind};
+use crate::sessions::sql::{Quoting, TextStatement, passage};
 
-impl Raw<'_> {
+impl RawTable<'_> {
     pub fn statements(&self) -> mlua::Result<()> {
         self.add("prepare", |_, it, (connection, sql): (usize, LuaString)| {
             Ok(match it.prepare(connection, &sql.to_str()?) {
@@ -15,7 +20,8 @@ impl Raw<'_> {
             })
         })?;
         self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
-            Ok(it.keep(connection, Form::text(&sql.to_str()?)))
+            let statement = TextStatement::new(&sql.to_str()?, it.quoting);
+            Ok(it.keep(connection, Form::Text(statement)))
         })?;
         self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
             let kinds = kinds.into_iter().map(kind).collect();
@@ -79,5 +85,85 @@ fn kind(number: u8) -> Kind {
         1 => Kind::Integer,
         2 => Kind::Real,
         _ => Kind::Text,
+    }
+}
+
+// What a script declares as data: events, rows.
+
+impl RawTable<'_> {
+    pub fn programs(&self) -> mlua::Result<()> {
+        self.add("declare", |lua, it, program: Value| {
+            let program: Program = lua
+                .from_value(program)
+                .map_err(|error| stop(it, unreadable("dyno.event cannot be played", &error)))?;
+            it.programs.push(program.with_room());
+            Ok(it.programs.len() - 1)
+        })?;
+        self.add("run_declared", |lua, it, program| {
+            let sent = it.run_declared(program);
+            answer(lua, it, sent)
+        })?;
+        self.add("failed_statement", |_, it, ()| Ok(it.failed_statement.take()))
+    }
+
+    pub fn rows(&self) -> mlua::Result<()> {
+        self.add("row", |lua, it, row: Value| {
+            let row: Row = lua
+                .from_value(row)
+                .map_err(|error| stop(it, unreadable("dyno.row cannot be drawn", &error)))?;
+            it.rows.push(row);
+            Ok(it.rows.len() - 1)
+        })?;
+        type Arguments = (usize, LuaString, usize, usize, LuaString);
+        self.add("insert", |lua, it, (connection, head, count, row, given): Arguments| {
+            let (head, given) = (head.as_bytes(), given.as_bytes());
+            let insert = Insert { head: &head, count, row, given: &given };
+            let sent = it.insert(connection, &insert);
+            answer(lua, it, sent)
+        })
+    }
+}
+
+// Random numbers and texts, and a few other values.
+
+impl RawTable<'_> {
+    pub fn numbers(&self) -> mlua::Result<()> {
+        self.add("rand_default", |_, it, (a, b)| Ok(it.rand.by_default(a, b)))?;
+        self.add("rand_uniform", |_, it, (a, b)| Ok(it.rand.uniform(a, b)))?;
+        self.add("rand_gaussian", |_, it, (a, b)| Ok(it.rand.gaussian(a, b)))?;
+        self.add("rand_special", |_, it, (a, b)| Ok(it.rand.special(a, b)))?;
+        self.add("rand_pareto", |_, it, (a, b)| Ok(it.rand.pareto(a, b)))?;
+        self.add("rand_zipfian", |_, it, (a, b)| Ok(it.rand.zipfian(a, b)))?;
+        self.add("rand_unique", |_, it, ()| Ok(it.rand.unique()))?;
+        self.add("rand_uniform_double", |_, it, ()| Ok(it.rand.double()))?;
+        self.add("rand_uint32", |_, it, ()| Ok(it.rand.word()))
+    }
+
+    pub fn texts(&self) -> mlua::Result<()> {
+        self.add("rand_string", |lua, it, template: LuaString| {
+            it.packed.clear();
+            it.rand.string(&template.as_bytes(), &mut it.packed);
+            lua.create_string(&it.packed)
+        })?;
+        self.add("rand_varstring", |lua, it, (least, most)| {
+            it.packed.clear();
+            it.rand.varstring(least, most, &mut it.packed);
+            lua.create_string(&it.packed)
+        })?;
+        self.add("turn", |_, it, ()| Ok(it.turns.fetch_add(1, Ordering::Relaxed)))?;
+        self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;
+        self.add("passage", |_, _, (text, at, is_mysql): (LuaString, usize, bool)| {
+            let quoting = if is_mysql { Quoting::Mysql } else { Quoting::Postgres };
+            let passage = passage(&text.as_bytes(), at - 1, quoting);
+            Ok(passage
+                .map_or((None, false, false), |it| (Some(it.end + 1), it.is_comment, it.is_closed)))
+        })?;
+        self.add("transaction", |_, it, name: String| {
+            it.transactions.push(name);
+            Ok(it.transactions.len() - 1)
+        })?;
+        self.add("traceback", |lua, _, text: Option<LuaString>| {
+            lua.traceback(text.map(|it| it.to_string_lossy()).as_deref(), 1)
+        })
     }
 }

@@ -51,7 +51,7 @@ fn declared_phases_ledger_and_size_are_read() {
 }
 
 #[test]
-fn a_wrong_declaration_is_told_in_its_own_words() {
+fn a_wrong_declaration_has_a_message_of_its_own() {
     let error = described("function dyno.phases() return {{name = 'a', stop = 3}} end", &[]);
     let text = error.unwrap_err().to_string();
     assert!(text.starts_with("the script's dyno.phases is not as it should be: "), "{text}");
@@ -78,7 +78,7 @@ fn a_phase_that_would_measure_nothing_is_refused_before_anything_is_played() {
 }
 
 #[test]
-fn commands_play_once_or_by_all_users() {
+fn commands_run_once_or_by_all_users() {
     let folder = Folder::new();
     let mut plan = folder.plan(
         "function event() end
@@ -95,11 +95,12 @@ fn commands_play_once_or_by_all_users() {
         assert_eq!((phase.name.as_str(), phase.streams[0].connections), (command, users));
         assert_eq!(phase.stop, Stop::Count { events: u64::from(users) });
     }
-    let mut user = User::load(&plan, &Seat { command: "prepare", number: 2, ..SEAT }).unwrap();
+    let mut user =
+        User::load(&plan, &UserIdentity { command: "prepare", number: 2, ..IDENTITY }).unwrap();
     assert_eq!(user.begin("prepare").unwrap(), DONE);
     assert_eq!(user.counters()["prepared"], 3);
-    let seat = Seat { command: "own", users: 1, ..SEAT };
-    let mut user = User::load(&plan, &seat).unwrap();
+    let identity = UserIdentity { command: "own", users: 1, ..IDENTITY };
+    let mut user = User::load(&plan, &identity).unwrap();
     assert_eq!(user.begin("own").unwrap(), DONE);
     assert_eq!(user.counters()["own"], 3, "a single user works for all");
     let failure = phases(&plan, "prepar").map(drop).unwrap_err().failure(None);
@@ -108,7 +109,7 @@ fn commands_play_once_or_by_all_users() {
 
 #[test]
 fn events_end_a_stream_by_false_with_phases_and_by_true_without() {
-    let more = |script: &str| match played_on_null(script, 0).unwrap().0 {
+    let more = |script: &str| match play_on_null(script, 0).unwrap().0 {
         Step::Done { more, .. } => more,
         step => panic!("{step:?}"),
     };
@@ -123,7 +124,7 @@ fn transactions_are_named() {
     let script = "local n = 0
         function event() n = n + 1 dyno.transaction(n == 2 and 'pay' or 'order') end
         function other() end";
-    let (first, mut user) = played_on_null(script, 0).unwrap();
+    let (first, mut user) = play_on_null(script, 0).unwrap();
     assert_eq!(first, Step::Done { transaction: 1, more: true });
     assert_eq!(user.begin("event").unwrap(), Step::Done { transaction: 2, more: true });
     assert_eq!(user.begin("event").unwrap(), Step::Done { transaction: 1, more: true });
@@ -144,4 +145,106 @@ fn only_a_script_with_report_hooks_keeps_a_state_for_them_and_only_for_run() {
     assert!(keeps(&format!("{event}\n{hooked}"), "run"));
     assert!(!keeps(&format!("{event}\n{hooked}"), "prepare"));
     assert!(!keeps(&format!("{event}\nfunction thread_init() {hooked} end"), "run"));
+}
+
+// Options of a script and of everyone.
+
+const SCRIPT: &str = "-- Plays nothing.
+-- It only declares.
+
+sysbench.cmdline.options = {
+   table_size = {'Rows', 1000},
+   ['dash-ed'] = {'A text', 'x'},
+   flag = {'A switch', false},
+   list = {'Names', {'a', 'b'}},
+   whole = {'Whole', 3, sysbench.cmdline.ARG_INT},
+   bytes = {'Size', '1M', sysbench.cmdline.ARG_SIZE},
+   unset = {'Nothing by default'},
+}
+early = sysbench.opt.table_size
+function event()
+   local opt = sysbench.opt
+   assert(early == opt.table_size and type(opt.table_size) == 'number')
+   dyno.count('n', opt.table_size)
+   seen = table.concat({opt.dash_ed, opt['dash-ed'], tostring(opt.flag),
+      table.concat(opt.list, '+'),
+  opt.whole, tostring(opt.bytes), tostring(opt.unset), opt.rand_type, opt.threads}, ' ')
+   assert(seen == expected(), seen)
+end\n";
+
+fn run(options: &[(&str, &str)], expected: &str) -> Result<u64, Error> {
+    let folder = Folder::new();
+    let mut plan = folder.plan(&format!("{SCRIPT}function expected() return '{expected}' end"));
+    let options = options.iter().map(|(name, text)| (name.to_string(), text.to_string()));
+    plan.script.options = options.collect();
+    Ok(started(&plan)?.1.counters()["n"])
+}
+
+#[test]
+fn defaults_give_the_types_and_dashes_are_underscores() {
+    assert_eq!(run(&[], "x x false a+b 3 1M nil special 1").unwrap(), 1000);
+    let set = [
+        ("table-size", "2e3"),
+        ("dash_ed", "y z"),
+        ("flag", "on"),
+        ("list", "c, d,e"),
+        ("whole", "-4"),
+        ("bytes", "2k"),
+        ("unset", "now"),
+        ("rand-type", "zipfian"),
+    ];
+    assert_eq!(run(&set, "y z y z true c+d+e -4 2048 now zipfian 1").unwrap(), 2000);
+}
+
+#[test]
+fn what_is_unknown_or_of_another_type_is_refused() {
+    for (name, text, message, hint) in [
+        ("table_siz", "1", "unknown option 'table_siz'", "did you mean table_size?"),
+        ("table_size", "many", "option table_size is not a number: \"many\"", "\"1000\""),
+        ("table_size", "nan", "option table_size is not a number: \"nan\"", "\"1000\""),
+        ("whole", "1.5", "option whole is not a whole number: \"1.5\"", "\"3\""),
+        ("nothing_like_it", "1", "unknown option 'nothing_like_it'", "known: arrivals, "),
+        ("flag", "maybe", "option flag is not on or off: \"maybe\"", "\"off\""),
+        ("rand_type", "zipf", "unknown value of option rand_type 'zipf'", "zipfian"),
+    ] {
+        let failure = run(&[(name, text)], "").unwrap_err().failure(None);
+        assert_eq!(failure.blame, "user");
+        assert_eq!(failure.message, message);
+        assert!(failure.hint.contains(hint), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_general_option_out_of_range_is_refused_before_anything_is_played() {
+    for (name, text, hint) in [
+        ("threads", "0", "1 to 65536"),
+        ("threads", "1000000", "1 to 65536"),
+        ("time", "-5", "0 or more"),
+        ("rate", "-1", "0 or more"),
+    ] {
+        let folder = Folder::new();
+        let mut plan = folder.plan(SCRIPT);
+        plan.script.options.insert(name.into(), text.into());
+        let failure = describe(&plan).unwrap_err().failure(None);
+        assert_eq!(failure.message, format!("option {name} is out of range: {text}"));
+        assert_eq!(failure.hint, hint);
+    }
+}
+
+#[test]
+fn a_description_lists_all_with_their_owners() {
+    let folder = Folder::new();
+    let mut plan = folder.plan(SCRIPT);
+    plan.script.options.insert("table-size".into(), "5".into());
+    let told = describe(&plan).unwrap();
+    assert_eq!(told.summary, "Plays nothing.\nIt only declares.");
+    let option = |name: &str| told.options.iter().find(|it| it.name == name).unwrap().clone();
+    let size = option("table_size");
+    assert_eq!((size.default.as_str(), size.value.as_str()), ("1000", "5"));
+    assert_eq!((size.help.as_str(), size.owner.as_str()), ("Rows", "script"));
+    assert_eq!(option("flag").default, "off");
+    assert_eq!(option("list").value, "a,b");
+    let rand_type = option("rand_type");
+    assert_eq!((rand_type.value.as_str(), rand_type.owner.as_str()), ("special", "general"));
+    assert_eq!(told.commands, ["run"]);
 }

@@ -1,6 +1,7 @@
 //! Cells, statements, rows and bulk inserts.
 
 use super::*;
+use crate::testing::take_sent;
 
 #[test]
 fn cells_are_shared_and_read_at_execute() {
@@ -63,6 +64,20 @@ fn statements_without_the_engines_own_send_text() {
     );
     plan.script.options.insert("db-ps-mode".into(), "disable".into());
     assert_eq!(started(&plan).unwrap().0, DONE);
+}
+
+#[test]
+fn a_question_mark_in_a_quote_or_comment_of_a_text_is_no_parameter() {
+    let counters = counted_on_sqlite(&with_connection(
+        "function event()
+           local stmt = con:unprepared(\"SELECT '?', /* ? */ ? -- ?\")
+           local a = stmt:bind_create(sysbench.sql.type.INT)
+           stmt:bind_param(a) a:set(5)
+           local row = stmt:execute():fetch_row()
+           dyno.count('right', (row[1] == '?' and row[2] == '5') and 1 or 0)
+        end",
+    ));
+    assert_eq!(counters["right"], 1);
 }
 
 #[test]
@@ -146,4 +161,175 @@ fn rows_are_kept_where_a_required_file_reads_them() {
     let script = "require('more') function event() assert(first(con:query('SELECT 5')) == '5') end";
     let plan = sqlite(&folder, &with_connection(script));
     assert_eq!(started(&plan).unwrap().0, DONE);
+}
+
+// Rows declared as data, and the inserts made of them.
+
+const ROW: &str = "function thread_init()
+       con = sysbench.sql.driver():connect()
+       row = dyno.row {dyno.rand.uniform(1, 3) + 10, dyno.rand.compressible(4, 4, 50),
+          dyno.rand.string('it\\'s #')}
+    end\n";
+
+#[test]
+fn an_insert_is_its_head_and_so_many_rows_each_drawn_anew() {
+    let event = "function event()
+           con:insert('INSERT INTO t VALUES ', 40, row, \"NULL,'now'\")
+           con:insert('INSERT INTO t VALUES ', 1, row)
+        end";
+    take_sent();
+    play_on_null(&format!("{ROW}{event}"), 0).unwrap();
+    let sent = take_sent();
+    let body = sent[0].strip_prefix("INSERT INTO t VALUES (NULL,'now',").unwrap();
+    let rows: Vec<&str> = body.strip_suffix(')').unwrap().split("),(NULL,'now',").collect();
+    assert_eq!(rows.len(), 40);
+    let mut numbers = std::collections::HashSet::new();
+    for row in rows.into_iter().chain([one_row(&sent[1])]) {
+        let (number, texts) = row.split_once(',').unwrap();
+        numbers.insert(number.to_owned());
+        let (first, second) = texts.split_once(',').unwrap();
+        assert!(first.len() == 6 && first.starts_with("'aa") && first.ends_with('\''));
+        assert!(first[3..5].bytes().all(|it| it.is_ascii_lowercase()));
+        assert!(second.starts_with("'it''s ") && second.len() == 9);
+    }
+    assert_eq!(numbers, ["11", "12", "13"].map(str::to_owned).into());
+}
+
+fn one_row(sent: &str) -> &str {
+    sent.strip_prefix("INSERT INTO t VALUES (").unwrap().strip_suffix(')').unwrap()
+}
+
+#[test]
+fn an_engine_takes_the_rows_and_answers_how_many() {
+    let counters = counted_on_sqlite(&format!(
+        "{ROW}function event()
+           con:query('CREATE TABLE t (d TEXT, a INT, b TEXT, c TEXT)')
+           dyno.count('inserted', con:insert('INSERT INTO t VALUES ', 7, row, \"'d'\").nrows)
+           local ok, thrown = pcall(con.insert, con, 'INSERT INTO none VALUES ', 7, row)
+           assert(not ok and thrown:find('no such table'))
+           dyno.count('there', tonumber((con:query_row('SELECT COUNT(*) FROM t WHERE a > 10'))))
+        end",
+    ));
+    assert_eq!((counters["inserted"], counters["there"]), (7, 7));
+}
+
+#[test]
+fn the_same_seed_draws_the_same_rows() {
+    let script = format!("{ROW}function event() con:insert('', 9, row) end");
+    let sent = [0, 0, 20_000].map(|delay_ns| {
+        take_sent();
+        play_on_null(&script, delay_ns).unwrap();
+        take_sent()
+    });
+    assert_eq!(sent[0], sent[1]);
+    assert_eq!(sent[0], sent[2]);
+}
+
+#[test]
+fn what_is_no_row_is_refused() {
+    for (script, expected) in [
+        ("dyno.row {7}", "column 1 of a row is not one of dyno.rand"),
+        ("dyno.row {dyno.rand.uniform('a', 'b')}", "dyno.row cannot be drawn"),
+        ("con:insert('x', 1, {})", "insert needs a row as dyno.row makes it"),
+    ] {
+        let error = broken(&with_connection(&format!("function event() {script} end")));
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+// Batches of requests, and bulk loads.
+
+#[test]
+fn requests_of_a_batch_wait_only_once_and_together() {
+    let script = with_connection(
+        "function event()
+           local insert = con:prepare('insert')
+           con:pipeline_begin()
+           con:query('x') insert:execute() insert:execute()
+           local rows, changed = con:pipeline_sync()
+           assert(rows == 0 and changed == 0)
+           con:query('y')
+        end",
+    );
+    let (step, mut user) = play_on_null(&script, 20_000).unwrap();
+    assert_eq!((step, user.take_counts().queries), (DONE, 4));
+    assert!(matches!(user.begin("event").unwrap(), Step::Waiting { .. }));
+    assert_eq!(user.take_counts().queries, 3);
+}
+
+#[test]
+fn a_failed_event_ends_its_batch() {
+    let script = with_connection(
+        "function event()
+           if not failed then
+              failed = true
+              con:pipeline_begin()
+              error({errcode = sysbench.error.RESTART_EVENT})
+           end
+           con:query('y')
+        end",
+    );
+    let folder = Folder::new();
+    let mut plan = folder.plan(&script);
+    plan.session = Session::Null { delay_ns: 50_000_000 };
+    let mut user = User::load(&plan, &IDENTITY).unwrap();
+    assert_eq!(play(&mut user, "thread_init").unwrap(), DONE);
+    assert_eq!(user.begin("event").unwrap(), Step::Waiting { until_ns: 0 });
+    assert!(matches!(user.advance().unwrap(), Step::Waiting { until_ns } if until_ns > 0));
+}
+
+#[test]
+fn an_engine_without_batches_and_loads_says_so() {
+    for (call, said) in [("pipeline_begin()", "no batches"), ("pipeline_sync()", "no batch")] {
+        let script = with_connection(&format!("function event() con:{call} end"));
+        let error = started(&sqlite(&Folder::new(), &script)).map(drop).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    let load = "function event() con:load('x', dyno.rows.lineitem{scale = 0.001}) end";
+    let error = started(&sqlite(&Folder::new(), &with_connection(load))).map(drop).unwrap_err();
+    assert!(error.to_string().contains("no bulk load"), "{error}");
+}
+
+#[test]
+fn a_load_makes_the_rows_that_were_asked_for() {
+    let script = with_connection(
+        "function event()
+           for part = 1, 2 do
+              local rows = dyno.rows.lineitem{scale = 0.001, part = part, parts = 2}
+              dyno.count('n', con:load('copy', rows).nrows)
+           end
+        end",
+    );
+    assert_eq!(counted(&script), 6005);
+}
+
+#[test]
+fn rows_that_nobody_can_make_are_refused_by_name() {
+    for (rows, said) in [
+        ("dyno.rows.customer{}", "unknown variant `customer`"),
+        ("dyno.rows.lineitem{size = 1}", "unknown field `size`"),
+        ("dyno.rows.lineitem{scale = 'x'}", "invalid type: string"),
+        ("dyno.rows.lineitem{scale = -1}", "no scale -1"),
+        ("dyno.rows.lineitem{part = 3, parts = 2}", "no part 3 of 2"),
+    ] {
+        let script = with_connection(&format!("function event() con:load('copy', {rows}) end"));
+        let error = broken(&script);
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[test]
+fn reads_answer_with_columns_and_writes_change_rows() {
+    let folder = Folder::new();
+    let script = with_connection(
+        "function event()
+           con:query('CREATE TABLE t (a)')
+           con:query('INSERT INTO t VALUES (1), (2)')
+           con:query('DELETE FROM t WHERE a = 3')
+           con:query('SELECT a FROM t WHERE a = 3')
+        end",
+    );
+    let (_, mut user) = started(&sqlite(&folder, &script)).unwrap();
+    let counts = user.take_counts();
+    assert_eq!((counts.queries, counts.reads, counts.writes), (4, 1, 1));
 }

@@ -1,48 +1,49 @@
-//! One answer of DuckDB, read into rows.
+//! One answer of DuckDB, read into rows: by chunks of columns, or field by field as text.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt::Display;
+use std::io::Write;
 
-use super::super::{Reply, Rows};
-use super::column::{self, Column};
 use super::failure;
 use super::library::{Answer, Api, Handle};
-use crate::error::Error;
+use crate::plan::error::Error;
+use crate::sessions::{Reply, Rows};
 
 /// A `duckdb_return_type`: the answer holds rows that were asked for.
 const ROWS: c_int = 3;
 
 /// An answer, freed when dropped.
-pub struct Read<'a> {
+pub struct AnswerReader<'a> {
     api: &'a Api,
     answer: Answer,
 }
 
 /// Sends a statement and answers what came back; its error where it failed.
-pub fn sent<'a>(
+pub fn send<'a>(
     api: &'a Api,
     sql: &str,
     send: impl FnOnce(&mut Answer) -> c_int,
-) -> Result<Read<'a>, Error> {
-    let mut read = Read { api, answer: Answer::default() };
+) -> Result<AnswerReader<'a>, Error> {
+    let mut read = AnswerReader { api, answer: Answer::default() };
     match send(&mut read.answer) {
         0 => Ok(read),
         _ => Err(failure::error(&read.failure(), sql)),
     }
 }
 
-impl Drop for Read<'_> {
+impl Drop for AnswerReader<'_> {
     fn drop(&mut self) {
         // SAFETY: written by DuckDB, or still all zeros, and used no more.
         unsafe { (self.api.destroy_result)(&mut self.answer) };
     }
 }
 
-impl Read<'_> {
+impl AnswerReader<'_> {
     /// Why the statement failed.
     fn failure(&mut self) -> String {
         // SAFETY: the text lives as long as the answer, and is copied.
-        unsafe { owned((self.api.result_error)(&mut self.answer)) }
+        unsafe { copy_text((self.api.result_error)(&mut self.answer)) }
     }
 
     /// Reads all rows; an answer that only counts changed rows has none.
@@ -60,7 +61,7 @@ impl Read<'_> {
         // SAFETY: the answer has these columns.
         let kind = |column| unsafe { (self.api.column_type)(&mut self.answer, column) };
         let kinds: Vec<c_int> = (0..columns).map(kind).collect();
-        let rows = match kinds.iter().all(|it| column::READ.contains(it)) {
+        let rows = match kinds.iter().all(|it| READ.contains(it)) {
             true => self.chunks(&kinds, rows)?,
             false => self.texts(columns, rows)?,
         };
@@ -74,7 +75,7 @@ impl Read<'_> {
             return;
         }
         // SAFETY: the answer has these columns; the name lives as long as it, and is copied.
-        let name = |it| unsafe { owned((self.api.column_name)(&mut self.answer, it)) };
+        let name = |it| unsafe { copy_text((self.api.column_name)(&mut self.answer, it)) };
         rows.columns = (0..columns).map(name).collect();
     }
 
@@ -141,10 +142,76 @@ impl Read<'_> {
 }
 
 /// A C text, copied; empty for none. The caller vouches for the pointer.
-pub unsafe fn owned(text: *const c_char) -> String {
+pub unsafe fn copy_text(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
     // SAFETY: the caller hands in a text that ends in NUL.
     unsafe { CStr::from_ptr(text).to_string_lossy().into_owned() }
+}
+
+// One column of a chunk of DuckDB's, read field by field.
+
+const INTEGER: c_int = 4;
+const BIGINT: c_int = 5;
+const HUGEINT: c_int = 16;
+const VARCHAR: c_int = 17;
+
+/// The `duckdb_type`s that are read from a chunk. All others are read as DuckDB's own text, which
+/// costs a copy of the whole answer.
+pub const READ: [c_int; 4] = [INTEGER, BIGINT, HUGEINT, VARCHAR];
+
+/// Texts up to this length stand in the vector itself (`duckdb_string_t`), from this byte on.
+const INLINE: u32 = 12;
+const INLINE_AT: usize = 4;
+
+/// A `duckdb_string_t`: a length, then the text itself, or its beginning and a pointer to it.
+#[repr(C)]
+struct Text {
+    length: u32,
+    _start: [u8; 4],
+    rest: *const u8,
+}
+
+/// One column of a chunk.
+pub struct Column {
+    /// Its `duckdb_type`, one of [`READ`].
+    pub kind: c_int,
+    /// Its values.
+    pub data: *const c_void,
+    /// A bit per row; null where no field is NULL.
+    pub valid: *const u64,
+}
+
+impl Column {
+    /// Adds the field in this row; the row must be one of the chunk's.
+    pub fn read(&self, row: usize, rows: &mut Rows) -> Result<(), Error> {
+        // SAFETY: the vector holds a value of its column's type for each row of the chunk, and
+        // its validity a bit; a text's pointer lives as long as the chunk.
+        unsafe {
+            if !self.valid.is_null() && *self.valid.add(row / 64) >> (row % 64) & 1 == 0 {
+                return rows.push(None);
+            }
+            match self.kind {
+                INTEGER => push(rows, *self.data.cast::<i32>().add(row)),
+                BIGINT => push(rows, *self.data.cast::<i64>().add(row)),
+                // Two words, the lower first; aligned to eight bytes only.
+                HUGEINT => push(rows, self.data.cast::<i128>().add(row).read_unaligned()),
+                _ => {
+                    let text = self.data.cast::<Text>().add(row);
+                    let length = (*text).length;
+                    let start = match length > INLINE {
+                        true => (*text).rest,
+                        false => text.cast::<u8>().add(INLINE_AT),
+                    };
+                    rows.push(Some(std::slice::from_raw_parts(start, length as usize)))
+                }
+            }
+        }
+    }
+}
+
+fn push(rows: &mut Rows, number: impl Display) -> Result<(), Error> {
+    let _ = write!(rows.bytes, "{number}");
+    rows.push(Some(b""))
 }

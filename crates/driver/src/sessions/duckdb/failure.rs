@@ -1,6 +1,6 @@
-//! DuckDB's errors: it tells them as text, `KIND Error: what happened`.
+//! DuckDB's errors, which it tells as text: `KIND Error: what happened`.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Kinds of errors, and what they are called elsewhere (SQLSTATE).
 const STATES: [(&str, &str); 6] = [
@@ -13,7 +13,7 @@ const STATES: [(&str, &str); 6] = [
 ];
 
 /// What DuckDB says where two transactions wrote the same row: the later one may begin anew. A
-/// unique key that another transaction holds uncommitted is told as a constraint's error.
+/// unique key that another transaction holds uncommitted is reported as a constraint's error.
 const CONFLICTS: [&str; 4] = [
     "Conflict on ",
     "Transaction conflict",
@@ -21,7 +21,7 @@ const CONFLICTS: [&str; 4] = [
     "Failed to commit: PRIMARY KEY or UNIQUE constraint",
 ];
 
-/// An error as DuckDB told it. `sql` is shown where the statement itself is at fault.
+/// An error as DuckDB reported it. `sql` is shown where the statement itself is at fault.
 pub fn error(message: &str, sql: &str) -> Error {
     let kind = kind(message);
     let is_conflict = CONFLICTS.iter().any(|conflict| message.contains(conflict));

@@ -1,15 +1,15 @@
-//! Prepared statements of DuckDB.
+//! Prepared statements of DuckDB, and PostgreSQL's SERIAL in its words.
 #![allow(unsafe_code)]
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::ptr;
 
-use super::super::{Reply, Rows, Value};
-use super::answer;
-use super::database::text;
-use super::failure;
-use super::library::{Answer, Api, Handle};
-use crate::error::Error;
+use super::library::{Answer, Api, Handle, text};
+use super::{answer, failure};
+use crate::plan::error::Error;
+use crate::sessions::sql::{find_serial, is_word, serial_column};
+use crate::sessions::{Reply, Rows, Value};
 
 /// A `duckdb_type`: a parameter that is compared with, or stored in, a column of 32 bits.
 const INTEGER: c_int = 4;
@@ -41,8 +41,8 @@ impl Prepared {
         // SAFETY: the connection is open and the text ends in NUL; the error is copied.
         unsafe {
             if (api.prepare)(connection, c_sql.as_ptr(), &mut it.statement) != 0 {
-                let told = answer::owned((api.prepare_error)(it.statement));
-                return Err(failure::error(&told, sql));
+                let message = answer::copy_text((api.prepare_error)(it.statement));
+                return Err(failure::error(&message, sql));
             }
         }
         // SAFETY: compiled above; parameters are numbered from one.
@@ -53,11 +53,11 @@ impl Prepared {
     }
 
     /// Executes it with these values and reads its rows.
-    pub fn played(&mut self, values: &[Value]) -> Result<Reply, Error> {
+    pub fn execute(&mut self, values: &[Value]) -> Result<Reply, Error> {
         if self.kinds.len() != values.len() {
             let (wanted, given) = (self.kinds.len(), values.len());
-            let told = format!("a statement with {wanted} parameters got {given} values");
-            return Err(Error::user(told).because(&self.sql));
+            let message = format!("a statement with {wanted} parameters got {given} values");
+            return Err(Error::user(message).because(&self.sql));
         }
         self.rows.bytes.clear();
         self.rows.ends.clear();
@@ -65,7 +65,7 @@ impl Prepared {
         let (execute, statement) = (self.api.execute_prepared, self.statement);
         // SAFETY: the statement is compiled, and its connection open.
         let send = |answer: &mut Answer| unsafe { execute(statement, answer) };
-        answer::sent(self.api, &self.sql, send)?.into_rows(&mut self.rows)
+        answer::send(self.api, &self.sql, send)?.into_rows(&mut self.rows)
     }
 
     /// An integer is bound in the parameter's own width: for another type DuckDB plans the
@@ -89,5 +89,49 @@ impl Prepared {
                 }
             };
         }
+    }
+}
+
+// PostgreSQL's SERIAL in DuckDB's words: a sequence, and a default that takes numbers from it.
+
+/// A `CREATE TABLE` whose SERIAL column gets numbers; any other statement as it is.
+///
+/// The sequence is called as PostgreSQL calls its own. It outlives the table, so a table made anew
+/// goes on counting.
+pub fn with_sequence(sql: &str) -> Cow<'_, str> {
+    let Some((start, end)) = find_serial(sql) else { return Cow::Borrowed(sql) };
+    let sequence = format!("{}_{}_seq", table(sql), serial_column(sql, start));
+    let by = match sql[start..end].to_ascii_lowercase().as_str() {
+        "bigserial" => "BIGINT",
+        "smallserial" => "SMALLINT",
+        _ => "INTEGER",
+    };
+    let (head, rest) = (&sql[..start], &sql[end..]);
+    Cow::Owned(format!(
+        "CREATE SEQUENCE IF NOT EXISTS {sequence}; {head}{by} DEFAULT nextval('{sequence}'){rest}"
+    ))
+}
+
+/// The table's name: the last word before the columns.
+fn table(sql: &str) -> &str {
+    let head = sql.split('(').next().unwrap_or("").trim_end().trim_end_matches('"');
+    head.rsplit(|c: char| !is_word(c)).next().unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_sequence;
+
+    #[test]
+    fn serial_becomes_a_default_from_a_sequence() {
+        assert_eq!(
+            with_sequence("CREATE TABLE t (id BIGSERIAL PRIMARY KEY, k int)"),
+            "CREATE SEQUENCE IF NOT EXISTS t_id_seq; \
+             CREATE TABLE t (id BIGINT DEFAULT nextval('t_id_seq') PRIMARY KEY, k int)"
+        );
+        assert_eq!(
+            with_sequence("INSERT INTO t VALUES ('serial')"),
+            "INSERT INTO t VALUES ('serial')"
+        );
     }
 }

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{Reply, Session, Value};
 use super::open;
 use crate::plan;
+use crate::sessions::{Reply, Session, Value};
 use crate::testing::Folder;
 
 fn plan_of(library: &Path, folder: &Folder) -> plan::Session {
@@ -26,7 +26,7 @@ fn texts(session: &dyn Session) -> Vec<Option<String>> {
 }
 
 #[test]
-fn what_is_no_library_is_said() {
+fn a_file_that_is_no_library_is_refused() {
     let folder = Folder::new();
     let error = open(&plan_of(Path::new("libm.so.6"), &folder)).err().unwrap();
     assert!(error.to_string().starts_with("libm.so.6 is not a DuckDB library: "), "{error}");

@@ -1,7 +1,9 @@
-//! What has been read of the answers under way, and what came of them.
+//! What has been read of the answers under way, result by result, and what came of them.
 
-use super::column::Column;
-use crate::error::Error;
+use super::failure;
+use super::packet::{PART, Reader, garbage};
+use super::rows::Column;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows};
 
 const IN_TRANSACTION: u16 = 0x01;
@@ -13,13 +15,13 @@ pub struct Answer {
     pub rows: Rows,
     pub(super) deprecates_eof: bool,
     pub(super) status: u16,
-    pub(super) awaits: Awaits,
+    pub(super) next_packet: NextPacket,
     /// Bytes to pass over, then: is what follows the same packet's next part?
     pub(super) skip: usize,
     pub(super) continues: bool,
     pub(super) joined: Vec<u8>,
     pub(super) columns: Vec<Column>,
-    pub(super) asked: Asked,
+    pub(super) asked: AnswerShape,
     /// Answers that come first and are nobody's any more.
     pub(super) unwanted: u32,
     /// Answers that come then.
@@ -34,7 +36,7 @@ pub struct Answer {
 
 /// How the answer will look.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked {
+pub struct AnswerShape {
     /// Rows come in the binary protocol.
     pub binary: bool,
     /// Rows will be read.
@@ -45,7 +47,7 @@ pub struct Asked {
 
 /// Which packet comes next.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Awaits {
+pub enum NextPacket {
     /// A result's first packet.
     #[default]
     Head,
@@ -66,7 +68,7 @@ impl Answer {
 
     /// Says that requests were sent.
     #[inline]
-    pub fn expect(&mut self, requests: u32, asked: Asked) {
+    pub fn expect(&mut self, requests: u32, asked: AnswerShape) {
         self.asked = asked;
         self.wanted = requests;
         self.forget();
@@ -116,5 +118,124 @@ impl Answer {
         self.joined.clear();
         (self.counted, self.total, self.changed) = (0, 0, 0);
         self.error = None;
+    }
+}
+
+// Results, packet by packet: their heads, columns and ends.
+
+const MORE_RESULTS: u16 = 0x08;
+/// The engines' own limit is 4096.
+const MOST_COLUMNS: u64 = u16::MAX as u64;
+
+/// Anything that is neither an end nor an error; a field that begins with 0xFE fills whole parts.
+#[inline]
+pub fn is_row(first: u8, length: usize) -> bool {
+    first < 0xfe || (first == 0xfe && length == PART)
+}
+
+impl Answer {
+    /// One packet; true: the server wants a file's content.
+    pub(super) fn take(&mut self, content: &[u8]) -> Result<bool, Error> {
+        let is_part = self.continues || content.len() == PART;
+        match self.next_packet {
+            NextPacket::Head => return self.head(content),
+            NextPacket::Rows if is_part => self.join(content)?,
+            NextPacket::Rows if is_row(content[0], content.len()) => self.row(content)?,
+            _ if content[0] == 0xff => self.refused(content),
+            NextPacket::Columns { left } => self.column(content, left)?,
+            NextPacket::ColumnsEnd if content[0] == 0xfe => self.next_packet = NextPacket::Rows,
+            NextPacket::ColumnsEnd => return Err(garbage("columns without an end")),
+            NextPacket::Rows => self.rows_end(content)?,
+        }
+        Ok(false)
+    }
+
+    fn head(&mut self, content: &[u8]) -> Result<bool, Error> {
+        match content[0] {
+            0x00 => self.ok(content)?,
+            0xff => self.refused(content),
+            0xfb => return Ok(true),
+            _ => {
+                let count = Reader(content).number().filter(|it| (1..=MOST_COLUMNS).contains(it));
+                let left = count.ok_or_else(|| garbage("an answer without a head"))?;
+                self.rows.clear();
+                self.columns.clear();
+                self.rows.width = if self.asked.is_batch { 0 } else { left as u32 };
+                self.counted = 0;
+                self.next_packet = NextPacket::Columns { left };
+            }
+        }
+        Ok(false)
+    }
+
+    /// What comes after a definition, of which `left` were to come.
+    pub(super) fn after_column(&self, left: u64) -> NextPacket {
+        match left {
+            2.. => NextPacket::Columns { left: left - 1 },
+            _ if self.deprecates_eof => NextPacket::Rows,
+            _ => NextPacket::ColumnsEnd,
+        }
+    }
+
+    fn column(&mut self, content: &[u8], left: u64) -> Result<(), Error> {
+        let (name, column) = Column::parse(content).ok_or_else(|| garbage("a torn column"))?;
+        self.rows.columns.push(String::from_utf8_lossy(name).into_owned());
+        self.columns.push(column);
+        self.next_packet = self.after_column(left);
+        Ok(())
+    }
+
+    /// An OK of the new kind, or the EOF that older servers send.
+    #[inline]
+    fn rows_end(&mut self, content: &[u8]) -> Result<(), Error> {
+        if self.deprecates_eof {
+            return self.ok(content);
+        }
+        let mut reader = Reader(content);
+        let status = reader.bytes(3).and_then(|_| reader.u16());
+        self.result_end(status.ok_or_else(|| garbage("a torn end of rows"))?);
+        Ok(())
+    }
+
+    #[inline]
+    fn ok(&mut self, content: &[u8]) -> Result<(), Error> {
+        let mut reader = Reader(&content[1..]);
+        let mut parse = || Some((reader.number()?, reader.number()?, reader.u16()?));
+        let (changed, _, status) = parse().ok_or_else(|| garbage("a torn OK"))?;
+        self.changed = self.changed.saturating_add(changed);
+        self.result_end(status);
+        Ok(())
+    }
+
+    #[inline]
+    fn result_end(&mut self, status: u16) {
+        self.status = status;
+        self.next_packet = NextPacket::Head;
+        if status & MORE_RESULTS == 0 {
+            self.command_end();
+        } else {
+            self.further += 1;
+        }
+    }
+
+    #[cold]
+    fn refused(&mut self, content: &[u8]) {
+        let error = failure::of_packet(content);
+        if self.unwanted == 0 {
+            self.error.get_or_insert(error);
+        }
+        self.next_packet = NextPacket::Head;
+        self.command_end();
+    }
+
+    #[inline]
+    fn command_end(&mut self) {
+        if self.unwanted > 0 {
+            self.unwanted -= 1;
+            self.forget();
+        } else {
+            self.wanted -= 1;
+            self.total += std::mem::take(&mut self.counted);
+        }
     }
 }

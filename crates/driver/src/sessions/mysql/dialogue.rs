@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::failure;
-use super::packet::{self, HEADER, begin, end, garbage};
-use super::reader::Reader;
+use super::packet::{HEADER, Reader, begin, end, garbage};
 use super::statement::Statement;
-use crate::error::Error;
+use super::{failure, packet};
+use crate::plan::error::Error;
 use crate::wire::Line;
 
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -30,8 +29,8 @@ impl<'a> Dialogue<'a> {
         Self { line, number: 0 }
     }
 
-    /// Writes a packet; it leaves with the next [`Self::hear`].
-    pub fn say(&mut self, content: &[u8]) {
+    /// Writes a packet; it leaves with the next [`Self::receive`].
+    pub fn write(&mut self, content: &[u8]) {
         let at = begin(self.line.out());
         self.line.out().extend_from_slice(content);
         self.number = end(self.line.out(), at, self.number);
@@ -43,7 +42,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Waits for the next packet.
-    pub fn hear(&mut self) -> Result<Vec<u8>, Error> {
+    pub fn receive(&mut self) -> Result<Vec<u8>, Error> {
         let began = Instant::now();
         loop {
             if let Some(content) = self.whole()? {
@@ -75,7 +74,7 @@ impl<'a> Dialogue<'a> {
     /// Prepares a statement; the definitions of its parameters and columns are passed over.
     pub fn prepare(&mut self, sql: &str, deprecates_eof: bool) -> Result<Statement, Error> {
         self.command(COM_STMT_PREPARE, sql.as_bytes());
-        let head = self.hear()?;
+        let head = self.receive()?;
         if head[0] == 0xff {
             let error = failure::of_packet(&head);
             let is_refused = error.number() == UNSUPPORTED;
@@ -85,7 +84,7 @@ impl<'a> Dialogue<'a> {
             prepared(&head).ok_or_else(|| garbage("a prepared statement without a number"))?;
         for definitions in [parameters, columns].into_iter().filter(|it| *it > 0) {
             for _ in 0..usize::from(definitions) + usize::from(!deprecates_eof) {
-                self.hear()?;
+                self.receive()?;
             }
         }
         Ok(Statement::new(id, sql, usize::from(parameters)))

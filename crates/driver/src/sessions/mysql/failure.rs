@@ -1,9 +1,8 @@
 //! MySQL's errors: what is restartable, what ends a connection, and who can put it right.
 
-use super::packet::garbage;
-use super::reader::Reader;
-use crate::error::Error;
-use crate::login::Login;
+use super::packet::{Reader, garbage};
+use crate::plan::Login;
+use crate::plan::error::Error;
 
 /// What sysbench lets an event begin anew for: deadlock, lock wait, row changed since it was read.
 const RESTARTABLE: [i32; 3] = [1213, 1205, 1020];
@@ -17,7 +16,7 @@ const LOST: i32 = 2013;
 /// An error packet, its first byte 0xFF included.
 pub fn of_packet(packet: &[u8]) -> Error {
     match parse(packet) {
-        Some(said) => said.error(),
+        Some(error) => error.error(),
         None => garbage("an error without a number"),
     }
 }
@@ -25,13 +24,13 @@ pub fn of_packet(packet: &[u8]) -> Error {
 /// An error packet during the log-in.
 pub fn of_login(packet: &[u8], login: &Login) -> Error {
     match parse(packet) {
-        Some(said) => said.at_login(login),
+        Some(error) => error.at_login(login),
         None => garbage("an error without a number"),
     }
 }
 
 /// An error of the log-in that does not say where, with the place.
-pub fn named(error: Error, login: &Login) -> Error {
+pub fn with_place(error: Error, login: &Login) -> Error {
     match error.engine_code() {
         Some("lost") => Error::engine(format!("cannot log in to {}", login.host))
             .because(error)
@@ -46,7 +45,7 @@ pub fn named(error: Error, login: &Login) -> Error {
 }
 
 /// Was the connection closed with this error?
-pub fn ends(error: &Error) -> bool {
+pub fn ends_connection(error: &Error) -> bool {
     matches!(error.engine_code(), Some("lost" | "protocol")) || ENDS.contains(&error.number())
 }
 
@@ -61,7 +60,7 @@ pub fn of_line(error: Error) -> Error {
 
 /// A request on a connection that is gone already.
 #[cold]
-pub fn lost() -> Error {
+pub fn after_disconnect() -> Error {
     of_line(
         Error::engine("the connection is lost")
             .because("it was lost earlier in this event")
@@ -69,14 +68,14 @@ pub fn lost() -> Error {
     )
 }
 
-struct Said {
+struct ServerError {
     number: i32,
     state: String,
     message: String,
 }
 
 /// Before the log-in there is no SQLSTATE.
-fn parse(packet: &[u8]) -> Option<Said> {
+fn parse(packet: &[u8]) -> Option<ServerError> {
     let mut reader = Reader(packet.get(1..)?);
     let number = i32::from(reader.u16()?);
     let mut state = "HY000".to_owned();
@@ -85,10 +84,10 @@ fn parse(packet: &[u8]) -> Option<Said> {
         state = String::from_utf8_lossy(told).into_owned();
         reader = Reader(message);
     }
-    Some(Said { number, state, message: String::from_utf8_lossy(reader.0).into_owned() })
+    Some(ServerError { number, state, message: String::from_utf8_lossy(reader.0).into_owned() })
 }
 
-impl Said {
+impl ServerError {
     fn error(self) -> Error {
         let error = match self.number {
             1021 => Error::host("the engine cannot go on")
@@ -101,10 +100,10 @@ impl Said {
                 .hint("SET GLOBAL local_infile = ON on the server"),
             _ => Error::engine("the engine refused a statement"),
         };
-        self.dress(error)
+        self.with_codes(error)
     }
 
-    fn dress(self, error: Error) -> Error {
+    fn with_codes(self, error: Error) -> Error {
         let restartable = RESTARTABLE.contains(&self.number) || self.state.starts_with("40");
         let error = error
             .because(&self.message)
@@ -131,6 +130,6 @@ impl Said {
             }
             _ => Error::engine(format!("{host} refused the log-in of {user}")),
         };
-        self.dress(error)
+        self.with_codes(error)
     }
 }

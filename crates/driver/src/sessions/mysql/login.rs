@@ -4,13 +4,10 @@ use mysql_common::constants::CapabilityFlags as Can;
 
 use super::auth::Auth;
 use super::dialogue::Dialogue;
-use super::failure;
-use super::greeting::Greeting;
-use super::packet::{garbage, put_length};
-use super::reader::Reader;
-use super::settings::settle;
-use crate::error::Error;
-use crate::login::Login;
+use super::packet::{Reader, garbage, put_length};
+use super::{COM_QUERY, failure};
+use crate::plan::error::Error;
+use crate::plan::{Login, TlsMode};
 use crate::wire::Line;
 
 /// The protocol's own limit; the server's is smaller.
@@ -19,7 +16,7 @@ const LARGEST_PACKET: u32 = 1 << 30;
 const ROUNDS: usize = 10;
 
 /// A connection that is logged in.
-pub struct Opened {
+pub struct LoggedIn {
     /// The connection.
     pub line: Line,
     /// The server ends rows with an OK and columns with nothing.
@@ -27,24 +24,24 @@ pub struct Opened {
 }
 
 /// Connects, logs in, makes the settings.
-pub fn open(login: &Login) -> Result<Opened, Error> {
+pub fn open(login: &Login) -> Result<LoggedIn, Error> {
     let mut line = Line::connect(login)?;
     let dialogue = Dialogue::new(&mut line);
-    let can = introduce(dialogue, login).map_err(|error| failure::named(error, login))?;
-    Ok(Opened { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
+    let can = introduce(dialogue, login).map_err(|error| failure::with_place(error, login))?;
+    Ok(LoggedIn { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
 }
 
 fn introduce(mut dialogue: Dialogue, login: &Login) -> Result<Can, Error> {
-    let packet = dialogue.hear()?;
+    let packet = dialogue.receive()?;
     let greeting = Greeting::of(&packet, login)?;
     let can = greeting.capabilities(login)?;
     if can.contains(Can::CLIENT_SSL) {
         secure(&mut dialogue, &greeting, can, login)?;
     }
     let (auth, proof) = Auth::open(login, &greeting.plugin, &greeting.nonce)?;
-    dialogue.say(&response(&greeting, can, login, (auth.name(), &proof)));
-    admitted(&mut dialogue, auth, login)?;
-    settle(&mut dialogue, login)?;
+    dialogue.write(&response(&greeting, can, login, (auth.name(), &proof)));
+    await_admission(&mut dialogue, auth, login)?;
+    make_settings(&mut dialogue, login)?;
     Ok(can)
 }
 
@@ -54,7 +51,7 @@ fn secure(
     can: Can,
     login: &Login,
 ) -> Result<(), Error> {
-    dialogue.say(&preamble(greeting, can));
+    dialogue.write(&preamble(greeting, can));
     if !dialogue.line.inbox().is_empty() {
         return Err(garbage("words in plain text after TLS was agreed on"));
     }
@@ -92,13 +89,13 @@ fn response(greeting: &Greeting, can: Can, login: &Login, auth: (&[u8], &[u8])) 
 }
 
 /// Answers what the server asks until it lets us in.
-fn admitted<'a>(
+fn await_admission<'a>(
     dialogue: &mut Dialogue,
     mut auth: Auth<'a>,
     login: &'a Login,
 ) -> Result<(), Error> {
     for _ in 0..ROUNDS {
-        let packet = dialogue.hear()?;
+        let packet = dialogue.receive()?;
         match packet[0] {
             0x00 => return Ok(()),
             0xff => return Err(failure::of_login(&packet, login)),
@@ -107,15 +104,129 @@ fn admitted<'a>(
                 let plugin = reader.until_zero();
                 let (other, proof) = Auth::begin(login, plugin, reader.0)?;
                 auth = other;
-                dialogue.say(&proof);
+                dialogue.write(&proof);
             }
             0x01 => {
                 if let Some(proof) = auth.go_on(&packet[1..])? {
-                    dialogue.say(&proof);
+                    dialogue.write(&proof);
                 }
             }
             _ => return Err(garbage("an unknown word in the log-in")),
         }
     }
     Err(garbage("a log-in without an end"))
+}
+
+// The server's greeting, and what both sides can do.
+
+const UTF8: u8 = 33;
+const UTF8MB4: u8 = 45;
+
+/// What the server says first.
+pub struct Greeting {
+    can: Can,
+    /// The character set in which we shall speak.
+    pub charset: u8,
+    /// By which method it would have us prove who we are, and its challenge.
+    pub plugin: Vec<u8>,
+    pub nonce: Vec<u8>,
+}
+
+impl Greeting {
+    /// The first packet; servers that refuse at once send an error.
+    pub fn of(packet: &[u8], login: &Login) -> Result<Self, Error> {
+        match packet[0] {
+            0xff => Err(failure::of_login(packet, login)),
+            10 => Self::parse(packet).ok_or_else(|| garbage("a torn greeting")),
+            _ => Err(garbage("it greets in another way")),
+        }
+    }
+
+    fn parse(packet: &[u8]) -> Option<Self> {
+        let mut reader = Reader(&packet[1..]);
+        let charset = charset(reader.until_zero());
+        reader.u32()?;
+        let mut nonce = reader.bytes(8)?.to_vec();
+        reader.u8()?;
+        let low = u32::from(reader.u16()?);
+        // The server's character set and status.
+        reader.bytes(3)?;
+        let can = Can::from_bits_truncate(low | u32::from(reader.u16()?) << 16);
+        let length = usize::from(reader.u8()?);
+        reader.bytes(10)?;
+        let rest = reader.bytes(length.saturating_sub(8).max(13))?;
+        nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
+        Some(Self { can, charset, plugin: reader.until_zero().to_vec(), nonce })
+    }
+
+    /// What both sides can do, and what must be.
+    pub fn capabilities(&self, login: &Login) -> Result<Can, Error> {
+        let mut wanted = Can::CLIENT_LONG_PASSWORD
+            | Can::CLIENT_LONG_FLAG
+            | Can::CLIENT_LOCAL_FILES
+            | Can::CLIENT_TRANSACTIONS
+            | Can::CLIENT_MULTI_STATEMENTS
+            | Can::CLIENT_MULTI_RESULTS
+            | Can::CLIENT_PS_MULTI_RESULTS
+            | Can::CLIENT_PLUGIN_AUTH
+            | Can::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+            | Can::CLIENT_DEPRECATE_EOF;
+        if login.tls.mode != TlsMode::Disable {
+            wanted |= Can::CLIENT_SSL;
+        }
+        if !login.database.is_empty() {
+            wanted |= Can::CLIENT_CONNECT_WITH_DB;
+        }
+        let must = Can::CLIENT_PROTOCOL_41 | Can::CLIENT_SECURE_CONNECTION;
+        if !self.can.contains(must) {
+            return Err(Error::user(format!("{} is too old", login.host))
+                .hint("servers from MySQL 5.5 and MariaDB 10.1 on are spoken to"));
+        }
+        if wanted.contains(Can::CLIENT_SSL) && !self.can.contains(Can::CLIENT_SSL) {
+            return Err(Error::user(format!("{} offers no TLS", login.host))
+                .hint("set up TLS there, or ask for a connection in plain text"));
+        }
+        Ok(wanted & self.can | must)
+    }
+}
+
+/// MySQL knows `utf8mb4` since 5.5.3; MariaDB before 11 begins its version with `5.5.5-`.
+fn charset(version: &[u8]) -> u8 {
+    match version {
+        [b'3' | b'4', b'.', ..] | [b'5', b'.', b'0'..=b'4', ..] => UTF8,
+        _ => UTF8MB4,
+    }
+}
+
+// Session settings, made on logging in.
+
+/// Makes all settings by one statement, in their order.
+pub fn make_settings(dialogue: &mut Dialogue, login: &Login) -> Result<(), Error> {
+    let settings: Result<Vec<String>, Error> = login.settings.iter().map(setting).collect();
+    let settings = settings?;
+    if settings.is_empty() {
+        return Ok(());
+    }
+    dialogue.command(COM_QUERY, format!("SET {}", settings.join(", ")).as_bytes());
+    let answer = dialogue.receive()?;
+    match answer[0] {
+        0x00 => Ok(()),
+        0xff => Err(failure::of_login(&answer, login)),
+        _ => Err(garbage("an answer to SET that is none")),
+    }
+}
+
+/// Numbers, `DEFAULT` and what is quoted already stand as they are; anything else is a string.
+fn setting((name, value): &(String, String)) -> Result<String, Error> {
+    let is_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Err(Error::user(format!("'{name}' is no session setting's name")));
+    }
+    let is_number = value.parse::<f64>().is_ok_and(f64::is_finite);
+    if is_number || value.eq_ignore_ascii_case("default") {
+        return Ok(format!("SESSION {name} = {value}"));
+    }
+    let inner = value.strip_prefix('\'').and_then(|it| it.strip_suffix('\'')).unwrap_or(value);
+    let escaped = inner.replace('\\', "\\\\").replace('\'', "''");
+    Ok(format!("SESSION {name} = '{escaped}'"))
 }

@@ -4,36 +4,35 @@
 //! batch the server works the requests off one after another: the first error is the batch's, and
 //! what follows it runs all the same. After an error the server may close the connection; then the
 //! event has failed, and [`Session::reset`] makes the connection and its statements anew.
+//!
+//! ```text
+//! login, auth  from nothing to ready for queries     dialogue  packets asked and answered in turn
+//! session      requests, answers, bulk loads         answer    results, read as they come
+//! packet       bytes to packets and back             rows      columns and rows
+//! statement    prepared, or sent as text             failure   what the server refuses
+//! ```
 
 mod answer;
 mod auth;
-mod column;
 mod dialogue;
-mod emulated;
-mod exchange;
 mod failure;
-mod framing;
-mod greeting;
-mod key;
-mod load;
 mod login;
 mod packet;
-mod reader;
-mod result;
-mod row;
+mod rows;
 mod session;
-mod settings;
 mod statement;
 #[cfg(test)]
 mod tests;
 
-use super::statements::Statements;
-use super::{Reply, Session};
-use crate::error::Error;
-use crate::login::Login;
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{Descriptor, Engine, Reply, Session, misdirected};
+use crate::plan::error::Error;
+use crate::plan::{self, Login};
 use crate::wire::Line;
-use answer::{Answer, Asked};
-use load::Load;
+use answer::{Answer, AnswerShape};
+use session::Load;
 use statement::Statement;
 
 const COM_QUIT: u8 = 0x01;
@@ -43,13 +42,22 @@ const COM_STMT_CLOSE: u8 = 0x19;
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
 const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
 
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "mysql",
+    engine: Engine::Served,
+    dialect: Some("mysql"),
+    quoting: Quoting::Mysql,
+    open,
+};
+
 /// One connection to a server.
 struct Mysql {
     login: Login,
     line: Line,
     deprecates_eof: bool,
     answer: Answer,
-    statements: Statements<Statement>,
+    statements: Slab<Statement>,
     batch: Option<Batch>,
     load: Option<Load>,
     keeps: bool,
@@ -67,14 +75,19 @@ struct Batch {
 }
 
 /// Connects and logs in.
-pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
-    let login::Opened { line, deprecates_eof } = login::open(login)?;
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Mysql(login) = session else { return Err(misdirected()) };
+    connect(login)
+}
+
+fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
+    let login::LoggedIn { line, deprecates_eof } = login::open(login)?;
     Ok(Box::new(Mysql {
         login: login.clone(),
         line,
         deprecates_eof,
         answer: Answer::new(deprecates_eof),
-        statements: Statements::default(),
+        statements: Slab::new(),
         batch: None,
         load: None,
         keeps: true,
@@ -89,7 +102,7 @@ impl Mysql {
     #[inline]
     fn check(&self) -> Result<(), Error> {
         if self.is_lost {
-            return Err(failure::lost());
+            return Err(failure::after_disconnect());
         }
         if self.answer.is_wanted() {
             return Err(Error::user("a request was sent before the last one was answered"));
@@ -114,7 +127,7 @@ impl Mysql {
             return Ok(QUEUED);
         }
         self.asked += 1;
-        self.answer.expect(1, Asked { binary, keeps: self.keeps, is_batch: false });
+        self.answer.expect(1, AnswerShape { binary, keeps: self.keeps, is_batch: false });
         self.send()
     }
 
@@ -130,7 +143,7 @@ impl Mysql {
     #[cold]
     fn fail(&mut self, error: Error) -> Error {
         let error = failure::of_line(error);
-        self.is_lost |= failure::ends(&error);
+        self.is_lost |= failure::ends_connection(&error);
         error
     }
 }

@@ -1,6 +1,9 @@
-//! Packets: four bytes of header (length and number), then at most 16 MB; longer ones in parts.
+//! Packets: written, taken apart, and found in whatever bytes have come.
+//!
+//! Four bytes of header (length and number), then at most 16 MB; longer ones in parts.
 
-use crate::error::Error;
+use super::answer::{Answer, NextPacket, is_row};
+use crate::plan::error::Error;
 
 /// Bytes before a packet's content: its length in three, its number in one.
 pub const HEADER: usize = 4;
@@ -85,8 +88,171 @@ pub fn put_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// What a server said that no server says.
+/// What a server sent that no server sends.
 #[cold]
 pub fn garbage(what: &str) -> Error {
     Error::engine("the server does not speak MySQL's protocol").because(what).code("protocol")
+}
+
+// Takes a packet's content apart; `None` where it ends too soon.
+
+/// What is left of a packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// The next so many bytes.
+    #[inline]
+    pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*bytes)
+    }
+
+    pub fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A whole number of one, three, four or nine bytes.
+    #[inline]
+    pub fn number(&mut self) -> Option<u64> {
+        match self.u8()? {
+            byte @ 0..=250 => Some(u64::from(byte)),
+            0xfc => self.u16().map(u64::from),
+            0xfd => self.array().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
+            0xfe => self.u64(),
+            _ => None,
+        }
+    }
+
+    /// Bytes with their count before them.
+    pub fn text(&mut self) -> Option<&'a [u8]> {
+        let count = self.number()?;
+        self.bytes(usize::try_from(count).ok()?)
+    }
+
+    /// Bytes up to a zero, which is taken too; all that is left where there is none.
+    pub fn until_zero(&mut self) -> &'a [u8] {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        let (bytes, rest) = self.0.split_at(end);
+        self.0 = rest.get(1..).unwrap_or(&[]);
+        bytes
+    }
+}
+
+// Finds the packets in whatever bytes have come. Rows that nobody will read are passed over as
+// they come and only counted, so they never lie in memory whole.
+
+/// No packet but a row is longer.
+const LONGEST: usize = 1 << 20;
+
+/// How far the answers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedState {
+    /// More bytes must come.
+    More,
+    /// The server wants a file's content; it begins with the packet of this number.
+    Infile(u8),
+    /// All are there.
+    Done,
+}
+
+enum PacketAction {
+    Skip,
+    Wait,
+    Take,
+}
+
+impl Answer {
+    /// Reads on; says how many bytes were used and need not be shown again.
+    #[inline]
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, FeedState), Error> {
+        let mut at = 0;
+        loop {
+            let passed = self.skip.min(bytes.len() - at);
+            self.skip -= passed;
+            at += passed;
+            if self.skip > 0 {
+                return Ok((at, FeedState::More));
+            }
+            if self.wanted + self.unwanted == 0 {
+                return Ok((at, FeedState::Done));
+            }
+            let rest = &bytes[at..];
+            match self.packet_action(rest)? {
+                PacketAction::Skip => self.skip = HEADER + length(rest),
+                PacketAction::Wait => return Ok((at, FeedState::More)),
+                PacketAction::Take => {
+                    let (head, rest) = rest.split_at(HEADER);
+                    let content = &rest[..length(head)];
+                    at += HEADER + content.len();
+                    if self.take(content)? {
+                        return Ok((at, FeedState::Infile(head[3].wrapping_add(1))));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Can the next packet be passed over, or must it be there whole?
+    #[inline]
+    fn packet_action(&mut self, rest: &[u8]) -> Result<PacketAction, Error> {
+        if rest.len() < HEADER {
+            return Ok(PacketAction::Wait);
+        }
+        let length = length(rest);
+        let passes = if self.continues {
+            !self.keeps()
+        } else if length == 0 {
+            return Err(garbage("an empty packet"));
+        } else if rest.len() == HEADER {
+            return Ok(PacketAction::Wait);
+        } else {
+            self.passes(rest[HEADER], length)?
+        };
+        if passes {
+            self.continues = length == PART;
+            return Ok(PacketAction::Skip);
+        }
+        Ok(if rest.len() < HEADER + length { PacketAction::Wait } else { PacketAction::Take })
+    }
+
+    #[inline]
+    fn keeps(&self) -> bool {
+        self.asked.keeps && self.unwanted == 0
+    }
+
+    #[inline]
+    fn passes(&mut self, first: u8, length: usize) -> Result<bool, Error> {
+        match self.next_packet {
+            NextPacket::Columns { left } if !self.keeps() => {
+                self.next_packet = self.after_column(left);
+                Ok(true)
+            }
+            NextPacket::Rows if is_row(first, length) => {
+                self.counted += u64::from(!self.keeps());
+                Ok(!self.keeps())
+            }
+            _ if length > LONGEST => Err(garbage("a packet that is too long")),
+            _ => Ok(false),
+        }
+    }
 }

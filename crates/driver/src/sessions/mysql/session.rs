@@ -1,11 +1,14 @@
-//! The session's verbs: each writes its request and says that the answer is to come.
+//! The session's requests, their answers as they come, and bulk loads.
 
-use super::answer::Asked;
-use super::load::Load;
-use super::{Batch, COM_QUERY, COM_STMT_CLOSE, Mysql, QUEUED, packet};
-use crate::error::Error;
+use super::answer::{Answer, AnswerShape};
+use super::dialogue::Dialogue;
+use super::packet::{FeedState, HEADER, begin, end, garbage};
+use super::statement::Statement;
+use super::{Batch, COM_QUERY, COM_STMT_CLOSE, Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
-use crate::sessions::{Counts, Reply, Rows, Session, Value};
+use crate::plan::error::Error;
+use crate::sessions::{Counts, Reply, Rows, Session, Value, open_statement};
+use crate::wire::Line;
 
 impl Session for Mysql {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
@@ -16,22 +19,22 @@ impl Session for Mysql {
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
         self.check()?;
-        let statement = self.prepared(sql).map_err(|error| self.fail(error))?;
-        Ok(self.statements.keep(statement))
+        let statement = self.prepare_statement(sql).map_err(|error| self.fail(error))?;
+        Ok(self.statements.insert(statement) as u32)
     }
 
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
         self.check()?;
         let Self { statements, batch, line, .. } = self;
-        let statement = statements.open(statement)?;
+        let statement = open_statement(statements, statement)?;
         let out = batch.as_mut().map_or_else(|| line.out(), |batch| &mut batch.packets);
         let is_binary = statement.encode(values, out)?;
         self.ask(is_binary)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
-        let closed = self.statements.take(statement);
+        let closed = self.statements.try_remove(statement as usize);
         if let Some(id) = closed.and_then(|it| it.id()).filter(|_| !self.is_lost) {
             // Not answered; it leaves with the next request.
             packet::command(self.out(), COM_STMT_CLOSE, &id.to_le_bytes());
@@ -44,7 +47,7 @@ impl Session for Mysql {
         if self.batch.replace(Batch::default()).is_some() {
             return Err(Error::user("a batch was begun inside a batch"));
         }
-        self.answer.expect(0, Asked::default());
+        self.answer.expect(0, AnswerShape::default());
         Ok(())
     }
 
@@ -54,7 +57,8 @@ impl Session for Mysql {
         let batch = batch.ok_or_else(|| Error::user("there is no batch to send"))?;
         self.line.out().extend_from_slice(&batch.packets);
         self.asked += u64::from(batch.requests);
-        self.answer.expect(batch.requests, Asked { is_batch: true, ..Asked::default() });
+        self.answer
+            .expect(batch.requests, AnswerShape { is_batch: true, ..AnswerShape::default() });
         if batch.requests == 0 { Ok(QUEUED) } else { self.send() }
     }
 
@@ -102,5 +106,141 @@ impl Session for Mysql {
             further: std::mem::take(&mut self.answer.further),
             ..Counts::default()
         }
+    }
+}
+
+// Answers as they come: rows asked for, requests abandoned, connections made anew.
+
+impl Mysql {
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<Reply, Error> {
+        loop {
+            let (used, state) = self.answer.feed(self.line.inbox())?;
+            self.line.consume(used);
+            match state {
+                FeedState::Done => return self.finish(),
+                FeedState::Infile(number) => self.infile(number)?,
+                FeedState::More => {}
+            }
+            if let Some(load) = &mut self.load {
+                load.fill(&mut self.line)?;
+            }
+            if !self.line.more()? {
+                return Ok(PENDING);
+            }
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self) -> Result<Reply, Error> {
+        let is_incomplete = self.load.take().is_some_and(|load| load.is_incomplete());
+        let outcome = self.answer.outcome();
+        if is_incomplete {
+            // What of the rows is still under way would be taken for requests.
+            self.is_lost = true;
+            return outcome.and_then(|_| Err(garbage("an answer amid the rows of a bulk load")));
+        }
+        outcome
+    }
+
+    /// The server asks for a file: the rows of a load, and nothing otherwise.
+    #[cold]
+    fn infile(&mut self, number: u8) -> Result<(), Error> {
+        if self.load.as_mut().is_some_and(|load| load.begin(number)) {
+            return Ok(());
+        }
+        let at = packet::begin(self.line.out());
+        packet::end(self.line.out(), at, number);
+        self.answer.refuse(
+            Error::engine("the server asked for a local file")
+                .because("no bulk load is under way")
+                .hint("a script loads files by dyno's own bulk load")
+                .code("local-infile"),
+        );
+        self.line.send()
+    }
+
+    /// Waits for the answers that nobody wants.
+    fn drain(&mut self) -> Result<(), Error> {
+        loop {
+            let (used, state) = self.answer.feed(self.line.inbox())?;
+            self.line.consume(used);
+            match state {
+                FeedState::Done => return Ok(()),
+                FeedState::Infile(number) => self.infile(number)?,
+                FeedState::More => self.line.wait()?,
+            }
+        }
+    }
+
+    /// Makes a statement, after all answers that are still to come.
+    pub(super) fn prepare_statement(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.drain()?;
+        Dialogue::new(&mut self.line).prepare(sql, self.deprecates_eof)
+    }
+
+    /// A new connection in the place of a lost one, with all its statements.
+    pub(super) fn reconnect(&mut self) -> Result<(), Error> {
+        let login::LoggedIn { line, deprecates_eof } = login::open(&self.login)?;
+        self.line = line;
+        self.deprecates_eof = deprecates_eof;
+        let further = self.answer.further;
+        self.answer = Answer { further, ..Answer::new(deprecates_eof) };
+        self.load = None;
+        self.is_lost = false;
+        self.reconnected += 1;
+        for (_, statement) in &mut self.statements {
+            let mut dialogue = Dialogue::new(&mut self.line);
+            *statement = dialogue.prepare(&statement.sql, deprecates_eof)?;
+        }
+        Ok(())
+    }
+}
+
+// `LOAD DATA LOCAL INFILE`: rows streamed while the server takes them.
+
+/// Written ahead of the kernel at most, so that rows are made while others travel.
+const AHEAD: usize = 256 * 1024;
+
+/// A bulk load under way.
+pub struct Load {
+    source: Box<dyn Source>,
+    /// The next packet's number; `None`: the server has not asked yet.
+    number: Option<u8>,
+    ended: bool,
+}
+
+impl Load {
+    /// Before the server asks for the rows.
+    pub fn new(source: Box<dyn Source>) -> Self {
+        Self { source, number: None, ended: false }
+    }
+
+    /// The server asks, in vain if it was answered already.
+    pub fn begin(&mut self, number: u8) -> bool {
+        self.number.replace(number).is_none()
+    }
+
+    /// AnswerShape for, and not written to its end?
+    pub fn is_incomplete(&self) -> bool {
+        self.number.is_some() && !self.ended
+    }
+
+    /// Fills the line up, until so much waits there that we are woken once it has left: a server
+    /// that keeps up takes all that was written at once, and nobody would come to write more.
+    pub fn fill(&mut self, line: &mut Line) -> Result<(), Error> {
+        let Some(mut number) = self.number else {
+            return Ok(());
+        };
+        while !self.ended && line.unsent() < AHEAD {
+            let out = line.out();
+            let at = begin(out);
+            self.source.fill(out)?;
+            self.ended = out.len() == at + HEADER;
+            number = end(out, at, number);
+            line.send()?;
+        }
+        self.number = Some(number);
+        Ok(())
     }
 }

@@ -1,9 +1,10 @@
-//! A prepared statement: how it is sent, with its values in the binary protocol.
+//! A prepared statement: how it is sent, in the binary protocol or as text.
 
-use super::emulated::Emulated;
+use super::COM_QUERY;
 use super::packet::{begin, end, put_length};
-use crate::error::Error;
+use crate::plan::error::Error;
 use crate::sessions::Value;
+use crate::sessions::sql::{Quoting, TextStatement};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 const LONGLONG: u8 = 8;
@@ -18,8 +19,9 @@ pub struct Statement {
     parameters: usize,
     /// The types that the server knows; 0: none yet.
     types: Vec<u8>,
-    /// The server would not prepare it.
-    emulated: Option<Emulated>,
+    /// The server refuses to prepare it (`BEGIN` on MySQL): sent as text instead, its values put in
+    /// as literals. sysbench does the same, and its own scripts prepare `BEGIN`.
+    emulated: Option<TextStatement>,
 }
 
 impl Statement {
@@ -30,7 +32,7 @@ impl Statement {
 
     /// A statement that is sent as text.
     pub fn emulated(sql: &str) -> Self {
-        let emulated = Emulated::new(sql);
+        let emulated = TextStatement::new(sql, Quoting::Mysql);
         let parameters = emulated.parameters();
         Self { emulated: Some(emulated), ..Self::new(0, sql, parameters) }
     }
@@ -48,7 +50,10 @@ impl Statement {
             return Err(self.unbound(values.len()));
         }
         if let Some(emulated) = &self.emulated {
-            emulated.encode(values, out);
+            let at = begin(out);
+            out.push(COM_QUERY);
+            emulated.put(out, values);
+            end(out, at, 0);
             return Ok(false);
         }
         let at = begin(out);

@@ -1,14 +1,13 @@
-//! One answer: the messages up to `ReadyForQuery`, counted where nobody reads the rows.
+//! One answer: the messages up to `ReadyForQuery`, rows counted where nobody reads them.
 
-use super::super::Rows;
-use super::failure::Told;
-use super::frame::{Body, HEAD, check, head};
-use super::results::{parameters, row};
-use crate::error::Error;
+use super::failure::ErrorResponse;
+use super::frame::{Body, HEAD, check, garbage, head};
+use crate::plan::error::Error;
+use crate::sessions::Rows;
 
 /// What is wanted of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
+pub enum AnswerMode {
     /// The last result with its rows.
     Rows,
     /// The last result, its rows counted only.
@@ -38,7 +37,7 @@ pub struct Answer {
     pub error: Option<Error>,
     /// The types of a prepared statement's parameters.
     pub parameters: Vec<u32>,
-    pub(super) want: Want,
+    pub(super) mode: AnswerMode,
     /// Rows of the result that comes now.
     pub(super) count: u64,
     /// A result is over: what follows is the next one's.
@@ -59,7 +58,7 @@ impl Answer {
             changed: 0,
             error: None,
             parameters: Vec::new(),
-            want: Want::Nothing,
+            mode: AnswerMode::Nothing,
             count: 0,
             is_between: false,
             skip: 0,
@@ -68,8 +67,8 @@ impl Answer {
 
     /// Awaits the next answer. The parameters stay: only preparing looks at them.
     #[inline]
-    pub fn begin(&mut self, want: Want) {
-        self.want = want;
+    pub fn begin(&mut self, mode: AnswerMode) {
+        self.mode = mode;
         self.is_over = false;
         self.wants_copy = false;
         self.rows = 0;
@@ -81,7 +80,7 @@ impl Answer {
 
     /// Nobody wants the rest of the answer that is coming.
     pub fn abandon(&mut self) {
-        self.want = Want::Nothing;
+        self.mode = AnswerMode::Nothing;
     }
 
     /// Reads what came, up to the end of the answer, and says how many bytes it took.
@@ -94,7 +93,7 @@ impl Answer {
         {
             let here = &bytes[at..];
             if length > here.len() {
-                if kind != b'D' || self.want == Want::Rows {
+                if kind != b'D' || self.mode == AnswerMode::Rows {
                     check(kind)?;
                     break;
                 }
@@ -113,7 +112,7 @@ impl Answer {
         match kind {
             b'D' => {
                 self.count += 1;
-                if self.want == Want::Rows {
+                if self.mode == AnswerMode::Rows {
                     row(body, rows)?;
                 }
             }
@@ -137,13 +136,111 @@ impl Answer {
 
     #[cold]
     fn fail(&mut self, body: &[u8]) -> Result<(), Error> {
-        let told = Told::read(body)?;
-        if told.is_fatal() {
+        let response = ErrorResponse::read(body)?;
+        if response.is_fatal() {
             (self.is_over, self.is_lost) = (true, true);
         }
-        if self.want != Want::Nothing || self.is_lost {
-            self.error.get_or_insert_with(|| told.error());
+        if self.mode != AnswerMode::Nothing || self.is_lost {
+            self.error.get_or_insert_with(|| response.error());
         }
         Ok(())
+    }
+}
+
+// The results inside an answer: their columns, their rows, their ends.
+
+impl Answer {
+    /// The end of a result: only the last one counts, unless all are summed.
+    #[inline]
+    pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) {
+        let (count, changed) = (std::mem::take(&mut self.count), changed(tag));
+        match self.mode {
+            AnswerMode::Sum => {
+                self.rows += count;
+                self.changed += changed;
+            }
+            AnswerMode::Nothing => {}
+            AnswerMode::Rows | AnswerMode::Counts => {
+                if self.is_between {
+                    rows.clear();
+                }
+                (self.rows, self.changed) = (count, changed);
+            }
+        }
+        self.is_between = true;
+    }
+
+    /// The columns of the result that comes, or would come of a prepared statement.
+    pub(super) fn describe(&mut self, body: &[u8], rows: &mut Rows) -> Result<(), Error> {
+        let mut body = Body(body);
+        let width = body.short()?;
+        if matches!(self.mode, AnswerMode::Sum | AnswerMode::Nothing) {
+            return Ok(());
+        }
+        rows.clear();
+        rows.width = u32::from(width);
+        self.is_between = false;
+        if self.mode == AnswerMode::Rows {
+            for _ in 0..width {
+                rows.columns.push(String::from_utf8_lossy(body.text()?).into_owned());
+                body.take(18)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A row's fields.
+pub fn row(body: &[u8], rows: &mut Rows) -> Result<(), Error> {
+    let mut body = Body(body);
+    let width = body.short()?;
+    if u32::from(width) != rows.width {
+        return Err(garbage("a row that is not as wide as its description"));
+    }
+    for _ in 0..width {
+        match body.long()? {
+            u32::MAX => rows.push(None)?,
+            length => rows.push(Some(body.take(length as usize)?))?,
+        }
+    }
+    Ok(())
+}
+
+/// The types of a prepared statement's parameters.
+pub fn parameters(body: &[u8]) -> Result<Vec<u32>, Error> {
+    let mut body = Body(body);
+    (0..body.short()?).map(|_| body.long()).collect()
+}
+
+/// The number that ends a `CommandComplete`'s tag, where rows were changed: `INSERT 0 5`, `COPY 5`.
+/// Rows that only came back are counted as they come.
+#[inline]
+fn changed(tag: &[u8]) -> u64 {
+    if matches!(tag.first(), Some(b'S' | b'F')) {
+        return 0;
+    }
+    let mut number: u64 = 0;
+    for byte in tag.strip_suffix(b"\0").unwrap_or(tag) {
+        number = match byte {
+            b'0'..=b'9' => number.saturating_mul(10).saturating_add(u64::from(byte - b'0')),
+            _ => 0,
+        };
+    }
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+
+    #[test]
+    fn a_tags_last_number_counts_where_rows_were_changed() {
+        let tags = ["INSERT 0 5", "UPDATE 12", "DELETE 0", "COPY 100000", "MERGE 3"];
+        let numbers = tags.map(|tag| changed(format!("{tag}\0").as_bytes()));
+        assert_eq!(numbers, [5, 12, 0, 100_000, 3]);
+        for tag in ["SELECT 5\0", "FETCH 2\0", "BEGIN\0", "CREATE TABLE\0", "\0", ""] {
+            assert_eq!(changed(tag.as_bytes()), 0, "{tag}");
+        }
+        assert_eq!(changed(b"COPY 99999999999999999999999\0"), u64::MAX);
     }
 }

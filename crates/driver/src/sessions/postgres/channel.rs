@@ -1,9 +1,10 @@
-//! A logged-in connection, and the answers that are due on it.
+//! A logged-in connection, the answers that are due on it, and how it ends.
 
-use super::super::{Reply, Rows};
-use super::answer::{Answer, Want};
+use super::answer::{Answer, AnswerMode};
 use super::copy::Load;
-use crate::error::Error;
+use super::statement::query;
+use crate::plan::error::Error;
+use crate::sessions::{Reply, Rows};
 use crate::wire::Line;
 
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
@@ -13,7 +14,7 @@ pub struct Channel {
     pub(super) line: Line,
     pub(super) answer: Answer,
     /// What is wanted of the answer that is awaited, once the owed ones have come.
-    pub(super) want: Option<Want>,
+    pub(super) mode: Option<AnswerMode>,
     /// Answers to come before it, which nobody reads: to `ROLLBACK`s and abandoned requests.
     pub(super) owed: u32,
     /// The rows of a `COPY … FROM STDIN` under way.
@@ -27,7 +28,7 @@ impl Channel {
     /// Takes over a line that is ready for queries.
     pub fn new(line: Line) -> Self {
         let answer = Answer::new();
-        Self { line, answer, want: None, owed: 0, load: None, is_lost: false, ended: 0 }
+        Self { line, answer, mode: None, owed: 0, load: None, is_lost: false, ended: 0 }
     }
 
     /// Where a request is written; none but one may be under way.
@@ -36,7 +37,7 @@ impl Channel {
         if self.is_lost {
             return Err(Error::engine("the connection is lost").code("lost").sql(0, "08006"));
         }
-        if self.want.is_some() {
+        if self.mode.is_some() {
             return Err(Error::user("a request was sent before the last one was answered"));
         }
         Ok(self.line.out())
@@ -44,14 +45,14 @@ impl Channel {
 
     /// Sends what was written as one request.
     #[inline]
-    pub fn send(&mut self, want: Want) -> Result<Reply, Error> {
-        self.want = Some(want);
+    pub fn send(&mut self, mode: AnswerMode) -> Result<Reply, Error> {
+        self.mode = Some(mode);
         if self.owed == 0 {
-            self.answer.begin(want);
+            self.answer.begin(mode);
         }
         match self.line.send() {
             Ok(()) => Ok(PENDING),
-            Err(error) => Err(self.broken(error)),
+            Err(error) => Err(self.connection_error(error)),
         }
     }
 
@@ -67,7 +68,7 @@ impl Channel {
                     }
                     return Ok(PENDING);
                 }
-                Err(error) => return Err(self.broken(error)),
+                Err(error) => return Err(self.connection_error(error)),
             }
             if self.read(rows)? {
                 return self.finish();
@@ -76,11 +77,11 @@ impl Channel {
     }
 
     /// Sends, and waits for the answer.
-    pub fn wait(&mut self, want: Want, rows: &mut Rows) -> Result<Reply, Error> {
-        self.send(want)?;
+    pub fn wait(&mut self, mode: AnswerMode, rows: &mut Rows) -> Result<Reply, Error> {
+        self.send(mode)?;
         loop {
             if let Err(error) = self.line.wait() {
-                return Err(self.broken(error));
+                return Err(self.connection_error(error));
             }
             if self.read(rows)? {
                 return self.finish();
@@ -103,13 +104,13 @@ impl Channel {
                 return Ok(true);
             }
             self.owed -= 1;
-            self.answer.begin(self.want.filter(|_| self.owed == 0).unwrap_or(Want::Nothing));
+            self.answer.begin(self.mode.filter(|_| self.owed == 0).unwrap_or(AnswerMode::Nothing));
         }
     }
 
     #[inline]
     fn finish(&mut self) -> Result<Reply, Error> {
-        self.want = None;
+        self.mode = None;
         self.is_lost |= self.answer.is_lost;
         let source_error = self.load.take().and_then(|it| it.error);
         match source_error.or_else(|| self.answer.error.take()) {
@@ -126,5 +127,48 @@ impl Channel {
     /// The types of the parameters of the statement that was made last.
     pub fn parameters(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.answer.parameters)
+    }
+}
+
+// How a request ends that nobody waits for, and how a connection does.
+
+impl Channel {
+    /// What the server said before it hung up was read before this.
+    #[cold]
+    pub(super) fn connection_error(&mut self, error: Error) -> Error {
+        self.is_lost = true;
+        error.sql(0, "08006")
+    }
+
+    /// Gives up the request under way, and ends the transaction that is left open; nothing waits.
+    pub fn abandon(&mut self) -> Result<(), Error> {
+        let was_under_way = self.mode.take().is_some();
+        if was_under_way {
+            if let Some(load) = self.load.take().filter(|it| !it.is_over()) {
+                load.give_up(self.line.out());
+            }
+            self.answer.abandon();
+            self.owed += 1;
+        }
+        // What is owed already may leave a transaction, too, but none can be begun by a ROLLBACK.
+        if was_under_way || self.answer.status != b'I' && self.owed == 0 {
+            query("ROLLBACK", self.line.out());
+            if self.owed == 0 {
+                self.answer.begin(AnswerMode::Nothing);
+            }
+            self.owed += 1;
+            return self.line.send().map_err(|error| self.connection_error(error));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Channel {
+    /// Says goodbye, so that the server's log has nothing to complain about.
+    fn drop(&mut self) {
+        if !self.is_lost {
+            self.line.out().extend_from_slice(b"X\0\0\0\x04");
+            let _ = self.line.send();
+        }
     }
 }

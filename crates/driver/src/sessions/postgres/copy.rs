@@ -1,12 +1,12 @@
 //! `COPY … FROM STDIN`: rows on their way to the server.
 
-use super::super::Reply;
-use super::answer::Want;
+use super::answer::AnswerMode;
 use super::channel::Channel;
 use super::frame::{put, put_text};
 use super::statement::query;
-use crate::error::Error;
 use crate::generate::Source;
+use crate::plan::error::Error;
+use crate::sessions::Reply;
 
 /// So much may be on its way to the server before a load makes more rows.
 const WINDOW: usize = 128 * 1024;
@@ -67,7 +67,7 @@ impl Channel {
     pub fn load(&mut self, sql: &str, load: Load) -> Result<Reply, Error> {
         query(sql, self.out()?);
         self.load = Some(load);
-        self.send(Want::Counts)
+        self.send(AnswerMode::Counts)
     }
 
     /// Sends more rows, while there is room for them; who waits is woken when all have left.
@@ -77,7 +77,7 @@ impl Channel {
         while !load.is_over() && self.line.unsent() < WINDOW {
             load.fill(self.line.out());
             if let Err(error) = self.line.send() {
-                return Err(self.broken(error));
+                return Err(self.connection_error(error));
             }
         }
         Ok(())

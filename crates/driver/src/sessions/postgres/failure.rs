@@ -1,12 +1,12 @@
 //! What the server says when it refuses: who can put it right, and what may begin anew.
 
 use super::frame::{Body, garbage};
-use crate::error::Error;
-use crate::login::Login;
+use crate::plan::Login;
+use crate::plan::error::Error;
 
 /// An `ErrorResponse`.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ErrorResponse {
     /// `ERROR`, `FATAL` or `PANIC`; after the last two the server closes the connection.
     severity: String,
     /// The SQLSTATE.
@@ -26,10 +26,10 @@ const SYNTAX: &str = "42";
 /// sysbench's own driver for PostgreSQL ignores it, and its scripts count on that.
 const RESTARTABLE: [&str; 4] = ["40001", "40P01", "55P03", "23505"];
 
-impl Told {
+impl ErrorResponse {
     /// Reads an `ErrorResponse`'s fields.
     pub fn read(body: &[u8]) -> Result<Self, Error> {
-        let (mut told, mut body) = (Self::default(), Body(body));
+        let (mut response, mut body) = (Self::default(), Body(body));
         loop {
             let kind = body.byte()?;
             if kind == 0 {
@@ -38,18 +38,19 @@ impl Told {
             let text = short(body.text()?);
             match kind {
                 // `S` is the same in the server's language; servers before 9.6 send no `V`.
-                b'V' => told.severity = text,
-                b'S' if told.severity.is_empty() => told.severity = text,
-                b'C' => told.state = text,
-                b'M' => told.message = text,
-                b'D' => told.detail = text,
-                b'H' => told.hint = text,
+                b'V' => response.severity = text,
+                b'S' if response.severity.is_empty() => response.severity = text,
+                b'C' => response.state = text,
+                b'M' => response.message = text,
+                b'D' => response.detail = text,
+                b'H' => response.hint = text,
                 _ => {}
             }
         }
-        let is_state = told.state.len() == 5 && told.state.bytes().all(|it| it.is_ascii_graphic());
+        let is_state =
+            response.state.len() == 5 && response.state.bytes().all(|it| it.is_ascii_graphic());
         match is_state {
-            true => Ok(told),
+            true => Ok(response),
             false => Err(garbage("an error without an SQLSTATE")),
         }
     }
@@ -73,7 +74,7 @@ impl Told {
             _ if self.is_fatal() => Error::engine("the server ended the connection"),
             _ => Error::engine("the server refused a statement"),
         };
-        let error = self.dressed(error);
+        let error = self.with_details(error);
         match RESTARTABLE.contains(&self.state.as_str()) {
             true => error.restartable(),
             false => error,
@@ -98,10 +99,10 @@ impl Told {
             }
             _ => Error::engine(message),
         };
-        self.dressed(error)
+        self.with_details(error)
     }
 
-    fn dressed(&self, error: Error) -> Error {
+    fn with_details(&self, error: Error) -> Error {
         let cause = match self.detail.is_empty() {
             true => self.message.clone(),
             false => format!("{} ({})", self.message, self.detail.trim_end_matches('.')),

@@ -3,7 +3,7 @@
 //! A message is its kind (one byte), its length without that byte (four), and its body
 //! (protocol-message-formats.html). Nothing here allocates, but for an error.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Kind and length of every message.
 pub const HEAD: usize = 5;

@@ -1,14 +1,16 @@
-//! From nothing to a connection that is ready for queries.
+//! The log-in: from nothing to a connection that is ready for queries.
 
 use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
-use super::auth;
-use super::failure::{Told, place};
+use super::failure::{ErrorResponse, place};
 use super::frame::{HEAD, garbage, head};
-use crate::error::Error;
-use crate::login::{Login, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::{Login, TlsMode};
 use crate::wire::Line;
 
 /// During the log-in nothing is longer than this, as libpq has it.
@@ -19,15 +21,15 @@ const MOST_MESSAGES: usize = 1000;
 
 /// Connects, encrypts, proves who we are, and makes the session's settings.
 pub fn open(login: &Login) -> Result<Line, Error> {
-    let mut door = Door(Line::connect(login)?);
+    let mut connection = LoginConnection(Line::connect(login)?);
     if login.tls.mode != TlsMode::Disable {
-        door.encrypt(login)?;
+        connection.encrypt(login)?;
     }
-    door.say(|out| frontend::startup_message(parameters(login), out))?;
-    auth::prove(&mut door, login)?;
+    connection.write(|out| frontend::startup_message(parameters(login), out))?;
+    prove(&mut connection, login)?;
     for _ in 0..MOST_MESSAGES {
-        if matches!(door.next(login)?, Message::ReadyForQuery(_)) {
-            return Ok(door.0);
+        if matches!(connection.next(login)?, Message::ReadyForQuery(_)) {
+            return Ok(connection.0);
         }
     }
     Err(garbage("a log-in without an end"))
@@ -45,11 +47,11 @@ fn parameters(login: &Login) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// A connection that is not ready yet.
-pub struct Door(Line);
+pub struct LoginConnection(Line);
 
-impl Door {
+impl LoginConnection {
     /// Writes a message of the library's; it leaves when the answer is awaited.
-    pub fn say(
+    pub fn write(
         &mut self,
         message: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
     ) -> Result<(), Error> {
@@ -85,7 +87,7 @@ impl Door {
     fn take(&mut self, kind: u8, length: usize, login: &Login) -> Result<Message, Error> {
         let frame = &self.0.inbox()[..length];
         if kind == b'E' {
-            return Err(Told::read(&frame[HEAD..])?.refusal(login));
+            return Err(ErrorResponse::read(&frame[HEAD..])?.refusal(login));
         }
         let message = Message::parse(&mut BytesMut::from(frame)).map_err(garbage)?;
         self.0.consume(length);
@@ -94,7 +96,7 @@ impl Door {
 
     /// Asks for TLS; there is no going on without it.
     fn encrypt(&mut self, login: &Login) -> Result<(), Error> {
-        self.say(|out| {
+        self.write(|out| {
             frontend::ssl_request(out);
             Ok(())
         })?;
@@ -112,4 +114,84 @@ impl Door {
             _ => Err(garbage("the answer to the wish for TLS is neither yes nor no")),
         }
     }
+}
+
+// Who we are: trust, a password in clear text where nobody can listen, MD5, SCRAM-SHA-256.
+
+/// Answers the server's questions until it says that we are in.
+pub fn prove(connection: &mut LoginConnection, login: &Login) -> Result<(), Error> {
+    let question = connection.next(login)?;
+    if matches!(question, Message::AuthenticationOk) {
+        return Ok(());
+    }
+    answer(connection, login, &question)?;
+    match connection.next(login)? {
+        Message::AuthenticationOk => Ok(()),
+        _ => Err(garbage("the log-in did not end")),
+    }
+}
+
+fn answer(
+    connection: &mut LoginConnection,
+    login: &Login,
+    question: &Message,
+) -> Result<(), Error> {
+    match question {
+        Message::AuthenticationCleartextPassword if is_private(login) => {
+            let password = password(login)?.as_bytes();
+            connection.write(|out| frontend::password_message(password, out))
+        }
+        Message::AuthenticationCleartextPassword => {
+            Err(Error::user("the server wants the password in clear text")
+                .hint("encrypt the connection, or have the server's pg_hba.conf say scram-sha-256"))
+        }
+        Message::AuthenticationMd5Password(body) => {
+            let (user, password) = (login.user.as_bytes(), password(login)?.as_bytes());
+            let hash = md5_hash(user, password, body.salt());
+            connection.write(|out| frontend::password_message(hash.as_bytes(), out))
+        }
+        Message::AuthenticationSasl(body) => {
+            let offered: Vec<&str> = body.mechanisms().collect().map_err(garbage)?;
+            match offered.contains(&SCRAM_SHA_256) {
+                true => scram(connection, login),
+                false => Err(unknown(&offered.join(", "))),
+            }
+        }
+        _ => Err(unknown("neither a password nor SCRAM-SHA-256")),
+    }
+}
+
+/// Both sides prove that they know the password. Without channel binding: TLS itself checks who
+/// the server is, where the log-in asks for that.
+fn scram(connection: &mut LoginConnection, login: &Login) -> Result<(), Error> {
+    let mut scram = ScramSha256::new(password(login)?.as_bytes(), ChannelBinding::unsupported());
+    connection.write(|out| frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), out))?;
+    let Message::AuthenticationSaslContinue(body) = connection.next(login)? else {
+        return Err(garbage("SCRAM-SHA-256 was not continued"));
+    };
+    scram.update(body.data()).map_err(garbage)?;
+    connection.write(|out| frontend::sasl_response(scram.message(), out))?;
+    let Message::AuthenticationSaslFinal(body) = connection.next(login)? else {
+        return Err(garbage("SCRAM-SHA-256 was not finished"));
+    };
+    scram.finish(body.data()).map_err(garbage)
+}
+
+/// Can nobody listen on the way to the server?
+fn is_private(login: &Login) -> bool {
+    login.host.starts_with('/') || login.tls.mode != TlsMode::Disable
+}
+
+fn password(login: &Login) -> Result<&str, Error> {
+    let missing = || {
+        Error::user(format!("{} wants a password for '{}'", place(login), login.user))
+            .hint("give one in the URL, in PGPASSWORD, or in ~/.pgpass")
+            .code("28P01")
+    };
+    login.password.as_deref().ok_or_else(missing)
+}
+
+fn unknown(kind: &str) -> Error {
+    Error::user(format!("the server asks for another proof than we can give: {kind}"))
+        .hint("have the server's pg_hba.conf say scram-sha-256, md5 or trust")
 }

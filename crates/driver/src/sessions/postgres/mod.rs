@@ -1,35 +1,189 @@
 //! PostgreSQL's protocol 3.0 over a [`crate::wire::Line`].
 //!
 //! ```text
-//! login, auth       from nothing to ready for queries, with the crate postgres-protocol
-//! session           one connection, as the script holds it
-//! channel, ending   requests out, answers in, and those that nobody waits for any more
-//! answer, results   the messages of one answer, parsed in place   failure  what the server refuses
-//! statement, bind   Parse, Bind, Execute          copy    rows of a bulk load
-//! placeholders      ? to $1                       frame   messages as bytes
+//! login      from nothing to ready for queries, with the crate postgres-protocol
+//! channel    requests out, answers in, and those that nobody waits for any more
+//! answer     the messages of one answer, parsed in place     failure  what the server refuses
+//! statement  Parse, Bind, Execute                            copy     rows of a bulk load
+//! frame      messages as bytes
 //! ```
 
 mod answer;
-mod auth;
-mod bind;
 mod channel;
 mod copy;
-mod ending;
 mod failure;
 mod frame;
 mod login;
-mod placeholders;
-mod results;
-mod session;
 mod statement;
 #[cfg(test)]
 mod tests;
 
-use super::Session;
-use crate::error::Error;
-use crate::login::Login;
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{
+    Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement, sql,
+};
+use crate::generate::Source;
+use crate::plan::error::Error;
+use crate::plan::{self, Login};
+use answer::AnswerMode;
+use channel::Channel;
+use copy::Load;
+use statement::{Prepared, SYNC};
+
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "postgres",
+    engine: Engine::Served,
+    dialect: Some("pgsql"),
+    quoting: Quoting::Postgres,
+    open,
+};
 
 /// Connects and logs in.
-pub fn open(login: &Login) -> Result<Box<dyn Session>, Error> {
-    Ok(Box::new(session::Postgres::open(login)?))
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Postgres(login) = session else { return Err(misdirected()) };
+    connect(login)
+}
+
+fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
+    Ok(Box::new(Postgres::open(login)?))
+}
+
+const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
+
+/// One connection to one server.
+pub struct Postgres {
+    login: Login,
+    channel: Channel,
+    statements: Slab<Prepared>,
+    /// Statements made so far on this connection: their names.
+    made: u64,
+    text_rows: Rows,
+    /// The statement whose rows come or were read last; `None`: those of a text query.
+    last: Option<u32>,
+    mode: AnswerMode,
+    is_batching: bool,
+    /// What is queued for the next batch.
+    batch: Vec<u8>,
+    reconnected: u64,
+}
+
+impl Postgres {
+    /// Connects and logs in.
+    pub fn open(login: &Login) -> Result<Self, Error> {
+        Ok(Self {
+            login: login.clone(),
+            channel: Channel::new(login::open(login)?),
+            statements: Slab::new(),
+            made: 0,
+            text_rows: Rows::default(),
+            last: None,
+            mode: AnswerMode::Rows,
+            is_batching: false,
+            batch: Vec::new(),
+            reconnected: 0,
+        })
+    }
+
+    /// Connects anew and makes all statements again under their old handles.
+    #[cold]
+    fn reconnect(&mut self) -> Result<(), Error> {
+        let lost = std::mem::replace(&mut self.channel, Channel::new(login::open(&self.login)?));
+        (self.channel.ended, self.reconnected) = (lost.ended, self.reconnected + 1);
+        self.statements.iter_mut().try_for_each(|(_, it)| it.make(&mut self.channel))
+    }
+}
+
+impl Session for Postgres {
+    fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        if self.is_batching {
+            statement::execute_unnamed(sql, &mut self.batch);
+            return Ok(QUEUED);
+        }
+        statement::query(sql, self.channel.out()?);
+        self.text_rows.clear();
+        self.last = None;
+        self.channel.send(self.mode)
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+        self.made += 1;
+        let mut prepared = Prepared::new(&sql::number_placeholders(sql), self.made);
+        prepared.make(&mut self.channel)?;
+        Ok(self.statements.insert(prepared) as u32)
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
+        let prepared = open_statement(&mut self.statements, statement)?;
+        if self.is_batching {
+            return prepared.execute(values, &mut self.batch).map(|()| QUEUED);
+        }
+        let out = self.channel.out()?;
+        prepared.execute(values, out)?;
+        out.extend_from_slice(SYNC);
+        self.last = Some(statement);
+        self.channel.send(self.mode)
+    }
+
+    fn close(&mut self, statement: u32) -> Result<(), Error> {
+        self.last = self.last.filter(|last| *last != statement);
+        if let Some(prepared) = self.statements.try_remove(statement as usize)
+            && !self.channel.is_lost()
+        {
+            prepared.free(self.channel.out()?);
+        }
+        Ok(())
+    }
+
+    fn begin_batch(&mut self) -> Result<(), Error> {
+        self.batch.clear();
+        self.is_batching = true;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Reply, Error> {
+        if !std::mem::take(&mut self.is_batching) {
+            return Err(Error::user("there is no batch to send"));
+        }
+        let out = self.channel.out()?;
+        out.extend_from_slice(&self.batch);
+        out.extend_from_slice(SYNC);
+        self.text_rows.clear();
+        self.last = None;
+        self.channel.send(AnswerMode::Sum)
+    }
+
+    fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
+        self.text_rows.clear();
+        self.last = None;
+        self.channel.load(sql, Load::new(rows))
+    }
+
+    fn keep_rows(&mut self, wanted: bool) {
+        self.mode = if wanted { AnswerMode::Rows } else { AnswerMode::Counts };
+    }
+
+    #[inline]
+    fn poll(&mut self) -> Result<Reply, Error> {
+        let prepared = self.last.and_then(|at| self.statements.get_mut(at as usize));
+        self.channel.poll(prepared.map_or(&mut self.text_rows, |it| &mut it.rows))
+    }
+
+    fn reset(&mut self) -> Result<(), Error> {
+        self.is_batching = false;
+        if self.channel.is_lost() { self.reconnect() } else { self.channel.abandon() }
+    }
+
+    fn rows(&self) -> &Rows {
+        let prepared = self.last.and_then(|at| self.statements.get(at as usize));
+        prepared.map_or(&self.text_rows, |it| &it.rows)
+    }
+
+    fn take_counts(&mut self) -> Counts {
+        let claimed = Some(std::mem::take(&mut self.channel.ended));
+        Counts { reconnected: std::mem::take(&mut self.reconnected), claimed, ..Counts::default() }
+    }
 }

@@ -1,15 +1,17 @@
-//! One connection to a database file, behind safe calls.
+//! One connection to a database file, behind safe calls: its locks, its PRAGMAs.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
-use super::busy::Busy;
-use super::failure;
 use super::library::{Api, Sqlite3};
 use super::statement::Statement;
-use crate::error::Error;
+use super::{Sqlite, failure};
+use crate::plan::error::Error;
+use crate::sessions::Session;
 
 /// Read and write, make, and no mutex: a connection never leaves its thread.
 const OPEN_FLAGS: c_int = 0x2 | 0x4 | 0x8000;
@@ -59,7 +61,7 @@ impl Connection {
     }
 
     /// The error of a statement that has just failed.
-    pub fn failed(&self, code: c_int, sql: &str) -> Error {
+    pub fn error(&self, code: c_int, sql: &str) -> Error {
         let (code, message) = self.failure(code);
         let error = failure::error(code, &message, sql);
         match self.is_deadlock(code) {
@@ -91,7 +93,7 @@ impl Connection {
             (code, if tail.is_null() { 0 } else { tail.offset_from(start) })
         };
         if code != 0 {
-            return Err(self.failed(code, sql));
+            return Err(self.error(code, sql));
         }
         let it = (!statement.is_null()).then(|| Statement::new(Rc::clone(self), statement));
         Ok((it, sql.get(rest as usize..).unwrap_or_default()))
@@ -135,4 +137,101 @@ extern "C" fn handle_busy(busy: *mut c_void, times: c_int) -> c_int {
     // access is shared, on the connection's own thread.
     let busy = unsafe { &*busy.cast::<Busy>() };
     c_int::from(busy.wait(usize::try_from(times).unwrap_or(0)))
+}
+
+// Waiting for a lock: counted, with SQLite's own back-off, and limited like `busy_timeout`.
+
+/// Milliseconds between two looks at a lock, as SQLite's own handler waits (main.c); then 100.
+const DELAYS_MS: [u64; 11] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50];
+
+/// What a connection's busy handler knows. Shared with SQLite, hence the cells.
+pub struct Busy {
+    timeout: Duration,
+    since: Cell<Instant>,
+    /// Times that the engine said busy and was asked again, to be taken.
+    pub count: Cell<u64>,
+    /// The handler was asked during the current statement.
+    pub asked: Cell<bool>,
+}
+
+impl Busy {
+    /// Gives up after so long.
+    pub fn new(timeout_ms: u64) -> Self {
+        Self {
+            timeout: Duration::from_millis(timeout_ms),
+            since: Cell::new(Instant::now()),
+            count: Cell::new(0),
+            asked: Cell::new(false),
+        }
+    }
+
+    /// Sleeps before the next look; false: the time is up.
+    pub fn wait(&self, times: usize) -> bool {
+        self.asked.set(true);
+        if times == 0 {
+            self.since.set(Instant::now());
+        }
+        let delay = Duration::from_millis(DELAYS_MS.get(times).copied().unwrap_or(100));
+        let rest = self.timeout.saturating_sub(self.since.get().elapsed());
+        if rest.is_zero() {
+            return false;
+        }
+        self.count.set(self.count.get() + 1);
+        std::thread::sleep(delay.min(rest));
+        true
+    }
+}
+
+// PRAGMAs of a plan, set when a connection opens.
+
+/// What SQLite waits for a lock by default here, as most bindings set it.
+const BUSY_TIMEOUT_MS: u64 = 5000;
+
+/// Sets all but the time-out for locks, which [`timeout_ms`] reads.
+pub fn set_all(session: &mut Sqlite, pragmas: &[(String, String)]) -> Result<(), Error> {
+    for (name, value) in pragmas.iter().filter(|(name, _)| !is_busy_timeout(name)) {
+        set(session, &statement(name, value)?)?;
+    }
+    Ok(())
+}
+
+/// Asks again also where SQLite does not: for a change of the journal mode it gives up at once
+/// when another connection has the file open (pragma.html#pragma_journal_mode).
+fn set(session: &mut Sqlite, pragma: &str) -> Result<(), Error> {
+    let mut times = 0;
+    loop {
+        match session.query(pragma) {
+            Err(error) if is_busy(&error) && session.connection.busy.wait(times) => times += 1,
+            other => return other.map(drop),
+        }
+    }
+}
+
+fn is_busy(error: &Error) -> bool {
+    error.number() & 0xff == failure::BUSY
+}
+
+fn is_busy_timeout(name: &str) -> bool {
+    name.eq_ignore_ascii_case("busy_timeout")
+}
+
+/// The PRAGMA would put SQLite's own handler in the place of ours, which counts.
+pub fn timeout_ms(pragmas: &[(String, String)]) -> Result<u64, Error> {
+    match pragmas.iter().rfind(|(name, _)| is_busy_timeout(name)) {
+        None => Ok(BUSY_TIMEOUT_MS),
+        Some((_, text)) => text.trim().parse().map_err(|_| {
+            Error::user(format!("busy_timeout is not a number of milliseconds: {text}"))
+        }),
+    }
+}
+
+fn statement(name: &str, value: &str) -> Result<String, Error> {
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
+        return Err(Error::user(format!("not the name of a PRAGMA: {name}")));
+    }
+    let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+".contains(c));
+    Ok(match is_plain {
+        true => format!("PRAGMA {name} = {value}"),
+        false => format!("PRAGMA {name} = '{}'", value.replace('\'', "''")),
+    })
 }

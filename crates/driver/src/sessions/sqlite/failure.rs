@@ -1,6 +1,6 @@
 //! SQLite's result codes: their names, their SQLSTATE, and who can put them right.
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// Result codes that the session itself looks at.
 pub const BUSY: i32 = 5;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use libloading::Library;
 
-use crate::error::Error;
+use crate::plan::error::Error;
 
 /// A `sqlite3 *`.
 pub type Sqlite3 = *mut c_void;

@@ -1,15 +1,16 @@
-//! One compiled statement, behind safe calls: values in, rows out.
+//! One compiled statement, behind safe calls; PostgreSQL's SERIAL in SQLite's words.
 #![allow(unsafe_code)]
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::io::Write;
 use std::ptr;
 use std::rc::Rc;
 
-use super::super::{Reply, Rows, Value};
 use super::connection::Connection;
 use super::library::Stmt;
-use crate::error::Error;
+use crate::plan::error::Error;
+use crate::sessions::{Reply, Rows, Value, sql};
 
 const ROW: c_int = 100;
 const DONE: c_int = 101;
@@ -35,13 +36,18 @@ impl Statement {
 
     /// Steps it to its end with these values and reads its rows; the last values, if they are too
     /// few, are NULL. `sql` is what an error shows.
-    pub fn play(&mut self, values: &[Value], rows: &mut Rows, sql: &str) -> Result<Reply, Error> {
+    pub fn execute(
+        &mut self,
+        values: &[Value],
+        rows: &mut Rows,
+        sql: &str,
+    ) -> Result<Reply, Error> {
         let before = self.connection.total_changes();
         self.connection.busy.asked.set(false);
         rows.bytes.clear();
         rows.ends.clear();
         self.bind(values);
-        let outcome = self.stepped(rows, sql);
+        let outcome = self.step_to_end(rows, sql);
         // SAFETY: a statement of ours; reset repeats the failure that step told.
         unsafe { (self.connection.api.reset)(self.handle) };
         let rows = outcome?;
@@ -70,7 +76,7 @@ impl Statement {
     }
 
     /// Counts the columns after the first step only, which compiles anew if the schema changed.
-    fn stepped(&self, rows: &mut Rows, sql: &str) -> Result<u64, Error> {
+    fn step_to_end(&self, rows: &mut Rows, sql: &str) -> Result<u64, Error> {
         let mut code = self.step();
         // SAFETY: a statement of ours.
         let columns = unsafe { (self.connection.api.column_count)(self.handle) };
@@ -85,7 +91,7 @@ impl Statement {
         }
         match code {
             DONE => Ok(count),
-            code => Err(self.connection.failed(code, sql)),
+            code => Err(self.connection.error(code, sql)),
         }
     }
 
@@ -140,5 +146,81 @@ impl Drop for Statement {
     fn drop(&mut self) {
         // SAFETY: a statement of ours, and used no more.
         unsafe { (self.connection.api.finalize)(self.handle) };
+    }
+}
+
+// PostgreSQL's SERIAL in SQLite's words: only an `INTEGER PRIMARY KEY` numbers its rows there.
+
+/// A `CREATE TABLE` whose SERIAL column gets numbers; any other statement as it is.
+pub fn with_integer_key(sql: &str) -> Result<Cow<'_, str>, Error> {
+    let Some((start, end)) = sql::find_serial(sql) else {
+        return Ok(Cow::Borrowed(sql));
+    };
+    let column = sql::serial_column(sql, start);
+    let rest = sql[end..].to_ascii_lowercase();
+    let by = match key(&column.to_ascii_lowercase(), &rest) {
+        Key::Here => "INTEGER",
+        Key::Nowhere => "INTEGER PRIMARY KEY",
+        Key::Elsewhere => return Err(unmappable(column)),
+    };
+    Ok(Cow::Owned(format!("{}{by}{}", &sql[..start], &sql[end..])))
+}
+
+enum Key {
+    Here,
+    Nowhere,
+    Elsewhere,
+}
+
+/// Where the table's primary key stands, seen from its SERIAL column.
+fn key(column: &str, rest: &str) -> Key {
+    let words = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+    let own = words.split(',').next().unwrap_or_default();
+    let compact = words.replace(' ', "");
+    if own.contains("primary key") || compact.contains(&format!("primarykey({column})")) {
+        Key::Here
+    } else if compact.contains("primarykey") {
+        Key::Elsewhere
+    } else {
+        Key::Nowhere
+    }
+}
+
+fn unmappable(column: &str) -> Error {
+    Error::user(format!("SERIAL column {column} is not the table's primary key"))
+        .because("this engine numbers the rows of an INTEGER PRIMARY KEY only")
+        .hint("make it the primary key, or send ids of your own")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::with_integer_key;
+
+    #[test]
+    fn serial_becomes_the_key_that_numbers_rows() {
+        let table =
+            |id| format!("CREATE TABLE t(\n  id {id},\n  k INTEGER,\n  PRIMARY KEY (id)\n)");
+        assert_eq!(with_integer_key(&table("SERIAL")).unwrap(), table("INTEGER"));
+        assert_eq!(with_integer_key(&table("bigserial")).unwrap(), table("INTEGER"));
+        let inline =
+            with_integer_key("create temp table t (id serial primary key, k int)").unwrap();
+        assert_eq!(inline, "create temp table t (id INTEGER primary key, k int)");
+        let bare = with_integer_key("CREATE TABLE t (id SERIAL NOT NULL, k int)").unwrap();
+        assert_eq!(bare, "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, k int)");
+    }
+
+    #[test]
+    fn a_serial_that_would_stay_null_is_refused() {
+        let error =
+            with_integer_key("CREATE TABLE t (id SERIAL, k int, PRIMARY KEY (k, id))").unwrap_err();
+        assert!(error.to_string().contains("SERIAL column id is not"), "{error}");
+    }
+
+    #[test]
+    fn other_statements_stay_as_they_are() {
+        for sql in ["INSERT INTO t VALUES ('serial')", "CREATE TABLE serials (a int)", "ö", ""] {
+            assert_eq!(with_integer_key(sql).unwrap(), sql);
+        }
     }
 }

@@ -9,8 +9,8 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::{Server, exchange, pattern};
-use crate::error::Error;
-use crate::login::{Tls, TlsMode};
+use crate::plan::error::Error;
+use crate::plan::{Tls, TlsMode};
 use crate::testing::Folder;
 use crate::wire::Line;
 
@@ -103,7 +103,7 @@ pub fn what_goes_through_tls_comes_back() {
 }
 
 #[test]
-fn a_server_that_speaks_before_tls_began_is_not_believed() {
+fn bytes_that_came_before_tls_began_are_refused() {
     let server = Server::start(1, |mut peer| peer.write_all(b"SELECT").unwrap());
     let mut line = Line::connect(&server.login).unwrap();
     line.wait().unwrap();
@@ -114,7 +114,7 @@ fn a_server_that_speaks_before_tls_began_is_not_believed() {
 }
 
 #[test]
-fn a_server_without_tls_that_is_safe_is_told_from_one_that_speaks_no_tls() {
+fn a_server_with_old_tls_is_distinguished_from_one_without_tls() {
     // A fatal alert protocol_version, as a server answers that knows TLS 1.1 only; and plain text.
     let answers: [(&[u8], &str); 2] = [
         (&[21, 3, 1, 0, 2, 2, 70], "the server offers no TLS that is still safe (1.2 or 1.3)"),
@@ -131,5 +131,62 @@ fn a_server_without_tls_that_is_safe_is_told_from_one_that_speaks_no_tls() {
         assert!(error.to_string().starts_with(expected), "{error}");
         drop(line);
         server.end();
+    }
+}
+
+// Certificates that are refused, and what is said of them.
+
+fn refusal(server: rustls::ServerConfig, tls: &Tls) -> (String, String) {
+    let failure = through(server, tls, "db.example", b"x").unwrap_err().failure(None);
+    assert_eq!(failure.blame, "user");
+    (failure.message, failure.hint)
+}
+
+#[test]
+fn an_untrusted_authority_is_refused_unless_any_certificate_will_do() {
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    let server = || theirs.server("db.example", 2500);
+    for mode in [TlsMode::VerifyCa, TlsMode::VerifyFull] {
+        let (message, hint) = refusal(server(), &ours.tls(mode));
+        assert!(message.contains("comes from no authority that is trusted"), "{message}");
+        assert!(hint.contains("PEM file of its authority"), "{hint}");
+    }
+    let any = ours.tls(TlsMode::Require);
+    assert_eq!(through(server(), &any, "db.example", b"hello").unwrap(), b"hello");
+}
+
+#[test]
+fn another_hosts_certificate_is_refused_where_the_name_counts() {
+    let authority = Authority::new();
+    let server = || authority.server("other.example", 2500);
+    let (message, hint) = refusal(server(), &authority.tls(TlsMode::VerifyFull));
+    assert!(message.starts_with("the server's certificate is not for db.example"), "{message}");
+    assert!(hint.contains("verify-ca"), "{hint}");
+    let any_name = authority.tls(TlsMode::VerifyCa);
+    assert_eq!(through(server(), &any_name, "db.example", b"hello").unwrap(), b"hello");
+}
+
+#[test]
+fn an_expired_certificate_is_refused() {
+    let authority = Authority::new();
+    let expired = || authority.server("db.example", 2001);
+    for mode in [TlsMode::VerifyCa, TlsMode::VerifyFull] {
+        let (message, hint) = refusal(expired(), &authority.tls(mode));
+        assert!(message.starts_with("the server's certificate has expired"), "{message}");
+        assert!(hint.starts_with("renew it"), "{hint}");
+    }
+}
+
+#[test]
+fn authorities_that_cannot_be_read_are_named() {
+    let folder = Folder::new();
+    for text in [None, Some("no certificate at all")] {
+        let path = folder.path().join("ca.pem");
+        text.iter().for_each(|text| std::fs::write(&path, text).unwrap());
+        let tls = Tls { mode: TlsMode::VerifyFull, ca: Some(path.clone()) };
+        let server = Authority::new().server("db.example", 2500);
+        let (message, hint) = refusal(server, &tls);
+        assert!(message.contains(&path.display().to_string()), "{message}");
+        assert!(hint.contains("PEM file"), "{hint}");
     }
 }

@@ -3,11 +3,10 @@
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 
-use super::packet;
-use super::server::{Server, Step, admitted};
-use super::transcripts::{ADMITTED, GREETING_5, GREETING_8, bytes};
-use crate::error::Error;
-use crate::login::TlsMode;
+use super::{ADMITTED, GREETING_5, GREETING_8, Server, Step, after_login, bytes, packet};
+use crate::plan::TlsMode;
+use crate::plan::error::Error;
+use crate::sessions::mysql::auth;
 
 const NONCE: &[u8; 20] = b"0123456789abcdefghij";
 
@@ -34,7 +33,7 @@ fn the_response_names_user_database_and_method() {
         let steps = vec![Step::Say(bytes(greeting)), Step::Hear, Step::Say(bytes(ADMITTED))];
         let server = Server::start(vec![steps]);
         drop(server.open().unwrap());
-        let response = server.heard().remove(0);
+        let response = server.received().remove(0);
         assert!(response[32..].starts_with(b"ann\0"));
         assert!(response.ends_with(format!("dyno\0{method}\0").as_bytes()));
         assert_eq!(response[8], 45, "utf8mb4");
@@ -51,7 +50,7 @@ fn the_account_may_have_another_method_than_the_greeting() {
         let steps = vec![greeting, Step::Hear, switch(method), Step::Hear, done];
         let server = Server::start(vec![steps]);
         drop(server.open().unwrap());
-        assert_eq!(server.heard()[1], proof);
+        assert_eq!(server.received()[1], proof);
     }
 }
 
@@ -64,7 +63,7 @@ fn a_password_that_is_not_cached_goes_over_a_socket_in_clear() {
     let server = Server::start(vec![steps, cached]);
     drop(server.open().unwrap());
     drop(server.open().unwrap());
-    assert_eq!(server.heard()[1], b"secret\0");
+    assert_eq!(server.received()[1], b"secret\0");
 }
 
 #[test]
@@ -76,33 +75,33 @@ fn ed25519_signs_what_the_server_sent() {
     let steps = vec![greeting, Step::Hear, say(2, &challenge), Step::Hear, done];
     let server = Server::start(vec![steps]);
     drop(server.open().unwrap());
-    assert_eq!(server.heard()[1].len(), 64);
+    assert_eq!(server.received()[1].len(), 64);
 }
 
 #[test]
 fn clear_text_and_unknown_methods_are_refused() {
-    for (method, said) in [
+    for (method, say_all) in [
         ("mysql_clear_password", "the password in clear text"),
         ("mysql_old_password", "dyno has no such method"),
         ("auth_gssapi_client", "dyno has no such method"),
     ] {
         let error = refused(&[Step::Say(bytes(GREETING_8)), Step::Hear, switch(method)]);
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(say_all), "{error}");
         assert_eq!(error.failure(None).blame, "user");
     }
 }
 
 #[test]
-fn what_the_server_refuses_is_told_to_who_can_put_it_right() {
+fn a_refused_log_in_is_blamed_on_who_can_put_it_right() {
     let cases: [(&[u8], &str); 4] = [
         (b"\xff\x15\x04#28000Access denied for user 'ann'", "cannot log in to"),
         (b"\xff\x19\x04#42000Unknown database 'dyno'", "no database dyno on"),
         (b"\xff\x14\x04#42000Access denied to database", "ann may not use the database dyno"),
         (b"\xff\x10\x04#08004Too many connections", "takes no more connections"),
     ];
-    for (content, said) in cases {
+    for (content, say_all) in cases {
         let error = refused(&[Step::Say(bytes(GREETING_8)), Step::Hear, say(2, content)]);
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(say_all), "{error}");
         assert_eq!(error.failure(None).blame, "user");
         assert!(!error.failure(None).hint.is_empty());
     }
@@ -115,28 +114,41 @@ fn tls_that_is_not_offered_is_refused_before_anything_is_said() {
     let server = Server::start(vec![vec![Step::Say(bytes(GREETING_5)), Step::Hear]]);
     let mut login = server.login();
     login.tls.mode = TlsMode::Require;
-    let error = super::super::open(&login).err().unwrap();
+    let error = super::super::connect(&login).err().unwrap();
     assert!(error.to_string().ends_with("offers no TLS"), "{error}");
-    assert!(server.heard().is_empty());
+    assert!(server.received().is_empty());
 }
 
 #[test]
 fn settings_are_made_in_order_and_quoted() {
     let done = Step::Say(bytes(ADMITTED));
-    let server = Server::start(vec![admitted(&[Step::Hear, done])]);
+    let server = Server::start(vec![after_login(&[Step::Hear, done])]);
     let mut login = server.login();
     let pairs = [("wait_timeout", "9"), ("sql_mode", "A'B"), ("x", "DEFAULT"), ("y", "'q'")];
     login.settings = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    drop(super::super::open(&login).unwrap());
-    let sent = String::from_utf8(server.heard().remove(1)).unwrap();
+    drop(super::super::connect(&login).unwrap());
+    let sent = String::from_utf8(server.received().remove(1)).unwrap();
     assert_eq!(
         sent,
         "\x03SET SESSION wait_timeout = 9, SESSION sql_mode = 'A''B', \
          SESSION x = DEFAULT, SESSION y = 'q'"
     );
-    let server = Server::start(vec![admitted(&[])]);
+    let server = Server::start(vec![after_login(&[])]);
     let mut login = server.login();
     login.settings = vec![("a = 1; DROP".to_owned(), "1".to_owned())];
-    let error = super::super::open(&login).err().unwrap();
+    let error = super::super::connect(&login).err().unwrap();
     assert!(error.to_string().contains("is no session setting's name"), "{error}");
+}
+
+// Public keys that a server sends.
+
+#[test]
+fn a_public_key_is_looked_at_before_it_is_used() {
+    let pem = include_str!("key.pem");
+    assert_eq!(auth::check(pem.as_bytes(), 20), Some(()));
+    assert_eq!(auth::check(pem.as_bytes(), 215), None, "a message that does not fit");
+    for cut in 0..pem.len() - 1 {
+        assert_eq!(auth::check(&pem.as_bytes()[..cut], 20), None);
+    }
+    assert_eq!(auth::check(b"", 20), None);
 }

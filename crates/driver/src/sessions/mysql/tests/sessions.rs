@@ -1,16 +1,14 @@
 //! Sessions against a server that follows a script: errors, lost connections, batches.
 
-use super::server::{Server, Step, admitted, wait};
-use super::transcripts::{PREPARED_8, ROW_8, SYNTAX_ERROR, bytes};
-use super::{answer, ok};
-use crate::error::Error;
+use super::{PREPARED_8, ROW_8, SYNTAX_ERROR, Server, Step, after_login, answer, bytes, ok, wait};
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Session, Value};
 
 pub fn say(hex: &str) -> Step {
     Step::Say(bytes(hex))
 }
 
-pub fn said(contents: &[&[u8]]) -> Step {
+pub fn say_all(contents: &[&[u8]]) -> Step {
     Step::Say(answer(contents))
 }
 
@@ -26,8 +24,8 @@ fn execute(session: &mut dyn Session, statement: u32) -> Result<Reply, Error> {
 
 #[test]
 fn a_lost_connection_is_made_anew_with_its_statements() {
-    let first = admitted(&[Step::Hear, say(PREPARED_8), Step::Hear]);
-    let second = admitted(&[Step::Hear, say(PREPARED_8), Step::Hear, say(ROW_8), Step::Hear]);
+    let first = after_login(&[Step::Hear, say(PREPARED_8), Step::Hear]);
+    let second = after_login(&[Step::Hear, say(PREPARED_8), Step::Hear, say(ROW_8), Step::Hear]);
     let server = Server::start(vec![first, second]);
     let mut session = server.open().unwrap();
     let statement = session.prepare("SELECT ?").unwrap();
@@ -44,7 +42,7 @@ fn a_lost_connection_is_made_anew_with_its_statements() {
     let counts = session.take_counts();
     assert_eq!((counts.reconnected, counts.claimed), (0, Some(0)));
     drop(session);
-    let heard = server.heard();
+    let heard = server.received();
     let prepared: Vec<_> = heard.iter().filter(|it| it[0] == 0x16).collect();
     assert_eq!(prepared, [b"\x16SELECT ?", b"\x16SELECT ?"]);
     let executions: Vec<_> = heard.iter().filter(|it| it[0] == 0x17).collect();
@@ -54,7 +52,7 @@ fn a_lost_connection_is_made_anew_with_its_statements() {
 
 #[test]
 fn a_server_that_is_gone_for_good_ends_the_trial() {
-    let server = Server::start(vec![admitted(&[Step::Hear])]);
+    let server = Server::start(vec![after_login(&[Step::Hear])]);
     let mut session = server.open().unwrap();
     query(session.as_mut(), "SELECT 1").unwrap_err();
     drop(server);
@@ -66,7 +64,8 @@ fn what_the_server_closes_the_connection_with_counts_as_lost() {
     for number in [1053u16, 1927, 4031] {
         let [a, b] = number.to_le_bytes();
         let killed = [&[0xff, a, b], b"#70100Connection was killed".as_slice()].concat();
-        let server = Server::start(vec![admitted(&[Step::Hear, said(&[&killed])]), admitted(&[])]);
+        let server =
+            Server::start(vec![after_login(&[Step::Hear, say_all(&[&killed])]), after_login(&[])]);
         let mut session = server.open().unwrap();
         let error = query(session.as_mut(), "SELECT 1").unwrap_err();
         assert_eq!(error.engine_code(), Some(number.to_string().as_str()));
@@ -77,15 +76,15 @@ fn what_the_server_closes_the_connection_with_counts_as_lost() {
 
 #[test]
 fn an_error_in_a_transaction_is_rolled_back_without_waiting() {
-    let steps = admitted(&[
+    let steps = after_login(&[
         Step::Hear,
-        said(&[&ok(0, 3)]),
+        say_all(&[&ok(0, 3)]),
         Step::Hear,
         say(SYNTAX_ERROR),
         Step::Hear,
         Step::Hear,
-        said(&[&ok(0, 2)]),
-        said(&[&ok(4, 2)]),
+        say_all(&[&ok(0, 2)]),
+        say_all(&[&ok(4, 2)]),
     ]);
     let server = Server::start(vec![steps]);
     let mut session = server.open().unwrap();
@@ -97,7 +96,7 @@ fn an_error_in_a_transaction_is_rolled_back_without_waiting() {
     session.reset().unwrap();
     drop(session);
     assert_eq!(
-        server.heard()[1..],
+        server.received()[1..],
         [
             b"\x03BEGIN".to_vec(),
             b"\x03SELEC".to_vec(),
@@ -108,10 +107,10 @@ fn an_error_in_a_transaction_is_rolled_back_without_waiting() {
 }
 
 #[test]
-fn a_batch_leaves_at_once_and_its_first_error_is_told() {
+fn a_batch_is_sent_at_once_and_reports_its_first_error() {
     let answers = [answer(&[&ok(1, 2)]), bytes(SYNTAX_ERROR), answer(&[&ok(1, 2)])].concat();
     let heard = [Step::Hear, Step::Hear, Step::Hear];
-    let steps = admitted(&[&heard[..], &[Step::Say(answers), Step::Hear]].concat());
+    let steps = after_login(&[&heard[..], &[Step::Say(answers), Step::Hear]].concat());
     let server = Server::start(vec![steps]);
     let mut session = server.open().unwrap();
     session.begin_batch().unwrap();
@@ -127,12 +126,12 @@ fn a_batch_leaves_at_once_and_its_first_error_is_told() {
     assert_eq!(session.sync().unwrap(), Reply::Ready { rows: 0, changed: 0 });
     assert!(session.sync().is_err());
     drop(session);
-    assert_eq!(server.heard().last().unwrap(), &[1]);
+    assert_eq!(server.received().last().unwrap(), &[1]);
 }
 
 #[test]
 fn a_request_before_the_answer_is_the_scripts_mistake() {
-    let server = Server::start(vec![admitted(&[Step::Hear])]);
+    let server = Server::start(vec![after_login(&[Step::Hear])]);
     let mut session = server.open().unwrap();
     session.query("SELECT 1").unwrap();
     let error = session.query("SELECT 2").unwrap_err();

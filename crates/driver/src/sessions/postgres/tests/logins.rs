@@ -1,9 +1,9 @@
 //! Proofs, refusals, and servers that speak out of turn during the log-in.
 
-use super::super::open;
-use super::server::{READY, Server, WELCOME, message, refusal};
-use crate::error::Error;
-use crate::login::TlsMode;
+use super::{READY, Server, WELCOME, message, refusal};
+use crate::plan::TlsMode;
+use crate::plan::error::Error;
+use crate::sessions::postgres::connect;
 
 const ASKS_MD5: &[u8] = b"R\0\0\0\x0c\0\0\0\x05salt";
 const ASKS_CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
@@ -17,7 +17,7 @@ fn refused_by(says: Vec<u8>) -> Error {
         peer.startup();
         peer.say(&says);
     })]);
-    let error = open(&server.login).err().unwrap();
+    let error = connect(&server.login).err().unwrap();
     assert!(!format!("{error:?}").contains("secret"));
     server.end();
     error
@@ -34,7 +34,7 @@ fn the_start_up_message_names_user_database_and_settings() {
         peer.say(WELCOME);
     })]);
     server.login.settings = vec![("work_mem".to_owned(), "1MB".to_owned())];
-    assert!(open(&server.login).is_ok());
+    assert!(connect(&server.login).is_ok());
     server.end();
 }
 
@@ -47,7 +47,7 @@ fn md5_is_answered_with_a_salted_hash() {
         assert_eq!(peer.hear(), ('p', b"md5b8f5ba9f485dba302ec0963f7ee9ba8f\0".to_vec()));
         peer.say(WELCOME);
     })]);
-    assert!(open(&server.login).is_ok());
+    assert!(connect(&server.login).is_ok());
     server.end();
 }
 
@@ -59,7 +59,7 @@ fn a_password_in_clear_text_goes_where_nobody_can_listen() {
         assert_eq!(peer.hear(), ('p', b"secret\0".to_vec()));
         peer.say(WELCOME);
     })]);
-    assert!(open(&server.login).is_ok());
+    assert!(connect(&server.login).is_ok());
     server.end();
 }
 
@@ -70,7 +70,7 @@ fn a_missing_password_is_asked_for() {
         peer.say(ASKS_MD5);
     })]);
     server.login.password = None;
-    let error = open(&server.login).err().unwrap();
+    let error = connect(&server.login).err().unwrap();
     assert!(error.to_string().ends_with("wants a password for 'ann'"), "{error}");
     server.end();
 }
@@ -92,13 +92,13 @@ fn a_refusal_is_blamed_on_who_can_put_it_right() {
 }
 
 #[test]
-fn a_server_that_offers_no_tls_is_left() {
+fn a_server_that_offers_no_tls_is_refused() {
     let mut server = Server::start(vec![Box::new(|peer| {
         peer.startup();
         peer.say(b"N");
     })]);
     server.login.tls.mode = TlsMode::Require;
-    let error = open(&server.login).err().unwrap();
+    let error = connect(&server.login).err().unwrap();
     assert!(error.to_string().ends_with("offers no TLS"), "{error}");
     server.end();
 }
@@ -132,7 +132,7 @@ fn what_comes_out_of_turn_is_an_error_of_the_protocol() {
         peer.hear();
         peer.say(&message('R', b"\0\0\0\x0br=not-ours,s=c2FsdA==,i=4096"));
     })]);
-    assert_eq!(open(&server.login).err().unwrap().engine_code(), Some("protocol"));
+    assert_eq!(connect(&server.login).err().unwrap().engine_code(), Some("protocol"));
     server.end();
 }
 

@@ -1,0 +1,34 @@
+//! The commands of `dyno-driver`: `run` and `ask` in files of their own, `describe` and `schema`.
+
+pub mod ask;
+pub mod run;
+
+use std::process::ExitCode;
+
+use schemars::schema_for;
+use serde_json::json;
+
+use crate::plan::error::Error;
+use crate::plan::event::{Answer, Description, Event};
+use crate::plan::parent::Parent;
+use crate::plan::{Ask, Plan, parent};
+use crate::script;
+
+/// `dyno-driver describe`: prints what a plan's script declares, without an engine.
+pub fn describe(parent: &Parent) -> Result<ExitCode, Error> {
+    parent::print_json(&script::describe(&parent.plan()?)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `dyno-driver schema`: prints the JSON schemas of all that goes in and out, by type name, for the
+/// other side's contract test.
+pub fn schema() -> Result<ExitCode, Error> {
+    parent::print_json(&json!({
+        "Plan": schema_for!(Plan),
+        "Ask": schema_for!(Ask),
+        "Event": schema_for!(Event),
+        "Description": schema_for!(Description),
+        "Answer": schema_for!(Answer),
+    }))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,200 @@
+-- A script's functions: what of it can be played, and the coroutine in which it is: events, errors
+-- and restarts.
+local raw, identity, counted, WAITING = ...
+local co_yield = coroutine.yield
+local cmdline = sysbench.cmdline
+
+function cmdline.command_defined(name)
+   local entry = type(cmdline.commands) == "table" and cmdline.commands[name]
+   return type(entry) == "table" and entry[1] ~= nil
+end
+
+function cmdline.command_parallel(name)
+   return cmdline.command_defined(name) and cmdline.commands[name][2] == cmdline.PARALLEL_COMMAND
+end
+
+function cmdline.call_command(name)
+   if not cmdline.command_defined(name) then
+      return false
+   end
+   return cmdline.commands[name][1]() ~= false
+end
+
+function raw.is_parallel(command)
+   return cmdline.command_parallel(command)
+end
+
+-- Names of the commands: declared ones, and those that sysbench knows by their function.
+function raw.commands()
+   local found = {}
+   local declared = cmdline.commands
+   for name in pairs(type(declared) == "table" and declared or {}) do
+      found[name] = true
+   end
+   for _, name in ipairs { "prepare", "cleanup" } do
+      found[name] = found[name] or type(_G[name]) == "function" or nil
+   end
+   found.run = type(_G.event) == "function" or raw.is_event(_G.event)
+      or dyno.phases ~= nil or nil
+   local list = {}
+   for name in pairs(found) do
+      list[#list + 1] = name
+   end
+   table.sort(list)
+   return list
+end
+
+-- Functions and commands that a script has, for nearest names.
+function raw.function_names()
+   local found = raw.commands()
+   for name, value in pairs(_G) do
+      if (type(value) == "function" or raw.is_event(value)) and not raw.own_globals[name] then
+         found[#found + 1] = name
+      end
+   end
+   return found
+end
+
+-- ---- what a script threw: where, in words, and whether its event shall begin anew -------------
+
+local function is_restart(thrown)
+   return type(thrown) == "table" and thrown.errcode == sysbench.error.RESTART_EVENT
+end
+
+local function locate(thrown)
+   if not is_restart(thrown) then
+      raw.locate()
+   end
+   return thrown
+end
+
+local function text_of(thrown)
+   if type(thrown) == "table" then
+      local text = thrown.sql_errmsg or thrown.message
+      return text and tostring(text) or tostring(thrown)
+   end
+   return tostring(thrown)
+end
+
+-- ---- the coroutine ----------------------------------------------------------------------------
+
+local transaction, known_transactions = 0, {}
+
+function raw.kind(name)
+   local known = known_transactions[name]
+   if known == nil then
+      known = raw.transaction(name)
+      known_transactions[name] = known
+   end
+   return known
+end
+
+-- Names the current event's transaction type by its number; 0: it has none.
+function raw.name_event(kind)
+   transaction = kind > 0 and kind or transaction
+end
+
+-- Names the current event's transaction type.
+function dyno.transaction(name)
+   transaction = raw.kind(name)
+end
+
+-- What `User::ended` in script/mod.rs reads: transaction type of a good event, or one of these.
+local ENDED, FAILED = -1, -2
+-- What the driver resumes with where it would not begin an event anew.
+local GIVE_UP = true
+
+local functions = {}
+local tid = identity.number
+
+-- Keeps a function or a declared event to be played; returns its number, or nil: there is none.
+function raw.slot(name, is_command)
+   local body
+   if is_command and sysbench.cmdline.command_defined(name) then
+      body = sysbench.cmdline.commands[name][1]
+   else
+      body = _G[name]
+   end
+   if type(body) ~= "function" and not raw.is_event(body) then
+      return nil
+   end
+   functions[#functions + 1] = body
+   return #functions
+end
+
+local function fail(problem)
+   counted.settle(false)
+   raw.reset()
+   raw.report(text_of(problem), is_restart(problem))
+   return FAILED
+end
+
+-- Builds a declared event; false if that failed. Numbers of its program and of its transaction
+-- type; none of a function.
+function raw.declaration(slot)
+   local body = functions[slot]
+   if not raw.is_event(body) then
+      return true
+   end
+   local ok, program, kind = xpcall(raw.declared_event, locate, body)
+   if not ok then
+      raw.report(text_of(program), false)
+      return false
+   end
+   return true, program, kind
+end
+
+-- A script without phases is sysbench's: any true value ends it. With phases, `false` does.
+local function is_last(returned)
+   if dyno.phases ~= nil then
+      return returned == false
+   end
+   return returned ~= nil and returned ~= false
+end
+
+local function begin_anew(problem)
+   counted.settle(false)
+   raw.reset()
+   local hook = sysbench.hooks.before_restart_event
+   if type(hook) ~= "function" then
+      return true
+   end
+   return xpcall(hook, locate, problem)
+end
+
+local function run_function(body, restarts)
+   transaction = 0
+   local ok, returned = xpcall(body, locate, tid)
+   while not ok do
+      if not (restarts and is_restart(returned)) then
+         return fail(returned)
+      end
+      local ready, problem = begin_anew(returned)
+      if not ready then
+         return fail(problem)
+      end
+      -- Last before the yield: a query of the hook's would overwrite what it waits for.
+      raw.restarted()
+      if co_yield(WAITING) == GIVE_UP then
+         return fail(returned)
+      end
+      transaction = 0
+      ok, returned = xpcall(body, locate, tid)
+   end
+   if counted.dirty then
+      counted.settle(true)
+   end
+   if returned ~= nil and restarts and is_last(returned) then
+      return ENDED
+   end
+   return transaction
+end
+
+-- The coroutine: resumed with a function's number and whether it is an event.
+raw.coroutine = coroutine.create(function(slot, is_event)
+   while true do
+      slot, is_event = co_yield(run_function(functions[slot], is_event))
+   end
+end)
+
+return { locate = locate, text_of = text_of }

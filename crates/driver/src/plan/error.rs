@@ -1,0 +1,213 @@
+//! One error, its kind private: what went wrong, who can put it right, and where.
+
+use std::fmt;
+
+use super::event::Failure;
+
+/// Anything that stops the driver, or one event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Inner {
+    kind: Kind,
+    message: String,
+    cause: Option<String>,
+    hint: String,
+    code: Option<String>,
+    place: Option<String>,
+    connection: Option<u32>,
+    number: i32,
+    state: String,
+    restartable: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    User,
+    Engine,
+    Host,
+    Driver,
+}
+
+impl Error {
+    /// The plan, an option or the script is at fault.
+    pub fn user(message: impl Into<String>) -> Self {
+        Self::new(Kind::User, message)
+    }
+
+    /// The engine said no.
+    pub fn engine(message: impl Into<String>) -> Self {
+        Self::new(Kind::Engine, message)
+    }
+
+    /// The machine said no: a missing file, a full disk, a limit.
+    pub fn host(message: impl Into<String>) -> Self {
+        Self::new(Kind::Host, message)
+    }
+
+    /// We are at fault.
+    pub fn driver(message: impl Into<String>) -> Self {
+        Self::new(Kind::Driver, message)
+    }
+
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            cause: None,
+            hint: String::new(),
+            code: None,
+            place: None,
+            connection: None,
+            number: 0,
+            state: "HY000".to_owned(),
+            restartable: false,
+        }))
+    }
+
+    /// The engine's number; 0: none.
+    pub fn number(&self) -> i32 {
+        self.0.number
+    }
+
+    /// The SQLSTATE; `HY000`: none.
+    pub fn state(&self) -> &str {
+        &self.0.state
+    }
+
+    /// May the event begin anew?
+    pub fn is_restartable(&self) -> bool {
+        self.0.restartable
+    }
+
+    /// Did the engine say no? Then it costs an event; anything else ends the trial.
+    pub fn is_engine(&self) -> bool {
+        self.0.kind == Kind::Engine
+    }
+
+    /// The engine's own code, where it gave one.
+    pub fn engine_code(&self) -> Option<&str> {
+        self.0.code.as_deref()
+    }
+
+    /// The error as the last line of a failed trial.
+    pub fn failure(&self, phase: Option<&str>) -> Failure {
+        Failure {
+            blame: self.0.kind.blame().to_owned(),
+            message: self.to_string(),
+            hint: self.0.hint.clone(),
+            phase: phase.map(str::to_owned),
+            place: self.0.place.clone(),
+            connection: self.0.connection,
+        }
+    }
+}
+
+impl Kind {
+    fn blame(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Engine => "engine",
+            Self::Host => "host",
+            Self::Driver => "driver",
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        match &self.0.cause {
+            Some(cause) => write!(f, ": {cause}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+// What is known of an error beside its message.
+
+impl Error {
+    /// Adds the reason, shown after a colon.
+    #[must_use]
+    pub fn because(mut self, cause: impl fmt::Display) -> Self {
+        self.0.cause = Some(cause.to_string());
+        self
+    }
+
+    /// Adds the remedy, shown on its own line.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = hint.into();
+        self
+    }
+
+    /// Adds the engine's own code, by which failures are counted.
+    #[must_use]
+    pub fn code(mut self, code: impl Into<String>) -> Self {
+        self.0.code = Some(code.into());
+        self
+    }
+
+    /// Adds the script's file and line.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.0.place = Some(place.into());
+        self
+    }
+
+    /// Adds the user's number.
+    #[must_use]
+    pub fn on(mut self, connection: u32) -> Self {
+        self.0.connection = Some(connection);
+        self
+    }
+
+    /// Takes the user's number away: a report hook has a state, but no user.
+    #[must_use]
+    pub fn without_connection(mut self) -> Self {
+        self.0.connection = None;
+        self
+    }
+
+    /// Adds what a script's error hook sees: the engine's number and an SQLSTATE.
+    #[must_use]
+    pub fn sql(mut self, number: i32, state: &str) -> Self {
+        self.0.number = number;
+        state.clone_into(&mut self.0.state);
+        self
+    }
+
+    /// Says that the event may begin anew (a deadlock, a stale snapshot).
+    #[must_use]
+    pub fn restartable(mut self) -> Self {
+        self.0.restartable = true;
+        self
+    }
+}
+
+// Nearest names, for hints.
+
+/// Up to three of `names` that a misspelt `name` may have meant, as a hint; empty: none is near.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut near: Vec<(f64, &str)> = names
+        .into_iter()
+        .map(|other| (strsim::jaro_winkler(name, other), other))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let names: Vec<&str> = near.iter().take(3).map(|(_, name)| *name).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        some => format!("did you mean {}?", some.join(" or ")),
+    }
+}
+
+/// The nearest of `names`, or all of them where none is near.
+pub fn nearest_or_all(name: &str, mut names: Vec<String>) -> String {
+    names.sort();
+    let near = nearest(name, names.iter().map(String::as_str));
+    if near.is_empty() { format!("known: {}", names.join(", ")) } else { near }
+}

@@ -1,0 +1,284 @@
+//! What the driver says: JSON lines on stdout. `src/dyno/driver/events.py` reads them.
+//!
+//! The handshake: after each `settle`, `ready`, `answered` and `done` the driver waits for a line
+//! `go` on stdin. The caller settles the engine and samples its probes there, so that neither falls
+//! into a phase.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::phase::Phase;
+
+/// One line of the driver's stdout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Event {
+    /// First line: who speaks.
+    Hello {
+        /// [`crate::plan::VERSION`].
+        version: u32,
+        /// The driver's own version.
+        driver: String,
+    },
+    /// The caller should settle the engine before this phase, and nobody is connected: some engines
+    /// let one process in at a time. Waits for `go`.
+    Settle {
+        /// The phase's name.
+        phase: String,
+    },
+    /// A phase stands ready, its connections open; waits for `go`.
+    Ready {
+        /// The phase's name.
+        phase: String,
+        /// CLOCK_MONOTONIC.
+        monotonic_ns: u64,
+    },
+    /// A server's last answer of a phase is here, and its connections are still open: what serves
+    /// them can be looked at before it ends. Waits for `go`.
+    Answered {
+        /// The phase's name.
+        phase: String,
+    },
+    /// Once a second while a phase plays.
+    Progress(Progress),
+    /// A phase is over; waits for `go`.
+    Done(Done),
+    /// Last line of a good trial.
+    End {
+        /// The script's own u64 counters (`dyno.count`), summed over users and phases.
+        counters: BTreeMap<String, u64>,
+    },
+    /// Last line of a failed one; what was measured before stands in its `done` lines.
+    Error(Failure),
+}
+
+/// How a phase is going.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    /// The phase's name.
+    pub phase: String,
+    /// Seconds since the phase began, warm-up included.
+    pub elapsed_s: f64,
+    /// One per stream, in the phase's order.
+    pub streams: Vec<StreamProgress>,
+}
+
+/// How a stream is going.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamProgress {
+    /// The stream's name.
+    pub name: String,
+    /// Events done since the phase began, warm-up included.
+    pub done: u64,
+    /// Events failed, likewise.
+    pub failed: u64,
+    /// Units per second since the last progress line.
+    pub rate_per_s: f64,
+    /// Longest latency since the last progress line, from the intended time.
+    pub latency_ns_max: u64,
+}
+
+/// What a phase measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    /// The phase's name.
+    pub phase: String,
+    /// CLOCK_MONOTONIC of the common start: its first event is sent now.
+    pub started_ns: u64,
+    /// CLOCK_MONOTONIC when the warm-up was over.
+    pub measured_ns: u64,
+    /// CLOCK_MONOTONIC when its last event was answered, or its time was up if that is later.
+    pub ended_ns: u64,
+    /// A SIGINT ended it.
+    pub interrupted: bool,
+    /// What the driver's process itself spent between `started_ns` and `ended_ns`.
+    pub usage: Usage,
+    /// One per stream, in the phase's order.
+    pub streams: Vec<Tally>,
+}
+
+/// Resources of the driver's process (and of the engine, where that is embedded).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// CPU in user mode.
+    pub user_ns: u64,
+    /// CPU in the kernel.
+    pub system_ns: u64,
+    /// Times that a thread waited.
+    pub voluntary_switches: u64,
+    /// Times that a thread was pushed off its core.
+    pub involuntary_switches: u64,
+    /// Resident memory at the end.
+    pub resident_bytes: u64,
+}
+
+/// What a stream did. Always: intended = done + failed + skipped (all without the warm-up).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tally {
+    /// The stream's name.
+    pub name: String,
+    /// What one unit is.
+    pub unit: String,
+    /// Units in one event.
+    pub units_per_event: u64,
+    /// Its users.
+    pub connections: u32,
+    /// Events per second asked for; absent in a closed loop.
+    pub target_per_s: Option<f64>,
+    /// Events that should have been played.
+    pub intended: u64,
+    /// Events that ended well.
+    pub done: u64,
+    /// Events that ended in an error.
+    pub failed: u64,
+    /// Events due before the end that no user was free to start.
+    pub skipped: u64,
+    /// Events played in the warm-up (done or failed), in none of the counts above.
+    pub warmup: u64,
+    /// Events begun anew after an ignorable error (RESTART_EVENT), inside their latency.
+    pub restarted: u64,
+    /// Statements sent.
+    pub queries: u64,
+    /// What the server must have counted, too, from the start to the close, warm-up included:
+    /// statements (MySQL), ended transactions (PostgreSQL). Absent where the engine is embedded.
+    pub claimed: Option<u64>,
+    /// What it may have counted beyond that: results that followed the first of a request.
+    pub claimed_further: u64,
+    /// The same of `thread_init`, before the start.
+    pub claimed_before: u64,
+    /// Rows that came back.
+    pub rows_read: u64,
+    /// Rows that statements reported as changed.
+    pub rows_changed: u64,
+    /// Times that the engine said busy and was asked again.
+    pub busy: u64,
+    /// Connections that were lost and made anew.
+    pub reconnected: u64,
+    /// Failed statements by the engine's own code.
+    pub errors: BTreeMap<String, u64>,
+    /// Nanoseconds inside the session, where it measures them (null: the dose).
+    pub service_ns: Option<u64>,
+    /// From the intended time to the answer, all transaction types together.
+    pub latency: Latency,
+    /// How late events were begun: actual minus intended start.
+    pub lateness: Latency,
+    /// The same by transaction type, where the script names more than one.
+    pub transactions: BTreeMap<String, Latency>,
+    /// One entry per second from `measured_ns`.
+    pub series: Series,
+}
+
+/// A distribution of durations: HDR V2, base64, ns, 1 ns to 1 h, three digits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// Durations recorded.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The longest, to the histogram's precision.
+    pub max_ns: u64,
+    /// Percentile (`"50"`, `"99.9"`) to ns; keys are [`PERCENTILES`].
+    pub percentiles_ns: BTreeMap<String, u64>,
+    /// The whole histogram, V2 + DEFLATE-free, base64.
+    pub hdr: String,
+}
+
+/// Percentiles written beside each histogram, so that a reader needs no HDR library.
+pub const PERCENTILES: [&str; 12] =
+    ["1", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9", "99.99", "99.999"];
+
+/// Per-second columns, all of one length.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// Events done in that second.
+    pub done: Vec<u64>,
+    /// Events failed.
+    pub failed: Vec<u64>,
+    /// The longest latency of an event answered in that second.
+    pub latency_ns_max: Vec<u64>,
+}
+
+/// What went wrong, as `errors.py` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Who can put it right: `user` (plan, option, script), `engine`, `host` or `driver`.
+    pub blame: String,
+    /// A clause in lower case, without a full stop, its causes after colons.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub hint: String,
+    /// Phase, where one was under way.
+    pub phase: Option<String>,
+    /// Script file and line, where a script was.
+    pub place: Option<String>,
+    /// The user's number (sysbench's thread id), where one was at work.
+    pub connection: Option<u32>,
+}
+
+/// What `dyno-driver describe` says of a script: one JSON object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// The script's first comment block.
+    pub summary: String,
+    /// Its options and the general ones.
+    pub options: Vec<ScriptOption>,
+    /// Its commands.
+    pub commands: Vec<String>,
+    /// Its phases under the plan's options.
+    pub phases: Vec<Phase>,
+    /// SQL that checks the driver's ledger (`dyno.ledger`) once the last phase is over.
+    pub ledger: Vec<LedgerEntry>,
+    /// The script's guess of the data set's size (`dyno.size_bytes`); 0: unknown.
+    pub size_bytes: u64,
+}
+
+/// An option of a script.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptOption {
+    /// With underscores.
+    pub name: String,
+    /// What it means.
+    pub help: String,
+    /// As text; empty: none.
+    pub default: String,
+    /// The value under this plan.
+    pub value: String,
+    /// Whose it is: `script` or `general` (threads, time, rand_type, …).
+    pub owner: String,
+}
+
+/// One statement whose single number must equal a sum of the script's counters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerEntry {
+    /// What is checked, in words.
+    pub name: String,
+    /// Answers one row with one number.
+    pub sql: String,
+    /// Counter name to factor: rows = inserted − deleted is `{inserted: 1, deleted: -1}`.
+    pub counters: BTreeMap<String, i64>,
+}
+
+/// What `dyno-driver ask` answers, per statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Column names.
+    pub columns: Vec<String>,
+    /// Rows of text, `null` for NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// Rows that the statement reported as changed.
+    pub changed: u64,
+}

@@ -1,0 +1,157 @@
+//! The plan: what to play, how to reach the engine. `src/dyno/plan.py` writes it as a line of JSON.
+//!
+//! The plan names a script and its options; the script declares its phases (`phase.rs`). So a
+//! workload is described in one place, and the plan never repeats what the script says.
+
+pub mod error;
+pub mod event;
+pub mod parent;
+pub mod phase;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use phase::Phase;
+
+/// The version of the plan and of the events that answer it. Both sides refuse another.
+pub const VERSION: u32 = 1;
+
+/// Everything that `dyno-driver` needs to play one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Must equal [`VERSION`].
+    pub version: u32,
+    /// Seeds every random stream of the trial; the same seed sends the same requests.
+    pub seed: u64,
+    /// How to reach the engine.
+    pub session: Session,
+    /// What to send.
+    pub script: Script,
+    /// The script's commands to play, in order: `prepare`, `run`, `cleanup` or its own.
+    pub commands: Vec<String>,
+    /// Cores for the worker threads; empty leaves the placing to the kernel.
+    pub cpus: Vec<usize>,
+    /// Seconds between progress events; 0 sends none.
+    pub progress_s: f64,
+}
+
+/// The script to load, and the options that the user set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// A Lua file; `require` also looks in its folder.
+    pub path: PathBuf,
+    /// Option name (with underscores) to its text; the script's defaults fill the rest.
+    pub options: BTreeMap<String, String>,
+}
+
+/// One way of talking to an engine: an arm per file in `sessions/`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Session {
+    /// Answers after a set delay, without an engine.
+    Null {
+        /// Nanoseconds from request to answer.
+        delay_ns: u64,
+    },
+    /// Any SQLite library, opened by path.
+    Sqlite {
+        /// The shared library.
+        library: PathBuf,
+        /// The database file; made where it does not exist.
+        database: PathBuf,
+        /// PRAGMAs that every connection sets on opening, in this order.
+        pragmas: Vec<(String, String)>,
+    },
+    /// Any DuckDB library, opened by path.
+    Duckdb {
+        /// The shared library.
+        library: PathBuf,
+        /// The database file; made where it does not exist.
+        database: PathBuf,
+        /// Settings that the database is opened with.
+        settings: Vec<(String, String)>,
+    },
+    /// A server that speaks PostgreSQL's protocol 3.0.
+    Postgres(Login),
+    /// A server that speaks MySQL's protocol 10.
+    Mysql(Login),
+}
+
+/// What `dyno-driver ask` reads: one session and the statements to answer, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// Must equal [`VERSION`].
+    pub version: u32,
+    /// How to reach the engine.
+    pub session: Session,
+    /// SQL, one statement each.
+    pub statements: Vec<String>,
+}
+
+/// How to reach a server, and as whom.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// A host name or address; beginning with `/`, the Unix socket's own path.
+    pub host: String,
+    /// The TCP port; a Unix socket has none and says 0.
+    pub port: u16,
+    /// Who logs in.
+    pub user: String,
+    /// The user's password; it travels in the plan (stdin) only, and no error repeats it.
+    pub password: Option<String>,
+    /// The database to work in.
+    pub database: String,
+    /// Whether and how the connection is encrypted.
+    pub tls: Tls,
+    /// Session settings that every connection makes on opening, in this order.
+    pub settings: Vec<(String, String)>,
+}
+
+/// Encryption of a connection. There is no mode that falls back to plain text by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// How much is asked of the server.
+    pub mode: TlsMode,
+    /// A PEM file of authorities to trust in place of the system's.
+    pub ca: Option<PathBuf>,
+}
+
+/// libpq's words for the same things are `disable`, `require`, `verify-ca`, `verify-full`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsMode {
+    /// Plain text.
+    Disable,
+    /// Encrypted; whoever answers is believed.
+    Require,
+    /// Encrypted, and the certificate comes from a trusted authority.
+    VerifyCa,
+    /// As before, and it is for the host that we asked for.
+    VerifyFull,
+}
+
+/// What is played: a phase of a command of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct PhaseRef<'a> {
+    /// The whole plan.
+    pub plan: &'a Plan,
+    /// The command under way.
+    pub command: &'a str,
+    /// Its phase.
+    pub phase: &'a Phase,
+}
+
+impl PhaseRef<'_> {
+    /// Is it the load, and not a command that calls one function once per user?
+    pub fn is_load(&self) -> bool {
+        self.command == "run"
+    }
+}

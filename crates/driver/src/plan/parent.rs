@@ -1,0 +1,153 @@
+//! The process that started us: plan and `go` from stdin, JSON lines to stdout; SIGINT.
+
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use signal_hook::consts::SIGINT;
+
+use super::error::Error;
+use super::event::Event;
+use super::{Ask, Plan, VERSION};
+
+/// The process that started us.
+pub struct Parent {
+    lines: Receiver<String>,
+    interrupted: Arc<AtomicBool>,
+}
+
+/// What the parent wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instruction {
+    /// `go`.
+    Go,
+    /// A SIGINT came.
+    Stop,
+    /// The end of stdin: nobody is there.
+    Gone,
+}
+
+/// How often a wait looks for a SIGINT.
+const SIGINT_CHECK: Duration = Duration::from_millis(50);
+
+impl Parent {
+    /// Listens on a thread of its own, so that a wait for `go` can be interrupted.
+    pub fn listen() -> Result<Self, Error> {
+        let (sender, lines) = channel();
+        let read = move || {
+            let mut lines = std::io::stdin().lock().lines().map_while(Result::ok);
+            lines.try_for_each(|line| sender.send(line))
+        };
+        std::thread::Builder::new()
+            .name("stdin".to_owned())
+            .spawn(read)
+            .map_err(|cause| Error::host("cannot start a thread").because(cause))?;
+        Ok(Self { lines, interrupted: sigint_flag()? })
+    }
+
+    /// The plan, checked for its version.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        self.message("plan")
+    }
+
+    /// The questions, checked for their version.
+    pub fn ask(&self) -> Result<Ask, Error> {
+        self.message("ask")
+    }
+
+    fn message<T: DeserializeOwned>(&self, what: &str) -> Result<T, Error> {
+        let line = self.lines.recv().map_err(|_| Error::user(format!("no {what} on stdin")))?;
+        check_version(what, &line)?;
+        serde_json::from_str(&line)
+            .map_err(|cause| Error::user(format!("malformed {what}")).because(cause))
+    }
+
+    /// Has a SIGINT come?
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Waits for `go`.
+    pub fn await_go(&self) -> Result<Instruction, Error> {
+        loop {
+            if self.is_interrupted() {
+                return Ok(Instruction::Stop);
+            }
+            match self.lines.recv_timeout(SIGINT_CHECK) {
+                Ok(line) if line.trim() == "go" => return Ok(Instruction::Go),
+                Ok(line) => {
+                    return Err(Error::user(format!("expected `go` on stdin, not `{line}`")));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if self.is_interrupted() => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(Instruction::Gone),
+            }
+        }
+    }
+}
+
+/// The version is looked at first: a newer plan may be malformed in our eyes.
+fn check_version(what: &str, line: &str) -> Result<(), Error> {
+    let json: serde_json::Value = serde_json::from_str(line)
+        .map_err(|cause| Error::user(format!("malformed {what}")).because(cause))?;
+    match json.get("version").and_then(serde_json::Value::as_u64) {
+        Some(version) if version != u64::from(VERSION) => {
+            let message = format!("{what} version {version}, but this driver speaks {VERSION}");
+            Err(Error::user(message).hint("install dyno and dyno-driver from one wheel"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints one line of the event stream.
+pub fn emit(event: &Event) -> Result<(), Error> {
+    print_json(event)
+}
+
+/// Prints one JSON line and flushes it.
+pub fn print_json<T: Serialize>(message: &T) -> Result<(), Error> {
+    let mut line = serde_json::to_vec(message)
+        .map_err(|cause| Error::driver("cannot write JSON").because(cause))?;
+    line.push(b'\n');
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(&line)
+        .and_then(|()| stdout.flush())
+        .map_err(|cause| Error::host("cannot write to stdout").because(cause))
+}
+
+/// Ends in failure: the `error` line, then 64 where the user can put it right, else 1.
+pub fn exit_with_error(error: &Error, phase: Option<&str>) -> ExitCode {
+    let failure = error.failure(phase);
+    let code = if failure.blame == "user" { 64 } else { 1 };
+    // A parent that no longer reads has only the exit code left.
+    let _ = emit(&Event::Error(failure));
+    ExitCode::from(code)
+}
+
+// SIGINT as a flag, and the parent's death as our own.
+
+/// Makes the kernel kill us when the thread that started us ends: a killed parent leaves no driver.
+///
+/// A parent that died before the call would never be noticed, hence the second look.
+pub fn die_with_parent() {
+    let parent = getppid();
+    let held = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
+    if held && getppid() != parent {
+        std::process::exit(1);
+    }
+}
+
+/// A flag that the first and every later SIGINT sets.
+fn sigint_flag() -> Result<Arc<AtomicBool>, Error> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGINT, Arc::clone(&flag))
+        .map_err(|cause| Error::host("cannot catch SIGINT").because(cause))?;
+    Ok(flag)
+}

@@ -1,0 +1,150 @@
+//! Plays one phase: all users ready, go, monitor, done.
+//!
+//! ```text
+//! phase_state  what its workers share          workers    the threads, started and joined
+//! worker       one thread, the hot loop        user_slot  one user in it
+//! run_queue    who is to be played next        monitor    progress, SIGINT, the phase's end
+//! hook_report  what a script's report hooks are given
+//! ```
+
+mod hook_report;
+mod monitor;
+mod phase_state;
+mod run_queue;
+mod user_slot;
+mod worker;
+mod workers;
+
+use crate::plan::PhaseRef;
+use crate::plan::error::Error;
+use crate::plan::event::{Done, Event};
+use crate::plan::parent::{Instruction, Parent, emit};
+use crate::script::ReportHooks;
+use crate::tally::share::{LiveCounts, StreamShare};
+use crate::tally::summary::{PhaseSpan, tallies};
+use crate::tally::{Counters, add};
+use hook_report::HookReport;
+use monitor::{Measured, PhaseMonitor};
+use phase_state::PhaseState;
+use worker::WorkerReport;
+use workers::{WorkerPool, groups};
+
+/// Who is told how a phase goes.
+#[derive(Clone, Copy)]
+pub struct Observers<'a> {
+    /// The process that started us; it also says when to go on.
+    pub parent: &'a Parent,
+    /// The script's report hooks, where it set any.
+    pub hooks: Option<&'a ReportHooks>,
+}
+
+/// How a phase ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PhaseEnd {
+    /// As planned.
+    Completed,
+    /// By a SIGINT; what was measured has been told.
+    Interrupted,
+    /// The parent is gone; nothing was told.
+    ParentGone,
+}
+
+/// Plays one phase, adds the script's counters; tells the parent `settle` where the phase asks for
+/// it, `ready`, `progress`, `answered` and `done`, and the script's report hooks the progress and
+/// the sum.
+pub fn play_phase(
+    phase_ref: PhaseRef,
+    observers: Observers,
+    counters: &mut Counters,
+) -> Result<PhaseEnd, Error> {
+    let phase = PhaseState::new(phase_ref)?;
+    if let Some(end) = settle(&phase, observers.parent)? {
+        return Ok(end);
+    }
+    let row = || phase.streams.iter().map(|_| LiveCounts::default()).collect();
+    let live: Vec<Vec<LiveCounts>> = groups(&phase).iter().map(|_| row()).collect();
+    let (measured, reports) = std::thread::scope(|scope| {
+        let pool = WorkerPool::spawn(scope, &phase, &live)?;
+        let monitor = PhaseMonitor { phase: &phase, live: &live, observers };
+        match monitor.wait_until_ready(&pool)? {
+            Instruction::Go => {}
+            other => return Ok((Err(other), Vec::new())),
+        }
+        let measured = monitor.play(&pool)?;
+        monitor.pause_while_connected()?;
+        Ok((Ok(measured), pool.join()?))
+    })?;
+    match measured {
+        Ok(measured) => finish(&phase, measured, merge(reports, counters), observers.hooks),
+        Err(instruction) => Ok(instead_of_go(instruction)),
+    }
+}
+
+/// Has the parent settle the engine while no connection is open; how the phase ended, if it did.
+fn settle(phase: &PhaseState, parent: &Parent) -> Result<Option<PhaseEnd>, Error> {
+    if !phase.phase_ref.phase.settle {
+        return Ok(None);
+    }
+    emit(&Event::Settle { phase: phase.name() })?;
+    let instruction = parent.await_go()?;
+    Ok((instruction != Instruction::Go).then(|| instead_of_go(instruction)))
+}
+
+fn instead_of_go(instruction: Instruction) -> PhaseEnd {
+    match instruction {
+        Instruction::Stop => PhaseEnd::Interrupted,
+        _ => PhaseEnd::ParentGone,
+    }
+}
+
+/// What the workers counted, and the first error that one of them met.
+fn merge<'a>(
+    reports: Vec<WorkerReport<'a>>,
+    counters: &mut Counters,
+) -> (Vec<StreamShare<'a>>, Option<Error>) {
+    let (mut shares, mut error) = (Vec::new(), None);
+    for report in reports {
+        shares.extend(report.shares);
+        add(counters, report.counters);
+        error = error.or(report.error);
+    }
+    (shares, error)
+}
+
+/// Tells what was measured, even where an error ended the phase.
+fn finish(
+    phase: &PhaseState,
+    measured: Measured,
+    (shares, error): (Vec<StreamShare>, Option<Error>),
+    hooks: Option<&ReportHooks>,
+) -> Result<PhaseEnd, Error> {
+    let report = hooks.map(|hooks| HookReport::of_phase(&shares, hooks.percentile)).transpose()?;
+    let done = done(phase, &measured, shares)?;
+    let report = report.map(|report| report.with_times(&done));
+    emit(&Event::Done(done))?;
+    if let Some(error) = measured.hook_error.or(error) {
+        return Err(error);
+    }
+    if let (Some(hooks), Some(report)) = (hooks, report) {
+        hooks.report_cumulative(&report)?;
+    }
+    match measured.interrupted {
+        true => Ok(PhaseEnd::Interrupted),
+        false => Ok(PhaseEnd::Completed),
+    }
+}
+
+fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Result<Done, Error> {
+    let last_answer_ns = shares.iter().map(|share| share.events.last_answer_ns).max().unwrap_or(0);
+    let (start_ns, warmup_ns, stop_ns) = (measured.start_ns, phase.warmup_ns(), phase.stop_ns());
+    let span = PhaseSpan { start_ns, warmup_ns, stop_ns };
+    Ok(Done {
+        phase: phase.name(),
+        started_ns: start_ns,
+        measured_ns: start_ns + warmup_ns,
+        ended_ns: last_answer_ns.max(stop_ns.min(measured.finished_ns)),
+        interrupted: measured.interrupted,
+        usage: measured.usage,
+        streams: tallies(&phase.streams, shares, span)?,
+    })
+}

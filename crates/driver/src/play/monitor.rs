@@ -1,0 +1,194 @@
+//! Monitors a phase from outside its workers: starts all together, tells the progress, stops them.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
+use super::Observers;
+use super::hook_report::HookReporter;
+use super::phase_state::PhaseState;
+use super::workers::WorkerPool;
+use crate::plan::error::Error;
+use crate::plan::event::{Event, Progress, StreamProgress, Usage};
+use crate::plan::parent::{Instruction, emit};
+use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, wait_until};
+use crate::sessions::{self, Engine};
+use crate::tally::share::LiveCounts;
+
+/// How often the monitor looks for a SIGINT.
+const SIGINT_CHECK_NS: u64 = SECOND_NS / 20;
+
+/// When a phase was played, how that ended, and what the process spent meanwhile.
+pub struct Measured {
+    pub start_ns: u64,
+    pub finished_ns: u64,
+    /// A SIGINT ended it.
+    pub interrupted: bool,
+    /// A report hook's error, which ended it.
+    pub hook_error: Option<Error>,
+    pub usage: Usage,
+}
+
+/// What is monitored, and who is told.
+pub struct PhaseMonitor<'a> {
+    pub phase: &'a PhaseState<'a>,
+    pub live: &'a [Vec<LiveCounts>],
+    pub observers: Observers<'a>,
+}
+
+impl PhaseMonitor<'_> {
+    /// Waits until all users are loaded, then for the parent.
+    pub fn wait_until_ready(&self, pool: &WorkerPool) -> Result<Instruction, Error> {
+        let mut missing = pool.size();
+        while missing > 0 {
+            if self.observers.parent.is_interrupted() {
+                self.phase.stop(now_ns());
+                return Ok(Instruction::Stop);
+            }
+            missing -= usize::from(pool.wait_for_message(Duration::from_nanos(SIGINT_CHECK_NS))?);
+        }
+        emit(&Event::Ready { phase: self.phase.name(), monotonic_ns: now_ns() })?;
+        self.observers.parent.await_go()
+    }
+
+    /// From the common start to the last answer.
+    pub fn play(&self, pool: &WorkerPool) -> Result<Measured, Error> {
+        // Far enough away that every thread is awake and spins by then.
+        let start_ns = now_ns() + 2_000_000 + 20_000 * pool.size() as u64;
+        self.phase.start(start_ns);
+        pool.start(start_ns);
+        wait_until(start_ns);
+        let before = usage_now()?;
+        let followed = self.follow(pool, start_ns);
+        if followed.is_err() {
+            self.phase.stop(now_ns());
+        }
+        let (interrupted, hook_error) = followed?;
+        let usage = usage_now()?.since(&before);
+        Ok(Measured { start_ns, finished_ns: now_ns(), interrupted, hook_error, usage })
+    }
+
+    /// Has the parent look at a server while its connections are open: some end a process or a
+    /// thread with each of them, and the kernel forgets half of what it knew. Whatever the parent
+    /// answers, what was measured is told next.
+    pub fn pause_while_connected(&self) -> Result<(), Error> {
+        let session = sessions::descriptor(&self.phase.phase_ref.plan.session);
+        if session.engine == Engine::Served {
+            emit(&Event::Answered { phase: self.phase.name() })?;
+            self.observers.parent.await_go()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the progress until all workers have finished: whether a SIGINT ended it, and the error
+    /// of a report hook.
+    fn follow(&self, pool: &WorkerPool, start_ns: u64) -> Result<(bool, Option<Error>), Error> {
+        let every_ns = ns(self.phase.phase_ref.plan.progress_s);
+        let mut meter = ProgressMeter::new(self.phase, self.live, start_ns);
+        let mut next_ns = if every_ns > 0 { start_ns + every_ns } else { NEVER };
+        let mut reporter = self.observers.hooks.map(|hooks| HookReporter::new(hooks, self.phase));
+        let (mut interrupted, mut hook_error) = (false, None);
+        let mut missing = pool.size();
+        while missing > 0 {
+            let now = now_ns();
+            interrupted |= self.observers.parent.is_interrupted();
+            if interrupted || hook_error.is_some() {
+                self.phase.stop(now);
+            }
+            if now >= next_ns {
+                let progress = meter.progress(now);
+                if let Some(Err(error)) = reporter.as_mut().map(|it| it.report(&progress)) {
+                    (hook_error, reporter) = (Some(error), None);
+                }
+                emit(&Event::Progress(progress))?;
+                next_ns += every_ns * ((now - next_ns) / every_ns + 1);
+            }
+            let wait_ns = next_ns.saturating_sub(now).min(SIGINT_CHECK_NS);
+            missing -= usize::from(pool.wait_for_message(Duration::from_nanos(wait_ns))?);
+        }
+        Ok((interrupted, hook_error))
+    }
+}
+
+/// The progress line: differences from one to the next, read from the workers' live counts.
+struct ProgressMeter<'a> {
+    phase: &'a PhaseState<'a>,
+    live: &'a [Vec<LiveCounts>],
+    start_ns: u64,
+    last_ns: u64,
+    last_done: Vec<u64>,
+}
+
+impl<'a> ProgressMeter<'a> {
+    fn new(phase: &'a PhaseState<'a>, live: &'a [Vec<LiveCounts>], start_ns: u64) -> Self {
+        let last_done = vec![0; phase.streams.len()];
+        Self { phase, live, start_ns, last_ns: start_ns, last_done }
+    }
+
+    /// The line at this time.
+    fn progress(&mut self, now: u64) -> Progress {
+        let lapse_s = (now - self.last_ns) as f64 / SECOND_NS as f64;
+        let streams = (0..self.last_done.len()).map(|at| self.stream(at, lapse_s)).collect();
+        self.last_ns = now;
+        let elapsed_s = (now - self.start_ns) as f64 / SECOND_NS as f64;
+        Progress { phase: self.phase.name(), elapsed_s, streams }
+    }
+
+    fn stream(&mut self, at: usize, lapse_s: f64) -> StreamProgress {
+        let live = || self.live.iter().map(|worker| &worker[at]);
+        let done = live().map(|counts| counts.done.load(Ordering::Relaxed)).sum();
+        let failed = live().map(|counts| counts.failed.load(Ordering::Relaxed)).sum();
+        let longest = live().map(|counts| counts.latency_ns_max.swap(0, Ordering::Relaxed));
+        let latency_ns_max = longest.max().unwrap_or(0);
+        let stream = self.phase.streams[at].declared;
+        let units = (done - self.last_done[at]) * stream.units_per_event;
+        self.last_done[at] = done;
+        let rate_per_s = units as f64 / lapse_s;
+        StreamProgress { name: stream.name.clone(), done, failed, rate_per_s, latency_ns_max }
+    }
+}
+
+/// What the driver's own process has spent since it began. The kernel measures CPU time to the
+/// nanosecond, but splits it into user and system by where its ticks fell, so the split is coarse
+/// in short phases.
+fn usage_now() -> Result<Usage, Error> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)
+        .map_err(|cause| Error::host("cannot read the driver's usage").because(cause))?;
+    Ok(Usage {
+        user_ns: time_ns(usage.user_time()),
+        system_ns: time_ns(usage.system_time()),
+        voluntary_switches: count(usage.voluntary_context_switches()),
+        involuntary_switches: count(usage.involuntary_context_switches()),
+        resident_bytes: resident_bytes(),
+    })
+}
+
+impl Usage {
+    /// What was spent since an earlier look; memory as it is now.
+    fn since(&self, before: &Usage) -> Usage {
+        Usage {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            voluntary_switches: self.voluntary_switches - before.voluntary_switches,
+            involuntary_switches: self.involuntary_switches - before.involuntary_switches,
+            resident_bytes: self.resident_bytes,
+        }
+    }
+}
+
+fn time_ns(time: TimeVal) -> u64 {
+    count(time.tv_sec()) * 1_000_000_000 + count(time.tv_usec()) * 1_000
+}
+
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()).and_then(|kib| kib.parse().ok());
+    kib.unwrap_or(0u64) * 1024
+}

@@ -1,0 +1,80 @@
+//! What the workers of a phase share: its streams and its end.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::plan::PhaseRef;
+use crate::plan::error::Error;
+use crate::plan::phase::Stop;
+use crate::schedule::clock::{NEVER, now_ns, ns};
+use crate::schedule::stream::StreamState;
+
+/// A phase under way. Times are CLOCK_MONOTONIC.
+pub struct PhaseState<'a> {
+    /// What is played.
+    pub phase_ref: PhaseRef<'a>,
+    /// One per stream, in the phase's order.
+    pub streams: Vec<StreamState<'a>>,
+    /// Nothing that is due at or after this is begun. Once known, it only comes nearer.
+    stop_ns: AtomicU64,
+}
+
+impl<'a> PhaseState<'a> {
+    /// Nothing runs yet.
+    pub fn new(phase_ref: PhaseRef<'a>) -> Result<Self, Error> {
+        let declared = phase_ref.phase.streams.iter();
+        let streams = declared.map(|stream| StreamState::new(phase_ref, stream));
+        let streams = streams.collect::<Result<Vec<_>, Error>>()?;
+        if streams.is_empty() {
+            return Err(Error::user(format!("phase {} has no streams", phase_ref.phase.name)));
+        }
+        Ok(Self { phase_ref, streams, stop_ns: AtomicU64::new(NEVER) })
+    }
+
+    /// The phase's name, as events carry it.
+    pub fn name(&self) -> String {
+        self.phase_ref.phase.name.clone()
+    }
+
+    /// Length of the warm-up.
+    pub fn warmup_ns(&self) -> u64 {
+        ns(self.phase_ref.phase.warmup_s)
+    }
+
+    /// Seconds for which a worker makes room; 0 where the length is unknown.
+    pub fn expected_seconds(&self) -> usize {
+        match self.phase_ref.phase.stop {
+            Stop::Time { duration_s } => duration_s as usize + 2,
+            _ => 0,
+        }
+    }
+
+    /// Sets the end of a phase that ends by time, counted from its start.
+    pub fn start(&self, start_ns: u64) {
+        if let Stop::Time { duration_s } = self.phase_ref.phase.stop {
+            self.stop(start_ns + self.warmup_ns() + ns(duration_s));
+        }
+    }
+
+    /// Ends the phase at a time, or earlier if that was said before.
+    pub fn stop(&self, at_ns: u64) {
+        self.stop_ns.fetch_min(at_ns, Ordering::Relaxed);
+    }
+
+    /// When the phase ends; [`NEVER`] while unknown.
+    #[inline]
+    pub fn stop_ns(&self) -> u64 {
+        self.stop_ns.load(Ordering::Relaxed)
+    }
+
+    /// Users who have more to play.
+    pub fn users(&self) -> u32 {
+        self.streams.iter().map(StreamState::users).sum()
+    }
+
+    /// A user of a stream has nothing more to play, which may end the phase.
+    pub fn user_finished(&self, stream: usize) {
+        if self.streams[stream].user_finished() {
+            self.stop(now_ns());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! One user on a worker's thread: its state, and its calls outside the measured time.
+
+use super::phase_state::PhaseState;
+use crate::plan::error::Error;
+use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
+use crate::script::{Step, User, UserIdentity};
+use crate::tally::count::EventTimes;
+use crate::tally::share::StreamShare;
+use crate::wire;
+
+/// A user's place in a phase: which stream, which number in it.
+#[derive(Debug, Clone, Copy)]
+pub struct UserPlace {
+    /// The stream's place in the phase.
+    pub stream: usize,
+    /// The user's number in the stream.
+    pub number: u32,
+}
+
+/// One user, as its worker plays it.
+pub struct UserSlot {
+    /// Its Lua state and connections.
+    pub user: User,
+    /// Its number in the stream.
+    pub number: u32,
+    /// Which of the worker's shares is its stream's.
+    pub share: usize,
+    /// What it does now.
+    pub state: UserState,
+    /// The warm-up is over for it.
+    pub measured: bool,
+    /// Its connections were dropped, because an answer did not come.
+    pub disconnected: bool,
+    /// The share's number of each of the user's transaction types.
+    pub transactions: Vec<usize>,
+}
+
+/// What a user does.
+#[derive(Debug, Clone, Copy)]
+pub enum UserState {
+    /// Free since; takes an arrival next.
+    Free { since_ns: u64 },
+    /// Holds an arrival that is not due yet.
+    Due { intended_ns: u64 },
+    /// An event is under way.
+    Busy { event: EventTimes, until_ns: u64 },
+    /// Nothing more to do.
+    Finished,
+}
+
+impl UserSlot {
+    /// Loads the user, opens its connections, runs `thread_init`.
+    pub fn load(phase: &PhaseState, place: UserPlace, share: usize) -> Result<Self, Error> {
+        let phase_ref = phase.phase_ref;
+        let stream = &phase.streams[place.stream];
+        let mut user = User::load(
+            phase_ref.plan,
+            &UserIdentity {
+                command: phase_ref.command,
+                phase: &phase_ref.phase.name,
+                stream: &stream.declared.name,
+                number: place.number,
+                users: stream.declared.connections,
+                turns: Some(&stream.turns),
+            },
+        )?;
+        if phase_ref.is_load() {
+            call(phase, &mut user, "thread_init")?;
+            user.prepare_function(&stream.declared.function)?;
+        }
+        Ok(Self {
+            user,
+            number: place.number,
+            share,
+            state: UserState::Finished,
+            measured: false,
+            disconnected: false,
+            transactions: Vec::new(),
+        })
+    }
+
+    /// Finds the share's numbers of all transaction types that the user has named so far.
+    #[cold]
+    pub fn learn_transactions(&mut self, share: &mut StreamShare) -> Result<(), Error> {
+        let names = self.user.transaction_names();
+        let numbers = names.iter().map(|name| share.events.transaction_type(name));
+        self.transactions = numbers.collect::<Result<_, Error>>()?;
+        Ok(())
+    }
+}
+
+/// Calls a function outside the measured time and waits for its end; where the phase has ended, not
+/// longer than its users.
+pub fn call(phase: &PhaseState, user: &mut User, function: &str) -> Result<(), Error> {
+    let began_ns = now_ns();
+    let mut step = user.begin(function)?;
+    loop {
+        match step {
+            Step::Done { .. } => return Ok(()),
+            Step::Failed(error) => return Err(error),
+            Step::Waiting { until_ns } => wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS)),
+        }
+        if now_ns() > phase.stop_ns().max(began_ns).saturating_add(PATIENCE_NS) {
+            user.drop_connections();
+        }
+        step = user.advance()?;
+    }
+}

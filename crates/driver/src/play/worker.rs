@@ -1,0 +1,366 @@
+//! One thread, its users, the hot loop.
+//!
+//! A worker plays rounds: every user who is ready plays until it must wait, but no longer than its
+//! time slice, so that users whose engine answers at once share fairly. To play a user is to end
+//! its request if the answer is there, and to begin its next event if that is due. Who then waits
+//! for a time has a timer in the run queue, who waits for the network is known to the wire; a round
+//! costs nothing for either.
+//! The clock is read once per answer: in a closed loop that is the next event's intended time.
+
+use super::phase_state::PhaseState;
+use super::run_queue::RunQueue;
+use super::user_slot::{UserPlace, UserSlot, UserState, call};
+use crate::plan::error::Error;
+use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, now_ns, wait_until};
+use crate::script::Step;
+use crate::tally::count::EventTimes;
+use crate::tally::share::{LiveCounts, NextEvent, StreamShare};
+use crate::tally::{Counters, add};
+use crate::wire;
+
+/// An event that waits for this time begins anew, for as long as its phase lasts.
+const RESTART: u64 = 0;
+
+/// How long a user who need not wait plays before others do. Each has a Lua state of its own, which
+/// the near caches have lost meanwhile: with one event a slice, a row of Debian's `bulk_insert.lua`
+/// cost four users of a worker twice what it cost one.
+const SLICE_NS: u64 = 10_000;
+
+/// One thread's users and what it counted of them.
+pub struct Worker<'a> {
+    phase: &'a PhaseState<'a>,
+    shares: Vec<StreamShare<'a>>,
+    slots: Vec<UserSlot>,
+    error: Option<Error>,
+}
+
+/// What a worker hands back when its phase is over.
+pub struct WorkerReport<'a> {
+    /// One per stream it had a share in.
+    pub shares: Vec<StreamShare<'a>>,
+    /// The script's own counters, summed over its users.
+    pub counters: Counters,
+    /// The first error that stopped the trial.
+    pub error: Option<Error>,
+}
+
+impl<'a> Worker<'a> {
+    /// Loads the users, opens their connections, runs `thread_init`.
+    pub fn load(
+        phase: &'a PhaseState<'a>,
+        places: &[UserPlace],
+        live: &'a [LiveCounts],
+    ) -> Result<Self, Error> {
+        let mut shares: Vec<StreamShare> = Vec::new();
+        let mut slots = Vec::with_capacity(places.len());
+        for (user, place) in places.iter().enumerate() {
+            wire::set_slot(user as u32);
+            let known = shares.iter().position(|share| share.index == place.stream);
+            if known.is_none() {
+                let stream = (place.stream, &phase.streams[place.stream]);
+                let live = &live[place.stream];
+                let seconds = phase.expected_seconds();
+                shares.push(StreamShare::new(stream, live, places.len(), seconds)?);
+            }
+            let share = known.unwrap_or(shares.len() - 1);
+            let mut slot =
+                UserSlot::load(phase, *place, share).map_err(|it| it.on(place.number))?;
+            shares[share].claimed_before += slot.user.take_counts().claimed.unwrap_or(0);
+            slots.push(slot);
+        }
+        Ok(Self { phase, shares, slots, error: None })
+    }
+
+    /// Plays from the common start until nobody has anything more to do.
+    pub fn play(&mut self, start_ns: u64) {
+        let warmup_ns = self.phase.warmup_ns();
+        self.shares.iter_mut().for_each(|share| share.start(start_ns, warmup_ns));
+        wait_until(start_ns);
+        let mut now = now_ns();
+        self.slots.iter_mut().for_each(|slot| slot.state = UserState::Free { since_ns: now });
+        let mut slots = std::mem::take(&mut self.slots);
+        let mut queue = RunQueue::new(slots.len());
+        let mut left = slots.len();
+        let mut stop_ns = self.phase.stop_ns();
+        while left > 0 {
+            let before = now;
+            left -= self.round(&mut slots, &mut queue, &mut now);
+            if self.phase.stop_ns() < stop_ns {
+                stop_ns = self.phase.stop_ns();
+                queue.ready.extend(0..slots.len() as u32);
+            }
+            if now > stop_ns.saturating_add(PATIENCE_NS) {
+                disconnect(&mut slots, &mut queue);
+            }
+            if now == before {
+                now = now_ns();
+            }
+            if left > 0 {
+                wait(&mut queue, &mut now);
+            }
+        }
+        self.slots = slots;
+    }
+
+    /// A time slice of every user who is ready; returns how many of them have finished.
+    #[inline]
+    fn round(&mut self, slots: &mut [UserSlot], queue: &mut RunQueue, now: &mut u64) -> usize {
+        let users = queue.begin_round();
+        let mut finished = 0;
+        for &user in &users {
+            let slot = &mut slots[user as usize];
+            if matches!(slot.state, UserState::Finished) {
+                continue;
+            }
+            wire::set_slot(user);
+            let slice_end_ns = *now + SLICE_NS;
+            self.play_user(slot, now);
+            while *now < slice_end_ns && matches!(slot.state, UserState::Free { .. }) {
+                self.play_user(slot, now);
+            }
+            match slot.state {
+                UserState::Free { .. } | UserState::Busy { until_ns: RESTART, .. } => {
+                    queue.ready.push(user)
+                }
+                UserState::Due { intended_ns: at_ns } | UserState::Busy { until_ns: at_ns, .. } => {
+                    queue.set_timer(at_ns, user);
+                }
+                UserState::Finished => finished += 1,
+            }
+        }
+        queue.end_round(users);
+        finished
+    }
+
+    #[inline]
+    fn play_user(&mut self, slot: &mut UserSlot, now: &mut u64) {
+        if let UserState::Busy { event, until_ns } = slot.state {
+            let step = if until_ns == RESTART && *now >= self.phase.stop_ns() {
+                slot.user.give_up()
+            } else {
+                slot.user.advance()
+            };
+            self.end(slot, step, event, now);
+        }
+        if let UserState::Free { since_ns } = slot.state {
+            slot.state = self.next(slot, since_ns, *now);
+        }
+        if let UserState::Due { intended_ns } = slot.state {
+            if *now >= intended_ns {
+                self.begin(slot, intended_ns, now);
+            } else if intended_ns >= self.phase.stop_ns() {
+                self.shares[slot.share].drop_arrival(intended_ns);
+                slot.state = self.finished(slot.share);
+            }
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, slot: &UserSlot, since_ns: u64, now: u64) -> UserState {
+        let share = &mut self.shares[slot.share];
+        match share.next_event(since_ns, now, self.phase.stop_ns()) {
+            NextEvent::At(intended_ns) => UserState::Due { intended_ns },
+            NextEvent::None => self.finished(slot.share),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, slot: &mut UserSlot, intended_ns: u64, now: &mut u64) {
+        let share = &mut self.shares[slot.share];
+        if share.begin(intended_ns) && !slot.measured {
+            // What was counted in the warm-up is not measured, but a server counted it, too.
+            let counts = slot.user.take_counts();
+            share.statements.claim(counts.claimed, counts.further);
+            slot.measured = true;
+        }
+        let event = EventTimes { intended_ns, begun_ns: *now, answered_ns: NEVER };
+        let step = slot.user.begin(&share.stream.declared.function);
+        self.end(slot, step, event, now);
+    }
+
+    #[inline]
+    fn end(
+        &mut self,
+        slot: &mut UserSlot,
+        step: Result<Step, Error>,
+        mut event: EventTimes,
+        now: &mut u64,
+    ) {
+        if let Ok(Step::Waiting { until_ns }) = step {
+            slot.state = UserState::Busy { event, until_ns };
+            return;
+        }
+        *now = now_ns();
+        event.answered_ns = *now;
+        slot.state = UserState::Free { since_ns: *now };
+        let outcome = match step {
+            Ok(Step::Done { transaction, more }) => self.done(slot, event, transaction, more),
+            Ok(_) => {
+                self.shares[slot.share].failed(event);
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(true) if !self.shares[slot.share].stream.once => {}
+            Ok(_) => slot.state = self.finished(slot.share),
+            Err(error) => self.fatal(slot, event, error),
+        }
+    }
+
+    /// Counts a good event; false if the user's stream has no more to play.
+    #[inline]
+    fn done(
+        &mut self,
+        slot: &mut UserSlot,
+        event: EventTimes,
+        transaction: usize,
+        more: bool,
+    ) -> Result<bool, Error> {
+        let share = &mut self.shares[slot.share];
+        if transaction >= slot.transactions.len() {
+            slot.learn_transactions(share)?;
+        }
+        let number = slot.transactions.get(transaction).copied().unwrap_or(0);
+        share.done(event, number);
+        if !more && share.stream.ends_on_false() {
+            self.phase.stop(event.answered_ns);
+        }
+        Ok(more || share.stream.limit.is_some())
+    }
+
+    /// Ends the trial: this event failed, all users stop.
+    #[cold]
+    fn fatal(&mut self, slot: &mut UserSlot, event: EventTimes, error: Error) {
+        self.shares[slot.share].failed(event);
+        self.phase.stop(event.answered_ns);
+        self.error.get_or_insert(error.on(slot.number));
+        slot.state = self.finished(slot.share);
+    }
+
+    #[cold]
+    fn finished(&self, share: usize) -> UserState {
+        self.phase.user_finished(self.shares[share].index);
+        UserState::Finished
+    }
+
+    /// Runs `thread_done`, closes the connections, hands back what was counted.
+    pub fn close(mut self) -> WorkerReport<'a> {
+        let mut counters = Counters::new();
+        for slot in &mut self.slots {
+            let share = &mut self.shares[slot.share];
+            match (slot.measured, slot.user.take_counts()) {
+                (true, counts) => share.statements.add(counts),
+                (false, counts) => share.statements.claim(counts.claimed, counts.further),
+            }
+            if self.error.is_none() && !slot.disconnected && self.phase.phase_ref.is_load() {
+                let ended = call(self.phase, &mut slot.user, "thread_done");
+                self.error = ended.err().map(|error| error.on(slot.number));
+                let counts = slot.user.take_counts();
+                share.statements.claim(counts.claimed, counts.further);
+            }
+            add(&mut counters, slot.user.counters());
+        }
+        WorkerReport { shares: self.shares, counters, error: self.error }
+    }
+}
+
+/// Finds who is ready next, and sleeps where nobody is. A time is met by spinning at last,
+/// because a sleep ends late; for the network the kernel wakes us.
+#[inline]
+fn wait(queue: &mut RunQueue, now: &mut u64) {
+    queue.wake_due(*now);
+    if !queue.ready.is_empty() {
+        wire::wait(0, &mut queue.ready);
+        return;
+    }
+    let until_ns = match queue.next_ns() {
+        NEVER => NEVER,
+        next_ns if next_ns > *now + SPIN_NS => (next_ns - SPIN_NS).min(*now + NAP_NS),
+        _ => 0,
+    };
+    wire::wait(until_ns, &mut queue.ready);
+    *now = now_ns();
+    queue.wake_due(*now);
+}
+
+/// Drops the connections of users who still wait: an answer that never comes must not hold the
+/// phase.
+#[cold]
+fn disconnect(slots: &mut [UserSlot], queue: &mut RunQueue) {
+    for (user, slot) in slots.iter_mut().enumerate() {
+        if matches!(slot.state, UserState::Busy { .. }) && !slot.disconnected {
+            slot.disconnected = true;
+            slot.user.drop_connections();
+            queue.ready.push(user as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::plan::PhaseRef;
+    use crate::plan::Session;
+    use crate::schedule::clock::SECOND_NS;
+    use crate::script;
+    use crate::testing::Folder;
+
+    #[test]
+    fn an_answer_that_never_comes_does_not_hold_the_phase() {
+        let folder = Folder::new();
+        let mut plan = folder.plan(
+            r#"function thread_init() con = sysbench.sql.driver():connect() end
+        function event() con:query("SELECT 1") end
+        function thread_done() con:query("SELECT 2") end"#,
+        );
+        plan.session = Session::Null { delay_ns: 3600 * SECOND_NS };
+        let (phases, _) = script::phases(&plan, "run").unwrap();
+        let phase =
+            PhaseState::new(PhaseRef { plan: &plan, command: "run", phase: &phases[0] }).unwrap();
+        let live = [LiveCounts::default()];
+        let mut worker =
+            Worker::load(&phase, &[UserPlace { stream: 0, number: 0 }], &live).unwrap();
+        let start_ns = now_ns();
+        phase.stop(start_ns + SECOND_NS / 100);
+        worker.play(start_ns);
+        let report = worker.close();
+        assert_eq!((report.shares[0].events.failed, report.error), (1, None));
+        assert_eq!(report.shares[0].statements.errors.get("lost"), Some(&1));
+    }
+
+    #[test]
+    fn an_answer_that_thread_init_waits_for_does_not_hold_the_phase() {
+        let folder = Folder::new();
+        let mut plan = folder.plan(
+            r#"function thread_init() sysbench.sql.driver():connect():query("SELECT 1") end
+        function event() end"#,
+        );
+        plan.session = Session::Null { delay_ns: 3600 * SECOND_NS };
+        let (phases, _) = script::phases(&plan, "run").unwrap();
+        let phase =
+            PhaseState::new(PhaseRef { plan: &plan, command: "run", phase: &phases[0] }).unwrap();
+        let live = [LiveCounts::default()];
+        phase.stop(now_ns());
+        let loaded = Worker::load(&phase, &[UserPlace { stream: 0, number: 0 }], &live);
+        assert_eq!(loaded.map(drop).unwrap_err().engine_code(), Some("lost"));
+    }
+
+    #[test]
+    fn users_who_need_not_wait_all_have_their_time_slice() {
+        let folder = Folder::new();
+        let mut plan = folder.plan("function event() dyno.count('of_' .. sysbench.tid) end");
+        let options = [("threads", "2"), ("events", "10000"), ("time", "0")];
+        plan.script.options.extend(options.map(|(name, text)| (name.into(), text.into())));
+        let (phases, _) = script::phases(&plan, "run").unwrap();
+        let phase =
+            PhaseState::new(PhaseRef { plan: &plan, command: "run", phase: &phases[0] }).unwrap();
+        let live = [LiveCounts::default()];
+        let places = [0, 1].map(|number| UserPlace { stream: 0, number });
+        let mut worker = Worker::load(&phase, &places, &live).unwrap();
+        worker.play(now_ns());
+        let counters = worker.close().counters;
+        assert_eq!(counters["of_0"] + counters["of_1"], 10_000);
+    }
+}

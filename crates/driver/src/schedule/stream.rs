@@ -1,0 +1,102 @@
+//! One stream of a phase under way: its arrivals, and which of them have been taken.
+//!
+//! All workers that have users in the stream share it; one atomic ticket says who takes which
+//! arrival.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::clock::{NEVER, ns};
+use super::{Schedule, seed_of};
+use crate::plan::PhaseRef;
+use crate::plan::error::Error;
+use crate::plan::phase::{Phase, Stop, Stream};
+
+/// A stream's schedule, tickets and users.
+pub struct StreamState<'a> {
+    /// As the script declared it.
+    pub declared: &'a Stream,
+    /// When events are due; none in a closed loop.
+    pub schedule: Option<Schedule>,
+    /// The first ticket that is not played; none where nothing but time ends the stream.
+    pub limit: Option<u64>,
+    /// Every user plays one event (a command other than `run`).
+    pub once: bool,
+    /// Turns that its users took (`dyno.turn`).
+    pub turns: Arc<AtomicU64>,
+    /// The phase ends when the stream does.
+    decides: bool,
+    tickets: AtomicU64,
+    users: AtomicU32,
+}
+
+impl<'a> StreamState<'a> {
+    /// Nothing is taken yet.
+    pub fn new(phase_ref: PhaseRef<'a>, declared: &'a Stream) -> Result<Self, Error> {
+        if declared.connections == 0 {
+            return Err(Error::user(format!("stream {} has no connections", declared.name)));
+        }
+        let phase = phase_ref.phase;
+        let seed = seed_of(phase_ref.plan.seed, &[&phase.name, &declared.name]);
+        let schedule = Schedule::new(&declared.pace, seed)?;
+        let (events, decides) = events_of(phase, declared);
+        let once = !phase_ref.is_load();
+        let counted = events.filter(|events| *events > 0 && !once);
+        let limit = counted.map(|events| events + due_in_warmup(phase, schedule.as_ref()));
+        Ok(Self {
+            declared,
+            schedule,
+            limit,
+            once,
+            decides: decides && !once,
+            turns: Arc::default(),
+            tickets: AtomicU64::new(0),
+            users: AtomicU32::new(declared.connections),
+        })
+    }
+
+    /// Takes the next arrival.
+    #[inline]
+    pub fn take_ticket(&self) -> u64 {
+        self.tickets.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Arrivals taken so far, at most the limit.
+    pub fn tickets_taken(&self) -> u64 {
+        self.tickets.load(Ordering::Relaxed).min(self.limit.unwrap_or(NEVER))
+    }
+
+    /// Users who have more to play.
+    pub fn users(&self) -> u32 {
+        self.users.load(Ordering::Relaxed)
+    }
+
+    /// A user has nothing more to play; true if the phase ends with it.
+    pub fn user_finished(&self) -> bool {
+        self.users.fetch_sub(1, Ordering::AcqRel) == 1 && self.decides
+    }
+
+    /// Is it over when its function says `false`, and the phase with it?
+    pub fn ends_on_false(&self) -> bool {
+        self.decides && self.limit.is_none()
+    }
+}
+
+/// How many events end a stream (0: until its function returns false), if a count does; and does
+/// its end end the phase?
+fn events_of(phase: &Phase, stream: &Stream) -> (Option<u64>, bool) {
+    match &phase.stop {
+        Stop::Time { .. } => (None, false),
+        Stop::Count { events } => (Some(*events), *events == 0),
+        Stop::Stream { stream: decider, events } if *decider == stream.name => {
+            (Some(*events), true)
+        }
+        Stop::Stream { .. } => (None, false),
+    }
+}
+
+/// Arrivals due in the warm-up: a count is of events after it, and a closed loop draws no tickets
+/// before its end.
+fn due_in_warmup(phase: &Phase, schedule: Option<&Schedule>) -> u64 {
+    schedule.map_or(0, |arrivals| arrivals.count_due(0..NEVER, 0..ns(phase.warmup_s)))
+}

@@ -1,0 +1,200 @@
+//! The functions that Lua calls: connections, answers, errors. They are thin, so that a query on
+//! the null session costs one crossing.
+
+mod statements;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, Table, Value};
+
+use super::shared::{RequestState, Shared};
+use crate::plan::error;
+use crate::plan::error::Error;
+
+/// One user's shared part, as its Lua functions hold it.
+pub type SharedHandle = Rc<RefCell<Shared>>;
+
+/// Makes the table `raw` of lua/*.lua.
+pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
+    let raw = RawTable { lua, table: lua.create_table()?, shared };
+    raw.connections()?;
+    raw.answers()?;
+    raw.batches()?;
+    raw.bulks()?;
+    raw.statements()?;
+    raw.programs()?;
+    raw.rows()?;
+    raw.errors()?;
+    raw.numbers()?;
+    raw.texts()?;
+    Ok(raw.table)
+}
+
+struct RawTable<'a> {
+    lua: &'a Lua,
+    table: Table,
+    shared: &'a SharedHandle,
+}
+
+impl RawTable<'_> {
+    /// Adds a function over the shared part.
+    fn add<A, R>(
+        &self,
+        name: &str,
+        body: impl Fn(&Lua, &mut Shared, A) -> mlua::Result<R> + 'static,
+    ) -> mlua::Result<()>
+    where
+        A: mlua::FromLuaMulti,
+        R: mlua::IntoLuaMulti,
+    {
+        let shared = Rc::clone(self.shared);
+        let function = self.lua.create_function(move |lua, arguments: A| {
+            body(lua, &mut shared.borrow_mut(), arguments)
+        })?;
+        self.table.raw_set(name, function)
+    }
+
+    fn connections(&self) -> mlua::Result<()> {
+        self.add("connect", |_, it, ()| it.connect().map_err(|error| stop(it, error)))?;
+        self.add("disconnect", |_, it, connection| {
+            it.disconnect(connection);
+            Ok(())
+        })?;
+        self.add("reconnect", |_, it, connection| {
+            it.reconnect(connection).map_err(|error| stop(it, error))
+        })?;
+        self.add("query", |lua, it, (connection, sql): (usize, LuaString)| {
+            let sent = it.query(connection, &sql.to_str()?);
+            answer(lua, it, sent)
+        })?;
+        self.add("drain", |_, it, ()| {
+            it.drain();
+            Ok(())
+        })?;
+        self.add("reset", |_, it, ()| {
+            it.reset();
+            Ok(())
+        })
+    }
+
+    /// What is said of the answers to come, and of where a script is.
+    fn answers(&self) -> mlua::Result<()> {
+        self.add("keep_rows", |_, it, ()| {
+            it.keeps_rows = true;
+            Ok(())
+        })?;
+        self.add("columns", |_, it, connection: usize| Ok(it.columns(connection)))?;
+        self.add("keep_next", |_, it, ()| {
+            it.keeps_next = true;
+            Ok(())
+        })?;
+        self.add("place", |_, it, place: String| {
+            it.place = Some(place);
+            Ok(())
+        })?;
+        self.add("sleep", |_, it, seconds: f64| {
+            it.sleep(seconds);
+            Ok(())
+        })
+    }
+
+    fn batches(&self) -> mlua::Result<()> {
+        self.add("begin_batch", |_, it, connection| {
+            it.begin_batch(connection).map_err(|error| stop(it, error))
+        })?;
+        self.add("sync", |lua, it, connection| {
+            let sent = it.sync(connection);
+            answer(lua, it, sent)
+        })?;
+        self.add("batch_rows", |_, it, ()| Ok(it.batch_rows))?;
+        self.add("load", |lua, it, (connection, sql, rows): (usize, LuaString, Value)| {
+            let rows = lua.from_value(rows).map_err(|error| {
+                stop(it, unreadable("dyno.rows cannot make these rows", &error))
+            })?;
+            let sent = it.load(connection, &sql.to_str()?, &rows);
+            answer(lua, it, sent)
+        })
+    }
+}
+
+fn unreadable(what: &str, error: &mlua::Error) -> Error {
+    let cause = error.to_string();
+    let cause = cause.strip_prefix("deserialize error: ").unwrap_or(&cause).to_owned();
+    Error::user(what).because(cause)
+}
+
+/// A request's standing as lua/requests.lua reads it.
+pub fn answer(lua: &Lua, it: &Shared, sent: RequestState) -> mlua::Result<Value> {
+    match sent {
+        RequestState::Changed(changed) => Ok(Value::Integer(changed as i64)),
+        RequestState::Counted { columns, rows } => Ok(Value::Number(counted(columns, rows))),
+        RequestState::Rows => lua.create_string(&it.packed)?.into_lua(lua),
+        RequestState::Pending => Ok(Value::Boolean(false)),
+        RequestState::Failed => Ok(Value::Boolean(true)),
+    }
+}
+
+/// As lua/requests.lua takes it apart.
+fn counted(columns: u32, rows: u32) -> f64 {
+    -(f64::from(columns) * 4_294_967_296.0 + f64::from(rows)) - 1.0
+}
+
+/// Ends the trial with an error, also if the script catches what is thrown.
+fn stop(it: &mut Shared, error: Error) -> mlua::Error {
+    let text = error.to_string();
+    it.stop.get_or_insert(error);
+    mlua::Error::runtime(text)
+}
+
+// What goes wrong: asked for by a script, and told by it.
+
+impl RawTable<'_> {
+    pub fn errors(&self) -> mlua::Result<()> {
+        self.add("failure", |lua, it, ()| failure(lua, it))?;
+        self.add("thrown", |_, it, text: LuaString| {
+            it.thrown = text.to_string_lossy();
+            Ok(text)
+        })?;
+        self.add("report", |_, it, (text, restart): (LuaString, bool)| {
+            it.report = Some((text.to_string_lossy(), restart));
+            Ok(())
+        })?;
+        self.add("locate", |lua, it, ()| {
+            it.place = place(lua);
+            Ok(())
+        })?;
+        self.add("restarted", |_, it, ()| {
+            it.restarted();
+            Ok(())
+        })?;
+        self.add("fail", |_, it, (message, hint): (String, String)| {
+            Err::<(), _>(stop(it, Error::user(message).hint(hint)))
+        })?;
+        self.add("unknown", |_, it, (what, name, names): (String, String, Vec<String>)| {
+            let error = Error::user(format!("unknown {what} '{name}'"));
+            Err::<(), _>(stop(it, error.hint(error::nearest_or_all(&name, names))))
+        })
+    }
+}
+
+fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
+    let error = it.failure.clone().unwrap_or_else(|| Error::driver("an error without a cause"));
+    let table = lua.create_table()?;
+    table.raw_set("number", error.number())?;
+    table.raw_set("state", error.state())?;
+    table.raw_set("message", error.to_string())?;
+    table.raw_set("restartable", error.is_restartable())?;
+    table.raw_set("stops", !error.is_engine())?;
+    Ok(table)
+}
+
+/// File and line of the innermost function of the script's.
+fn place(lua: &Lua) -> Option<String> {
+    (0..64).find_map(|level| {
+        lua.inspect_stack(level, |frame| {
+            let source = frame.source().source?.strip_prefix('@')?.to_owned();
+            Some(format!("{source}:{}", frame.current_line()?))
+        })?
+    })
+}

@@ -1,0 +1,299 @@
+//! One Lua state with a script in it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mlua::{Function, Lua, Table, Thread, Value};
+
+use super::api::SharedHandle;
+use super::random::{Distribution, Origin, Rand, Shape};
+use super::shared::{Shared, Wait};
+use super::{UserIdentity, api, prelude};
+use crate::plan::error::Error;
+use crate::plan::{Plan, error};
+use crate::sessions;
+
+/// A declared event's program and transaction type.
+pub type Declared = Option<(usize, i64)>;
+
+/// One user's Lua state, the script loaded.
+pub struct LuaState {
+    pub lua: Lua,
+    pub shared: SharedHandle,
+    pub raw: Table,
+    pub number: u32,
+    path: PathBuf,
+    /// The general and the script's own options, as lua/options.lua lists them.
+    pub options: Table,
+}
+
+impl LuaState {
+    /// Makes a state, fills it with sysbench's and Dyno's functions, and runs the script in it.
+    pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
+        let path = plan.script.path.clone();
+        let text = std::fs::read(&path).map_err(|error| missing(&path, &error))?;
+        let lua = Lua::new();
+        let shared = Rc::new(RefCell::new(Shared::new(
+            plan.session.clone(),
+            rand_before_options(plan, identity),
+        )));
+        if let Some(turns) = identity.turns {
+            shared.borrow_mut().turns = Arc::clone(turns);
+        }
+        let raw = api::table(&lua, &shared).map_err(internal)?;
+        let options = lua.create_table().map_err(internal)?;
+        let state = Self { lua, shared, raw, number: identity.number, path, options };
+        state.fill(plan, identity)?;
+        state.run_script(&text)?;
+        let list: Table = state.call("settle_options", ())?;
+        // Once more: the script may have declared `rand_type` with a default of its own.
+        state.seed(plan, identity)?;
+        Ok(Self { options: list, ..state })
+    }
+
+    /// The coroutine that plays the script's functions.
+    pub fn coroutine(&self) -> Result<Thread, Error> {
+        self.raw.raw_get("coroutine").map_err(internal)
+    }
+
+    /// The number under which lua/functions.lua keeps a function; `None`: the script has none.
+    pub fn slot(&self, name: &str, is_command: bool) -> Result<Option<i64>, Error> {
+        self.call("slot", (name, is_command))
+    }
+
+    /// What of a kept function the driver can play alone, if it is a declared event.
+    pub fn declaration(&self, slot: Option<i64>) -> Result<Declared, Error> {
+        let (is_good, program, kind): (bool, _, _) = self.call("declaration", slot)?;
+        if is_good { Ok(Option::zip(program, kind)) } else { Err(self.reported_error()) }
+    }
+
+    /// Calls one of the functions that lua/*.lua put into `raw`.
+    pub fn call<R: mlua::FromLuaMulti>(
+        &self,
+        name: &str,
+        arguments: impl mlua::IntoLuaMulti,
+    ) -> Result<R, Error> {
+        let function: Function = self.raw.raw_get(name).map_err(internal)?;
+        function.call(arguments).map_err(|error| self.lua_error(&error))
+    }
+
+    /// What `dyno.name` holds, called if it is a function.
+    pub fn dyno_value(&self, name: &str) -> Result<Value, Error> {
+        self.call("declared", name)
+    }
+
+    /// The script's counters, and those of its declared events.
+    pub fn counters(&self) -> BTreeMap<String, u64> {
+        let counted: Result<BTreeMap<String, f64>, Error> = self.call("counters", ());
+        let counted = counted.unwrap_or_default();
+        let mut counters: BTreeMap<_, _> =
+            counted.into_iter().map(|(name, n)| (name, n as u64)).collect();
+        for program in &self.shared.borrow().programs {
+            for (name, total) in program.counters.iter().zip(&program.total) {
+                *counters.entry(name.clone()).or_insert(0) += total;
+            }
+        }
+        counters
+    }
+
+    /// Polls for the request under way; `None`: the coroutine can go on.
+    pub fn poll_pending(&self) -> Option<u64> {
+        self.shared.borrow_mut().poll_pending()
+    }
+
+    /// What the coroutine waited for, as `wait` in lua/requests.lua hands it on; nil: nothing.
+    pub fn take_answer(&self) -> Result<Value, Error> {
+        let mut shared = self.shared.borrow_mut();
+        let Some(sent) = shared.arrived.take() else { return Ok(Value::Nil) };
+        api::answer(&self.lua, &shared, sent).map_err(internal)
+    }
+
+    /// Until when the coroutine, which has just yielded, may wait.
+    pub fn waits_until_ns(&self) -> Result<u64, Error> {
+        match self.shared.borrow().wait {
+            Wait::Request { until_ns, .. } | Wait::Sleep { until_ns } => Ok(until_ns),
+            Wait::Restart => Ok(0),
+            Wait::Nothing => Err(Error::user("the script yielded outside a coroutine of its own")
+                .hint("coroutine.yield belongs into a function given to coroutine.create or wrap")
+                .on(self.number)),
+        }
+    }
+
+    /// The error of a function that lua/functions.lua reported as failed.
+    pub fn reported_error(&self) -> Error {
+        let mut shared = self.shared.borrow_mut();
+        let place = shared.place.take().map(|place| self.full(&place));
+        let (text, restart) = shared.report.take().unwrap_or_default();
+        let error = if let Some(stop) = shared.stop.clone() {
+            stop
+        } else if let Some(failure) = shared.failure.take()
+            && (restart || text == shared.thrown)
+        {
+            failure
+        } else {
+            return self.of_lua(&text, place).on(self.number);
+        };
+        match place {
+            Some(place) => error.at(place).on(self.number),
+            None => error.on(self.number),
+        }
+    }
+
+    /// An error that came out of Lua by another way than [`Self::reported_error`].
+    pub fn lua_error(&self, error: &mlua::Error) -> Error {
+        match self.shared.borrow().stop.clone() {
+            Some(stop) => stop.on(self.number),
+            None => self.of_lua(&first_line(error), None).on(self.number),
+        }
+    }
+
+    /// A missing function, with the nearest ones.
+    pub fn no_function(&self, name: &str) -> Error {
+        let names: Vec<String> = self.call("function_names", ()).unwrap_or_default();
+        Error::user(format!("the script {} has no function {name}", self.path.display()))
+            .hint(error::nearest(name, names.iter().map(String::as_str)))
+    }
+
+    fn fill(&self, plan: &Plan, identity: &UserIdentity) -> Result<(), Error> {
+        let table = self.identity(plan, identity).map_err(internal)?;
+        self.raw.raw_set("identity", table).map_err(internal)?;
+        self.assemble(prelude::PRELUDE, prelude::PARTS)?;
+        self.seed(plan, identity)
+    }
+
+    fn seed(&self, plan: &Plan, identity: &UserIdentity) -> Result<(), Error> {
+        let shape = self.shape()?;
+        let seed: f64 = self.call("general", "rand_seed")?;
+        let seed = if seed == 0.0 { plan.seed } else { seed as u64 };
+        self.shared.borrow_mut().rand = Rand::new(&origin(seed, identity), shape);
+        Ok(())
+    }
+
+    fn identity(&self, plan: &Plan, identity: &UserIdentity) -> mlua::Result<Table> {
+        let table = self.lua.create_table()?;
+        table.raw_set("number", identity.number)?;
+        // A command that one user plays still works for all: it reads the option itself.
+        let is_stream = identity.command == "run" && identity.users > 0;
+        table.raw_set("users", is_stream.then_some(identity.users))?;
+        table.raw_set("command", identity.command)?;
+        table.raw_set("path", self.path.to_string_lossy().as_ref())?;
+        table.raw_set("folder", folder(&self.path).to_string_lossy().as_ref())?;
+        let session = sessions::descriptor(&plan.session);
+        table.raw_set("engine", session.kind)?;
+        table.raw_set("dialect", session.dialect)?;
+        let options = plan.script.options.iter();
+        let options: BTreeMap<String, &str> =
+            options.map(|(name, text)| (name.replace('-', "_"), text.as_str())).collect();
+        table.raw_set("options", options)?;
+        Ok(table)
+    }
+
+    fn shape(&self) -> Result<Shape, Error> {
+        let name: String = self.call("general", "rand_type")?;
+        Ok(Shape {
+            default: Distribution::named(&name).unwrap_or(Distribution::Special),
+            iterations: self.call::<f64>("general", "rand_spec_iter")? as u32,
+            special_percent: self.call("general", "rand_spec_pct")?,
+            special_share: self.call("general", "rand_spec_res")?,
+            pareto_h: self.call("general", "rand_pareto_h")?,
+            zipfian_exponent: self.call("general", "rand_zipfian_exp")?,
+        })
+    }
+
+    /// Names the chunk by its file only: LuaJIT cuts names of more than 60 bytes in its messages.
+    fn run_script(&self, text: &[u8]) -> Result<(), Error> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        if prelude::is_pgbench(&self.path, text) {
+            return prelude::run(self, text, &name);
+        }
+        self.call(
+            "run_script",
+            (self.lua.create_string(text).map_err(internal)?, format!("@{name}")),
+        )
+    }
+
+    /// A Lua error's text without its place, which stands beside it.
+    fn of_lua(&self, text: &str, located: Option<String>) -> Error {
+        let (place, text) = match placed(text) {
+            Some((place, rest)) => (Some(self.full(place)), rest),
+            None => (located, text),
+        };
+        let error = Error::user("the script failed").because(text.trim());
+        match place {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// `file.lua:12` as a path, where the script's folder holds that file.
+    fn full(&self, place: &str) -> String {
+        let file = place.rsplit_once(':').map_or(place, |(file, _)| file);
+        match folder(&self.path).join(file).is_file() {
+            true => folder(&self.path).join(place).display().to_string(),
+            false => place.to_owned(),
+        }
+    }
+}
+
+fn origin<'a>(seed: u64, identity: &UserIdentity<'a>) -> Origin<'a> {
+    Origin {
+        seed,
+        names: [identity.command, identity.phase, identity.stream],
+        number: identity.number,
+        users: identity.users,
+    }
+}
+
+/// Random numbers until the options are read.
+fn rand_before_options(plan: &Plan, identity: &UserIdentity) -> Rand {
+    let shape = Shape {
+        default: Distribution::Special,
+        iterations: 12,
+        special_percent: 1.0,
+        special_share: 75.0,
+        pareto_h: 0.2,
+        zipfian_exponent: 0.8,
+    };
+    Rand::new(&origin(plan.seed, identity), shape)
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Splits `file.lua:12: text`.
+fn placed(text: &str) -> Option<(&str, &str)> {
+    let (place, rest) = text.split_once(": ")?;
+    let (file, line) = place.rsplit_once(':')?;
+    let is_place = !line.is_empty() && line.bytes().all(|it| it.is_ascii_digit());
+    (is_place && !file.starts_with('[')).then_some((place, rest))
+}
+
+fn first_line(error: &mlua::Error) -> String {
+    let text = match error {
+        mlua::Error::CallbackError { cause, .. } => cause.to_string(),
+        other => other.to_string(),
+    };
+    let text = text.split("\nstack traceback:").next().unwrap_or_default();
+    let text = text.strip_prefix("runtime error: ").or(text.strip_prefix("syntax error: "));
+    text.map_or_else(|| error.to_string(), str::to_owned)
+}
+
+fn missing(path: &Path, error: &std::io::Error) -> Error {
+    let siblings = std::fs::read_dir(folder(path)).into_iter().flatten().flatten();
+    let names: Vec<String> = siblings
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".lua"))
+        .collect();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Error::user(format!("cannot read the script {}", path.display()))
+        .because(error)
+        .hint(error::nearest(&name, names.iter().map(String::as_str)))
+}
+
+pub fn internal(error: mlua::Error) -> Error {
+    Error::driver("the script's state could not be made").because(error)
+}

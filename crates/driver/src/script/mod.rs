@@ -1,0 +1,265 @@
+//! The script's side of a user: one Lua state, one long-lived coroutine in it, its sessions.
+
+mod api;
+mod connection;
+mod describe;
+mod inserts;
+mod lua_state;
+mod prelude;
+mod program;
+mod random;
+mod shared;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use mlua::{Thread, Value};
+
+use crate::plan::Plan;
+use crate::plan::error::Error;
+use crate::plan::event::Description;
+use crate::plan::phase::Phase;
+use crate::tally::UserCounts;
+pub use describe::ReportHooks;
+use lua_state::{Declared, LuaState};
+use shared::RequestState;
+
+/// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
+/// all of it, so that no two streams and no two phases send the same requests.
+#[derive(Debug, Clone, Copy)]
+pub struct UserIdentity<'a> {
+    /// The command that is played: `run`, `prepare`, …
+    pub command: &'a str,
+    /// The phase's name.
+    pub phase: &'a str,
+    /// The stream's name.
+    pub stream: &'a str,
+    /// The user's number within its stream, from 0: sysbench's `tid`.
+    pub number: u32,
+    /// Users of the stream: `sysbench.opt.threads`.
+    pub users: u32,
+    /// Turns that the stream's users have taken (`dyno.turn`); absent where nobody plays.
+    pub turns: Option<&'a Arc<AtomicU64>>,
+}
+
+/// One user of a workload (a sysbench thread): a Lua state with the script loaded, and 0 … n
+/// connections that the script opened.
+pub struct User {
+    state: LuaState,
+    coroutine: Thread,
+    command: String,
+    functions: Vec<Function>,
+    current: usize,
+    /// A declared event is under way, and Lua knows nothing of it.
+    alone: bool,
+    transactions: Vec<String>,
+}
+
+/// A function of the script's that was played before.
+struct Function {
+    name: String,
+    slot: Option<i64>,
+    is_event: bool,
+    declared: Declared,
+}
+
+/// SQLSTATE class of statements that fail however often they are sent: syntax, unknown names.
+const NEVER_UNDERSTOOD: &str = "42";
+
+/// Where a call into the script stands.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// The function returned. `transaction` indexes [`User::transaction_names`] (0: unnamed);
+    /// `more` is false when it ended its stream, and then it counts as no event: by returning
+    /// `false`, or in a script without phases (sysbench's own) by returning anything true.
+    Done {
+        /// Which transaction type the script named for this event.
+        transaction: usize,
+        /// The script has more to play.
+        more: bool,
+    },
+    /// A request is under way: call [`User::advance`] again, at the latest at this time.
+    Waiting {
+        /// CLOCK_MONOTONIC ns; `u64::MAX`: unknown; 0: at once (the event begins anew), or
+        /// [`User::give_up`] where the phase is over.
+        until_ns: u64,
+    },
+    /// The event ended in an error that stops this event only (an engine's error which the
+    /// script let through and which may be counted); errors that stop the trial are `Err`.
+    Failed(Error),
+}
+
+impl User {
+    /// Loads the plan's script into a fresh state for one identity; calls nothing in it yet.
+    pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
+        let state = LuaState::load(plan, identity).map_err(|error| error.on(identity.number))?;
+        let coroutine = state.coroutine()?;
+        Ok(Self {
+            state,
+            coroutine,
+            command: identity.command.to_owned(),
+            functions: Vec::new(),
+            current: 0,
+            alone: false,
+            transactions: vec![String::new()],
+        })
+    }
+
+    /// Starts a global function of the script (`thread_init`, `event`, a command) in the
+    /// coroutine. A function that does not exist is `Done` at once if it is optional
+    /// (`thread_init`, `thread_done`), else an error with the nearest names.
+    pub fn begin(&mut self, function: &str) -> Result<Step, Error> {
+        if self.functions.get(self.current).is_none_or(|it| it.name != function) {
+            self.current = self.find(function)?;
+        }
+        let Function { slot, is_event, declared, .. } = self.functions[self.current];
+        if let Some((program, transaction)) = declared {
+            self.alone = true;
+            let sent = self.state.shared.borrow_mut().run_declared(program);
+            return self.after_declared(sent, transaction);
+        }
+        match slot {
+            Some(slot) => self.resume((slot, is_event)),
+            None => Ok(Step::Done { transaction: 0, more: true }),
+        }
+    }
+
+    /// Builds what the script declares of a function that will be begun, so that the first event
+    /// finds it made.
+    pub fn prepare_function(&mut self, function: &str) -> Result<(), Error> {
+        self.find(function).map(drop)
+    }
+
+    /// Polls the session that the coroutine waits for, and resumes it when the answer is there.
+    pub fn advance(&mut self) -> Result<Step, Error> {
+        if let Some(until_ns) = self.state.poll_pending() {
+            return Ok(Step::Waiting { until_ns });
+        }
+        match self.functions[self.current].declared {
+            Some((_, transaction)) if self.alone => {
+                let sent = self.state.shared.borrow_mut().arrived.take();
+                self.after_declared(sent.unwrap_or(RequestState::Failed), transaction)
+            }
+            _ => self.resume(self.state.take_answer()?),
+        }
+    }
+
+    /// Ends an event that is about to begin anew ([`Step::Waiting`] with 0) as failed, because
+    /// its phase is over. What the engine said was counted when it said it.
+    pub fn give_up(&mut self) -> Result<Step, Error> {
+        self.state.shared.borrow_mut().wait = shared::Wait::Nothing;
+        let step = self.resume(true);
+        let stopped = self.state.shared.borrow().stop.is_some();
+        match step {
+            Err(error) if !stopped => Ok(Step::Failed(error)),
+            step => step,
+        }
+    }
+
+    /// Gives its connections up: the request under way fails as `lost` with the next
+    /// [`User::advance`], and so does every other.
+    pub fn drop_connections(&mut self) {
+        self.state.shared.borrow_mut().drop_connections();
+    }
+
+    /// Transaction names seen so far, by index; 0 is the unnamed one.
+    pub fn transaction_names(&self) -> &[String] {
+        &self.transactions
+    }
+
+    /// What was counted since the last call, for the tally.
+    pub fn take_counts(&mut self) -> UserCounts {
+        self.state.shared.borrow_mut().take_counts()
+    }
+
+    /// The script's own counters (`dyno.count`) of events that ended well, since loading.
+    pub fn counters(&self) -> BTreeMap<String, u64> {
+        self.state.counters()
+    }
+
+    fn find(&mut self, name: &str) -> Result<usize, Error> {
+        if let Some(at) = self.functions.iter().position(|it| it.name == name) {
+            return Ok(at);
+        }
+        let is_command = name == self.command && name != "run";
+        let slot = self.state.slot(name, is_command)?;
+        let is_optional = matches!(name, "thread_init" | "thread_done");
+        if slot.is_none() && !is_optional {
+            return Err(self.state.no_function(name).on(self.state.number));
+        }
+        let is_event = !is_command && !is_optional;
+        let declared = self.state.declaration(slot)?;
+        self.functions.push(Function { name: name.to_owned(), slot, is_event, declared });
+        Ok(self.functions.len() - 1)
+    }
+
+    /// Where a declared event stands. One that failed is handed to Lua, which throws the error as
+    /// if it had played the event: so hooks, restarts and reports are those of every script.
+    #[inline]
+    fn after_declared(&mut self, sent: RequestState, transaction: i64) -> Result<Step, Error> {
+        match sent {
+            RequestState::Pending => {
+                self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns })
+            }
+            RequestState::Failed => {
+                self.alone = false;
+                let Function { slot, is_event, .. } = self.functions[self.current];
+                self.resume((slot, is_event))
+            }
+            _ => {
+                self.alone = false;
+                self.ended(transaction)
+            }
+        }
+    }
+
+    fn resume(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
+        match self.coroutine.resume::<Value>(arguments) {
+            Ok(Value::Integer(ended)) => self.ended(ended),
+            Ok(_) => self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns }),
+            Err(error) => Err(self.state.lua_error(&error)),
+        }
+    }
+
+    /// Reads the number that `play` in lua/functions.lua hands out.
+    fn ended(&mut self, ended: i64) -> Result<Step, Error> {
+        let Ok(transaction) = usize::try_from(ended) else {
+            return match ended {
+                -1 => Ok(Step::Done { transaction: 0, more: false }),
+                _ => self.failed(),
+            };
+        };
+        if transaction >= self.transactions.len() {
+            self.transactions.clone_from(&self.state.shared.borrow().transactions);
+        }
+        Ok(Step::Done { transaction, more: true })
+    }
+
+    fn failed(&mut self) -> Result<Step, Error> {
+        let error = self.state.reported_error();
+        // A connection that cannot be made again is the engine's fault, too, but no event's end.
+        let stopped = self.state.shared.borrow().stop.is_some();
+        let is_event = self.functions[self.current].is_event && !stopped;
+        match is_event && error.is_engine() && !error.state().starts_with(NEVER_UNDERSTOOD) {
+            true => Ok(Step::Failed(error)),
+            false => Err(error),
+        }
+    }
+}
+
+/// Loads the script without a session and says what it declares under the plan's options.
+pub fn describe(plan: &Plan) -> Result<Description, Error> {
+    describe::describe(plan)
+}
+
+/// The phases that a command plays: for `run` what `dyno.phases` declares, or one phase `run` from
+/// the general options; for any other one phase of its name, whose single stream calls the
+/// command's function once per user (all threads where the script says `PARALLEL_COMMAND`). With
+/// the phases of `run` come the script's report hooks, if it set any.
+pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<ReportHooks>), Error> {
+    describe::phases(plan, command)
+}

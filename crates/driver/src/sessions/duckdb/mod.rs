@@ -1,0 +1,99 @@
+//! DuckDB, any library of it from 1.1 on, opened by path; it works inside the call.
+#![allow(unsafe_code)]
+
+mod answer;
+mod failure;
+mod library;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement};
+use crate::plan;
+use crate::plan::error::Error;
+use library::{Answer, Api, Connection, text};
+use statement::Prepared;
+
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "duckdb",
+    engine: Engine::Embedded,
+    dialect: Some("pgsql"),
+    quoting: Quoting::Postgres,
+    open,
+};
+
+/// One connection to one database file.
+struct Duckdb {
+    // Before the connection, so that they are dropped first.
+    statements: Slab<Prepared>,
+    connection: Connection,
+    text_rows: Rows,
+    /// The statement whose rows were read last; `None`: those of a text query.
+    last: Option<u32>,
+}
+
+/// Opens the library and connects to the database that the plan names.
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Duckdb { library, database, settings } = session else {
+        return Err(misdirected());
+    };
+    let connection = Connection::open(Api::load(library)?, database, settings)?;
+    Ok(Box::new(Duckdb {
+        connection,
+        statements: Slab::new(),
+        text_rows: Rows::default(),
+        last: None,
+    }))
+}
+
+impl Session for Duckdb {
+    fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        let sql = statement::with_sequence(sql);
+        let (api, connection) = (self.connection.api, self.connection.handle);
+        let c_sql = text(sql.as_bytes())?;
+        self.last = None;
+        self.text_rows.clear();
+        // SAFETY: the connection is open and the text ends in NUL.
+        let send = |answer: &mut Answer| unsafe { (api.query)(connection, c_sql.as_ptr(), answer) };
+        answer::send(api, &sql, send)?.into_rows(&mut self.text_rows)
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+        let prepared = Prepared::new(self.connection.api, self.connection.handle, sql)?;
+        Ok(self.statements.insert(prepared) as u32)
+    }
+
+    fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
+        let prepared = open_statement(&mut self.statements, statement)?;
+        self.last = Some(statement);
+        prepared.execute(values)
+    }
+
+    fn close(&mut self, statement: u32) -> Result<(), Error> {
+        self.statements.try_remove(statement as usize);
+        Ok(())
+    }
+
+    /// The C API does not tell whether a transaction is open, so DuckDB is asked to end it and may
+    /// answer that there is none.
+    fn reset(&mut self) -> Result<(), Error> {
+        match self.query("ROLLBACK") {
+            Err(error) if !error.to_string().contains("no transaction is active") => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn rows(&self) -> &Rows {
+        let prepared = self.last.and_then(|at| self.statements.get(at as usize));
+        prepared.map_or(&self.text_rows, |prepared| &prepared.rows)
+    }
+
+    /// DuckDB never waits for another transaction: a conflict fails at once, and is counted there.
+    fn take_counts(&mut self) -> Counts {
+        Counts::default()
+    }
+}

@@ -1,0 +1,180 @@
+//! Columns and rows, as the text protocol would give them whichever protocol they came in.
+
+use std::io::Write;
+
+use super::answer::Answer;
+use super::packet::{PART, Reader, garbage};
+use crate::plan::error::Error;
+
+const ZEROFILL: u16 = 64;
+const UNSIGNED: u16 = 32;
+/// More digits than any type has: as many as the value needs.
+const FREE_DECIMALS: u8 = 31;
+
+/// What must be known of a column to read its fields.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    kind: u8,
+    flags: u16,
+    width: u32,
+    decimals: u8,
+}
+
+impl Column {
+    /// A definition's packet; its name beside.
+    pub fn parse(packet: &[u8]) -> Option<(&[u8], Self)> {
+        let mut reader = Reader(packet);
+        // Catalogue, schema, table, the table's own name.
+        for _ in 0..4 {
+            reader.text()?;
+        }
+        let name = reader.text()?;
+        // The column's own name, the length of what follows, the character set.
+        reader.text()?;
+        reader.number()?;
+        reader.u16()?;
+        let (width, kind, flags) = (reader.u32()?, reader.u8()?, reader.u16()?);
+        Some((name, Self { kind, flags, width, decimals: reader.u8()? }))
+    }
+
+    /// Appends the next field of a binary row as text.
+    pub fn put(&self, reader: &mut Reader, out: &mut Vec<u8>) -> Option<()> {
+        match self.kind {
+            1 => self.put_whole(i64::from(reader.u8()? as i8), 0xff, out),
+            2 | 13 => self.put_whole(i64::from(reader.u16()? as i16), 0xffff, out),
+            3 | 9 => self.put_whole(i64::from(reader.u32()? as i32), 0xffff_ffff, out),
+            8 => self.put_whole(reader.u64()? as i64, u64::MAX, out),
+            4 => self.put_real(short(f32::from_bits(reader.u32()?)), out),
+            5 => self.put_real(f64::from_bits(reader.u64()?), out),
+            7 | 10 | 12 | 14 => self.put_date(reader.text()?, out),
+            11 => self.put_time(reader.text()?, out),
+            _ => {
+                out.extend_from_slice(reader.text()?);
+                Some(())
+            }
+        }
+    }
+
+    fn put_whole(&self, n: i64, mask: u64, out: &mut Vec<u8>) -> Option<()> {
+        let width = if self.flags & ZEROFILL != 0 { self.width.min(255) as usize } else { 0 };
+        match self.flags & UNSIGNED {
+            0 => write!(out, "{n:0width$}"),
+            _ => write!(out, "{:0width$}", n as u64 & mask),
+        }
+        .ok()
+    }
+
+    /// The shortest digits that give the same number again; an exponent where the engine has one.
+    fn put_real(&self, n: f64, out: &mut Vec<u8>) -> Option<()> {
+        let size = n.abs();
+        match self.decimals {
+            decimals if decimals < FREE_DECIMALS => {
+                write!(out, "{n:.*}", usize::from(decimals))
+            }
+            _ if size != 0.0 && !(1e-15..1e15).contains(&size) => write!(out, "{n:e}"),
+            _ => write!(out, "{n}"),
+        }
+        .ok()
+    }
+
+    fn put_date(&self, field: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let mut reader = Reader(field);
+        let year = reader.u16().unwrap_or(0);
+        let mut next = || reader.u8().unwrap_or(0);
+        let (month, day, hour, minute, second) = (next(), next(), next(), next(), next());
+        write!(out, "{year:04}-{month:02}-{day:02}").ok()?;
+        if self.kind == 10 || self.kind == 14 {
+            return Some(());
+        }
+        write!(out, " {hour:02}:{minute:02}:{second:02}").ok()?;
+        self.put_fraction(reader.u32().unwrap_or(0), out)
+    }
+
+    fn put_time(&self, field: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let mut reader = Reader(field);
+        let sign = if reader.u8().unwrap_or(0) == 0 { "" } else { "-" };
+        let days = u64::from(reader.u32().unwrap_or(0));
+        let mut next = || reader.u8().unwrap_or(0);
+        let (hours, minute, second) = (days * 24 + u64::from(next()), next(), next());
+        write!(out, "{sign}{hours:02}:{minute:02}:{second:02}").ok()?;
+        self.put_fraction(reader.u32().unwrap_or(0), out)
+    }
+
+    /// As many digits as the column has.
+    fn put_fraction(&self, microseconds: u32, out: &mut Vec<u8>) -> Option<()> {
+        let digits = match self.decimals {
+            0 => return Some(()),
+            digits @ 1..=6 => digits,
+            _ if microseconds == 0 => return Some(()),
+            _ => 6,
+        };
+        let fraction = microseconds.min(999_999) / 10u32.pow(6 - u32::from(digits));
+        write!(out, ".{fraction:0width$}", width = usize::from(digits)).ok()
+    }
+}
+
+/// The engine writes a FLOAT with six digits, though it has a little more.
+fn short(n: f32) -> f64 {
+    format!("{n:.5e}").parse().unwrap_or_else(|_| f64::from(n))
+}
+
+// Rows that will be read, as text, whichever protocol they came in.
+
+/// No row is longer: `max_allowed_packet` has this limit.
+const LONGEST_ROW: usize = 1 << 30;
+
+impl Answer {
+    /// A row that came in several packets.
+    #[cold]
+    pub(super) fn join(&mut self, content: &[u8]) -> Result<(), Error> {
+        self.joined.extend_from_slice(content);
+        self.continues = content.len() == PART;
+        if self.joined.len() > LONGEST_ROW {
+            return Err(garbage("a row of more than 1 GiB"));
+        }
+        if !self.continues {
+            let joined = std::mem::take(&mut self.joined);
+            self.row(&joined)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn row(&mut self, content: &[u8]) -> Result<(), Error> {
+        self.counted += 1;
+        match self.asked.binary {
+            true => self.binary_row(content),
+            false => self.text_row(content),
+        }
+    }
+
+    fn text_row(&mut self, content: &[u8]) -> Result<(), Error> {
+        let mut reader = Reader(content);
+        for _ in 0..self.columns.len() {
+            if let [0xfb, rest @ ..] = reader.0 {
+                reader = Reader(rest);
+                self.rows.push(None)?;
+            } else {
+                let field = reader.text().ok_or_else(|| garbage("a torn row"))?;
+                self.rows.push(Some(field))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// After the first byte a bit per column for NULL, the first two bits unused.
+    fn binary_row(&mut self, content: &[u8]) -> Result<(), Error> {
+        let torn = || garbage("a torn row");
+        let mut reader = Reader(content);
+        reader.u8().filter(|byte| *byte == 0).ok_or_else(torn)?;
+        let nulls = reader.bytes((self.columns.len() + 9) / 8).ok_or_else(torn)?;
+        for (at, column) in self.columns.iter().enumerate() {
+            if nulls[(at + 2) / 8] & (1 << ((at + 2) % 8)) != 0 {
+                self.rows.push(None)?;
+            } else {
+                column.put(&mut reader, &mut self.rows.bytes).ok_or_else(torn)?;
+                self.rows.push(Some(&[]))?;
+            }
+        }
+        Ok(())
+    }
+}

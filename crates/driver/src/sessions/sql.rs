@@ -1,0 +1,295 @@
+//! SQL as text: quotes and comments, question marks outside them, and PostgreSQL's SERIAL.
+//!
+//! The one reader of SQL's lexical rules: parameters of prepared statements, statements that are
+//! sent as text, and pgbench's files all ask here where `?`, `$1` and `:name` mean nothing.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use super::Value;
+use super::literal;
+
+/// How an engine reads quotes and comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quoting {
+    /// As the standard has it; names in backticks as well.
+    Standard,
+    /// Also `E'…\'…'` and `$tag$…$tag$`; comments nest.
+    Postgres,
+    /// Backslashes escape in quotes; `#` begins a comment, `--` only before a space; `/*! … */` is
+    /// no comment, since the server reads it.
+    Mysql,
+}
+
+/// A quoted text or name, or a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage {
+    /// Where the rest begins.
+    pub end: usize,
+    /// It has come to its own end, and not to the text's.
+    pub is_closed: bool,
+    /// A comment; else a quoted text or name.
+    pub is_comment: bool,
+}
+
+/// The quoted passage or comment that begins at a byte of the text; none: it is plain there.
+pub fn passage(sql: &[u8], at: usize, quoting: Quoting) -> Option<Passage> {
+    let rest = &sql[at..];
+    let in_word = at > 0 && is_word_byte(sql[at - 1]);
+    match rest {
+        [b'\'', ..] => Some(quoted(sql, at, quoting == Quoting::Mysql)),
+        [b'"', ..] => Some(quoted(sql, at, quoting == Quoting::Mysql)),
+        [b'`', ..] if quoting != Quoting::Postgres => Some(quoted(sql, at, false)),
+        [b'e' | b'E', b'\'', ..] if quoting == Quoting::Postgres && !in_word => {
+            Some(quoted(sql, at + 1, true))
+        }
+        [b'$', ..] if quoting == Quoting::Postgres && !in_word => dollar_quoted(sql, at),
+        [b'-', b'-', ..] if begins_line_comment(&rest[2..], quoting) => Some(line_comment(sql, at)),
+        [b'#', ..] if quoting == Quoting::Mysql => Some(line_comment(sql, at)),
+        [b'/', b'*', b'!', ..] if quoting == Quoting::Mysql => None,
+        [b'/', b'*', ..] => Some(block_comment(sql, at, quoting == Quoting::Postgres)),
+        _ => None,
+    }
+}
+
+/// Can the byte stand in a name? All of a letter beyond ASCII can.
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+fn begins_line_comment(after: &[u8], quoting: Quoting) -> bool {
+    quoting != Quoting::Mysql || after.first().is_none_or(|it| *it <= b' ')
+}
+
+/// A doubled quote ends one text and begins the next, which comes to the same.
+fn quoted(sql: &[u8], open: usize, escapes: bool) -> Passage {
+    let mut at = open + 1;
+    while at < sql.len() {
+        match sql[at] {
+            byte if byte == sql[open] => {
+                return Passage { end: at + 1, is_closed: true, is_comment: false };
+            }
+            b'\\' if escapes => at += 2,
+            _ => at += 1,
+        }
+    }
+    Passage { end: sql.len(), is_closed: false, is_comment: false }
+}
+
+/// `$tag$ … $tag$`
+fn dollar_quoted(sql: &[u8], at: usize) -> Option<Passage> {
+    let rest = &sql[at..];
+    let tag = 2 + rest[1..].iter().position(|it| *it == b'$')?;
+    let name = &rest[1..tag - 1];
+    if name.first().is_some_and(u8::is_ascii_digit) || !name.iter().all(|it| is_word_byte(*it)) {
+        return None;
+    }
+    let close = rest[tag..].windows(tag).position(|it| it == &rest[..tag]);
+    let end = close.map_or(sql.len(), |close| at + tag + close + tag);
+    Some(Passage { end, is_closed: close.is_some(), is_comment: false })
+}
+
+fn line_comment(sql: &[u8], at: usize) -> Passage {
+    let length = sql[at..].iter().position(|it| *it == b'\n').unwrap_or(sql.len() - at);
+    Passage { end: at + length, is_closed: true, is_comment: true }
+}
+
+fn block_comment(sql: &[u8], at: usize, nests: bool) -> Passage {
+    let (mut depth, mut end) = (1, at + 2);
+    while end < sql.len() {
+        end += match &sql[end..] {
+            [b'/', b'*', ..] if nests => {
+                depth += 1;
+                2
+            }
+            [b'*', b'/', ..] => {
+                depth -= 1;
+                2
+            }
+            _ => 1,
+        };
+        if depth == 0 {
+            return Passage { end, is_closed: true, is_comment: true };
+        }
+    }
+    Passage { end: sql.len(), is_closed: false, is_comment: true }
+}
+
+/// Places of a text that are in no quotes and no comment.
+fn plain_places(sql: &[u8], quoting: Quoting) -> impl Iterator<Item = usize> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        while let Some(skipped) = (next < sql.len()).then(|| passage(sql, next, quoting)).flatten()
+        {
+            next = skipped.end;
+        }
+        next += 1;
+        (next <= sql.len()).then(|| next - 1)
+    })
+}
+
+/// Places of the question marks that stand for parameters.
+fn parameters(sql: &str, quoting: Quoting) -> Vec<usize> {
+    let places = plain_places(sql.as_bytes(), quoting);
+    places.filter(|at| sql.as_bytes()[*at] == b'?').collect()
+}
+
+/// `?`, as scripts written for sysbench have it, to PostgreSQL's `$1`, `$2`, …; a statement with a
+/// `$1` already is left as it is (there, `?` is an operator of jsonb).
+pub fn number_placeholders(sql: &str) -> Cow<'_, str> {
+    let places = parameters(sql, Quoting::Postgres);
+    if places.is_empty() || has_numbers(sql.as_bytes()) {
+        return Cow::Borrowed(sql);
+    }
+    let (mut out, mut from) = (String::with_capacity(sql.len() + 2 * places.len()), 0);
+    for (number, at) in (1..).zip(places) {
+        // Writing to memory does not fail.
+        let _ = write!(out, "{}${number}", &sql[from..at]);
+        from = at + 1;
+    }
+    out.push_str(&sql[from..]);
+    Cow::Owned(out)
+}
+
+fn has_numbers(sql: &[u8]) -> bool {
+    plain_places(sql, Quoting::Postgres).any(|at| {
+        let in_word = at > 0 && is_word_byte(sql[at - 1]);
+        sql[at] == b'$' && !in_word && sql.get(at + 1).is_some_and(u8::is_ascii_digit)
+    })
+}
+
+/// A statement that is sent as text: cut at its parameters, in whose places literals go.
+pub struct TextStatement {
+    pieces: Vec<String>,
+    quoting: Quoting,
+}
+
+impl TextStatement {
+    /// Cuts a text.
+    pub fn new(sql: &str, quoting: Quoting) -> Self {
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for at in parameters(sql, quoting) {
+            pieces.push(sql[from..at].to_owned());
+            from = at + 1;
+        }
+        pieces.push(sql[from..].to_owned());
+        Self { pieces, quoting }
+    }
+
+    /// How many values it takes.
+    pub fn parameters(&self) -> usize {
+        self.pieces.len() - 1
+    }
+
+    /// Appends the text with its values; a question mark without one stays as it is.
+    pub fn put(&self, out: &mut Vec<u8>, values: &[Value]) {
+        let mut values = values.iter();
+        for (number, piece) in self.pieces.iter().enumerate() {
+            if number > 0 {
+                match values.next() {
+                    Some(value) => literal::put(out, value, self.quoting),
+                    None => out.push(b'?'),
+                }
+            }
+            out.extend_from_slice(piece.as_bytes());
+        }
+    }
+}
+
+/// PostgreSQL's SERIAL in a `CREATE TABLE`; each engine has its own words for it.
+const SERIALS: [&str; 3] = ["serial", "bigserial", "smallserial"];
+
+/// Start and end of the word SERIAL (or of its big or small sister) in a `CREATE TABLE`.
+pub fn find_serial(sql: &str) -> Option<(usize, usize)> {
+    if !creates_table(sql) {
+        return None;
+    }
+    let mut at = 0;
+    for word in sql.split(|c: char| !is_word(c)) {
+        if SERIALS.iter().any(|serial| word.eq_ignore_ascii_case(serial)) {
+            return Some((at, at + word.len()));
+        }
+        at += word.len();
+        at += sql[at..].chars().next().map_or(0, char::len_utf8);
+    }
+    None
+}
+
+/// The name of the column whose type begins at `start`.
+pub fn serial_column(sql: &str, start: usize) -> &str {
+    sql[..start].trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or("")
+}
+
+/// Can the character stand in a name?
+pub fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn creates_table(sql: &str) -> bool {
+    let mut words = sql.split_whitespace().take(3);
+    let is =
+        |word: Option<&str>, wanted: &str| word.is_some_and(|it| it.eq_ignore_ascii_case(wanted));
+    is(words.next(), "create") && words.any(|word| word.eq_ignore_ascii_case("table"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn question_marks_are_numbered_outside_quotes_and_comments() {
+        for (sql, wanted) in [
+            ("SELECT c FROM t WHERE id=?", "SELECT c FROM t WHERE id=$1"),
+            ("SELECT ?, '?', \"?\", ?", "SELECT $1, '?', \"?\", $2"),
+            ("SELECT 'it''s ?', ? -- ?\n, ?", "SELECT 'it''s ?', $1 -- ?\n, $2"),
+            (r"SELECT E'\'?', ?", r"SELECT E'\'?', $1"),
+            (r"SELECT '\', ?", r"SELECT '\', $1"),
+            ("/* ? /* ? */ ? */ ?", "/* ? /* ? */ ? */ $1"),
+            ("SELECT $$?$$, $a$ $$ ? $a$, ?", "SELECT $$?$$, $a$ $$ ? $a$, $1"),
+            ("SELECT a$1b, ? ", "SELECT a$1b, $1 "),
+            ("SELECT 'ü?', ?", "SELECT 'ü?', $1"),
+        ] {
+            assert_eq!(number_placeholders(sql), wanted, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_statement_with_numbers_or_broken_off_is_left_as_it_is() {
+        for sql in ["SELECT j ? 'key', $1", "SELECT '?", "SELECT /* ?", "SELECT $x$ ?", "-- ?"] {
+            assert_eq!(number_placeholders(sql), sql);
+        }
+    }
+
+    #[test]
+    fn question_marks_in_quotes_and_comments_are_no_parameters() {
+        use Quoting::{Mysql, Standard};
+        for (sql, quoting, count) in [
+            (r"SELECT 'it\'s ?', ?", Mysql, 1),
+            (r#"SELECT "\"?", `?`, ?"#, Mysql, 1),
+            ("SELECT ? -- ?\n, ?", Mysql, 2),
+            ("SELECT ? # ?\n, ?", Mysql, 2),
+            ("SELECT /* ? /* */ ?", Mysql, 1),
+            ("SELECT 1 --?", Mysql, 1),
+            ("/*!40101 SELECT ? */", Mysql, 1),
+            (r"SELECT '\', ?", Standard, 1),
+            ("SELECT '?', /* ? */ ? --?", Standard, 1),
+            ("SELECT $$?$$", Standard, 1),
+        ] {
+            assert_eq!(TextStatement::new(sql, quoting).parameters(), count, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_text_statement_has_literals_in_its_parameters_places() {
+        let text = Value::Text(br"it's \".to_vec());
+        for (quoting, wanted) in [
+            (Quoting::Standard, r"VALUES (-3, 'a?', 'it''s \', NULL, ?)"),
+            (Quoting::Mysql, r"VALUES (-3, 'a?', 'it\'s \\', NULL, ?)"),
+        ] {
+            let statement = TextStatement::new("VALUES (?, 'a?', ?, ?, ?)", quoting);
+            let mut out = Vec::new();
+            statement.put(&mut out, &[Value::Integer(-3), text.clone(), Value::Null]);
+            assert_eq!(String::from_utf8_lossy(&out), wanted);
+        }
+    }
+}

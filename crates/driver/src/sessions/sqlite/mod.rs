@@ -1,0 +1,140 @@
+//! SQLite, any library of it, opened by path; it works inside the call, on the caller's thread.
+
+mod connection;
+mod failure;
+mod library;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::CString;
+use std::path::Path;
+use std::rc::Rc;
+
+use slab::Slab;
+
+use super::sql::Quoting;
+use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement};
+use crate::plan;
+use crate::plan::error::Error;
+use connection::Connection;
+use library::Api;
+use statement::Statement;
+
+/// What the driver knows of this session.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: "sqlite",
+    engine: Engine::Embedded,
+    dialect: Some("pgsql"),
+    quoting: Quoting::Standard,
+    open,
+};
+
+/// One connection to one database file.
+struct Sqlite {
+    connection: Rc<Connection>,
+    statements: Slab<Prepared>,
+    text_rows: Rows,
+    /// The statement whose rows were read last; `None`: those of a text query.
+    last: Option<u32>,
+}
+
+/// A prepared statement with the rows of its last execution.
+struct Prepared {
+    statement: Statement,
+    sql: String,
+    rows: Rows,
+}
+
+/// Opens the library and the database that the plan names.
+fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
+    let plan::Session::Sqlite { library, database, pragmas } = session else {
+        return Err(misdirected());
+    };
+    let mut it = Sqlite {
+        connection: connect(Api::load(library)?, database, connection::timeout_ms(pragmas)?)?,
+        statements: Slab::new(),
+        text_rows: Rows::default(),
+        last: None,
+    };
+    connection::set_all(&mut it, pragmas)?;
+    it.connection.busy.count.set(0);
+    Ok(Box::new(it))
+}
+
+fn connect(api: Api, database: &Path, timeout_ms: u64) -> Result<Rc<Connection>, Error> {
+    let path = CString::new(database.as_os_str().as_encoded_bytes())
+        .map_err(|error| Error::user("the database's path holds a NUL").because(error))?;
+    Connection::open(api, &path, timeout_ms).map_err(|(_, message)| {
+        Error::host(format!("cannot open the database {}", database.display()))
+            .because(message)
+            .hint("does its folder exist, and may it be written?")
+    })
+}
+
+impl Sqlite {
+    /// Plays the statements of a text; the last one's answer is the text's.
+    fn texts(&self, sql: &str, rows: &mut Rows) -> Result<Reply, Error> {
+        let (mut reply, mut rest) = (Reply::Ready { rows: 0, changed: 0 }, sql);
+        while !rest.trim().is_empty() {
+            let (statement, tail) = self.connection.compile(rest)?;
+            rest = tail;
+            if let Some(mut statement) = statement {
+                rows.clear();
+                reply = statement.execute(&[], rows, sql)?;
+            }
+        }
+        Ok(reply)
+    }
+}
+
+impl Session for Sqlite {
+    fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        let sql = statement::with_integer_key(sql)?;
+        let mut rows = std::mem::take(&mut self.text_rows);
+        rows.clear();
+        let reply = self.texts(&sql, &mut rows);
+        self.text_rows = rows;
+        self.last = None;
+        reply
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+        let (statement, _) = self.connection.compile(sql)?;
+        let statement = statement.ok_or_else(|| Error::user("an empty statement was prepared"))?;
+        let (sql, rows) = (sql.to_owned(), Rows::default());
+        Ok(self.statements.insert(Prepared { statement, sql, rows }) as u32)
+    }
+
+    fn execute(&mut self, handle: u32, values: &[Value]) -> Result<Reply, Error> {
+        let Prepared { statement, sql, rows } = open_statement(&mut self.statements, handle)?;
+        self.last = Some(handle);
+        if statement.parameters != values.len() {
+            let (wanted, given) = (statement.parameters, values.len());
+            let told = format!("a statement with {wanted} parameters got {given} values");
+            return Err(Error::user(told).because(sql));
+        }
+        statement.execute(values, rows, sql)
+    }
+
+    fn close(&mut self, statement: u32) -> Result<(), Error> {
+        self.statements.try_remove(statement as usize);
+        Ok(())
+    }
+
+    fn reset(&mut self) -> Result<(), Error> {
+        match self.connection.in_transaction() {
+            true => self.query("ROLLBACK").map(drop),
+            false => Ok(()),
+        }
+    }
+
+    fn rows(&self) -> &Rows {
+        let prepared = self.last.and_then(|at| self.statements.get(at as usize));
+        prepared.map_or(&self.text_rows, |prepared| &prepared.rows)
+    }
+
+    fn take_counts(&mut self) -> Counts {
+        Counts { busy: self.connection.busy.count.take(), ..Counts::default() }
+    }
+}

@@ -1,0 +1,192 @@
+//! What a worker counts of one stream's events: numbers, HDR histograms, a row per second.
+//!
+//! It belongs to one worker alone, so that counting an event takes no lock and allocates nothing
+//! (but a row once a second where the phase's length is unknown).
+
+use hdrhistogram::Histogram;
+
+use super::histogram::histogram;
+use crate::plan::error::Error;
+use crate::plan::event::Series;
+use crate::schedule::clock::SECOND_NS;
+
+/// One event, from its intended time to its answer, on CLOCK_MONOTONIC.
+#[derive(Debug, Clone, Copy)]
+pub struct EventTimes {
+    /// When it was due.
+    pub intended_ns: u64,
+    /// When it was begun.
+    pub begun_ns: u64,
+    /// When it was answered.
+    pub answered_ns: u64,
+}
+
+/// One worker's count of one stream.
+pub struct EventCounts {
+    measured_ns: u64,
+    /// Events that ended well after the warm-up.
+    pub done: u64,
+    /// Events that failed after the warm-up.
+    pub failed: u64,
+    /// Events of the warm-up.
+    pub warmup: u64,
+    /// The latest intended time of all events begun.
+    pub last_intended_ns: u64,
+    /// The latest answer.
+    pub last_answer_ns: u64,
+    /// Latency by transaction type; 0 is the unnamed one.
+    pub latency: Vec<Histogram<u64>>,
+    /// Names of the transaction types.
+    pub names: Vec<String>,
+    /// Begun minus intended.
+    pub lateness: Histogram<u64>,
+    /// A row per second after the warm-up.
+    pub series: Series,
+}
+
+impl EventCounts {
+    /// Nothing counted, with room for so many seconds.
+    pub fn new(seconds: usize) -> Result<Self, Error> {
+        let series = Series {
+            done: Vec::with_capacity(seconds),
+            failed: Vec::with_capacity(seconds),
+            latency_ns_max: Vec::with_capacity(seconds),
+        };
+        Ok(Self {
+            measured_ns: 0,
+            done: 0,
+            failed: 0,
+            warmup: 0,
+            last_intended_ns: 0,
+            last_answer_ns: 0,
+            latency: vec![histogram()?],
+            names: vec![String::new()],
+            lateness: histogram()?,
+            series,
+        })
+    }
+
+    /// Sets when the warm-up ends.
+    pub fn start(&mut self, measured_ns: u64) {
+        self.measured_ns = measured_ns;
+    }
+
+    /// The number of a transaction type, new ones included.
+    pub fn transaction_type(&mut self, name: &str) -> Result<usize, Error> {
+        if let Some(kind) = self.names.iter().position(|known| known == name) {
+            return Ok(kind);
+        }
+        self.names.push(name.to_owned());
+        self.latency.push(histogram()?);
+        Ok(self.names.len() - 1)
+    }
+
+    /// Counts an event that ended well.
+    #[inline]
+    pub fn done(&mut self, event: EventTimes, kind: usize) {
+        if !self.is_measured(event) {
+            return;
+        }
+        self.done += 1;
+        let latency_ns = event.answered_ns.saturating_sub(event.intended_ns);
+        self.latency[kind].saturating_record(latency_ns);
+        let second = self.second(event.answered_ns);
+        self.series.done[second] += 1;
+        let longest = &mut self.series.latency_ns_max[second];
+        *longest = latency_ns.max(*longest);
+    }
+
+    /// Counts an event that failed; its latency is of no use.
+    pub fn failed(&mut self, event: EventTimes) {
+        if !self.is_measured(event) {
+            return;
+        }
+        self.failed += 1;
+        let second = self.second(event.answered_ns);
+        self.series.failed[second] += 1;
+    }
+
+    /// Notes what holds for every event; false in the warm-up.
+    #[inline]
+    fn is_measured(&mut self, event: EventTimes) -> bool {
+        self.last_intended_ns = self.last_intended_ns.max(event.intended_ns);
+        self.last_answer_ns = event.answered_ns;
+        if event.intended_ns < self.measured_ns {
+            self.warmup += 1;
+            return false;
+        }
+        self.lateness.saturating_record(event.begun_ns.saturating_sub(event.intended_ns));
+        true
+    }
+
+    #[inline]
+    fn second(&mut self, answered_ns: u64) -> usize {
+        let second = (answered_ns.saturating_sub(self.measured_ns) / SECOND_NS) as usize;
+        if second >= self.series.done.len() {
+            self.series.extend(second + 1);
+        }
+        second
+    }
+}
+
+impl Series {
+    /// Makes all columns that long.
+    #[cold]
+    pub fn extend(&mut self, seconds: usize) {
+        for column in [&mut self.done, &mut self.failed, &mut self.latency_ns_max] {
+            column.resize(seconds.max(column.len()), 0);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::tally::histogram::LONGEST_NS;
+
+    fn times(intended_ns: u64, answered_ns: u64) -> EventTimes {
+        EventTimes { intended_ns, begun_ns: intended_ns + 10, answered_ns }
+    }
+
+    #[test]
+    fn events_due_in_the_warm_up_are_counted_apart() {
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.start(1_000);
+        counts.done(times(999, 5_000), 0);
+        counts.failed(times(500, 900));
+        counts.done(times(1_000, 1_200), 0);
+        assert_eq!((counts.warmup, counts.done, counts.failed), (2, 1, 0));
+        assert_eq!((counts.latency[0].len(), counts.lateness.len()), (1, 1));
+    }
+
+    #[test]
+    fn latency_runs_from_the_intended_time_and_is_kept_by_type() {
+        let mut counts = EventCounts::new(0).unwrap();
+        let kind = counts.transaction_type("payment").unwrap();
+        assert_eq!(counts.transaction_type("payment").unwrap(), kind);
+        counts.done(times(0, 800), kind);
+        assert_eq!((counts.latency[kind].max(), counts.latency[0].len()), (800, 0));
+        assert_eq!(counts.lateness.max(), 10);
+    }
+
+    #[test]
+    fn more_than_an_hour_counts_as_an_hour() {
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.done(times(0, 2 * LONGEST_NS), 0);
+        assert_eq!(counts.latency[0].len(), 1);
+        assert!(counts.latency[0].equivalent(counts.latency[0].max(), LONGEST_NS));
+    }
+
+    #[test]
+    fn every_second_has_a_row_even_an_idle_one() {
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.start(0);
+        counts.done(times(0, 500), 0);
+        counts.done(times(0, 2 * SECOND_NS + 1), 0);
+        counts.failed(times(0, 2 * SECOND_NS + 2));
+        assert_eq!(counts.series.done, [1, 0, 1]);
+        assert_eq!(counts.series.failed, [0, 0, 1]);
+        assert_eq!(counts.series.latency_ns_max, [500, 0, 2 * SECOND_NS + 1]);
+    }
+}

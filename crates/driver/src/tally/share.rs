@@ -1,0 +1,148 @@
+//! A worker's share in one stream: which arrivals it takes, and what became of them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::UserCounts;
+use super::count::{EventCounts, EventTimes};
+use crate::plan::error::Error;
+use crate::schedule::Schedule;
+use crate::schedule::stream::StreamState;
+
+/// One worker's copy of a stream's schedule, and its counts.
+pub struct StreamShare<'a> {
+    /// The stream's place in the phase.
+    pub index: usize,
+    /// What all workers share of the stream.
+    pub stream: &'a StreamState<'a>,
+    /// What this worker counted of its events.
+    pub events: EventCounts,
+    /// What its users counted of their statements after the warm-up.
+    pub statements: UserCounts,
+    /// Events begun after the warm-up.
+    pub begun: u64,
+    /// What its users' `thread_init` had the engine count.
+    pub claimed_before: u64,
+    /// Intended times of arrivals that were taken but not begun: at most one per user.
+    pub dropped_ns: Vec<u64>,
+    schedule: Option<Schedule>,
+    live: &'a LiveCounts,
+    start_ns: u64,
+    measured_ns: u64,
+    /// Events done and failed, warm-up included.
+    ended: (u64, u64),
+}
+
+/// What the progress line reads while a worker writes: no lock, a little stale.
+#[derive(Default)]
+#[repr(align(64))]
+pub struct LiveCounts {
+    /// Events done since the phase began.
+    pub done: AtomicU64,
+    /// Events failed, likewise.
+    pub failed: AtomicU64,
+    /// The longest latency since the reader last took it.
+    pub latency_ns_max: AtomicU64,
+}
+
+/// What a free user does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextEvent {
+    /// Begin one at this time.
+    At(u64),
+    /// None: the stream is over for this user.
+    None,
+}
+
+impl<'a> StreamShare<'a> {
+    /// Nothing counted, with room for so many users and seconds.
+    pub fn new(
+        (index, stream): (usize, &'a StreamState<'a>),
+        live: &'a LiveCounts,
+        users: usize,
+        seconds: usize,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            index,
+            stream,
+            events: EventCounts::new(seconds)?,
+            statements: UserCounts::default(),
+            begun: 0,
+            claimed_before: 0,
+            dropped_ns: Vec::with_capacity(users),
+            schedule: stream.schedule.clone(),
+            live,
+            start_ns: 0,
+            measured_ns: 0,
+            ended: (0, 0),
+        })
+    }
+
+    /// Fixes the phase's start and the end of its warm-up.
+    pub fn start(&mut self, start_ns: u64, warmup_ns: u64) {
+        self.start_ns = start_ns;
+        self.measured_ns = start_ns + warmup_ns;
+        self.events.start(self.measured_ns);
+    }
+
+    /// Takes the next arrival for a user that is free since `free_ns`.
+    #[inline]
+    pub fn next_event(&mut self, free_ns: u64, now: u64, stop_ns: u64) -> NextEvent {
+        let Some(schedule) = &mut self.schedule else {
+            return self.next_closed(free_ns, now, stop_ns);
+        };
+        let ticket = self.stream.take_ticket();
+        if self.stream.limit.is_some_and(|limit| ticket >= limit) {
+            return NextEvent::None;
+        }
+        let intended_ns = self.start_ns + schedule.arrival_ns(ticket);
+        if now >= stop_ns || intended_ns >= stop_ns {
+            return self.drop_arrival(intended_ns);
+        }
+        NextEvent::At(intended_ns)
+    }
+
+    #[inline]
+    fn next_closed(&self, free_ns: u64, now: u64, stop_ns: u64) -> NextEvent {
+        let over = now >= stop_ns
+            || match self.stream.limit {
+                Some(limit) if free_ns >= self.measured_ns => self.stream.take_ticket() >= limit,
+                _ => false,
+            };
+        if over { NextEvent::None } else { NextEvent::At(free_ns) }
+    }
+
+    /// Gives an arrival up. Whether it was due is known when the phase is over.
+    pub fn drop_arrival(&mut self, intended_ns: u64) -> NextEvent {
+        if self.schedule.is_some() {
+            self.dropped_ns.push(intended_ns);
+        }
+        NextEvent::None
+    }
+
+    /// Notes the beginning of an event; true if it is measured.
+    #[inline]
+    pub fn begin(&mut self, intended_ns: u64) -> bool {
+        let measured = intended_ns >= self.measured_ns;
+        self.begun += u64::from(measured);
+        measured
+    }
+
+    /// Counts an event that ended well.
+    #[inline]
+    pub fn done(&mut self, event: EventTimes, transaction: usize) {
+        self.events.done(event, transaction);
+        self.ended.0 += 1;
+        self.live.done.store(self.ended.0, Ordering::Relaxed);
+        let latency_ns = event.answered_ns.saturating_sub(event.intended_ns);
+        if latency_ns > self.live.latency_ns_max.load(Ordering::Relaxed) {
+            self.live.latency_ns_max.store(latency_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts an event that failed.
+    pub fn failed(&mut self, event: EventTimes) {
+        self.events.failed(event);
+        self.ended.1 += 1;
+        self.live.failed.store(self.ended.1, Ordering::Relaxed);
+    }
+}

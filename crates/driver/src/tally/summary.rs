@@ -1,0 +1,261 @@
+//! Adds up what the workers counted of a phase, and checks that no event is missing.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use super::UserCounts;
+use super::histogram::{add, histogram, latency};
+use super::share::StreamShare;
+use crate::plan::error::Error;
+use crate::plan::event::{Latency, Series, Tally};
+use crate::schedule::clock::NEVER;
+use crate::schedule::stream::StreamState;
+
+/// One tally per stream, in the phase's order.
+pub fn tallies(
+    streams: &[StreamState],
+    shares: Vec<StreamShare>,
+    span: PhaseSpan,
+) -> Result<Vec<Tally>, Error> {
+    let mut sums = streams.iter().map(StreamSum::new).collect::<Result<Vec<_>, Error>>()?;
+    for share in shares {
+        sums[share.index].add(share)?;
+    }
+    let seconds = sums.iter().map(|sum| sum.series.done.len()).max().unwrap_or(0);
+    sums.into_iter().map(|sum| sum.tally(span, seconds)).collect()
+}
+
+/// When a phase began and was told to stop, and how long it warmed up.
+#[derive(Clone, Copy)]
+pub struct PhaseSpan {
+    /// Its start.
+    pub start_ns: u64,
+    /// Length of the warm-up.
+    pub warmup_ns: u64,
+    /// Nothing due from here on is played; [`NEVER`] where only counts end it.
+    pub stop_ns: u64,
+}
+
+/// All workers' counts of one stream.
+struct StreamSum<'a> {
+    stream: &'a StreamState<'a>,
+    done: u64,
+    failed: u64,
+    warmup: u64,
+    begun: u64,
+    claimed_before: u64,
+    last_intended_ns: u64,
+    dropped_ns: Vec<u64>,
+    counts: UserCounts,
+    latency: BTreeMap<String, Histogram<u64>>,
+    lateness: Histogram<u64>,
+    series: Series,
+}
+
+impl<'a> StreamSum<'a> {
+    fn new(stream: &'a StreamState<'a>) -> Result<Self, Error> {
+        Ok(Self {
+            stream,
+            done: 0,
+            failed: 0,
+            warmup: 0,
+            begun: 0,
+            claimed_before: 0,
+            last_intended_ns: 0,
+            dropped_ns: Vec::new(),
+            counts: UserCounts::default(),
+            latency: BTreeMap::new(),
+            lateness: histogram()?,
+            series: Series::default(),
+        })
+    }
+
+    fn add(&mut self, share: StreamShare) -> Result<(), Error> {
+        let events = share.events;
+        self.done += events.done;
+        self.failed += events.failed;
+        self.warmup += events.warmup;
+        self.begun += share.begun;
+        self.claimed_before += share.claimed_before;
+        self.last_intended_ns = self.last_intended_ns.max(events.last_intended_ns);
+        self.dropped_ns.extend(share.dropped_ns);
+        self.counts.add(share.statements);
+        for (name, latency) in events.names.into_iter().zip(&events.latency) {
+            if !latency.is_empty() {
+                let sum = match self.latency.entry(name) {
+                    std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+                    std::collections::btree_map::Entry::Vacant(new) => new.insert(histogram()?),
+                };
+                add(sum, latency)?;
+            }
+        }
+        add(&mut self.lateness, &events.lateness)?;
+        self.series.add(&events.series);
+        Ok(())
+    }
+
+    fn tally(mut self, span: PhaseSpan, seconds: usize) -> Result<Tally, Error> {
+        let (stream, (intended, skipped)) =
+            (self.stream.declared, self.check_identity(span, seconds)?);
+        Ok(Tally {
+            name: stream.name.clone(),
+            unit: stream.unit.clone(),
+            units_per_event: stream.units_per_event,
+            connections: stream.connections,
+            target_per_s: stream.pace.rate_per_s(),
+            intended,
+            done: self.done,
+            failed: self.failed,
+            skipped,
+            warmup: self.warmup,
+            restarted: self.counts.restarted,
+            queries: self.counts.queries,
+            claimed: self.counts.claimed,
+            claimed_further: self.counts.further,
+            claimed_before: self.claimed_before,
+            rows_read: self.counts.rows_read,
+            rows_changed: self.counts.rows_changed,
+            busy: self.counts.busy,
+            reconnected: self.counts.reconnected,
+            errors: self.counts.errors,
+            service_ns: self.counts.service_ns,
+            latency: all_types(&self.latency)?,
+            lateness: latency(&self.lateness)?,
+            transactions: by_type(&self.latency)?,
+            series: self.series,
+        })
+    }
+}
+
+impl Series {
+    fn add(&mut self, other: &Series) {
+        self.extend(other.done.len());
+        let sum = |(sum, more): (&mut u64, &u64)| *sum += more;
+        self.done.iter_mut().zip(&other.done).for_each(sum);
+        self.failed.iter_mut().zip(&other.failed).for_each(sum);
+        let longest = self.latency_ns_max.iter_mut().zip(&other.latency_ns_max);
+        longest.for_each(|(longest, more)| *longest = (*longest).max(*more));
+    }
+}
+
+fn all_types(types: &BTreeMap<String, Histogram<u64>>) -> Result<Latency, Error> {
+    let mut sum = histogram()?;
+    types.values().try_for_each(|of_type| add(&mut sum, of_type))?;
+    latency(&sum)
+}
+
+fn by_type(types: &BTreeMap<String, Histogram<u64>>) -> Result<BTreeMap<String, Latency>, Error> {
+    let named = types.keys().any(|name| !name.is_empty());
+    let shown = types.iter().filter(|_| named);
+    shown.map(|(name, of_type)| Ok((name.clone(), latency(of_type)?))).collect()
+}
+
+// intended = done + failed + skipped: held for every stream of every phase.
+
+impl StreamSum<'_> {
+    /// How many events should have been played, and how many of them nobody began. Counted from
+    /// the schedule and the tickets, not from the events played, so that the identity is a check.
+    fn intended_and_skipped(&self, span: PhaseSpan) -> (u64, u64) {
+        let Some(schedule) = &self.stream.schedule else {
+            let limited = self.stream.limit.is_some();
+            return (if limited { self.stream.tickets_taken() } else { self.begun }, 0);
+        };
+        // A user may have begun an event in the very moment that another ended the phase.
+        let end_ns = match span.stop_ns {
+            NEVER => NEVER,
+            stop_ns => stop_ns.max(self.last_intended_ns + 1) - span.start_ns,
+        };
+        let measured_ns = span.warmup_ns..end_ns;
+        let limit = self.stream.limit.unwrap_or(NEVER);
+        let intended = schedule.count_due(0..limit, measured_ns.clone());
+        let left = schedule.count_due(self.stream.tickets_taken()..limit, measured_ns.clone());
+        let dropped = self.dropped_ns.iter().map(|at| at - span.start_ns);
+        (intended, left + dropped.filter(|at| measured_ns.contains(at)).count() as u64)
+    }
+
+    fn check(&self, intended: u64, skipped: u64) -> Result<(), Error> {
+        let Self { stream, done, failed, .. } = self;
+        if intended == done + failed + skipped {
+            return Ok(());
+        }
+        let name = &stream.declared.name;
+        Err(Error::driver(format!("stream {name} does not add up")).because(format!(
+            "{intended} intended, {done} done, {failed} failed, {skipped} skipped"
+        )))
+    }
+
+    /// Intended and skipped, once they are known to add up; the series as long as all others.
+    fn check_identity(&mut self, span: PhaseSpan, seconds: usize) -> Result<(u64, u64), Error> {
+        let (intended, skipped) = self.intended_and_skipped(span);
+        self.series.extend(seconds);
+        self.check(intended, skipped).map(|()| (intended, skipped))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::plan::phase::{Pace, Phase, Stop, Stream};
+    use crate::plan::{PhaseRef, Plan, Script, Session};
+
+    fn plan() -> Plan {
+        Plan {
+            version: 1,
+            seed: 1,
+            session: Session::Null { delay_ns: 0 },
+            script: Script { path: "x.lua".into(), options: BTreeMap::new() },
+            commands: vec!["run".to_owned()],
+            cpus: Vec::new(),
+            progress_s: 0.0,
+        }
+    }
+
+    fn phase(pace: Pace) -> Phase {
+        let stream = Stream {
+            name: "s".to_owned(),
+            function: "event".to_owned(),
+            connections: 1,
+            pace,
+            role: Default::default(),
+            unit: "event".to_owned(),
+            units_per_event: 1,
+        };
+        Phase {
+            name: "p".to_owned(),
+            streams: vec![stream],
+            stop: Stop::Time { duration_s: 1.0 },
+            warmup_s: 0.0,
+            stationary: false,
+            settle: false,
+            primary: Vec::new(),
+            expected_s: 0.0,
+        }
+    }
+
+    fn sum_of(pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
+        let (plan, phase) = (plan(), phase(pace));
+        let phase_ref = PhaseRef { plan: &plan, command: "run", phase: &phase };
+        let stream = StreamState::new(phase_ref, &phase.streams[0])?;
+        (0..taken).for_each(|_| _ = stream.take_ticket());
+        let mut sum = StreamSum::new(&stream)?;
+        sum.done = done;
+        sum.begun = 7;
+        sum.tally(PhaseSpan { start_ns: 50, warmup_ns: 0, stop_ns: 50 + 1_000_000_000 }, 1)
+    }
+
+    #[test]
+    fn arrivals_that_nobody_took_are_skipped() {
+        let tally = sum_of(Pace::Uniform { rate_per_s: 100.0 }, 60, 60).unwrap();
+        assert_eq!((tally.intended, tally.done, tally.skipped), (100, 60, 40));
+    }
+
+    #[test]
+    fn a_missing_event_is_the_drivers_own_error() {
+        let paced = sum_of(Pace::Uniform { rate_per_s: 100.0 }, 59, 60);
+        assert_eq!(paced.unwrap_err().failure(None).blame, "driver");
+        assert!(sum_of(Pace::Closed, 7, 0).is_ok());
+        assert!(sum_of(Pace::Closed, 6, 0).is_err());
+    }
+}

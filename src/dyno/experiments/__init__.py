@@ -1,0 +1,16 @@
+"""Experiments that come with Dyno, one TOML file each; your own folder `experiments` adds to them.
+
+`dyno show experiments` lists them, `dyno run NAME` plays one, in whatever folder it is called.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_ROOM, _YOURS = Path(__file__).parent, Path("experiments")
+
+
+def every() -> dict[str, Path]:
+    """The files by name: Dyno's, and those in ./experiments, which go before."""
+    files = sorted((*_ROOM.glob("*.toml"), *_YOURS.glob("*.toml")), key=lambda file: file.stem)
+    return {file.stem: file for file in files}

@@ -1,0 +1,26 @@
+"""The end of what a program has said: as much of it as an error shows. Knows nothing of ours."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+#: How much of a log is looked at: a dying server may dump a page of its memory.
+LOG_BYTES = 8000
+
+
+def last_lines(said: str, most: int) -> str:
+    """The last `most` lines, without empty ones at their end."""
+    return "\n".join(said.strip().splitlines()[-most:])
+
+
+def tail(log: Path | None, size: int = LOG_BYTES) -> str:
+    """The end of a log, from the beginning of a line; empty where there is none."""
+    if log is None:
+        return ""
+    with suppress(OSError), log.open("rb") as file:
+        start = max(0, log.stat().st_size - size)
+        file.seek(start)
+        text = file.read().decode(errors="replace")
+        return text.partition("\n")[2] if start and "\n" in text else text
+    return ""

@@ -1,0 +1,29 @@
+"""What the tests of this folder need of the machine: the clients that fetch servers, by file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import outside
+
+#: What starts servers, and what fetches those of every kind.
+START, EVERY = "setpriv", ("mvn", "npm", "apt-get", "setpriv")
+#: Files (the beginning of their names) that need less.
+LESS = {
+    "test_duckdb": ("npm",),
+    "test_main_job": (),
+    "test_passwords": ("mvn", START),
+    "test_pgbench": ("mvn", START),
+    "test_postgres": ("mvn", START),
+    "test_sysbench_scripts": (),
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before a test's own fixtures start a server: skips it on a laptop, fails it in CI."""
+    file = Path(item.path).stem
+    needed = next((few for name, few in LESS.items() if file.startswith(name)), EVERY)
+    for client in needed:
+        outside(client)
