@@ -105,20 +105,25 @@ def _lists(say: Say) -> list[str]:
 
     def make(folder: Path) -> None:
         say("fetching lists of packages (apt)")
-        (folder / "lists" / "partial").mkdir(parents=True)
-        (folder / "cache" / "archives" / "partial").mkdir(parents=True)
+        cache.trim("apt", 0)
+        for place in ("lists", "archives"):
+            (folder / place / "partial").mkdir(parents=True)
         _run(["apt-get", "--quiet", "update", *_places(folder)], folder, say)
 
     return _places(cache.cached_entry("apt", f"lists-{int(time.time() // LISTS_S)}", make, say))
 
 
 def _places(folder: Path) -> list[str]:
-    """apt's options for lists, and what it makes of them, in `folder`, where its own user may not
-    go; a source that fails is an error, as it is not by itself.
+    """apt's options for lists in `folder`, where its own user may not go, that are small; a source
+    that fails is an error, as it is not by itself.
     """
     options = (
         f"Dir::State::Lists={folder / 'lists'}",
-        f"Dir::Cache={folder / 'cache'}",
+        f"Dir::Cache={folder}",
+        "Dir::Cache::pkgcache=",
+        "Dir::Cache::srcpkgcache=",
+        "Acquire::GzipIndexes=true",
+        "Acquire::Languages=none",
         "APT::Sandbox::User=root",
         "APT::Update::Error-Mode=any",
     )

@@ -32,6 +32,14 @@ def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stub:
     return put
 
 
+def _laid(folder: Path) -> None:
+    (_lists(folder) / "words").write_text("some")
+
+
+def _none(said: str) -> None:
+    raise AssertionError(said)
+
+
 def _lists(folder: Path) -> Path:
     """A system's lists of packages."""
     (folder / "lists").mkdir()
@@ -143,6 +151,7 @@ def test_a_system_without_lists_gets_lists_of_our_own_once_a_day(
     stub: Stub, tmp_path: Path
 ) -> None:
     (tmp_path / "lists" / "mirror_main_Packages.lz4").unlink()
+    cache.get("apt", "of-yesterday", _laid, _none)
     stub("apt-get", "touch thing_amd64.deb")
     stub("apt-cache", "printf 'Version: 1.0\\n'")
     stub("dpkg-deb", "true")
@@ -151,7 +160,8 @@ def test_a_system_without_lists_gets_lists_of_our_own_once_a_day(
     assert SAID == ["fetching lists of packages (apt)", "fetching thing=1.0 (apt)"]
     update, show, download, *_ = (tmp_path / "asked").read_text().splitlines()
     assert update.startswith("apt-get --quiet update -o Dir::State::Lists=")
-    ours = f"-o Dir::State::Lists={cache.root()}/apt/lists-"
+    (lists,) = (entry.name for entry in cache.entries() if entry.kind == "apt")
+    ours = f"-o Dir::State::Lists={cache.root()}/apt/{lists}/lists "
     assert show.startswith(f"apt-cache show --no-all-versions thing {ours}")
     assert download.startswith(f"apt-get --quiet download thing=1.0 {ours}")
 
