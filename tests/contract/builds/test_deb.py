@@ -151,7 +151,7 @@ def test_a_system_without_lists_gets_lists_of_our_own_once_a_day(
     stub: Stub, tmp_path: Path
 ) -> None:
     (tmp_path / "lists" / "mirror_main_Packages.lz4").unlink()
-    cache.get("apt", "of-yesterday", _laid, _none)
+    cache.cached_entry("apt", "of-yesterday", _laid, _none)
     stub("apt-get", "touch thing_amd64.deb")
     stub("apt-cache", "printf 'Version: 1.0\\n'")
     stub("dpkg-deb", "true")
