@@ -1,0 +1,48 @@
+"""From the command line to a started engine: a way that a reader can follow."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import dyno
+from dyno.cli import compare, exit_code
+from dyno.engines import null
+
+FRAMES_MAX = 8
+PACKAGE = Path(dyno.__file__).parent
+
+
+def _frames(frame: FrameType | None) -> list[str]:
+    """Our functions from the command's own down to here, the innermost first."""
+    found = []
+    while frame is not None:
+        code = frame.f_code
+        if Path(code.co_filename).is_relative_to(PACKAGE):
+            found.append(f"{Path(code.co_filename).relative_to(PACKAGE)}: {code.co_name}")
+        if code is compare.command.callback.__code__:  # type: ignore[union-attr]
+            return found
+        frame = frame.f_back
+    return []
+
+
+def test_from_compare_to_the_engines_start_are_few_frames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+
+    class Watched(null.Engine):
+        def start(self, *given: object, **words: object) -> object:  # type: ignore[override]
+            seen.append(_frames(sys._getframe(1)))
+            return super().start(*given, **words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(null, "Engine", Watched)
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
+    words = ["null@1ms", "null@2ms", "-w", "oltp_point_select", "--blocks", "3"]
+    options = ["--set", "time=0.05", "--set", "warmup_time=0", "--set", "table_size=10"]
+    assert exit_code(["compare", *words, *options]) in (0, 1, 2)
+    assert len(seen) >= 6
+    assert all(0 < len(frames) < FRAMES_MAX for frames in seen), seen[-1]

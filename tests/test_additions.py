@@ -1,0 +1,157 @@
+"""What an addition costs: a dummy of each kind is one file, found by whoever needs it.
+
+The package is copied, one file is added to the copy, and a process of its own is asked for it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "dyno"
+
+ENGINE = '''"""Engine `dummy`: nothing."""
+
+from dyno.engines.null import Engine as Engine
+'''
+PROBE = '''"""Probe `dummy`: nothing."""
+
+
+class Dummy:
+    summary, is_condition, measures = "nothing", False, ()
+
+    def sample(self, watched):
+        return {}
+
+
+PROBE = Dummy()
+'''
+AUDIT = '''"""Audit `dummy`: is anything wrong? Nothing is."""
+
+from dyno.record import Finding
+
+
+class Dummy:
+    summary = "nothing is wrong"
+
+    def judge(self, view):
+        return [Finding("dummy", "sound", "nothing is wrong")]
+
+
+AUDIT = Dummy()
+'''
+CONTROL = '''"""Control `dummy`: holds nothing."""
+
+from contextlib import contextmanager
+
+from dyno.controls import ControlResult
+
+
+class Dummy:
+    summary, default, values = "nothing", "keep", {"keep": "as it is"}
+
+    def check(self, value):
+        pass
+
+    def refusal(self, value, subject):
+        return ""
+
+    @contextmanager
+    def hold(self, value, subject):
+        yield ControlResult({"before": "nothing"})
+
+
+CONTROL = Dummy()
+'''
+CHECK = '''"""Survey: nothing."""
+
+from dyno.host import observed
+
+WEIGHTS = {"dummy": 6}
+
+
+def observe(machine):
+    yield observed("dummy", "found", "poor", "why")
+'''
+SECTION = '''"""Section: nothing."""
+
+
+class Dummy:
+    title, place = "Dummy", 999
+
+    def render(self, book):
+        return "<p>dummy</p>"
+
+
+SECTION = Dummy()
+'''
+WORKLOAD = "-- Dummy: selects one.\nfunction event() con:query('SELECT 1') end\n"
+EXPERIMENT = """name = "dummy"
+candidates = ["null@1ms", "null@2ms"]
+[[workload]]
+name = "oltp_point_select"
+"""
+
+ADDITIONS = {
+    "engines/dummy.py": (
+        ENGINE,
+        "from dyno.engines import find_engine; print(find_engine('dummy', None).embedded)",
+        "True",
+    ),
+    "probes/dummy.py": (
+        PROBE,
+        "from dyno.probes import probes; print('dummy' in probes())",
+        "True",
+    ),
+    "audits/dummy.py": (
+        AUDIT,
+        "from dyno.audits import audits; print('dummy' in audits())",
+        "True",
+    ),
+    "controls/dummy.py": (
+        CONTROL,
+        "from dyno.controls import controls; print(controls()['dummy'].default)",
+        "keep",
+    ),
+    "host/dummy.py": (
+        CHECK,
+        "from dyno.host import Machine, survey\n"
+        "print(*(o.points for o in survey(Machine()) if o.name == 'dummy'))",
+        "6",
+    ),
+    "report/sections/dummy.py": (
+        SECTION,
+        "from dyno.report import every_section; print(every_section()[-1].title)",
+        "Dummy",
+    ),
+    "workloads/dummy.lua": (
+        WORKLOAD,
+        "from dyno.workloads import find_workload; print(find_workload('dummy').stem)",
+        "dummy",
+    ),
+    "experiments/dummy.toml": (
+        EXPERIMENT,
+        "from dyno.cli import exit_code; exit_code(['show', 'experiments', 'dummy'])",
+        EXPERIMENT.strip(),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("copied")
+    shutil.copytree(PACKAGE, home / "dyno", ignore=shutil.ignore_patterns("__pycache__"))
+    return home
+
+
+@pytest.mark.parametrize("place", ADDITIONS)
+def test_an_addition_is_one_file(place: str, copied: Path) -> None:
+    text, question, answer = ADDITIONS[place]
+    (copied / "dyno" / place).write_text(text)
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(copied)!r})\n{question}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert answer in done.stdout, done.stderr
