@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dyno import driver
 from dyno.engines import Server, find_engine
+from dyno.plan import Session
 
 #: Name of a test's parameter -> engine, build, settings.
 SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {
@@ -39,6 +40,12 @@ def serving(name: str, **more: str) -> Iterator[Server]:
             yield server
         finally:
             engine.stop(server)
+
+
+def login(session: Session) -> str:
+    """The user of a session, with the password if there is one, as a URL has them."""
+    word = session["password"]
+    return str(session["user"]) if word is None else f"{session['user']}:{word}"
 
 
 LOGGED = re.compile(r"LOG:\s+(statement|execute (\S+)): (.*)")

@@ -14,7 +14,11 @@ stands on a ``hint:`` line.
 from __future__ import annotations
 
 import difflib
+import errno
+import shutil
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 USAGE_EXIT = 64
 INTERNAL_EXIT = 70
@@ -59,6 +63,27 @@ class TrialFailed(DynoError):
 
 class InternalError(DynoError):
     """A fault of Dyno's own."""
+
+
+#: The kernel's codes for a disk, or a share of it, that is full.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def space(error: OSError, *places: Path) -> str:
+    """Of a disk that is full: the fullest of `places`, or of those above that are there, and how
+    much is free in it, as ` (0.3 MB free in /runs)`; empty for any other error.
+    """
+    if error.errno not in FULL:
+        return ""
+    found: list[tuple[int, Path]] = []
+    for place in places:
+        with suppress(OSError, StopIteration):
+            there = next(p for p in (place.absolute(), *place.absolute().parents) if p.is_dir())
+            found.append((shutil.disk_usage(there).free, there))
+    if not found:
+        return ""
+    free_bytes, there = min(found)
+    return f" ({free_bytes / 2**20:.1f} MB free in {there})"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:

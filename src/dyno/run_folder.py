@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dyno import decode
-from dyno.errors import HostError, UsageError, unknown
+from dyno.errors import HostError, UsageError, space, unknown
 from dyno.record import SCHEMA, Run, Trial, Verdict
 from dyno.record.older import upgraded
 
@@ -37,6 +37,8 @@ def read_json(kind: type[T], file: Path) -> T:
         data = json.loads(file.read_text())
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
+    except RecursionError:
+        raise _damaged(file, "it is nested too deeply") from None
     except OSError as error:
         raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
     except ValueError as error:
@@ -98,7 +100,8 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
         hint = "what was written before is kept; dyno resume goes on from there"
         if file.name == "verdict.json":
             hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
-        raise HostError(f"cannot write {file}", cause=error.strerror, hint=hint) from error
+        cause = f"{error.strerror}{space(error, file.parent)}"
+        raise HostError(f"cannot write {file}", cause=cause, hint=hint) from error
     return file
 
 
@@ -231,7 +234,8 @@ def _new_folder(runs: Path, name: str) -> Path:
             continue
         except OSError as error:
             hint = "name another folder for runs with DYNO_RUNS"
-            raise HostError(f"cannot make {path}", cause=error.strerror, hint=hint) from error
+            cause = f"{error.strerror}{space(error, runs)}"
+            raise HostError(f"cannot make {path}", cause=cause, hint=hint) from error
         return path
     raise HostError(f"too many runs are called {name}")
 

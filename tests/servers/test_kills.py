@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import processes
 import pytest
+from conftest import outside
 from killing import Killer, Pauser, Stopper
 
 from dyno.experiment import Measuring, compare_candidates
@@ -108,6 +111,44 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
     assert len([trial for trial in folder.trials() if trial.status == "ok"]) >= 6
     assert not folder.homes().exists()
     assert not processes.left(runs)
+
+
+#: A starter of one server, in the background of a script: SIGQUIT is ignored there.
+STARTER = """
+import signal, sys
+from pathlib import Path
+from dyno import driver
+from dyno.engines import find
+signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+name, _, version = sys.argv[2].partition("@")
+engine = find(name, driver.ask)
+build = engine.program(version, {}, lambda _: None)
+print("it starts", flush=True)
+engine.start(build, Path(sys.argv[1]), {})
+print("it is up", flush=True)
+signal.pause()
+"""
+#: Seconds from the first process of a server to its first answer, and some more.
+START_S = 0.5
+
+
+@pytest.mark.parametrize("engine", ["postgres@18", "postgres@12", "mariadb@11.4.5"])
+def test_whoever_starts_a_server_may_be_killed_at_any_moment_of_it(
+    home: Path, engine: str, dice: random.Random
+) -> None:
+    outside("mvn")
+    for turn in range(8):
+        place = home.parent / f"home{turn}"
+        place.mkdir()
+        command = [sys.executable, "-c", STARTER, str(place), engine]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
+            assert starter.stdout is not None
+            # the first one makes the template, and is killed when it is there
+            for _ in range(1 if turn else 2):
+                assert starter.stdout.readline().startswith("it ")
+            time.sleep(dice.random() * START_S if turn else 0)
+            starter.kill()
+        assert not processes.left(place), turn
 
 
 @pytest.mark.parametrize("engine", ENGINES)

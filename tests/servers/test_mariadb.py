@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from mysql_family import asked, build, left_in, running
+from private_servers import login
 
 from dyno.errors import DynoError, UsageError
 
@@ -69,7 +70,7 @@ def test_a_server_that_runs_is_reached_by_its_url_and_left_alone(home: Path) -> 
     with running(DEBIAN, home) as (engine, server):
         asked(server, "CREATE TABLE t (id INT)", "INSERT INTO t VALUES (7)")
         place = str(server.session["host"]).replace("/", "%2F")
-        _, met, _ = build(f"mariadb://root@{place}/dyno")
+        _, met, _ = build(f"mariadb://{login(server.session)}@{place}/dyno")
         other = engine.start(met, home.with_name("other"), {})
         assert (met.attached, other.pid) == (True, server.pid)
         engine.settle(other)
@@ -77,4 +78,4 @@ def test_a_server_that_runs_is_reached_by_its_url_and_left_alone(home: Path) -> 
         engine.stop(other)
         assert asked(server, "SELECT id FROM t") == [["7"]]
         with pytest.raises(DynoError, match="nowhere"):
-            build(f"mariadb://root@{place}/nowhere")
+            build(f"mariadb://{login(server.session)}@{place}/nowhere")

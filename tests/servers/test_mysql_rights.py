@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from private_servers import login
 
 from dyno import driver
 from dyno.cli import exit_code
@@ -63,11 +64,11 @@ def test_a_server_that_takes_no_writes_is_told(
     ):
         driver.ask(theirs.session, [closed])
         try:
-            said = refused(theirs, "root", capsys)
+            said = refused(theirs, login(theirs.session), capsys)
         finally:
             driver.ask(theirs.session, ["SET SESSION TRANSACTION READ WRITE", open_again])
         assert "is read-only" in said and "\nhint: name the primary" in said
 
 
 def test_who_may_all_this_is_let_in(theirs: Server) -> None:
-    assert exit_code(["play", url(theirs, "root"), *BRIEF]) == 0
+    assert exit_code(["play", url(theirs, login(theirs.session)), *BRIEF]) == 0

@@ -12,7 +12,7 @@ import private_postgres
 import pytest
 from audited import NEW, OLD, a_run, a_trial, only
 from fakes import make_candidate, make_workload
-from private_servers import SERVERS, serving
+from private_servers import SERVERS, login, serving
 
 from dyno import driver
 from dyno.analysis.run_view import RunView
@@ -133,7 +133,7 @@ def theirs(kind: str) -> Iterator[tuple[Session, str]]:
     with own as server:
         driver.ask(server.session, ["CREATE DATABASE bench"])
         place = str(server.session["host"]).replace("/", "%2F")
-        url = f"{kind}://{server.session['user']}@{place}/bench"
+        url = f"{kind}://{login(server.session)}@{place}/bench"
         yield server.session | {"database": "bench"}, url
 
 

@@ -42,6 +42,8 @@ def by_sysbench(session: Session, name: str, options: dict[str, str], command: s
         way = {"db-driver": "pgsql", "pgsql-host": host.parent, "pgsql-port": port}
     prefix = str(way["db-driver"])
     way |= {f"{prefix}-user": session["user"], f"{prefix}-db": session["database"]}
+    if session["password"] is not None:
+        way[f"{prefix}-password"] = session["password"]
     words = [f"--{key.replace('_', '-')}={value}" for key, value in {**way, **options}.items()]
     done = subprocess.run(
         ["sysbench", str(SCRIPTS / f"{name}.lua"), *words, command],

@@ -60,6 +60,9 @@ def begun(
     """A run of two candidates in a new database of that server, not yet played."""
     monkeypatch.setenv("DYNO_TMP", str(home))
     engine, server = theirs
+    if server.session["password"] is not None:
+        # the run keeps none, and its resumption asks for it
+        monkeypatch.setenv("MYSQL_PWD", server.session["password"])
     driver.ask(server.session, ["CREATE DATABASE bench"])
     place = str(server.session["host"]).replace("/", "%2F")
     url = f"{engine}://{server.session['user']}@{place}/bench"

@@ -15,6 +15,7 @@ and stays until that ends.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -27,7 +28,7 @@ from pathlib import Path
 
 from dyno import numbers, tails
 from dyno.builds import Say
-from dyno.errors import HostError, UsageError
+from dyno.errors import HostError, UsageError, space
 
 
 @contextmanager
@@ -137,10 +138,21 @@ def cached_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -
                 _make(home, make)
         os.utime(home)
     except OSError as refused:
-        cause = f"{(refused.strerror or str(refused)).lower()} ({refused.filename or name})"
+        cause = _why(refused, name)
         hint = "free some room, or set DYNO_CACHE to a folder that can be written"
         raise HostError(f"cannot fill the cache at {root()}", cause=cause, hint=hint) from None
     return home
+
+
+def _why(refused: OSError, name: str) -> str:
+    """What the system refused, and of which file; of many that could not be copied, the first."""
+    if isinstance(refused, shutil.Error) and isinstance(refused.args[0], list):
+        _, target, why = refused.args[0][0]
+        full = OSError(errno.ENOSPC, why) if os.strerror(errno.ENOSPC) in str(why) else refused
+        why = os.strerror(errno.ENOSPC) if full is not refused else why
+        return f"{str(why).lower()} ({target}){space(full, root())}"
+    why = (refused.strerror or str(refused)).lower()
+    return f"{why} ({refused.filename or name}){space(refused, root())}"
 
 
 def entries() -> list[Entry]:

@@ -7,9 +7,9 @@ apply, and so that its checksums are verified.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 
+from dyno import scratch
 from dyno.builds import Client, Say, cache
 from dyno.errors import HostError
 from dyno.tails import last_lines
@@ -40,8 +40,7 @@ def fetch(name: str, version: str, say: Say) -> Path:
 
     def make(folder: Path) -> None:
         say(f"fetching crate {name} {version}")
-        with tempfile.TemporaryDirectory(prefix="dyno-crate-") as scratch:
-            package = Path(scratch)
+        with scratch.folder("crate") as package:
             (package / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
             (package / "lib.rs").touch()
             _vendor(package, f"{name} {version}", say)

@@ -7,9 +7,9 @@ npm's own client is used, by package name, so that a user's mirrors, proxies and
 from __future__ import annotations
 
 import tarfile
-import tempfile
 from pathlib import Path
 
+from dyno import scratch
 from dyno.builds import Client, Say, cache, tar
 from dyno.errors import HostError
 from dyno.tails import last_lines
@@ -39,17 +39,17 @@ def fetch(name: str, version: str, say: Say) -> Path:
 
     def make(folder: Path) -> None:
         say(f"fetching npm package {name} {version}")
-        with tempfile.TemporaryDirectory(prefix="dyno-npm-") as scratch:
-            _unpack(_pack(Path(scratch), f"{name}@{version}", say), folder)
+        with scratch.folder("npm") as place:
+            _unpack(_pack(place, f"{name}@{version}", say), folder)
 
     return cache.cached_entry("npm", f"{name.lstrip('@').replace('/', '-')}-{version}", make, say)
 
 
-def _pack(scratch: Path, package: str, say: Say) -> Path:
+def _pack(place: Path, package: str, say: Say) -> Path:
     """The package as npm's own archive, its checksum verified."""
     command = ["npm", "pack", "--ignore-scripts", "--pack-destination", "."]
-    done = CLIENT.run([*command, package], scratch, package, say, FETCH_S)
-    archives = list(scratch.glob("*.tgz"))
+    done = CLIENT.run([*command, package], place, package, say, FETCH_S)
+    archives = list(place.glob("*.tgz"))
     if done.returncode or len(archives) != 1:
         tail = last_lines(done.stderr, 12) or "nothing"
         hint = "npm must reach a registry; a mirror goes into npm's own configuration"

@@ -25,7 +25,7 @@ from dyno.calibration.cases import GOALS, CalibrationCase, calibration_cases
 from dyno.calibration.comparison import case_settings, play_comparison
 from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot
 from dyno.calibration.store import relevant_facts
-from dyno.errors import HostError
+from dyno.errors import HostError, space
 from dyno.experiment.candidates import parse_candidate
 from dyno.resolve.experiment import instrument_here
 from dyno.run_folder import all_runs
@@ -52,7 +52,11 @@ def exclusive_folder(file: Path) -> Iterator[Path]:
                 clear_folder(place)
     except PermissionError as error:
         hint = "set DYNO_STATE to a folder that can be written"
-        raise HostError(f"cannot write {file.parent}", cause=error.strerror, hint=hint) from error
+        raise HostError(
+            f"cannot write {file.parent}",
+            cause=f"{error.strerror}{space(error, file.parent)}",
+            hint=hint,
+        ) from error
 
 
 def _lock_store(lock: int, file: Path) -> None:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dyno import decode
-from dyno.errors import HostError
+from dyno.errors import HostError, space
 
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
 #: change that could move an error rate: what was calibrated before is stale then.
@@ -105,7 +105,9 @@ def append(file: Path, entry: Entry) -> None:
             os.fsync(out.fileno())
     except OSError as error:
         hint = "set DYNO_STATE to a folder that can be written"
-        raise HostError(f"cannot write {file}", cause=error.strerror, hint=hint) from error
+        raise HostError(
+            f"cannot write {file}", cause=f"{error.strerror}{space(error, file.parent)}", hint=hint
+        ) from error
 
 
 def entries(file: Path) -> list[Entry]:
@@ -113,7 +115,7 @@ def entries(file: Path) -> list[Entry]:
     found = []
     with suppress(OSError):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 data = json.loads(line)
                 for name in GONE & set(data):
                     del data[name]

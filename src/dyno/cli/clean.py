@@ -1,12 +1,17 @@
-"""`dyno clean`: lists what runs and cached builds take on the disk, and frees what you name."""
+"""`dyno clean`: lists what runs, cached builds and a killed Dyno's leavings take on the disk.
+
+It frees what you name.
+"""
 
 from __future__ import annotations
 
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Item:
-    """Something that may be freed: a run, or an entry of the cache; `age_s` since its last use.
+    """Something that may be freed: a run, an entry of the cache, or what a killed Dyno left among
+    temporary things; `age_s` since its last use.
 
     `stays` says why it may not be just now: a run that is being played, or what such a run uses.
     """
@@ -45,6 +51,7 @@ def names_at_hand() -> list[str]:
 @click.argument("names", nargs=-1, type=Word("name", names_at_hand), metavar="[NAME]...")
 @click.option("--runs", "kind", flag_value="run", help="Runs only.")
 @click.option("--cache", "kind", flag_value="cache", help="Cached sources and builds only.")
+@click.option("--temporary", "kind", flag_value="temporary", help="What a killed Dyno left only.")
 @click.option("--older", type=DURATION, default=0.0, help="Only what is older, e.g. 30d.")
 @click.option("--larger", type=SIZE, default=0, help="Only what is larger, e.g. 500M.")
 @click.option("--yes", is_flag=True, help="Free what is listed; without it nothing is touched.")
@@ -52,7 +59,8 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     """List the disk that runs and cached builds take; free it with --yes.
 
     NAME picks runs or cache entries by their name as listed. A run that is being played stays, and
-    so do the builds that it uses.
+    so do the builds that it uses. What a Dyno that was killed left in folders for temporary things
+    is listed too; what a living one works in stays.
     """
     from dyno.builds import cache
 
@@ -85,18 +93,24 @@ def choose_items(names: tuple[str, ...], kind: str | None) -> list[Item]:
     known = {item.name for item in items}
     for name in names:
         if name not in known:
-            raise unknown("run or cache entry", name, known)
+            raise unknown("run, cache entry or temporary folder", name, known)
     picked = [item for item in items if not names or item.name in names]
     return sorted(picked, key=lambda item: -item.size_bytes)
 
 
 def all_items() -> list[Item]:
-    """Each run, and each entry of the cache."""
+    """Each run, each entry of the cache, and what lies among temporary things, but for the data
+    of those runs, which go with them.
+    """
+    from dyno import scratch
     from dyno.builds import cache
     from dyno.run_folder import all_runs
 
-    runs = [run_item(run) for run in all_runs(runs_home())]
-    return runs + [cache_item(entry) for entry in cache.entries()]
+    runs = all_runs(runs_home())
+    homes = {run.homes().resolve() for run in runs}
+    items = [run_item(run) for run in runs]
+    items += [cache_item(entry) for entry in cache.entries()]
+    return items + [temporary_item(path) for path in scratch.left() if path not in homes]
 
 
 def cache_item(entry: Entry) -> Item:
@@ -114,12 +128,32 @@ def run_item(run: RunFolder) -> Item:
 
     What a killed one left of its engines' data goes with it, wherever that lies.
     """
-    files = [file for place in (run.path, run.homes()) for file in (place, *place.rglob("*"))]
-    stats = {file.absolute(): file.lstat() for file in files if file.exists()}.values()
-    age_s = time.time() - max(stat.st_mtime for stat in stats)
-    size_bytes = sum(stat.st_blocks * 512 for stat in stats)
+    size_bytes, age_s = taken(run.path, run.homes())
     stays = "is being played" if run.is_played() else ""
     return Item("run", run.path.name, size_bytes, age_s, partial(free_item, run), stays)
+
+
+def temporary_item(path: Path) -> Item:
+    """A folder or file that a Dyno made among temporary things."""
+    from dyno import scratch
+
+    stays = "is in use" if scratch.is_held(path) else ""
+    size_bytes, age_s = taken(path)
+    return Item("temporary", path.name, size_bytes, age_s, partial(scratch.clear, path), stays)
+
+
+def taken(*places: Path) -> tuple[int, float]:
+    """The disk that all in these places takes, and the seconds since any of it was written.
+
+    What goes meanwhile takes none.
+    """
+    files = {file.absolute() for place in places for file in (place, *place.rglob("*"))}
+    stats = []
+    for file in files:
+        with suppress(OSError):
+            stats.append(file.lstat())
+    age_s = time.time() - max((stat.st_mtime for stat in stats), default=time.time())
+    return sum(stat.st_blocks * 512 for stat in stats), age_s
 
 
 def free_item(run: RunFolder) -> None:

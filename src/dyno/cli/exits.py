@@ -9,9 +9,11 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
+from dyno.cli import memory
 from dyno.errors import (
     INTERNAL_EXIT,
     INTERRUPTED_EXIT,
@@ -21,7 +23,9 @@ from dyno.errors import (
     InternalError,
     TrialFailed,
     UsageError,
+    space,
 )
+from dyno.experiment.candidates import mistyped, unsaid
 
 #: A process that dies of SIGPIPE would end so; `dyno show | head` is no failure of ours.
 PIPE_EXIT = 141
@@ -41,6 +45,7 @@ HOST_HINTS = {
 
 def run_guarded(command: Callable[[], object]) -> int:
     """Plays `command` and answers its exit code; whatever it raises is said on stderr."""
+    memory.keep_door()
     try:
         result = command()
         sys.stdout.flush()
@@ -79,11 +84,24 @@ def as_dyno_error(error: Exception) -> DynoError:
         return error
     if isinstance(error, click.ClickException):
         return clause_of_click(error)
+    if lack := memory.explained(error):
+        return lack
     if isinstance(error, OSError) and error.errno in HOST_HINTS:
         where = f" ({error.filename})" if error.filename else ""
-        cause = os.strerror(error.errno).lower() + where
+        cause = os.strerror(error.errno).lower() + where + space(error, *_places(error))
         return HostError("the machine refused", cause=cause, hint=HOST_HINTS[error.errno])
     return InternalError("internal error", cause=f"{type(error).__name__}: {error}".strip(": "))
+
+
+def _places(error: OSError) -> list[Path]:
+    """Where a disk may be full: at the file that the error names, or wherever we write."""
+    if error.filename:
+        return [Path(str(error.filename)).parent]
+    named = ("DYNO_RUNS", "DYNO_TMP", "DYNO_CACHE", "DYNO_STATE")
+    own = [os.environ[name] for name in named if os.environ.get(name)]
+    return [
+        Path(place) for place in (*own, tempfile.gettempdir(), "/var/tmp", "runs", str(Path.home()))
+    ]
 
 
 def clause_of_click(error: click.ClickException) -> UsageError:
@@ -119,7 +137,7 @@ def as_clause(sentence: str) -> str:
 
 def add_traceback_hint(told: DynoError, error: Exception) -> DynoError:
     """`told` with a hint where its traceback is: shown if DYNO_TRACEBACK=1, else in a file."""
-    trace = "".join(traceback.format_exception(error))
+    trace = _unsaid("".join(traceback.format_exception(error)))
     please = "this is a fault of Dyno's own; please report it with the traceback"
     if os.environ.get("DYNO_TRACEBACK") == "1":
         click.echo(trace, err=True)
@@ -136,7 +154,17 @@ def add_traceback_hint(told: DynoError, error: Exception) -> DynoError:
 
 
 def print_error(error: DynoError) -> None:
-    """One sentence on stderr, its hint below; colours only on a terminal."""
-    click.echo(f"{click.style('dyno:', fg='red', bold=True)} {error.sentence}", err=True)
-    if error.hint:
-        click.echo(f"{click.style('hint:', bold=True)} {error.hint}", err=True)
+    """One sentence on stderr, its hint below; colours only on a terminal. A password that it may
+    quote, as of a URL that was mistyped, is left unsaid.
+    """
+    sentence, hint = _unsaid(error.sentence), _unsaid(error.hint)
+    click.echo(f"{click.style('dyno:', fg='red', bold=True)} {sentence}", err=True)
+    if hint:
+        click.echo(f"{click.style('hint:', bold=True)} {hint}", err=True)
+
+
+def _unsaid(text: str) -> str:
+    """The text without passwords; of words given to us it is known where they end."""
+    for word in sys.argv[1:]:
+        text = text.replace(word, mistyped(word))
+    return unsaid(text)

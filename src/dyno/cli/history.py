@@ -206,8 +206,10 @@ def no_series_error(found: History) -> UsageError:
     longest = max((len(each.points) for each in found.series), default=0)
     cuts = [clause for each in found.series for clause in each.cut]
     cut = f"; series were cut where {cuts[-1]}" if cuts else ""
+    missing = [f"{each.run} is left out: {each.why}" for each in found.left_out[:NAMED]]
     return UsageError(
         f"no series is long enough: the longest has {plural(longest, 'point')}",
+        cause="; ".join(missing),
         hint=f"at least {found.points_least} are needed, each a build in a run, with equal "
         f"workload, settings, controls, host and driver{cut}",
     )

@@ -90,7 +90,8 @@ def stream_rows(trial: Trial) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for phase in trial.phases:
         for tally in phase.streams:
-            per_s = tally.done * tally.units_per_event / phase.duration_s if tally.done else 0.0
+            done = tally.done * tally.units_per_event
+            per_s = done / phase.duration_s if phase.duration_s else 0.0
             rate = f"{screen.format_rate(per_s)} {screen.plural(tally.unit)}"
             failed = f"{tally.failed:,}"
             rows.append((phase.phase, tally.name, rate, *latency_words(tally.latency), failed))

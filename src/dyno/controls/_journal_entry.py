@@ -154,7 +154,7 @@ def read_entry(file: Path) -> Entry:
     """The entry; `HostError` where the file holds none."""
     try:
         return Entry(**json.loads(file.read_text()))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         hint = "remove it, and look at the knob that it is named after"
         raise HostError(f"{file} is no entry of a journal", cause=error, hint=hint) from error
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,11 @@ def driver_environment() -> dict[str, str]:
 #: settling an engine (checkpoint, vacuum) is such a question too.
 QUESTION_S = 300.0
 
+#: What an answer may take; the longest of ours, a list of 100,000 tables, takes a third of it.
+ANSWER_BYTES = 16 << 20
+#: How much of a statement an error shows.
+SHOWN = 100
+
 #: Who keeps us waiting, by the driver's command.
 _ASKED = {
     "ask": "the engine",
@@ -62,10 +69,17 @@ def describe(plan: Plan) -> Description:
 def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
     """The rows of each statement as text; None is NULL. This is the `engines.Ask` callable.
 
-    `TrialFailed` where the engine refuses one, or has not answered all of them in `QUESTION_S`.
+    `TrialFailed` where the engine refuses one, has not answered all of them in `QUESTION_S`, or
+    answers with more than `ANSWER_BYTES`.
     """
     question = {"version": VERSION, "session": session, "statements": list(statements)}
-    return [answer["rows"] for answer in _question("ask", json.dumps(question))]
+    try:
+        return [answer["rows"] for answer in _question("ask", json.dumps(question))]
+    except _TooLong as endless:
+        number = _answers(endless.said)
+        statement = " ".join(statements[min(number, len(statements) - 1)].split())
+        shown = statement if len(statement) <= SHOWN else f"{statement[:SHOWN]}…"
+        raise TrialFailed(f"{endless}: {shown}") from None
 
 
 def schema() -> dict[str, Any]:
@@ -74,21 +88,78 @@ def schema() -> dict[str, Any]:
     return said
 
 
+class _TooLong(TrialFailed):
+    """An answer that was not read to its end; `said` is its beginning."""
+
+    def __init__(self, who: str, said: bytes) -> None:
+        super().__init__(f"{who} answered with more than {ANSWER_BYTES >> 20} MB")
+        self.said = said
+
+
 def _question(command: str, line: str) -> Any:
     """One question to a driver of its own, and its answer."""
-    try:
-        done = subprocess.run(
+    pipe = subprocess.PIPE
+    with os.fdopen(os.memfd_create("question"), "w+b") as question:
+        question.write(line.encode() + b"\n")
+        question.seek(0)
+        with subprocess.Popen(
             [driver_program(), command],
-            input=line + "\n",
-            capture_output=True,
-            text=True,
-            timeout=QUESTION_S,
+            stdin=question,
+            stdout=pipe,
+            stderr=pipe,
             env=driver_environment(),
             process_group=0,
-        )
-    except subprocess.TimeoutExpired:
-        raise TrialFailed(f"{_ASKED[command]} did not answer in {QUESTION_S:.0f} s") from None
-    return _answer(command, done)
+        ) as process:
+            try:
+                said, words = _read(process, _ASKED[command])
+                code = process.wait(QUESTION_S)
+            except subprocess.TimeoutExpired:
+                raise _late(_ASKED[command]) from None
+            finally:
+                process.kill()
+    return _answer(command, subprocess.CompletedProcess(command, code, said, words))
+
+
+def _read(process: subprocess.Popen[bytes], who: str) -> tuple[str, str]:
+    """All that a process says, and all that it complains of, but no more than `ANSWER_BYTES`.
+
+    `TrialFailed` naming `who` where that is more, or not over in `QUESTION_S`.
+    """
+    until_s = time.monotonic() + QUESTION_S
+    heard = {pipe.fileno(): bytearray() for pipe in (process.stdout, process.stderr) if pipe}
+    with selectors.DefaultSelector() as waiting:
+        for handle in heard:
+            waiting.register(handle, selectors.EVENT_READ)
+        while waiting.get_map():
+            ready = waiting.select(max(until_s - time.monotonic(), 0.0))
+            if not ready:
+                raise _late(who)
+            for handle in (key.fd for key, _ in ready):
+                chunk = os.read(handle, 1 << 16)
+                heard[handle] += chunk
+                if not chunk:
+                    waiting.unregister(handle)
+                if len(heard[handle]) > ANSWER_BYTES:
+                    raise _TooLong(who, bytes(heard[handle]))
+    said, words = (content.decode(errors="replace") for content in heard.values())
+    return said, words
+
+
+def _late(who: str) -> TrialFailed:
+    return TrialFailed(f"{who} did not answer in {QUESTION_S:.0f} s")
+
+
+def _answers(said: bytes) -> int:
+    """How many answers of a list are whole, in its beginning."""
+    text, decoder = said.decode(errors="replace"), json.JSONDecoder()
+    at = count = 0
+    while at < len(text):
+        try:
+            _, at = decoder.raw_decode(text, at + 1)
+        except ValueError:
+            break
+        count += 1
+    return count
 
 
 def _answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:

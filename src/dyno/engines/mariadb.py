@@ -60,7 +60,7 @@ _candidate = cache(deb.installable_version)
 
 
 class Engine(Family):
-    """MariaDB in a process of its own, on a private socket, as `root` without a password.
+    """MariaDB in a process of its own, on a private socket, as `root` with a password of its own.
 
     The settings are MySQL's, so that the two can be compared: those of the profile, your own, and
     nothing else (`--no-defaults`).

@@ -20,6 +20,14 @@ _SPEC = re.compile(
 )
 #: All up to the last @ before the keys or, where the password holds a raw ?, up to the last of all.
 _PASSWORD = re.compile(r"(://[^:@/?#]*):([^?]*|(?!\d*/).*)@")
+#: What may be a password in a word that is no URL, but was meant for one: from the colon behind a
+#: user, whatever stands before it, to the last @; or behind a host, where it is no port.
+_MISTYPED = re.compile(
+    r"((?:\w+(?:[:/\\@]|\s)+)?[^\s:@/\\'\"(]*):(?!//|\*{3}@|\d+(?:[/?]|$))[^\n]+(?=@)"
+    r"|(:/{1,2}[^\s:@/?#\[]*):(?!\d*(?:[/?'\")]|$))[^\s/@?'\")]+"
+)
+#: The words of a sentence: in quotes, in brackets, or bare.
+_WORDS = re.compile(r"'[^'\n]*'|\([^()\n]*\)|[^\s'()]+")
 HIDDEN = "***"
 
 
@@ -67,7 +75,7 @@ def parse_candidate(text: str) -> Spec:
     password, text = _PASSWORD.search(text), mask_password(text.strip())
     found = _SPEC.fullmatch(text)
     if found is None:
-        raise UsageError(f"'{text}' does not name a candidate", hint=f"write {FORM}")
+        raise UsageError(f"'{mistyped(text)}' does not name a candidate", hint=f"write {FORM}")
     keys = dict(_pairs(text, found["keys"] or ""))
     build = found["build"] or found["url"] or ""
     secret = password[2] if password and password[2] != HIDDEN else ""
@@ -77,6 +85,18 @@ def parse_candidate(text: str) -> Spec:
 def mask_password(text: str) -> str:
     """The text with `***` for a URL's password: what may be shown and kept."""
     return _PASSWORD.sub(rf"\1:{HIDDEN}@", text)
+
+
+def mistyped(word: str) -> str:
+    """The word with `***` for all that may be a password in it, though it be no URL: what may be
+    said of a word that cannot be taken. Too much may be hidden, so nothing is kept by it.
+    """
+    return _MISTYPED.sub(rf"\1\2:{HIDDEN}", mask_password(word))
+
+
+def unsaid(sentence: str) -> str:
+    """The sentence with `***` for the password of every URL in it, mistyped ones too."""
+    return _WORDS.sub(lambda word: mistyped(word[0]), sentence)
 
 
 def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:

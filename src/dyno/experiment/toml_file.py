@@ -233,6 +233,9 @@ def read_experiment(path: Path) -> Experiment:
         raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
     try:
         return _experiment(Table(file, text, tomllib.loads(text)), f"dyno run {path}")
+    except RecursionError:
+        hint = "dyno show experiments has examples"
+        raise UsageError(f"{file} is nested too deeply", hint=hint) from None
     except tomllib.TOMLDecodeError as error:
         hint = "strings stand in quotes, lists end with ]; dyno show experiments has examples"
         raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error

@@ -21,7 +21,7 @@ POINT_ALPHA = 0.05
 
 
 def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
-    """All that the runs tell of changes; `UsageError` where a record is damaged."""
+    """All that the runs tell of changes, and which of them could not be read."""
     points, left_out = gather_points(folders)
     least = points_least(alpha)
     series = tuple(_series(each, alpha, least) for each in group_series(points))

@@ -18,6 +18,7 @@ from dyno.analysis.analysis import Analysis
 from dyno.analysis.run_view import DeclaredPrimary, RunView
 from dyno.calibration.store import relevant_facts
 from dyno.controls import controls
+from dyno.errors import DynoError, HostError, UsageError
 from dyno.record import Candidate, LeftOut, Metric, Run, Trial, WorkloadPlan
 from dyno.run_folder import RunFolder
 from dyno.stats.interval import Floats
@@ -98,18 +99,27 @@ GatheredPoints = tuple[dict[Conditions, list[Point]], list[LeftOut]]
 
 
 def gather_points(folders: Iterable[RunFolder]) -> GatheredPoints:
-    """The points of all runs by their conditions, and what had to be left out.
-
-    `UsageError` where a record is damaged: a history with a hole would not say so.
+    """The points of all runs by their conditions, and what had to be left out: first whole runs
+    that cannot be read, damaged ones and those of a newer Dyno.
     """
     points: dict[Conditions, list[Point]] = {}
+    unread: list[LeftOut] = []
     left_out: list[LeftOut] = []
     for folder in folders:
-        analysis = Analysis(RunView(folder.run(), folder.trials()))
+        try:
+            analysis = Analysis(RunView(folder.run(), folder.trials()))
+        except (UsageError, HostError) as error:
+            unread.append(LeftOut(folder.path.name, _why(error)))
+            continue
         left_out += (LeftOut(folder.path.name, why) for why in _losses(analysis))
         for conditions, point in _of_run(folder, analysis):
             points.setdefault(conditions, []).append(point)
-    return points, left_out
+    return points, unread + left_out
+
+
+def _why(error: DynoError) -> str:
+    """The error in one clause."""
+    return " ".join(error.sentence.split())
 
 
 def _losses(analysis: Analysis) -> Iterator[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from dyno import engines
+from dyno import engines, scratch
 from dyno.analysis.blocks import sort_blocks
 from dyno.analysis.judge import Look, look
 from dyno.builds import Say, cache
@@ -77,9 +75,9 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
     A failed or interrupted one is answered too, with what it measured before.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="dyno-", dir=temporary_folder()) as place,
+        scratch.folder("play", temporary_folder()) as place,
         _programs(prepared),
-        _homes(RunFolder(Path(place))) as folder,
+        _homes(RunFolder(place)) as folder,
     ):
         (folder.path / "logs").mkdir()
         check_folder_space(folder, prepared)
@@ -109,7 +107,8 @@ def _homes(folder: RunFolder) -> Iterator[RunFolder]:
     folder.clear_homes()
     folder.make_homes()
     try:
-        yield folder
+        with scratch.weigh(folder.homes()):
+            yield folder
     finally:
         folder.clear_homes()
 

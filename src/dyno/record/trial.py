@@ -141,8 +141,10 @@ class PhaseRecord:
 
     @property
     def duration_s(self) -> float:
-        """Seconds measured: from the end of the warm-up to the last answer."""
-        return (self.ended_ns - self.measured_ns) / 1e9
+        """Seconds measured: from the end of the warm-up to the last answer; 0 where the phase was
+        interrupted before that end.
+        """
+        return max(self.ended_ns - self.measured_ns, 0) / 1e9
 
 
 @dataclass(frozen=True)

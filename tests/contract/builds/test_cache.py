@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -25,6 +27,21 @@ def _write(text: str) -> Callable[[Path], None]:
         (folder / "content").write_text(text)
 
     return make
+
+
+def test_a_full_disk_is_told_with_the_file_and_what_is_free(tmp_path: Path) -> None:
+    full = f"[Errno 28] {os.strerror(errno.ENOSPC)}: 'a' -> 'b'"
+
+    def copy(folder: Path) -> None:
+        # as shutil.copytree has it: all that could not be copied
+        raise shutil.Error([("a/x", str(folder / "x"), full), ("a/y", "b/y", full)])
+
+    with pytest.raises(HostError) as caught:
+        cache.cached_entry("crate", "it", copy, print)
+    told = caught.value
+    assert isinstance(told, HostError) and str(told).count("it-") == 1
+    assert "no space left on device (" in told.cause and "/x) (" in told.cause
+    assert f"MB free in {cache.root()})" in told.cause
 
 
 def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

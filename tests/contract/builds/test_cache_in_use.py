@@ -36,6 +36,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program in the cache, which nobody uses yet."""
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("DYNO_TMP", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return cache.cached_entry("program", "it-1", filled, print) / "bin" / "it"
 
 

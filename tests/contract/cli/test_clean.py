@@ -23,6 +23,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two runs, and a cache with one entry."""
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DYNO_TMP", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for _ in range(2):
         create_run(make_run(), tmp_path / "runs")
     cache.cached_entry("program", "it-1", filled, print)

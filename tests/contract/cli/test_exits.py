@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -89,6 +91,25 @@ def test_what_the_machine_refuses_is_the_hosts_and_has_a_hint(
     assert os.strerror(code).lower() in said
     assert "some/file" in said
     assert "\nhint: " in said
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_full_disk_is_told_with_the_folder_and_what_is_free(
+    named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs" / "deep"))
+    (tmp_path / "runs").mkdir()
+    sizes = {str(tmp_path / "runs"): 200 << 10}
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda place: SimpleNamespace(free=sizes.get(str(place), 1 << 40))
+    )
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if named:
+        full.filename = str(tmp_path / "runs" / "x.json")
+    assert stops_with(full) == 64
+    said = capsys.readouterr().err
+    assert f"(0.2 MB free in {tmp_path}/runs)" in said
+    assert ("x.json" in said) == named
 
 
 def test_an_interrupt_is_130_and_says_what_goes_on(capsys: pytest.CaptureFixture[str]) -> None:

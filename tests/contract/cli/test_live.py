@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from fakes import make_run, make_trial
 
+from dyno.cli import play
 from dyno.cli.terminal import live
 from dyno.forecast.estimate import Forecast
 from dyno.play import watch
@@ -37,6 +39,19 @@ def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
     first, second = capsys.readouterr().out.splitlines()
     assert first == "block 1/24  trial 1  old  select  ok  run 1,234 queries/s  10 s"
     assert second == "block 1/24  trial 2  new  select  failed: no room"
+
+
+def test_a_trial_that_is_interrupted_in_its_warm_up_has_a_rate_of_0() -> None:
+    trial = make_trial(1, "old", 0, 1234.0, status="interrupted")
+    (phase,) = trial.phases
+    tally = dataclasses.replace(phase.streams[0], done=0, intended=0)
+    # the end of the warm-up is still to come
+    early = dataclasses.replace(phase, measured_ns=phase.ended_ns + 1, streams=(tally,))
+    assert early.duration_s == 0.0
+    trial = dataclasses.replace(trial, phases=(early,))
+    line = live.trial_line(make_run(), trial)
+    assert "interrupted  run 0 queries/s" in line
+    assert str(play.stream_rows(trial)[0][2]) == "0 queries"
 
 
 def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:

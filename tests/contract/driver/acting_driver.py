@@ -53,6 +53,10 @@ def answer() -> None:
         sys.exit(64)
     if texts == ["hang"]:
         time.sleep(30)
+    if texts[-1] == "SELECT endless":
+        sys.stdout.write('[{"columns": ["a"], "rows": [["1"]]}, {"columns": ["a"], "rows": [["x"]')
+        while True:
+            sys.stdout.write(", " + ", ".join(['["xxxxxxxxxxxx"]'] * 10_000))
     if texts == ["die"]:
         sys.stderr.write("thread panicked\nwhat a pity\n")
         sys.exit(101)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from pathlib import Path
@@ -121,6 +122,13 @@ def test_a_question_that_is_not_answered_is_given_up(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("dyno.driver.questions.QUESTION_S", 0.5)
     with pytest.raises(TrialFailed, match="the engine did not answer in 0 s"):
         driver.ask(NOTHING, ["hang"])
+
+
+def test_an_answer_without_end_is_given_up_with_its_statement() -> None:
+    before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(TrialFailed, match=r"^the engine answered with more than 16 MB: SELECT en"):
+        driver.ask(NOTHING, ["SELECT 1", "SELECT endless"])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < 500 << 10
 
 
 def test_a_missing_driver_is_named_with_the_remedy(

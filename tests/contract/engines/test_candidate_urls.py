@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from dyno.cli import exit_code
 from dyno.errors import UsageError
 from dyno.experiment import candidates
 
@@ -47,6 +49,57 @@ def test_a_malformed_url_is_refused_without_its_password() -> None:
     assert "secret" not in str(caught.value) and "***" in str(caught.value)
 
 
+MISTYPED = (
+    "postgres:/boss:s3cret@host/db",
+    "postgres//u:s3cret@h",
+    "mysql:u:s3cret@h",
+    "mysql:s3cret@h",
+    "postgres:///u:s3cret@h/db",
+    "postgres@u:s3cret@h/db",
+    "mysql@//u:s3cret@h/db",
+    "pg://u:s3cret@h/db",
+    "postgres::u:s3cret@h/db",
+    "postgresql:\\u:s3cret@h/db",
+    "a=postgres:/boss:s3cret@host/db",
+    "postgres:/boss:s3cret/s3cret@host/db",
+    "postgres:/boss:s3cret s3cret@host/db",
+    "postgres://boss:s3cret",
+    "postgres://boss:s3cret/db",
+)
+
+
+@pytest.mark.parametrize("word", MISTYPED)
+def test_a_mistyped_url_is_refused_without_its_password(
+    word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for words in (
+        ["play", word, "-w", "insert"],
+        ["compare", "null", word, "-w", "insert"],
+        ["plan", "null", word],
+        ["show", word],
+    ):
+        assert exit_code(words) == 64
+        assert "s3cret" not in "".join(capsys.readouterr()), words
+    file = tmp_path / "mine.toml"
+    text = word.replace("\\", "\\\\")
+    file.write_text(f'candidates = ["null", "{text}"]\n[[workload]]\nname = "insert"\n')
+    assert exit_code(["run", str(file)]) == 64
+    assert "s3cret" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "'postgres://ann@h:5432/d?x=a@b' is off",
+        "null@200us: mysql://[::1]:3306/db, postgres://h:5432/d?sslrootcert=/a@b.pem",
+        "cannot connect to 127.0.0.1:5432 as 'user'@'host': refused",
+        "mine.toml:3: 'postgres://joe:***@h:5432/d' is read-only",
+    ],
+)
+def test_what_holds_no_password_is_said_as_it_is(sentence: str) -> None:
+    assert candidates.unsaid(sentence) == sentence
+
+
 SHOWN = """
 import sys
 from pathlib import Path
@@ -57,8 +110,8 @@ print(Path("/proc/self/cmdline").read_bytes().split(b"\\0")[3:])
 
 
 def test_the_list_of_processes_shows_stars() -> None:
-    words = ["play", "postgres://joe:s3cr@t@h/d?pinning=0", "--set", "time=1"]
+    words = ["play", "postgres://joe:s3cr@t@h/d?pinning=0", "--set", "time=1", "mysql:u:pass@h"]
     done = subprocess.run([sys.executable, "-c", SHOWN, *words], capture_output=True, check=True)
     expected = [word.encode() for word in words]
-    expected[1] = b"postgres://joe:******@h/d?pinning=0"
+    expected[1], expected[4] = b"postgres://joe:******@h/d?pinning=0", b"mysql:u:****@h"
     assert done.stdout.decode().strip() == str([*expected, b""])

@@ -55,6 +55,15 @@ def test_a_server_is_met_as_the_url_says() -> None:
     assert session["tls"] == {"mode": "require", "ca": None}
 
 
+@pytest.mark.parametrize("answer", [[], [[]]])
+@pytest.mark.parametrize("url", [URL, URL.replace("mysql:", "postgres:")])
+def test_a_server_that_answers_a_question_with_ok_is_none(
+    url: str, answer: list[list[str | None]]
+) -> None:
+    with pytest.raises(UsageError, match=r"is no \w+SQL: it answers 'SELECT \w+\(\)' with no row"):
+        _met(url, lambda _, statements: [answer for _ in statements])
+
+
 def test_its_database_is_tried_with_a_table_of_our_own_alone() -> None:
     seen: list[tuple[Session, str]] = []
     _met(URL, _told(seen=seen))

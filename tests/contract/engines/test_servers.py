@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from inhabitants import inhabitants, left_in
 
 from dyno.engines import NO_CONDITIONS, Server, StartConditions, _server
-from dyno.engines._server import account, socket
+from dyno.engines._server import account, process, socket, watchdog
 from dyno.errors import HostError, TrialFailed
 
 #: Says its words, "listens", starts a child in a session of its own, and obeys SIGTERM.
@@ -120,29 +121,90 @@ def test_the_controls_reach_the_server(home: Path) -> None:
     _server.kill_server(running)
 
 
+#: Starts as if in the background of a script, where SIGINT and SIGQUIT are ignored.
 STARTER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[2], str(Path(sys.argv[2]).parents[1])]
+signal.signal(signal.SIGQUIT, signal.SIG_IGN)
 import test_servers
-print(test_servers.started(Path(sys.argv[1]), test_servers.STUBBORN).pid, flush=True)
+print(test_servers.{word}(Path(sys.argv[1])), flush=True)
 time.sleep(60)
+"""
+#: Says how SIGQUIT is taken.
+TELLING = "grep SigIgn /proc/self/status; touch socket; sleep 60"
+#: No handler yet, and its death signal without effect; it has forked, and answers nobody.
+DEAF = """
+trap '' QUIT TERM
+setsid /bin/sh -c 'while :; do sleep 0.05; done' &
+while :; do sleep 0.05; done
 """
 
 
-def test_nothing_outlives_a_starter_that_is_killed(home: Path) -> None:
+def stubborn(home: Path) -> int | None:
+    return started(home, STUBBORN).pid
+
+
+def frozen(home: Path) -> int:
+    """One that stands still with all its children, before it answers anybody."""
+    pid = deaf(home)
+    while len(inhabitants(home)) < 3:
+        time.sleep(0.01)
+    for each in inhabitants(home):
+        os.kill(each, signal.SIGSTOP)
+    return pid
+
+
+def deaf(home: Path) -> int:
+    return _server.start_server(replace(launch(home, DEAF), dies_on=signal.SIGQUIT)).process.pid
+
+
+def telling(home: Path) -> str:
+    log: Path = started(home, TELLING).handle.log
+    return log.read_text().split()[1]
+
+
+def tool(home: Path) -> None:
+    """A tool of a server's, killed with its starter before it is over."""
+    sys.stdout.write("it runs\n")
+    sys.stdout.flush()
+    process.run_tool(["/bin/sh", "-c", DEAF], home)
+
+
+def begun(word: str, home: Path) -> subprocess.Popen[str]:
+    """A starter that plays the function `word`."""
     here = str(Path(__file__).parent)
-    command = [sys.executable, "-c", STARTER, str(home), here]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
-        assert starter.stdout is not None
-        pid = int(starter.stdout.readline())
-        assert Path(f"/proc/{pid}").exists()
+    command = [sys.executable, "-c", STARTER.format(word=word), str(home), here]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("word", ["stubborn", "deaf", "frozen", "tool"])
+@pytest.mark.parametrize("later_s", [0.0, 0.2])
+def test_nothing_outlives_a_starter_that_is_killed(home: Path, word: str, later_s: float) -> None:
+    with begun(word, home) as starter:
+        assert starter.stdout is not None and starter.stdout.readline()
+        time.sleep(later_s)
         starter.kill()
-    for _ in range(200):
-        if pid not in inhabitants(home):
-            break
-        time.sleep(0.05)
-    assert pid not in inhabitants(home)
-    for left in inhabitants(home):
-        with suppress(ProcessLookupError):  # a `sleep 0.05` of its child's
-            os.kill(left, signal.SIGKILL)
+    assert not left_in(home, 10)
+
+
+def test_a_signal_that_we_inherited_as_ignored_is_not_handed_on(home: Path) -> None:
+    with begun("telling", home) as starter:
+        assert starter.stdout is not None
+        ignored = int(starter.stdout.readline(), 16)
+        starter.kill()
+    assert not ignored & 1 << (signal.SIGQUIT - 1)
+    assert not left_in(home, 10)
+
+
+def test_a_home_that_is_made_anew_meanwhile_is_another(home: Path) -> None:
+    with begun("deaf", home) as starter:
+        assert starter.stdout is not None and starter.stdout.readline()
+        starter.kill()
+    shutil.rmtree(home)
+    home.mkdir()
+    with subprocess.Popen(["/bin/sleep", "60"], cwd=home) as resumed:
+        time.sleep(watchdog.GRACE_S + 1.0)
+        assert resumed.poll() is None
+        assert list(inhabitants(home)) == [resumed.pid]
+        resumed.kill()

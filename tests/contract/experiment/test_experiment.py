@@ -105,6 +105,21 @@ def test_a_file_that_is_not_text_is_no_experiment(tmp_path: Path) -> None:
         experiment.read_experiment(file)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "candidates = " + "[" * 100_000,
+        "candidates = " + "{a=" * 100_000,
+        "[[workload]]\noptions" + ".a" * 5_000 + " = 1\n",
+        GOOD + "x" + ".a" * 5_000 + " = 1\n",
+    ],
+)
+def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(UsageError, match=r"mine\.toml"):
+        experiment.read_experiment(path)
+
+
 def test_a_missing_experiment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=r"there is no experiment file '.*nothing.toml'"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,25 @@ def test_what_is_no_history_is_refused_with_what_is_missing(
     assert "at least 10 are needed" in said
     nightly(runs, [0.0] * 9, first=2, driver_sha256="f" * 64)
     assert "series were cut where driver was" in refused(str(runs))
+
+
+def test_a_damaged_or_newer_run_is_named_and_blocks_no_other(
+    runs: Path, shown: Shown, tmp_path: Path
+) -> None:
+    *_, newer, torn, broken = nightly(runs, [0.0] * 13)
+    text = (newer / "run.json").read_text()
+    (newer / "run.json").write_text(re.sub(r'"schema":\d+', '"schema":999', text))
+    (torn / "run.json").write_text('{"name"')
+    (broken / "trials" / "0001.json").write_text("[" * 100_000)
+    for day in range(1, 10):
+        create_run(dataclasses.replace(make_run(), name=f"torn{day}"), runs)
+    json_file, html_file = tmp_path / "x.json", tmp_path / "x.html"
+    said = shown("--json", str(json_file), "--html", str(html_file))
+    assert " 10 " in said
+    for text in (said, json_file.read_text(), html_file.read_text()):
+        assert f"{newer.name}" in text and "of schema 999, from a newer dyno" in text
+        assert f"{torn.name}" in text and f"{broken.name}" in text
+        assert "0001.json is damaged: it is nested too deeply" in text
 
 
 def test_a_damaged_record_is_named(runs: Path, refused: Shown) -> None:

@@ -85,6 +85,15 @@ def test_a_damaged_file_is_named_with_the_place(kept: RunFolder) -> None:
         kept.run()
 
 
+def test_a_file_that_is_nested_too_deeply_is_named(kept: RunFolder) -> None:
+    (kept.path / "run.json").write_text("[" * 100_000)
+    with pytest.raises(UsageError, match=r"run.json is damaged: it is nested too deeply"):
+        kept.run()
+    (kept.path / "trials" / "0001.json").write_text('{"a":' * 100_000)
+    with pytest.raises(UsageError, match=r"0001.json is damaged: it is nested too deeply"):
+        kept.trials()
+
+
 def test_a_damaged_trial_is_answered_with_the_way_out(kept: RunFolder) -> None:
     (kept.path / "trials" / "0001.json").write_text('{"x":')
     with pytest.raises(UsageError, match=r"0001.json is damaged(.|\n)*hint: move it away"):
@@ -100,7 +109,7 @@ def test_a_full_disk_loses_nothing_that_was_written(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(HostError, match=r"No space left on device(.|\n)*is kept"):
+    with pytest.raises(HostError, match=r"left on device \([\d.]+ MB free in /(.|\n)*is kept"):
         kept.write_trial(make_trial(2, "new", 0, 100.0))
     assert [trial.number for trial in kept.trials()] == [1]
     assert [p.name for p in (kept.path / "trials").iterdir()] == ["0001.json"]

@@ -1,7 +1,8 @@
 """A server: started in a private home, watched until it answers, stopped for good.
 
 It leads a session of its own, so that Ctrl-C reaches it only through us; it is sent a signal when
-we die, however we die, and woken to take it; what it leaves behind when it stops is killed.
+we die, however we die, woken to take it, and killed if it does not; what it leaves behind when it
+stops is killed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import account
 from dyno.engines._server import log as _words
 from dyno.engines._server import process as _process
-from dyno.engines._server import process as _watchdog
 from dyno.engines._server.socket import Socket
 from dyno.errors import TrialFailed
 from dyno.tails import tail
@@ -78,10 +78,14 @@ def start_server(launch: Launch) -> Running:
     account.give_folder(user, home)
     command = [*launch.under.prefix, *account.account_prefix(user, launch.dies_on), *launch.command]
     surroundings = _process.server_environment(home, launch.environment) | launch.under.environment
-    process = _process.spawn(command, surroundings, log, home)
-    return Running(
-        launch, process, log, _watchdog.begin_watchdog(process.pid, launch.socket.folder)
-    )
+    program, folder = Path(launch.command[0]), launch.socket.folder
+    watchdog = _process.begin_watchdog(program, home, launch.dies_on, folder)
+    try:
+        process = _process.spawn(command, surroundings, log, home)
+    except BaseException:
+        _process.end_watchdog(watchdog)
+        raise
+    return Running(launch, process, log, watchdog)
 
 
 def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = READY_S) -> None:
@@ -140,6 +144,6 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
 def kill_server(running: Running) -> None:
     """Ends the server at once, and all that belongs to it; the folder made for its socket goes."""
     launch = running.launch
-    _process.end_family(running.process, Path(launch.command[0]), launch.home)
-    _watchdog.end_watchdog(running.watchdog)
+    _process.end_process(running.process, Path(launch.command[0]), launch.home)
+    _process.end_watchdog(running.watchdog)
     launch.socket.remove()

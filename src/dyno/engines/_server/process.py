@@ -1,24 +1,26 @@
 """One process of a server's: how it is spawned, who belongs to it, how all of them end.
 
-A watchdog of a server: does, when we die, what the server's death signal leaves undone.
-
-A process that stands still (SIGSTOP) takes no signal but SIGKILL, so any other death signal would
-wait with it; and nobody else knows the folder that was made for its socket.
+Beside each is a watchdog, which ends all of them when we die.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
-import tempfile
+import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
-from dyno.engines._server import account
+from dyno import scratch
+from dyno.engines._server import account, watchdog
 from dyno.engines._server import log as _words
+from dyno.engines._server.watchdog import family, send
 from dyno.errors import HostError, TrialFailed, UsageError
 
 #: What a tool of a server's (one that makes a data folder) may take.
@@ -26,6 +28,10 @@ TOOL_S = 300.0
 #: What the kernel may take over a process that was killed: it may have much to write.
 KILL_S = 60.0
 PAUSE_S = 0.02
+#: The watchdog's program: Python runs it by its path.
+WATCHDOG = Path(watchdog.__file__)
+#: Signals that a shell may have us ignore.
+PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
 def server_environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
@@ -38,6 +44,7 @@ def spawn(
     command: Sequence[str], surroundings: Mapping[str, str], log: Path, home: Path
 ) -> subprocess.Popen[bytes]:
     """A process that works in `home`, leads a session of its own and writes into `log`."""
+    _heed_signals()
     with log.open("ab") as words:
         try:
             return subprocess.Popen(
@@ -63,25 +70,38 @@ def run_tool(
     """
     user = account.server_account()
     account.give_folder(user, home)
+    _heed_signals()
+    with _watched(command[0], home):
+        done = _run(
+            [*account.account_prefix(user, signal.SIGKILL), *command], home, given, more or {}
+        )
+    if done is None:
+        raise TrialFailed(f"{command[0]} was not over after {TOOL_S:.0f} s")
+    if done.returncode:
+        raise _words.failure_of(f"{Path(command[0]).name} failed", done.stdout)
+    return done.stdout
+
+
+def _run(
+    command: Sequence[str], home: Path, given: str, more: Mapping[str, str]
+) -> subprocess.CompletedProcess[str] | None:
+    """A tool played to its end, its errors among its words; None where it takes too long."""
     try:
-        done = subprocess.run(
-            [*account.account_prefix(user, signal.SIGKILL), *command],
+        return subprocess.run(
+            command,
             input=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=server_environment(home, more or {}),
+            env=server_environment(home, more),
             cwd=home,
             start_new_session=True,
             timeout=TOOL_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise TrialFailed(f"{command[0]} was not over after {TOOL_S:.0f} s") from None
-    if done.returncode:
-        raise _words.failure_of(f"{Path(command[0]).name} failed", done.stdout)
-    return done.stdout
+        return None
 
 
 def ask_program(command: Sequence[str], more: Mapping[str, str] | None = None) -> str:
@@ -90,69 +110,90 @@ def ask_program(command: Sequence[str], more: Mapping[str, str] | None = None) -
     `more` joins the environment. `UsageError` where it is no program, `HostError` where it lacks a
     library.
     """
-    with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
+    with scratch.folder("ask") as place:
         try:
-            return run_tool(command, Path(scratch), more=more)
+            return run_tool(command, place, more=more)
         except TrialFailed as failed:
             raise UsageError(f"{command[0]} does not run", cause=failed.cause) from None
 
 
-def end_family(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:
-    """Kills a process and every other one of `program` that works in `home`."""
+def end_process(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:
+    """Kills a process and every other one of the programs beside it that works in `home`."""
     process.kill()
     process.wait()
+    end_family(program, home)
+
+
+def end_family(program: Path, home: Path) -> None:
+    """Kills every process of `program`, and of those that lie beside it, that works in `home`."""
     ends_s = time.monotonic() + KILL_S
-    while (left := list(_family(program.resolve(), home.resolve()))) and time.monotonic() < ends_s:
+    folder, home = program.resolve().parent, home.resolve()
+    while (left := list(family(folder, home))) and time.monotonic() < ends_s:
         for pid in left:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
         time.sleep(PAUSE_S)
 
 
 def wake_family(program: Path, home: Path) -> None:
     """Lets every process of `program` that works in `home` go on where it was stopped."""
-    for pid in _family(program.resolve(), home.resolve()):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGCONT)
+    for pid in family(program.resolve().parent, home.resolve()):
+        send(pid, signal.SIGCONT)
 
 
-def _family(program: Path, home: Path) -> Iterator[int]:
-    """The processes of `program` that work in `home`.
+def begin_watchdog(
+    program: Path, home: Path, death: signal.Signals, folder: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Starts the watchdog of what will work in `home`; `folder` goes with it.
 
-    Neither parent nor group tells: a server's children may lead sessions of their own, and outlive
-    it. They all sit in its data folder.
+    `program` is one of those it may be. `HostError` where it cannot be started.
     """
-    for found in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            inside = (found / "cwd").readlink().is_relative_to(home)
-            if inside and (found / "exe").readlink() == program:
-                yield int(found.name)
-
-
-#: Sleeps until the pipe from us ends, as it does however we die.
-BEREFT = 'read -r _; kill -CONT "$1"; test -z "$2" || rm -rf -- "$2"'
-
-
-def begin_watchdog(pid: int, folder: Path | None) -> subprocess.Popen[bytes]:
-    """Starts the watchdog of server `pid`; `folder` goes with it. `HostError` without a shell."""
-    command = ["sh", "-c", BEREFT, "dyno-watchdog", str(pid), str(folder or "")]
-    quiet = subprocess.DEVNULL
+    quiet, handle = subprocess.DEVNULL, os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    about = [program.resolve().parent, home.resolve(), handle, int(death), folder or ""]
     try:
         return subprocess.Popen(
-            command,
+            [sys.executable, "-IS", str(WATCHDOG), *map(str, about)],
             stdin=subprocess.PIPE,
             stdout=quiet,
             stderr=quiet,
             cwd="/",
+            pass_fds=(handle,),
             start_new_session=True,
         )
     except OSError as error:
-        raise HostError("cannot start 'sh'", cause=error.strerror) from error
+        raise HostError(f"cannot start '{sys.executable}'", cause=error.strerror) from error
+    finally:
+        os.close(handle)
 
 
 def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
-    """Ends it before it does anything: the server is gone, and its number may be another's."""
+    """Ends it before it does anything: those that it watches are gone."""
     watchdog.kill()
     watchdog.wait()
     if watchdog.stdin is not None:
         watchdog.stdin.close()
+
+
+@contextmanager
+def _watched(program: str, home: Path) -> Iterator[None]:
+    """Whatever `program` starts in `home` is killed when we die, and at the end."""
+    place = Path(shutil.which(program) or program)
+    watchdog = begin_watchdog(place, home, signal.SIGKILL)
+    try:
+        yield
+    finally:
+        end_family(place, home)
+        end_watchdog(watchdog)
+
+
+def _heed_signals() -> None:
+    """What was started with a signal ignored (by `dyno … &`, by nohup) leaves it at its default
+    for what it starts itself: a handler, unlike a signal that is ignored, is not inherited.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number in PASSED_ON:
+            if signal.getsignal(number) is signal.SIG_IGN:
+                signal.signal(number, _nothing)
+
+
+def _nothing(_: int, __: FrameType | None) -> None:
+    """A handler by which a signal stays without effect."""

@@ -6,11 +6,10 @@ The kernel takes at most 107 bytes for a socket's path (`sun_path`), and a run's
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno import scratch
 from dyno.engines._server import account
 from dyno.errors import HostError
 
@@ -23,6 +22,7 @@ class Socket:
 
     path: Path
     passing: bool
+    held: scratch.Held | None = None
 
     @property
     def folder(self) -> Path | None:
@@ -31,8 +31,8 @@ class Socket:
 
     def remove(self) -> None:
         """Removes the folder, if it was made for the socket."""
-        if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.held:
+            self.held.remove()
 
 
 def place_socket(home: Path, file: str) -> Socket:
@@ -47,10 +47,10 @@ def place_socket(home: Path, file: str) -> Socket:
     own = os.environ.get("XDG_RUNTIME_DIR", "") if not user.switch else ""
     for parent in filter(None, (own, "/tmp")):
         if os.access(parent, os.W_OK | os.X_OK):
-            folder = Path(tempfile.mkdtemp(prefix="dyno-", dir=parent))
-            account.give_folder(user, folder)
-            if len(os.fsencode(folder / file)) <= LONGEST_BYTES:
-                return Socket(folder / file, passing=True)
-            folder.rmdir()
+            held = scratch.make("socket", parent)
+            account.give_folder(user, held.path)
+            if len(os.fsencode(held.path / file)) <= LONGEST_BYTES:
+                return Socket(held.path / file, passing=True, held=held)
+            held.remove()
     hint = "set DYNO_TMP to a folder with a shorter path"
     raise HostError(f"no place for a socket: {home / file} is too long", hint=hint)

@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -148,6 +148,22 @@ def login_of(found: Build) -> Login:
     port = 0 if at.host.startswith("/") else at.port
     tls, ca = found.facts["sslmode"], found.facts.get("sslrootcert")
     return Login(at.host, at.user, at.database, port, found.secret or None, tls, ca)
+
+
+def fields(
+    kind: str, questions: Sequence[str], answers: Sequence[Sequence[Sequence[str | None]]]
+) -> list[str]:
+    """The one field that each answer must have; `UsageError` where it has none: whatever listens
+    there is no server of this kind (`MySQL`).
+    """
+    found = []
+    for question, rows in zip(questions, answers, strict=True):
+        if not (rows and rows[0]):
+            cause = f"it answers '{question}' with no row"
+            hint = f"does the URL name a server that speaks as {kind} does?"
+            raise UsageError(f"the server is no {kind}", cause=cause, hint=hint)
+        found.append(rows[0][0] or "")
+    return found
 
 
 def local_pid(path: str) -> int | None:

@@ -40,7 +40,7 @@ PACKAGES = {
 
 
 class Engine(Family):
-    """MySQL in a process of its own, on a private socket, as `root` without a password.
+    """MySQL in a process of its own, on a private socket, as `root` with a password of its own.
 
     The settings are those of the profile, your own, and nothing else (`--no-defaults`): whatever
     differs between the defaults of two versions and costs time is set alike. The binary log is

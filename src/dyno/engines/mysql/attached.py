@@ -116,7 +116,7 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
     at = url.parse_url(build, PORT)
     password = at.password or os.environ.get("MYSQL_PWD")
     found = url.attached_build(engine, _with_socket(at), flags_of(flags), password)
-    version, read_only = (rows[0][0] or "" for rows in ask(_session(found), ASKED))
+    version, read_only = url.fields("MySQL", ASKED, ask(_session(found), ASKED))
     if read_only not in ("0", "OFF"):
         raise refuses_writes(at)
     check_writable(ask, _session(found), at)

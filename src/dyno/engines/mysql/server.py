@@ -16,6 +16,7 @@ from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
 from dyno.engines._server import socket as _socket
 from dyno.engines._server import url
 from dyno.engines._server.url import Login
+from dyno.engines.mysql import access
 from dyno.engines.mysql.attached import (
     FLAGS,
     AttachedTables,
@@ -167,11 +168,14 @@ class Family(WeighsServer, AttachedTables):
         if not (home / "data").exists():
             fill_data(build, prefix, asked.all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)
-        running = _server.start_server(plan_launch(build, prefix, home, asked, under))
-        started = StartedServer(**vars(running), asked=asked)
-        session = Login(str(running.launch.socket.path), USER, DATABASE).session("mysql")
+        way = access.granted(build, asked, home)
+        running = _server.start_server(plan_launch(build, prefix, home, way.asked, under))
+        started = StartedServer(**vars(running), asked=way.asked)
+        socket = str(running.launch.socket.path)
+        session = Login(socket, USER, DATABASE, password=way.password).session("mysql")
         _server.wait_ready(started, lambda: self._ask(session, ["SELECT 1"]))
         try:
+            way.forget()
             prepare_database(self._query(session), running.launch.name, asked.storage, prefix)
         except BaseException:
             _server.kill_server(started)
@@ -183,7 +187,7 @@ class Family(WeighsServer, AttachedTables):
         variables, user = self._ask(server.session, QUESTIONS)
         told = {str(name).lower(): value or "" for name, value in variables}
         # without grants everybody is called so, or has no name at all
-        free = str(user[0][0]).startswith(("skip-grants", "@"))
+        free = "".join(str(name) for row in user for name in row).startswith(("skip-grants", "@"))
         told["skip_grant_tables"] = "ON" if free else "OFF"
         if started := server.handle:
             check_values(started.launch.name, told, started.asked.strict(), started.asked.table)

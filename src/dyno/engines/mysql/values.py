@@ -6,12 +6,11 @@ What a server of MySQL's family reports of its variables, held against what was 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from dyno import numbers
+from dyno import numbers, scratch
 from dyno.builds import Build, cache, sha256
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
@@ -74,10 +73,10 @@ def variables(build: Build, prefix: Prefix, asked: AskedSettings) -> frozenset[s
 
 
 def _list_settings(build: Build, prefix: Prefix, asked: AskedSettings) -> str:
-    with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
-        words = [f"--datadir={scratch}", *prefix.arguments(), *asked.arguments(prefix)]
+    with scratch.folder("ask") as place:
+        words = [f"--datadir={place}", *prefix.arguments(), *asked.arguments(prefix)]
         command = [str(build.program), "--no-defaults", *words, "--verbose", "--help"]
-        return process.run_tool(command, Path(scratch), more=prefix.environment())
+        return process.run_tool(command, place, more=prefix.environment())
 
 
 def _names(listing: str) -> set[str]:

@@ -21,7 +21,7 @@ from dyno.engines._server.url import Login
 from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import AttachedTables, attach_server, attached_server
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
-from dyno.engines.postgres.data import FILED, NAME, cluster_bytes, lay_cluster
+from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
 from dyno.engines.postgres.settings import (
     check_settings,
@@ -88,6 +88,7 @@ class Engine(AttachedTables, CountsTransactions):
         if not data.exists():
             checksums = settings.get("data_checksums") == "on"
             lay_cluster(build, checksums, data)
+        close(data)
         # nobody else works in a private home, so its lock is a dead server's
         (data / "postmaster.pid").unlink(missing_ok=True)
         config = home / "dyno.conf"

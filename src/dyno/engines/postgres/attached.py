@@ -37,18 +37,18 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     found = url.attached_build(
         "postgres", _with_socket(at), flags, at.password or find_password(at)
     )
-    said, read_only, may = (rows[0][0] for rows in ask(_session(found), ASKED))
+    said, read_only, may = url.fields("PostgreSQL", ASKED, ask(_session(found), ASKED))
     if read_only == "on":
         hint = "name the primary server, or a database that may be written to"
         raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
     if may not in ("t", "true"):
         hint = f"GRANT CREATE ON SCHEMA public TO {at.user}, or name a database of that user's"
         raise UsageError(f"'{at.user}' may make no tables in '{at.database}'", hint=hint)
-    version = VERSION.match(said or "")
+    version = VERSION.match(said)
     return replace(
         found,
-        version=version[1] if version else " ".join((said or "").split()[:3]),
-        facts=found.facts | {"server": said or ""},
+        version=version[1] if version else " ".join(said.split()[:3]),
+        facts=found.facts | {"server": said},
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 from dyno import numbers
@@ -10,8 +12,12 @@ from dyno.engines._server import libraries, process
 
 #: The server's superuser and its one database.
 NAME = "dyno"
-#: Whoever reaches the private socket is let in; nobody comes by another way.
-ACCESS = "local all all trust\n"
+#: Who asks by the private socket is let in if the kernel says that he is our user, and nobody comes
+#: by another way. The server's own user is not let in: as `nobody`, it may be anybody. It costs a
+#: look into the table of users for each connection, and no password that could be read anywhere.
+ACCESS = "local all all peer map=dyno\n"
+#: What `initdb` writes there, in a template that no server is started on.
+ANYBODY = "local all all trust\n"
 
 #: The settings that the files depend on.
 FILED = ("data_checksums", "config", "default_toast_compression")
@@ -35,6 +41,22 @@ def lay_cluster(build: Build, checksums: bool, data: Path) -> None:
         cache.copy(empty, data)
 
 
+def close(data: Path) -> None:
+    """Lets nobody but us into the server on `data`; where a user wrote who may, that stays."""
+    access = data / "pg_hba.conf"
+    if access.read_text() in (ANYBODY, ACCESS):
+        access.write_text(ACCESS)
+        (data / "pg_ident.conf").write_text(f'dyno "{_user()}" {NAME}\n')
+
+
+def _user() -> str:
+    """Our name as the kernel's number of us is looked up; no variable of ours counts."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
 def _empty(build: Build, checksums: bool) -> Path:
     """The cluster as `initdb` leaves it, with our database: it takes a second or two."""
     tools, more = build.program.parent, libraries.environment(build.libraries)
@@ -48,7 +70,7 @@ def _empty(build: Build, checksums: bool) -> Path:
         elif int(build.version.partition(".")[0]) >= 18:
             options.append("--no-data-checksums")
         process.run_tool([str(tools / "initdb"), *options], folder, more=more)
-        (data / "pg_hba.conf").write_text(ACCESS)
+        (data / "pg_hba.conf").write_text(ANYBODY)
         single = [str(build.program), "--single", "-D", str(data), "template1"]
         process.run_tool(single, folder, f"CREATE DATABASE {NAME}\n", more)
 

@@ -10,11 +10,11 @@ PostgreSQL's configuration file: written, tried out on the server's program, and
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno import scratch
 from dyno.builds import Build
 from dyno.engines import Ask, Server
 from dyno.engines._server import libraries, process
@@ -164,10 +164,9 @@ def try_out(
     It reads its file before it looks for data, so none are needed.
     """
     more = libraries.environment(build.libraries)
-    with tempfile.TemporaryDirectory(prefix="dyno-") as scratch:
-        folder = Path(scratch)
+    with scratch.folder("ask") as folder:
         (folder / "dyno.conf").write_text(settings_file(settings, major, folder))
-        options = ["-D", scratch, "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
+        options = ["-D", str(folder), "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
         try:
             process.run_tool([str(build.program), *options], folder, more=more)
         except TrialFailed as refused:

@@ -28,6 +28,10 @@ def replace_file(path: Path, text: str) -> Path:
     try:
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
+    except OSError as error:
+        # a write that fails does not say of which file
+        error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     return path

@@ -1,0 +1,135 @@
+"""Folders for a while, in the folders for temporary things: made, held, removed.
+
+Each is held by a lock, which the kernel frees however we end: so what a killed Dyno left is told
+from what another one works in, and `dyno clean` removes it. All begin with `dyno-` and what they
+are for; nobody else's folder has such a name.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.errors import HostError
+
+#: A folder that is made here; a run's, or a play's, for its engines' data; a traceback of ours.
+OURS = re.compile(
+    r"dyno-(?:play|socket|ask|npm|crate)-\w{8}"
+    r"|dyno-(?:\d{8}T\d{6}Z?-.+|dyno-play-\w{8})-[0-9a-f]{8}"
+    r"|dyno-traceback-\w{8}\.txt"
+)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A folder that is ours until it is removed, or we end."""
+
+    path: Path
+    handle: int
+
+    def remove(self) -> None:
+        """Removes the folder with all in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):
+            os.close(self.handle)
+
+
+def make(use: str, parent: Path | str | None = None) -> Held:
+    """A new folder that nobody else can look into, for one of the uses that `OURS` names.
+
+    It lies in `parent`, or where temporary things lie. `OSError` where it cannot be made.
+    """
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=f"dyno-{use}-", dir=parent))
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        _lock(handle)
+        if path.exists():  # `dyno clean` did not come between
+            return Held(path, handle)
+        os.close(handle)
+
+
+@contextmanager
+def folder(use: str, parent: Path | str | None = None) -> Iterator[Path]:
+    """A new folder, removed at the end."""
+    held = make(use, parent)
+    try:
+        yield held.path
+    finally:
+        held.remove()
+
+
+@contextmanager
+def weigh(path: Path) -> Iterator[None]:
+    """Holds a folder that somebody else made for us and will remove."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _lock(handle)
+        if not path.exists():
+            raise HostError(f"{path} was removed meanwhile", hint="start again")
+        yield
+    finally:
+        os.close(handle)
+
+
+def left() -> list[Path]:
+    """All folders and files of such names that are ours to remove, held or not, by path.
+
+    They are looked for where they are made: in `$TMPDIR`, in `$DYNO_TMP` (or where root's homes lie
+    without it), and where sockets lie. Root removes everybody's: its servers are another user's.
+    """
+    home = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
+    sockets = dict.fromkeys((os.environ.get("XDG_RUNTIME_DIR"), "/tmp"), "dyno-socket-*")
+    places = sockets | {home: "dyno-*", tempfile.gettempdir(): "dyno-*"}
+    found: set[Path] = set()
+    for place, names in places.items():
+        with suppress(OSError):
+            found |= set(Path(place or "/nowhere").resolve().glob(names))
+    return sorted(path for path in found if _is_ours(path))
+
+
+def _is_ours(path: Path) -> bool:
+    if not OURS.fullmatch(path.name) or path.is_symlink():
+        return False
+    return os.geteuid() in (0, path.stat().st_uid)
+
+
+def is_held(path: Path) -> bool:
+    """Does a living Dyno hold it? Yes, where that cannot be told."""
+    if not path.is_dir():
+        return False
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return True
+    try:
+        return not _lock(handle)
+    finally:
+        os.close(handle)
+
+
+def clear(path: Path) -> None:
+    """Removes what nobody holds; what somebody took meanwhile stays."""
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if _lock(handle):
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
