@@ -1,4 +1,4 @@
-"""A login: the driver's words for how a server is reached, and as whom (`login.rs`).
+"""A login: the driver's words for how a server is reached, and as whom (`plan/mod.rs`).
 
 A server that runs already, named by a URL: never started, stopped or configured by us.
 
