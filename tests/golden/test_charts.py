@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import re
+from base64 import b64decode
 from xml.etree import ElementTree
 
 import pytest
@@ -150,3 +153,21 @@ def test_a_legend_stands_where_there_are_two_names_and_a_choice_where_two_charts
     both = figure([chart, chart], "")
     assert both.count("<option>") == both.count('<div class="plot"') == 2
     assert both.count(" hidden>") == 1
+
+
+def test_charts_beyond_the_first_are_packed_and_the_page_stays_small() -> None:
+    def chart(number: int) -> Chart:
+        return Chart(
+            f"metric {number}",
+            "described",
+            TEN,
+            [Panel(TEN, [Dots([Dot(1, 1, "tip")], "red", "a")])],
+        )
+
+    few, many = (figure([chart(n) for n in range(count)], "") for count in (12, 300))
+    assert few.count("<circle") == many.count("<circle") == 12 and "<script" not in few
+    assert many.count("<option>") == many.count('<div class="plot"') == 300
+    packed = re.search(r'<script type="application/gzip">(.*?)</script>', many)
+    assert packed
+    charts = json.loads(gzip.decompress(b64decode(packed[1])))
+    assert len(charts) == 288 and all(each.count("<circle") == 1 for each in charts)

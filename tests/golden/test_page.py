@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import json
 import re
+from base64 import b64decode
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,6 +21,22 @@ from golden.book import make_book
 EVIL = "<script>alert('x')</script>&\"%{y}"
 
 
+EMPTY = '<div class="plot" hidden></div>'
+PACKED = re.compile(r'<script type="application/gzip">(.*?)</script>')
+
+
+def unpacked(page: str) -> str:
+    """The page with every chart in its place, as its script puts them there."""
+
+    def filled(figure: re.Match[str]) -> str:
+        text, packed = figure[0], PACKED.search(figure[0])
+        for chart in json.loads(gzip.decompress(b64decode(packed[1]))) if packed else ():
+            text = text.replace(EMPTY, EMPTY.replace("></", f">{chart}</"), 1)
+        return text
+
+    return re.sub(r"<figure.*?</figure>", filled, page, flags=re.DOTALL)
+
+
 class Reader(HTMLParser):
     """Collects what a browser would fetch, the anchors, and the marks of each figure's charts."""
 
@@ -29,7 +48,7 @@ class Reader(HTMLParser):
         self.figures: list[list[list[dict[str, str]]]] = []
         self.described: list[str] = []
         self.scripts = 0
-        self.feed(text)
+        self.feed(unpacked(text))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {key: value or "" for key, value in attrs}

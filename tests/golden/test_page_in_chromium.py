@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from dyno.report.html import history, page
+from dyno.report.html.charts import Axis, Chart, Dot, Dots, Panel
+from dyno.report.html.drawing import figure
 from golden.book import make_book
 from golden.chromium import browser, needed
 from golden.past import make_history
@@ -130,3 +132,27 @@ def test_charts_stand_without_a_script(tab: Tab, written: Path, kind: str) -> No
         assert drawn == [True] * {"report": 4, "history": 2}[kind]
     finally:
         tab.send("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_chart_that_is_packed_is_drawn_when_it_is_chosen(tmp_path: Path) -> None:
+    axis = Axis("", 0, 10, [(0, "0"), (5, "five")])
+    charts = [
+        Chart(
+            f"metric {n}", "described", axis, [Panel(axis, [Dots([Dot(1, 1, f"tip {n}")], "red")])]
+        )
+        for n in range(40)
+    ]
+    file = tmp_path / "page.html"
+    part = page.PagePart("Charts", "charts", figure(charts, "caption"))
+    head = page.PageHead("many", "", "many", "", "")
+    file.write_text(page.page_text(head, [part]), encoding="utf-8")
+    chosen = """document.querySelectorAll('.plot')[39].querySelector('circle')"""
+    with browser(needed(), tmp_path / "profile") as opened:
+        opened.open(file.as_uri())
+        assert opened.evaluate(f"{chosen} === null")
+        opened.evaluate(
+            "(() => { const s = document.querySelector('select'); s.selectedIndex = 39;"
+            " s.dispatchEvent(new Event('change')); })()"
+        )
+        opened.wait(f"{chosen} && {chosen}.getClientRects().length > 0")
+        assert opened.complaints() == []

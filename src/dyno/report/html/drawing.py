@@ -8,7 +8,10 @@ browsers show after a while and `page.js` at once.
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +23,8 @@ from dyno.report.html.markup import render
 
 #: The side of the square that lines are drawn in: finer than any screen's dots.
 _SIDE = 10_000
+#: So many charts of a figure stand in the page as they are.
+_OPEN = 12
 #: A longer axis leaves out every other tick on a narrow page, one of more words slants them.
 _TICKS_NARROW, _LETTERS_NARROW = 10, 40
 
@@ -33,6 +38,9 @@ _FIGURE = """
 {% for chart in drawn %}
 <div class="plot"{% if not loop.first %} hidden{% endif %}>{{ chart }}</div>
 {% endfor %}
+{% if packed %}{% for _ in charts[drawn | length:] %}<div class="plot" hidden></div>{% endfor %}
+<script type="application/gzip">{{ packed }}</script>
+{% endif %}
 <figcaption>{{ caption }}</figcaption>
 </figure>
 """
@@ -70,8 +78,19 @@ _NOTE = Markup('<span class="{}" style="color:{};{}">{}</span>')
 
 
 def figure(charts: Sequence[Chart], caption: str) -> Markup:
-    """A figure that shows one of `charts` at a time, with a `<select>` where there are several."""
-    return render(_FIGURE, charts=charts, caption=caption, drawn=[_chart(c) for c in charts])
+    """A figure that shows one of `charts` at a time, with a `<select>` where there are several.
+
+    Those beyond `_OPEN` are packed until `page.js` is asked for one: a run has a chart for each of
+    some hundred metrics, and without the script none but the first is to be seen anyway.
+    """
+    drawn = [_chart(chart) for chart in charts]
+    packed = _packed(drawn[_OPEN:]) if len(drawn) > _OPEN else ""
+    return render(_FIGURE, charts=charts, caption=caption, drawn=drawn[:_OPEN], packed=packed)
+
+
+def _packed(drawn: Sequence[Markup]) -> str:
+    """A list of charts as JSON, gzip and base64: a tenth of what they are."""
+    return b64encode(gzip.compress(json.dumps(drawn).encode(), mtime=0)).decode()
 
 
 def _chart(chart: Chart) -> Markup:

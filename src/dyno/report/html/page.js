@@ -5,8 +5,28 @@
 const NEAR_PX = 20;
 const tip = document.body.appendChild(document.createElement("div"));
 
-function choose(figure, at) {
-  figure.querySelectorAll(".plot").forEach((plot, number) => { plot.hidden = number !== at; });
+async function choose(figure, at) {
+  const plots = [...figure.querySelectorAll(".plot")];
+  if (!plots[at].firstChild) await unpack(figure, plots.filter((plot) => !plot.firstChild));
+  plots.forEach((plot, number) => { plot.hidden = number !== at; });
+}
+
+async function unpack(figure, empty) {
+  const packed = figure.querySelector("script").textContent;
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const charts = await new Response(plain).json();
+  empty.forEach((plot, number) => { plot.innerHTML = charts[number]; listen(plot); });
+}
+
+function listen(place) {
+  for (const button of place.querySelectorAll(".series button")) {
+    button.addEventListener("click", () => toggle(button));
+  }
+  for (const frame of place.querySelectorAll(".frame")) {
+    for (const kind of ["pointermove", "pointerdown"]) frame.addEventListener(kind, point);
+    frame.addEventListener("pointerleave", () => { tip.hidden = true; });
+  }
 }
 
 function toggle(button) {
@@ -57,13 +77,7 @@ function start() {
     choice?.addEventListener("change", () => choose(figure, choice.selectedIndex));
     if (choice) choose(figure, choice.selectedIndex);
   }
-  for (const button of document.querySelectorAll(".series button")) {
-    button.addEventListener("click", () => toggle(button));
-  }
-  for (const frame of document.querySelectorAll(".frame")) {
-    for (const kind of ["pointermove", "pointerdown"]) frame.addEventListener(kind, point);
-    frame.addEventListener("pointerleave", () => { tip.hidden = true; });
-  }
+  listen(document);
   document.documentElement.dataset.ready = "yes";
 }
 
