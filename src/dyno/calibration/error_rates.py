@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from dyno.calibration import store
-from dyno.calibration.store import METHOD, RELEVANT, Entry, relevant_facts
-from dyno.record import Calibration, Score
+from dyno.calibration.store import METHOD, RELEVANT, Entry, instrument, relevant_facts
+from dyno.record import Calibration, Run, Score
 from dyno.stats.simulate import clopper_pearson
 
 #: Hosts drift: kernels are patched in place, disks fill, neighbours move in.
@@ -36,6 +37,11 @@ def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> C
         scores=scores(chosen),
         stale=tuple(_why_stale(last, relevant_facts(host), now or datetime.now(UTC))),
     )
+
+
+def quote_error_rates(run: Run) -> Run:
+    """`run` with what is known of the method's errors on its host and driver."""
+    return replace(run, calibration=known_error_rates(instrument(run.host, run.driver_sha256)))
 
 
 def _why_stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[str]:

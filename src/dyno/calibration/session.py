@@ -19,15 +19,16 @@ from pathlib import Path
 
 import dyno
 from dyno import calibration
-from dyno.builds import Say
+from dyno.builds import Say, sha256
 from dyno.calibration import METHOD, Entry
 from dyno.calibration.cases import GOALS, CalibrationCase, calibration_cases
 from dyno.calibration.comparison import case_settings, play_comparison
 from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot
-from dyno.calibration.store import relevant_facts
+from dyno.calibration.store import instrument, relevant_facts
+from dyno.driver import driver_program
 from dyno.errors import HostError, space
 from dyno.experiment.candidates import parse_candidate
-from dyno.resolve.experiment import instrument_here
+from dyno.resolve.experiment import host_here
 from dyno.run_folder import all_runs
 from dyno.stats import scenarios
 from dyno.stats.scenarios import LOOKS, Scenario, figures
@@ -117,6 +118,11 @@ def scenario_entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
 
 #: Told a line once it is stored: the lot, and how many of its goal are there now.
 Tell = Callable[[Entry, int, int], None]
+
+
+def instrument_here() -> dict[str, str]:
+    """This host and this driver, as a calibration speaks for them."""
+    return instrument(host_here(), sha256(driver_program()))
 
 
 @dataclass(frozen=True)

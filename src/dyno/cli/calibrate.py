@@ -32,7 +32,7 @@ HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "p
 def print_known() -> None:
     """Everything that a run would quote now."""
     from dyno import calibration
-    from dyno.resolve.experiment import instrument_here
+    from dyno.calibration.session import instrument_here
 
     known = calibration.known_error_rates(instrument_here())
     if known is None:

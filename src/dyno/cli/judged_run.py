@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,7 @@ def typed_command() -> str:
 
 def play_and_judge(experiment: Experiment, wanted: RunWishes) -> Verdict:
     """Resolves, announces, plays and judges `experiment`."""
+    from dyno.calibration.error_rates import quote_error_rates
     from dyno.forecast.disk_space import check_disk_space
     from dyno.forecast.estimate import fit_budget, forecast_run
     from dyno.play.run import play_run
@@ -55,6 +56,7 @@ def play_and_judge(experiment: Experiment, wanted: RunWishes) -> Verdict:
     from dyno.run_folder import create_run
 
     prepared = resolve_experiment(experiment, print_progress)
+    prepared = replace(prepared, run=quote_error_rates(prepared.run))
     check_disk_space(prepared)
     if wanted.budget_s is not None:
         prepared = fit_budget(prepared, wanted.budget_s)

@@ -38,7 +38,7 @@ static __thread unsigned turn;
 /* Still to be spun; below 0: spun too much. */
 static __thread int64_t owed_ns;
 
-static uint64_t now_ns(void)
+static uint64_t monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -53,9 +53,9 @@ static void spin(void)
     if (++turn % every == 0)
         owed_ns += (int64_t)delay_ns;
     if (owed_ns >= GRAIN_NS) {
-        uint64_t begin = now_ns(), spun_ns;
+        uint64_t begin = monotonic_ns(), spun_ns;
         do
-            spun_ns = now_ns() - begin;
+            spun_ns = monotonic_ns() - begin;
         while ((int64_t)spun_ns < owed_ns);
         if ((int64_t)spun_ns > owed_ns + LATE_NS) /* The host took us off the core. */
             spun_ns = (uint64_t)owed_ns;

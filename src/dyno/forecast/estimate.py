@@ -13,7 +13,6 @@ from dyno.engines import Outgrows
 from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
 from dyno.forecast.detection import SDS_PERCENT, assumed_primaries, family_size
-from dyno.play.loads import SMALL_BYTES
 from dyno.record import Candidate, Run, WorkloadPlan
 from dyno.resolve.design import looks_up_to
 from dyno.resolve.experiment import Prepared
@@ -24,6 +23,8 @@ from dyno.stats.power import mde80
 OVERHEAD_S = 0.2
 #: Starting a server on new data, and stopping it: 2 to 5 s, by its age.
 SERVER_S = 3.0
+#: No engine takes long to load less: nobody need find out whether it is slow.
+SMALL_BYTES = 16 << 20
 #: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
 LOAD_BYTES_PER_S = 20e6
 #: Free space asked for beside the data: journals, temporary files, the records themselves.

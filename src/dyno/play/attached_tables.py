@@ -6,41 +6,22 @@ A trial drops its tables at its end, whatever ends it but a kill. So once its `p
 lists in the run's folder the tables that appeared in the database meanwhile; `resume` drops those
 of the list that are still there. That they appeared while we loaded into a database that was empty
 is the ground on which they are taken for ours. A kill within `prepare` leaves no list: what lies
-there then stays, and `check_no_tables` refuses.
+there then stays, and `resolve` refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from dyno.builds import Build, Say
 from dyno.engines import Attaches, Engine
-from dyno.errors import UsageError
 from dyno.play.job import TrialJob
-from dyno.record import PhaseRecord, WorkloadPlan
+from dyno.record import PhaseRecord
 from dyno.run_folder import LOADED, RunFolder, read_json, write_json
 
 #: The script's commands that load and that drop.
 PREPARE, CLEANUP = "prepare", "cleanup"
-
-
-def check_no_tables(
-    sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]
-) -> None:
-    """`UsageError` where a script would load data beside tables that are somebody's.
-
-    After each trial the script's `cleanup` drops its tables, and a script may well load into, and
-    drop, what was there before. One that loads nothing drops nothing either.
-    """
-    loading = [plan.name for plan in workloads if PREPARE in plan.commands]
-    for engine, build in sides if loading else ():
-        if not build.attached or not isinstance(engine, Attaches):
-            continue
-        if tables := engine.tables(build):
-            cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
-            hint = "name a database made for this; drop what a torn run left in it"
-            raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
 
 
 def is_prepared(phases: Sequence[PhaseRecord]) -> bool:

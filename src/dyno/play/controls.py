@@ -8,16 +8,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dyno.builds import Build
 from dyno.controls import (
     AfterRestore,
     AfterStart,
     ControlResult,
-    ControlTarget,
 )
-from dyno.engines import MISSED, Engine, Knobs, Preloads, Server
+from dyno.engines import MISSED, Engine, Preloads, Server
 from dyno.play.job import TrialJob, TrialNotes
 from dyno.record import ControlCondition, PinningCondition
+from dyno.resolve.controls import control_target
 
 #: Why a control of a load's copy rests.
 NO_COPY = "the data were loaded in this trial, and are as warm as that left them"
@@ -55,17 +54,6 @@ def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dic
     """Two environments in one; libraries to be preloaded are a list, and two may be wanted."""
     libraries = [each["LD_PRELOAD"] for each in (ours, more) if "LD_PRELOAD" in each]
     return {**ours, **more, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
-
-
-def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
-    """What the controls are held for."""
-    return ControlTarget(
-        embedded=engine.embedded,
-        attached=build.attached,
-        home=home,
-        settings=engine.knobs if isinstance(engine, Knobs) else {},
-        preloads=isinstance(engine, Preloads),
-    )
 
 
 def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:

@@ -19,13 +19,13 @@ from pathlib import Path
 
 from dyno.builds import cache
 from dyno.engines import Snapshots
+from dyno.forecast.estimate import SMALL_BYTES
 from dyno.play.engine_session import SessionPart
 from dyno.play.job import LoadChoice, TrialJob
 from dyno.record import Run, Trial, WorkloadPlan
 
 #: A first load that took longer is kept, and the seven that follow it too.
 SLOW_S = 5.0
-SMALL_BYTES = 16 << 20  # no engine takes so long for less: nobody need find out
 #: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
 #: 24 blocks of their own would (a slowdown of 2 % in 92 of 100 runs, not 97), three half of it.
 LOADS = 8

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dyno.builds import Build, Say
-from dyno.controls import NOT_HERE, controls, put_back
-from dyno.engines import Engine, Knobs
+from dyno.controls import NOT_HERE, ControlTarget, controls, put_back
+from dyno.engines import Engine, Knobs, Preloads
 from dyno.errors import DynoError, UsageError
 from dyno.experiment.candidates import OwnedKeys, Spec
-from dyno.play.controls import control_target
 from dyno.record import Candidate
 
 ResolvedCandidate = tuple[Candidate, Engine, Build]
@@ -27,6 +26,17 @@ def recover_knobs(say: Say) -> None:
                 say(f"left by a run that was killed: {outcome}")
     except DynoError as error:
         say(f"what a killed run left was not put back: {error.message}: {error.cause}")
+
+
+def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
+    """What the controls are held for."""
+    return ControlTarget(
+        embedded=engine.embedded,
+        attached=build.attached,
+        home=home,
+        settings=engine.knobs if isinstance(engine, Knobs) else {},
+        preloads=isinstance(engine, Preloads),
+    )
 
 
 def tell_refusals(

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import dyno
-from dyno import calibration, driver, host, workloads
+from dyno import driver, host, workloads
 from dyno.builds import Build, Say, sha256
-from dyno.engines import Engine
+from dyno.engines import Attaches, Engine
+from dyno.errors import UsageError
 from dyno.experiment import Experiment, Measuring, candidates
 from dyno.host import FLEETING
-from dyno.play.attached_tables import check_no_tables
 from dyno.record import Candidate, Run, WorkloadPlan
 from dyno.resolve.candidates import (
     candidate_facts,
@@ -71,7 +71,6 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
         published=experiment.published,
         dyno=dyno.__version__,
         driver_sha256=sha256(driver.driver_program()),
-        calibration=calibration.known_error_rates(instrument_here()),
         survey=host.host_complaints(_data_folder()),
         factors=crossed,
     )
@@ -127,14 +126,27 @@ def check_empty(prepared: Prepared) -> Prepared:
     return prepared
 
 
+def check_no_tables(
+    sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]
+) -> None:
+    """`UsageError` where a script would load data beside tables that are somebody's.
+
+    After each trial the script's `cleanup` drops its tables, and a script may well load into, and
+    drop, what was there before. One that loads nothing drops nothing either.
+    """
+    loading = [plan.name for plan in workloads if "prepare" in plan.commands]
+    for engine, build in sides if loading else ():
+        if not build.attached or not isinstance(engine, Attaches):
+            continue
+        if tables := engine.tables(build):
+            cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
+            hint = "name a database made for this; drop what a torn run left in it"
+            raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
+
+
 def host_here() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
     return host.host_facts(_data_folder())
-
-
-def instrument_here() -> dict[str, str]:
-    """This host and this driver, as a calibration speaks for them."""
-    return calibration.instrument(host_here(), sha256(driver.driver_program()))
 
 
 def _data_folder() -> Path:

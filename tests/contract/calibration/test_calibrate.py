@@ -11,11 +11,10 @@ from dyno.calibration import Entry
 from dyno.calibration.cases import CalibrationCase
 from dyno.calibration.comparison import case_settings
 from dyno.calibration.pilot import Pilot, Shape
-from dyno.calibration.session import Session, Wanted, exclusive_folder
+from dyno.calibration.session import Session, Wanted, exclusive_folder, instrument_here
 from dyno.calibration.store import relevant_facts
 from dyno.cli import exit_code
 from dyno.errors import HostError, UsageError
-from dyno.resolve.experiment import instrument_here
 
 #: Four blocks, none dropped: other tests may run beside this one.
 TINY = Shape(

@@ -14,9 +14,10 @@ from fakes import make_candidate, make_trial, make_workload
 from dyno.builds import Build
 from dyno.engines import Engine
 from dyno.errors import UsageError
-from dyno.play.attached_tables import LoadedTables, check_no_tables, drop_leftovers, is_prepared
+from dyno.play.attached_tables import LoadedTables, drop_leftovers, is_prepared
 from dyno.play.job import TrialJob
 from dyno.record import PhaseRecord
+from dyno.resolve.experiment import check_no_tables
 from dyno.run_folder import RunFolder
 
 
