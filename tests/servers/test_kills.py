@@ -118,10 +118,10 @@ STARTER = """
 import signal, sys
 from pathlib import Path
 from dyno import driver
-from dyno.engines import find
+from dyno.engines import find_engine
 signal.signal(signal.SIGQUIT, signal.SIG_IGN)
 name, _, version = sys.argv[2].partition("@")
-engine = find(name, driver.ask)
+engine = find_engine(name, driver.ask)
 build = engine.program(version, {}, lambda _: None)
 print("it starts", flush=True)
 engine.start(build, Path(sys.argv[1]), {})

@@ -50,8 +50,8 @@ STARTER = """
 import sys, time
 from pathlib import Path
 from dyno import driver
-from dyno.engines import find
-engine = find("postgres", driver.ask)
+from dyno.engines import find_engine
+engine = find_engine("postgres", driver.ask)
 build = engine.program(sys.argv[1], {}, lambda _: None)
 server = engine.start(build, Path(sys.argv[2]), {})
 print(server.pid, server.session["host"], flush=True)

@@ -126,7 +126,7 @@ def test_a_question_that_is_not_answered_is_given_up(monkeypatch: pytest.MonkeyP
 
 def test_an_answer_without_end_is_given_up_with_its_statement() -> None:
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(TrialFailed, match=r"^the engine answered with more than 16 MB: SELECT en"):
+    with pytest.raises(TrialFailed, match=r"^the engine answered with more than 64 MB: SELECT en"):
         driver.ask(NOTHING, ["SELECT 1", "SELECT endless"])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < 500 << 10
 
