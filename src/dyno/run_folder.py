@@ -1,10 +1,7 @@
-"""A file of a run: read and checked; written whole or not at all, whatever kills us.
+"""A run on disk: its folder, its files by name, and the list of all runs.
 
-It is written under a temporary name, synced and renamed.
-
-One run's folder: its files by name, who plays it, and where its engines' data lie.
-
-The runs in a folder: a new one made, one opened, all of them listed.
+A file is read and checked, and written whole or not at all, whatever kills us: under a temporary
+name, synced and renamed. A lock on the folder says that somebody plays the run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Folders for a while, in the folders for temporary things: made, held, removed.
+"""Temporary folders of ours: made, locked while in use, removed.
 
-Each is held by a lock, which the kernel frees however we end: so what a killed Dyno left is told
-from what another one works in, and `dyno clean` removes it. All begin with `dyno-` and what they
-are for; nobody else's folder has such a name.
+The kernel frees the lock however we end: so what a killed Dyno left is told from what another one
+works in, and `dyno clean` removes it. All their names begin with `dyno-` and what they are for;
+nobody else's folder has such a name.
 """
 
 from __future__ import annotations

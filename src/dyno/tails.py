@@ -1,4 +1,4 @@
-"""The end of what a program has said: as much of it as an error shows. Knows nothing of ours."""
+"""The last lines of a program's output: as much of it as an error shows."""
 
 from __future__ import annotations
 

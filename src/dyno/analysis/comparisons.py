@@ -1,6 +1,7 @@
-"""What is compared: each metric of each candidate with the base's, block by block.
+"""What is compared at a look: each metric of a candidate beside the base's, block by block.
 
-What the judge knows beside the lines: run, looks, what condemns; a line with its interval.
+A `PairedMetric` is one such pair with its data, an `Estimate` the pair with its interval; a
+`ComparisonContext` is what all pairs of a run share.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The judge: a run and its trials in, a verdict out (docs/METHOD.md).
 
-It reads records only. `look` is asked by the conductor after each block, `judge` by whoever wants
-the verdict so far; both see the same blocks and apply the same rule. Each look uses exactly its
-own number of valid blocks, the first ones played; blocks beyond wait for the next look. Nothing
+It reads records only. `play/run.py` calls `look` after each block, and `judge` gives the verdict so
+far to whoever wants it; both see the same blocks and apply the same rule. Each look uses exactly
+its own number of valid blocks, the first ones played; blocks beyond wait for the next look. Nothing
 is kept from an earlier look: the words always follow from the intervals shown.
 """
 

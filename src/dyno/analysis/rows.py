@@ -1,12 +1,10 @@
-"""Lines judged: intervals, p values, words and notes, a `record.Comparison` for each.
+"""The comparisons of a verdict: interval, p value, word and notes of each (`record.Comparison`).
 
 How Holm meets the interval and the looks: a primary's p value is first made sequential (the
 smallest α at which this look would have stopped), then Holm adjusts it among all candidates ×
 primaries. *Slower* and *faster* need both the interval at level α, as shown, on one side of 0 and
 the adjusted p ≤ α. *Not slower* needs the interval alone: all primaries must have it for a pass,
 and an intersection-union test of level α asks for no correction.
-
-The word for a line, and the notes beside it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""How large the comparisons of a calibration are: declared, and stored with each of them.
+"""The cases of a calibration: comparisons of one kind each, with a known truth and a goal.
 
-What is to be played: lots of comparisons of one kind each, with a truth and a goal.
+A goal is how many comparisons of a case are wanted; their size is declared (`Shape`), and stored
+with each of them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""A load that comes and goes on the engine's cores: the neighbour that a verdict must survive.
+"""One comparison of known truth through the whole pipeline, as `dyno compare` plays it.
 
-The dose check: how much slower an engine was really made, whatever the verdict says of it.
-
-Both are counted where the time is spent: the preloaded plant adds up what it spun, and of `null`
-the driver knows the median answer. (Its mean also holds the sleeps that the kernel ended late: the
-host's noise, which nobody planted.) They are set against the base's own time per operation.
-
-One comparison through the whole pipeline, as `dyno compare` plays it: a line for the store.
+It becomes a line of the store, with the dose beside the verdict: how much slower the engine was
+really made. The dose is counted where the time is spent: the preloaded plant adds up what it spun,
+and of `null` the driver knows the median answer. (Its mean also holds the sleeps that the kernel
+ended late: the host's noise, which nobody planted.) Both are divided by the base's own time per
+operation. `intermittent_hog` is a load that comes and goes on the engine's cores while a
+comparison plays, as a neighbour's would.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run may quote: the lines added up, and why they do not speak for this host any more."""
+"""The error rates that a run quotes: stored entries added up, and why they are stale if so."""
 
 from __future__ import annotations
 

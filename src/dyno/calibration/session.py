@@ -1,9 +1,8 @@
-"""Where comparisons are played: a folder that is empty at first, and cleared after a kill.
+"""A calibration session: plays what this host still lacks, one comparison at a time, and stores it.
 
-The scenarios of METHOD.md, What it is worth, counted again here: made-up blocks, the rule of real
-ones.
-
-A session: what is still to be played on this host, one comparison after another, stored.
+Comparisons are played in a folder of their own, empty at first and cleared after a kill. The
+scenarios of METHOD.md, What it is worth, are counted again as well: simulated blocks, judged by the
+rule for real ones.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Passwords in our own command line: everybody on the machine reads it in the list of processes.
+"""The command line: parse, call, print. Nothing else in Dyno prints, and nothing else exits.
 
-The command line: parse, call, print. Nothing else in Dyno prints, and nothing else exits.
+Each command is one file here that offers `command`. What they share: how words are read
+(`options`), how failures are reported (`exits`), how progress and tables are shown (`terminal/`).
 
-Each command is one file here that offers `command`; what they share is how words are read
-(`arguments`), how failures are said (`exits`) and how progress is shown (`live`).
+A password in our own command line is overwritten at once, since everybody on the machine can read
+it in the list of processes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What calibration knows of this host, as a table and a sentence.
-
-`dyno calibrate`: how often the verdict errs here, found by comparisons of known truth.
-"""
+"""`dyno calibrate`: how often the verdict errs on this host, by comparisons of known truth."""
 
 from __future__ import annotations
 

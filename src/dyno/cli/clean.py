@@ -1,7 +1,4 @@
-"""`dyno clean`: lists what runs, cached builds and a killed Dyno's leavings take on the disk.
-
-It frees what you name.
-"""
+"""`dyno clean`: lists what runs, cached builds and killed Dynos take on the disk; frees it."""
 
 from __future__ import annotations
 

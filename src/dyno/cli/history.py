@@ -1,8 +1,6 @@
-"""The exit code of `dyno history --gate`.
+"""`dyno history`: where, over many runs, a metric seems to have changed its level.
 
-What `dyno history` prints of the series and of the nominations in them.
-
-`dyno history`: where, over many runs, a metric seems to have changed its level.
+Prints the series and the nominations in them; with `--gate` the exit code says what they mean.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `compare`, `run` and `resume` share: say what will happen, play, judge, tell."""
+"""What `compare`, `run` and `resume` share: announce, play, judge, print the verdict."""
 
 from __future__ import annotations
 

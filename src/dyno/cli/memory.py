@@ -1,4 +1,4 @@
-"""A limit on memory (`ulimit -v`, `ulimit -d`): what fails under it is its doing, and not ours."""
+"""A limit on memory (`ulimit -v`, `ulimit -d`): a failure under it is reported as the limit's."""
 
 from __future__ import annotations
 

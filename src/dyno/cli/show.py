@@ -1,6 +1,6 @@
-"""`dyno show RUN`: what was asked, how much was played, the verdict, the sources of spread.
+"""`dyno show`: lists what there is, and shows one thing or one run in detail.
 
-`dyno show`: what there is, what it can be told, and what each of its words means.
+Of a run: what was asked, how much was played, the verdict, and where the spread comes from.
 """
 
 from __future__ import annotations

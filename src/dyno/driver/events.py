@@ -1,6 +1,6 @@
-"""What the driver's error, or its silent end, means for us: the exception to raise.
+"""The events of a trial as the driver writes them, one JSON line each.
 
-The events of a trial as the driver tells them, a line each.
+The driver's error event, or its end without one, becomes the exception that it stands for.
 """
 
 from __future__ import annotations

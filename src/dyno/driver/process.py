@@ -1,4 +1,4 @@
-"""A driver that plays a plan, and our side of the handshake."""
+"""A driver that plays a plan: its process, and our side of the handshake."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which build a version names: itself, or the newest of those that it begins.
+"""Versions of builds: the one that a name means, itself or the newest of those that it begins.
 
-A build out of the cache that is not what was put there: told, with the way to have it anew.
+A cached build that is not what was put there is an error, with the way to have it made anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An engine that is a library: named by its path, asked for itself in a process of its own."""
+"""An engine that is a library, named by its path: loaded and asked in a process of its own."""
 
 from __future__ import annotations
 

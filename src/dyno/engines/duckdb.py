@@ -1,8 +1,4 @@
-"""DuckDB's settings: what each may be, and how the engine reports it.
-
-Where builds of DuckDB come from: the makers' library for Node, or one at a path.
-
-Engine `duckdb`: any DuckDB library from 1.1 on, opened by the driver through its C API.
+"""Engine `duckdb`: any DuckDB library from 1.1 on, opened by the driver through its C API.
 
 What stands after the `@` is a version (`1.4.4`: fetched by npm) or a library's path; nothing stands
 for the newest version. The library is the one that DuckDB's makers build for Node.

@@ -1,8 +1,6 @@
-"""How an experiment is measured: what a user may set, and within which limits.
+"""An experiment as data: candidates, workloads and how they are measured, within which limits.
 
-A workload of an experiment: which script, under which options, judged by what.
-
-An experiment as data, and the one that a command line alone makes.
+The TOML file makes one, and so does the command line (`compare_candidates`).
 """
 
 from __future__ import annotations

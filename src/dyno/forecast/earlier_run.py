@@ -1,4 +1,4 @@
-"""What an earlier run knows of one that is planned: how its primaries vary, what trials cost."""
+"""What an earlier run tells of one that is planned: how its primaries vary, what trials cost."""
 
 from __future__ import annotations
 

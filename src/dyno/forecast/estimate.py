@@ -1,7 +1,4 @@
-"""How long a phase lasts: by its own declaration, and at the very most.
-
-What a run will cost and what it can detect, before it starts.
-"""
+"""What a run will cost and what it can detect, before it starts: time, disk, blocks, MDE80."""
 
 from __future__ import annotations
 

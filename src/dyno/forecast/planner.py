@@ -1,10 +1,8 @@
-"""A plan as data: what will be seen, how long it takes, how long a trial is best.
+"""Plans a run: what a time buys, or what it costs to find a given slowdown. Plays nothing.
 
-Plans a run: what a time buys, or what a slowdown to be found costs. Plays nothing.
-
-Everything said counts the looks and Holm over the primaries (`stats.outlook`). How noisy blocks are
-and what a trial costs comes from an earlier run of the same experiment; without one, the forecast's
-assumptions and three spreads stand for it.
+All figures count the looks and Holm over the primaries (`stats.power`). How noisy blocks are and
+what a trial costs comes from an earlier run of the same experiment; without one, the forecast's
+assumptions are taken, with three spreads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Survey: which cores there are, whose they really are, and who shares them."""
+"""Survey: which cores there are, whether they are virtual, and who shares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Survey: what others do with this machine right now; looked at only while somebody waits."""
+"""Survey: what others do with this machine right now; sampled only where the caller waits."""
 
 from __future__ import annotations
 

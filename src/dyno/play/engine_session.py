@@ -1,6 +1,7 @@
 """A part of a trial: an engine started, the driver under the controls, the ledger, the stop.
 
-Tells a server that died, or stands still, from one that refused: the error of its trial.
+Where that fails, a server that died or was stopped is told from one that refused, so that the
+trial's error names the cause.
 """
 
 from __future__ import annotations

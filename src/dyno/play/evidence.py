@@ -1,6 +1,6 @@
-"""The ledger: what an engine says it holds, beside what the script says it put there.
+"""What an engine holds at a trial's end, how safely, and on what storage: evidence for audits.
 
-What an engine holds at a trial's end, how safely, and on what storage: evidence for audits.
+Part of it is the ledger: the engine's own counts beside what the script says it put there.
 """
 
 from __future__ import annotations

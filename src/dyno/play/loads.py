@@ -1,9 +1,10 @@
-"""Loads that are kept: where loading is slow, the data folder of an engine that was stopped after
-`prepare` goes to the cache, and trials that follow begin with a copy of it and play only the rest.
+"""Loads that are kept: where loading is slow, trials begin with a copy of one from the cache.
 
-Each candidate has `LOADS` loads of a workload, made one after the other in the first blocks and
-rotated over the others; blocks that share them are one datum (`docs/METHOD.md`). What a load
-counted lies beside it, so that the ledger stays true; its phases belong to it and to no trial.
+The data folder of an engine that was stopped after `prepare` goes to the cache, and trials that
+follow begin with a copy of it and play only the rest. Each candidate has `LOADS` loads of a
+workload, made one after the other in the first blocks and rotated over the others; blocks that
+share them are one datum (`docs/METHOD.md`). What a load counted lies beside it, so that the ledger
+stays true; its phases belong to it and to no trial.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The probes' samples at a phase's two ends, turned into readings.
+"""The loop over a trial's phases: settles and samples where the driver waits, then lets it go.
 
-Listens to a driver that plays a trial: settles and samples where it waits, then lets it go.
+The probes' samples at a phase's two ends become its readings.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What each control held still, what it found before, and where it could do nothing.
+"""What a verdict rests on, in sentences: controls, restarts and losses, known error rates.
 
-How much was played, how much of it counts, and what became of the rest, in sentences.
-
-What is known of the method's own errors on the host of a run, in sentences.
+Of each control: what it held still, what it found before, and where it could do nothing. Of the
+restarts: how many were played, how many count, and what became of the rest. Of the method: what
+calibration found of its errors on the run's host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the sections ask of a book: who played, which trials count, and their numbers."""
+"""What the sections need of a run: its candidates, the trials that count, and their numbers."""
 
 from __future__ import annotations
 

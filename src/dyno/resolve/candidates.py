@@ -1,6 +1,7 @@
-"""The candidates of a run: whose each key is, and the build of each.
+"""The candidates of a run: what each of their keys sets, and the build of each.
 
-The cells of an experiment as candidates: whose word each factor is, and what it changes.
+A key belongs to the build, the engine, a control or the workload. Where factors are crossed, every
+cell of the experiment is a candidate.
 """
 
 from __future__ import annotations

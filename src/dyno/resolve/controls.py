@@ -1,4 +1,4 @@
-"""What is said of the controls before a run: what a dead one left, and what cannot be held here."""
+"""The controls before a run: what a killed run left is put back, what cannot be held is told."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Turns an experiment into a run that can be played: builds, descriptions, keys, host.
+"""An experiment as a run that can be played: builds, descriptions, keys, host.
 
-Whether a torn run can go on: what is no longer as it was when the run began.
+Also whether an interrupted run can go on: what is no longer as it was when it began.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a workload is judged by: its primary metrics, by the experiment or by the script.
+"""The workloads of a run: what their scripts declare, and the primary metrics they are judged by.
 
-What the scripts of an experiment declare, with the options that nobody set filled in.
+Options that nobody set are filled in; primaries come from the experiment or from the script.
 """
 
 from __future__ import annotations

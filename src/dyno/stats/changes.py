@@ -1,15 +1,12 @@
-"""How unlike the two sides of a series are at each place: the energy statistic, and its shuffles.
-
-Székely, Rizzo, *Energy statistics*, J. Stat. Plan. Inference 143 (2013).
-
-Where a series changes its level: E-divisive with a permutation test.
+"""Where a series changes its level: E-divisive with a permutation test.
 
 Matteson, James, *A nonparametric approach for multiple change point analysis of multivariate data*,
 J. Am. Stat. Assoc. 109 (2014): the place that parts the series into the two most unlike pieces,
-by the energy statistic of Székely and Rizzo, is tested by shuffling; if it holds, the pieces are
-searched in turn. Daly et al., *The use of change point detection to identify software performance
-regressions*, ICPE 2020, take it for benchmarks, as we do here; a t test at the place found, in its
-stead, would forget that the place was chosen (it errs in a multiple of the runs that it claims).
+by the energy statistic of Székely and Rizzo (*Energy statistics*, J. Stat. Plan. Inference 143,
+2013), is tested by shuffling; if it holds, the pieces are searched in turn. Daly et al., *The use
+of change point detection to identify software performance regressions*, ICPE 2020, take it for
+benchmarks, as we do here; a t test at the place found, in its stead, would forget that the place
+was chosen (it errs in a multiple of the runs that it claims).
 
 One point that lies far out is drawn in before the search, to three of the piece's own spreads. No
 order of the points moves that bound, so shuffling stays exact: of series whose points may be

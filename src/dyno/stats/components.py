@@ -1,20 +1,16 @@
-"""How far restarts lie apart: best-to-worst range and coefficient of variation.
-
-Sums of squares of effects fitted one after the other, and what each is expected to hold.
-
-Henderson's method III (Biometrics 9, 1953): with P_k the projection on everything up to effect k,
-the square of (P_k − P_{k−1})·y expects tr(Z'(P_k − P_{k−1})Z)·σ² of every effect Z that was not
-fitted before, so the components follow from the last one to the first. Of balanced data that is
-the analysis of variance.
-
-Where the spread of a metric comes from: variance components of blocks, loads, restarts, windows.
+"""Where the spread of a metric comes from: variance components of blocks, loads, restarts, windows.
 
 The model of the log of a trial's number: candidate (fixed) + block (what the host was like then,
 the same for all candidates) + load (where loads come again) + restart + the mean of the windows in
-it. Estimates are by the method of moments (`strata`), which of balanced data is the analysis of
-variance, and REML where no component is 0; where noise has taken trials it stays unbiased.
-Intervals are Weerahandi's generalised ones (J. Am. Stat. Assoc. 88, 1993): each sum of squares is
-divided by random χ², and the equations are solved for each draw.
+it. Estimates are by the method of moments, Henderson's method III (Biometrics 9, 1953): with P_k
+the projection on everything up to effect k, the square of (P_k − P_{k−1})·y expects
+tr(Z'(P_k − P_{k−1})Z)·σ² of every effect Z that was not fitted before, so the components follow
+from the last one to the first (`Strata`). Of balanced data that is the analysis of variance, and
+REML where no component is 0; where noise has taken trials it stays unbiased. Intervals are
+Weerahandi's generalised ones (J. Am. Stat. Assoc. 88, 1993): each sum of squares is divided by
+random χ², and the equations are solved for each draw.
+
+The spread of one candidate's restarts by itself: best-to-worst range, coefficient of variation.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Logs of time ratios and percent: the one place where one becomes the other.
+"""The interval of a slowdown: a t interval on the log ratios of blocks, and two tests beside it.
 
-Slowdown = time ratio − 1, so 210 µs after 200 µs is +5 %. Logs are what is averaged.
+A block is one datum, whatever was inside it; where a load of the data comes again, the blocks that
+share it are one datum together. Slowdown = time ratio − 1, so 210 µs after 200 µs is +5 %. Logs are
+what is averaged; here alone one becomes the other.
 
-The t interval on the log ratios of blocks: a block is one datum, whatever was inside it.
-
-Where a load of the data comes again, the blocks that share it are one datum together.
-
-The sign test: do so many of one kind among so many agree with a fair coin?
-
-A second opinion that assumes no normal distribution: sign-flip test and Hodges-Lehmann.
+The second opinion assumes no normal distribution: the sign-flip test and the Hodges-Lehmann
+estimate. The sign test says whether so many of one kind among so many agree with a fair coin.
 """
 
 from __future__ import annotations

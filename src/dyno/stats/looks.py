@@ -1,14 +1,12 @@
-"""How much of α has been spent by a look (Lan & DeMets 1983, their Pocock-type function).
+"""When the data may be looked at, and the level of each look: a group-sequential design.
 
-The bounds of a group-sequential test, by recursive numerical integration.
-
-The one thing here that no maintained library gives. With S(t) a Brownian motion in the fraction t
-of all blocks, look k stops where |S(t_k)| > c_k·sqrt(t_k); each c_k is chosen so that the chance of
-a first crossing there is what the spending function adds (Armitage, McPherson & Rowe 1969;
-Lan & DeMets 1983; Jennison & Turnbull 2000, chapter 19). The sub-density of the paths that are
-still inside is carried from look to look on Gauss-Legendre nodes.
-
-When the data may be looked at, and at which level each look is held.
+How much of α has been spent by a look follows Lan & DeMets (1983), their Pocock-type function. The
+bounds are found by recursive numerical integration, the one thing here that no maintained library
+gives. With S(t) a Brownian motion in the fraction t of all blocks, look k stops where
+|S(t_k)| > c_k·sqrt(t_k); each c_k is chosen so that the chance of a first crossing there is what
+the spending function adds (Armitage, McPherson & Rowe 1969; Lan & DeMets 1983; Jennison & Turnbull
+2000, chapter 19). The sub-density of the paths that are still inside is carried from look to look
+on Gauss-Legendre nodes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plays the sequential rule on made-up blocks, by the functions that judge real ones."""
+"""The sequential rule on simulated blocks, by the functions that judge real ones."""
 
 from __future__ import annotations
 

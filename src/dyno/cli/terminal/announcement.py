@@ -1,4 +1,4 @@
-"""What is said before a run: what is compared, how long it takes, and what it can detect."""
+"""The announcement before a run: what is compared, how long it takes, what it can detect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process of a server's: how it is spawned, who belongs to it, how all of them end.
+"""One process of a server: how it is spawned, which processes belong to it, how all of them end.
 
 Beside each is a watchdog, which ends all of them when we die.
 """

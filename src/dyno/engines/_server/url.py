@@ -1,10 +1,8 @@
-"""A login: the driver's words for how a server is reached, and as whom (`login.rs`).
+"""A server that runs already, named by a URL: never started, stopped or configured by us.
 
-A server that runs already, named by a URL: never started, stopped or configured by us.
-
-`kind://user:password@host:port/database?sslmode=…`: `candidates` hands on what stands behind the
-colon. Only that database is written to, so it must be named. The password goes into `Build.secret`
-and from there into the driver's stdin; no name, fact or message has it.
+`kind://user:password@host:port/database?sslmode=…`: `experiment/candidates.py` hands on what stands
+behind the colon. Only that database is written to, so it must be named. The password goes into
+`Build.secret` and from there into the driver's stdin; no name, fact or message has it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The database of a started server, made ready for whoever connects to it.
-
-New data folders for servers of MySQL's family: made once for each build, then copied.
+"""New data folders for servers of MySQL's family: made once for each build, then copied.
 
 Making one takes 2 to 20 s, and two made alike differ in nothing that a load can tell. It holds the
 system tables, `root@localhost` without a password, and the empty database `dyno`. The help tables,
-time zones and the sys schema are left out where the build does not insist.
+time zones and the sys schema are left out where the build does not insist. Once the server has
+started, character set and storage engine of new tables are set (`prepare_database`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What a server of MySQL's family tells of itself: what it holds at a trial's end, what a commit
-survives there, and what it was asked.
-"""
+"""What a server of MySQL's family reports at a trial's end: size, durability, statements."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The command line of a server of MySQL's family.
+"""A server of MySQL's family: its command line, and start, settings, settle and stop.
 
-The verbs that MySQL and MariaDB share: start, settings, settle, stop.
+MySQL and MariaDB share all of it.
 """
 
 from __future__ import annotations

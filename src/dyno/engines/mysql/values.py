@@ -1,6 +1,7 @@
-"""Tries settings out on a server's own program, before any trial: does it know and take them?
+"""Values of MySQL's variables: tried out on the server's own program, and compared with its report.
 
-What a server of MySQL's family reports of its variables, held against what was asked for.
+Before any trial the program is asked whether it knows the settings and takes their values; after
+each, what the running server reports must equal what was asked for.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""What a PostgreSQL counted of its clients' transactions.
+"""What a PostgreSQL reports of itself: data, durability, and the transactions that it counted.
 
 A backend adds what it did to the shared count when it falls idle, but at most once a second, and
 when it ends. So while connections are open up to a second of each is missing, and the count is
 whole once their backends are gone. Before 15 a backend tells a collector by UDP (before it is gone,
 and in order), which writes a file for whoever asks, unless one of the last 500 ms lies there: that
 one is told by its own time. And UDP may drop, which was not seen once in 66,000 messages.
-
-What a PostgreSQL holds at a trial's end, and what a commit survives there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""HTML by jinja2, with everything escaped that is not markup of ours.
+"""Markup by jinja2, with everything escaped that is not ours: links to trials, coloured tables.
 
-Links from a number to the trial that it means.
-
-Tables of coloured cells, as the insert benchmark's reports have them.
+A link leads from a number to the trial that it means; tables of coloured cells are as the insert
+benchmark's reports have them.
 """
 
 from __future__ import annotations

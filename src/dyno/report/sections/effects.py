@@ -1,6 +1,6 @@
-"""The chart of a crossed run's effects: a dot and an interval for each, its name above them.
+"""Section: what each crossed factor does, and how factors act on each other.
 
-Section: what each crossed factor does, and how factors act on each other.
+The chart has a dot and an interval for each effect, its name above them.
 """
 
 from __future__ import annotations

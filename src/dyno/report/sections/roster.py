@@ -1,4 +1,4 @@
-"""Section: every trial by its number, where the links to trials lead."""
+"""Section: every trial by its number; links to trials lead here."""
 
 from __future__ import annotations
 
