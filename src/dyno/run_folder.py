@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from dyno import decode
 from dyno.errors import HostError, UsageError, space, unknown
 from dyno.record import SCHEMA, Run, Trial, Verdict
-from dyno.record.older import upgraded
+from dyno.record.older import upgrade
 
 T = TypeVar("T")
 
@@ -35,24 +35,26 @@ def read_json(kind: type[T], file: Path) -> T:
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
     except RecursionError:
-        raise _damaged(file, "it is nested too deeply") from None
+        raise _damage_error(file, "it is nested too deeply") from None
     except OSError as error:
         raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
     except ValueError as error:
-        raise _damaged(file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}") from error
+        raise _damage_error(
+            file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}"
+        ) from error
     _refuse_newer(file, data)
     _drop_extended(file, data)
     try:
-        data = upgraded(kind, data)
+        data = upgrade(kind, data)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise _damaged(file, "a field of it is not what schema 1 has there") from error
+        raise _damage_error(file, "a field of it is not what schema 1 has there") from error
     try:
         return decode.decode(kind, data)
     except ValueError as error:
-        raise _damaged(file, error) from error
+        raise _damage_error(file, error) from error
 
 
-def _damaged(file: Path, cause: object) -> UsageError:
+def _damage_error(file: Path, cause: object) -> UsageError:
     hint = "nothing can be told without it"
     if file.parent.name == "trials":
         hint = "move it away; `dyno resume` then plays another block for the one that it was in"

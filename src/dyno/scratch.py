@@ -78,7 +78,7 @@ def weigh(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def left() -> list[Path]:
+def leftovers() -> list[Path]:
     """All folders and files of such names that are ours to remove, held or not, by path.
 
     They are looked for where they are made: in `$TMPDIR`, in `$DYNO_TMP` (or where root's homes lie
@@ -87,11 +87,11 @@ def left() -> list[Path]:
     home = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
     sockets = dict.fromkeys((os.environ.get("XDG_RUNTIME_DIR"), "/tmp"), "dyno-socket-*")
     places = sockets | {home: "dyno-*", tempfile.gettempdir(): "dyno-*"}
-    found: set[Path] = set()
+    paths: set[Path] = set()
     for place, names in places.items():
         with suppress(OSError):
-            found |= set(Path(place or "/nowhere").resolve().glob(names))
-    return sorted(path for path in found if _is_ours(path))
+            paths |= set(Path(place or "/nowhere").resolve().glob(names))
+    return sorted(path for path in paths if _is_ours(path))
 
 
 def _is_ours(path: Path) -> bool:

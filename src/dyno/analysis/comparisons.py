@@ -133,7 +133,7 @@ class ComparisonContext:
         """When the data are looked at."""
         return Looks(self.run.design.looks, self.run.design.alpha)
 
-    def condemned(self, line: PairedMetric) -> str:
+    def invalid_sentence(self, line: PairedMetric) -> str:
         """The finding that makes `line` invalid, by one of its sides; else empty."""
         sides, phases = line.effect.cells, ("", line.metric.phase)
         places = [(line.metric.workload, side, phase) for side in sides for phase in phases]

@@ -67,7 +67,7 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     now = _look(analysis)
     rows = note_interactions(analysis.comparisons(), run.design.alpha)
     primaries = [row for row in rows if row.primary]
-    word = worst_verdict(primaries, analysis.case.primaries, invalid=analysis.condemned)
+    word = worst_verdict(primaries, analysis.case.primaries, invalid=analysis.has_invalid_primary)
     complete = now.state in ("decided", "undecided", "too noisy")
     return Verdict(
         overall=word,
@@ -82,11 +82,11 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
 
 
 def _look(analysis: Analysis) -> Look:
-    looks, valid = analysis.case.looks, analysis.view.valid
+    looks, valid = analysis.case.looks, analysis.view.valid_blocks
     least = min(valid.values(), default=0)
-    reached, of = looks.reached(least), analysis.case.primaries
-    decided = analysis.decided(reached) if reached else 0
-    following = looks.following(reached)
+    reached, of = looks.last_reached(least), analysis.case.primaries
+    decided = analysis.count_decided(reached) if reached else 0
+    following = looks.next_after(reached)
     missing = {name: max(0, following - n) for name, n in valid.items()}
     now = Look("go on", following, "", valid, missing, decided, of)
     said = f"{decided} of {of} primary comparisons decided"

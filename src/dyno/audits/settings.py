@@ -68,11 +68,11 @@ class Settings:
         for side in run.candidates:
             if names := _differences(base, side, own):
                 differing |= set(names)
-                findings += _unasked(base, side, names, own[side.name])
+                findings += _unexplained_differences(base, side, names, own[side.name])
         return findings or [Finding("settings", "sound", _sound(len(good), sorted(differing)))]
 
 
-def _unasked(
+def _unexplained_differences(
     base: Candidate, side: Candidate, names: Sequence[str], own: Sequence[Trial]
 ) -> Iterator[Finding]:
     """Where neither the version nor the user made the difference."""

@@ -119,7 +119,7 @@ Tell = Callable[[Entry, int, int], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CalibrationWishes:
     """What a user asks for: engines by their specs, comparisons of each kind, how long at most.
 
     `made_up` asks for the synthetic scenarios too.
@@ -139,14 +139,14 @@ class Session:
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
     """
 
-    wanted: Wanted
+    wishes: CalibrationWishes
     say: Say
     tell: Tell
     host: dict[str, str] = field(default_factory=instrument_here)
 
     def __post_init__(self) -> None:
-        for text in self.wanted.engines:
-            check_pilot(text, self.wanted.shape)
+        for text in self.wishes.engines:
+            check_pilot(text, self.wishes.shape)
         self.file = calibration.store_file(self.host)
         self.began_s = time.monotonic()
 
@@ -158,9 +158,9 @@ class Session:
     def play(self) -> bool:
         """Until every goal is reached (True) or the budget is spent."""
         with exclusive_folder(self.file) as place:
-            if self.wanted.made_up:
+            if self.wishes.made_up:
                 self._make_up()
-            return all(self._engine(text, place) for text in self.wanted.engines)
+            return all(self._engine(text, place) for text in self.wishes.engines)
 
     def _make_up(self) -> None:
         there = {entry.what for entry in self.current() if entry.kind == KIND}
@@ -170,13 +170,13 @@ class Session:
 
     def _engine(self, text: str, place: Path) -> bool:
         """The engine's lots in turn, the one that lacks most first, so that each has some."""
-        pilot = fly_pilot(text, self.wanted.shape, self.say)
-        found = calibration_cases(text, pilot, self.wanted.goals)
+        pilot = fly_pilot(text, self.wishes.shape, self.say)
+        found = calibration_cases(text, pilot, self.wishes.goals)
         while open_lots := [lot for lot in found if self._done(lot, pilot) < lot.goal]:
             lot = min(open_lots, key=lambda each: self._done(each, pilot) / each.goal)
             if not self._affords(lot):
                 return False
-            entry = play_comparison(lot, self.wanted.shape, pilot, place, self.say)
+            entry = play_comparison(lot, self.wishes.shape, pilot, place, self.say)
             clear_folder(place)
             self._store(entry, self._done(lot, pilot) + 1, lot.goal)
         return True
@@ -190,7 +190,7 @@ class Session:
 
     def _of(self, lot: CalibrationCase, pilot: Pilot) -> list[Entry]:
         same = (lot.kind, parse_candidate(lot.base).engine, lot.what, lot.effect_percent)
-        chosen = case_settings(lot, self.wanted.shape, pilot)
+        chosen = case_settings(lot, self.wishes.shape, pilot)
         return [
             e
             for e in self.current()
@@ -202,8 +202,8 @@ class Session:
 
     def _affords(self, lot: CalibrationCase) -> bool:
         """Would a comparison as long as the last one on this engine end within the budget?"""
-        if self.wanted.budget_s is None:
+        if self.wishes.budget_s is None:
             return True
         engine = parse_candidate(lot.base).engine
         last = [entry.seconds for entry in self.current() if entry.engine == engine][-1:]
-        return time.monotonic() - self.began_s + sum(last) <= self.wanted.budget_s
+        return time.monotonic() - self.began_s + sum(last) <= self.wishes.budget_s

@@ -35,7 +35,7 @@ from dyno.cli import (
     run,
     show,
 )
-from dyno.experiment.candidates import mistyped
+from dyno.experiment.candidates import mask_word
 
 #: The fields of proc_pid_stat(5) that say where a process's arguments lie, counted behind its name.
 ARGUMENTS = slice(45, 47)
@@ -47,7 +47,7 @@ def hide_passwords() -> None:
     For a moment they were there all the same: what must not be seen at all comes by the
     environment. Where the kernel does not let us, nothing happens.
     """
-    if not any(mistyped(word) != word for word in sys.argv):
+    if not any(mask_word(word) != word for word in sys.argv):
         return
     with suppress(OSError, ValueError):
         told = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
@@ -62,7 +62,7 @@ def hide_passwords() -> None:
 def _with_stars(word: bytes) -> bytes:
     """The word, as long as it was, with its password overwritten."""
     text = word.decode("latin-1")
-    shown = mistyped(text)
+    shown = mask_word(text)
     if shown == text:
         return word
     behind = shown.partition("***")[2]

@@ -60,7 +60,7 @@ def command(
     elif budget is not None:
         plan = planner.for_budget(budget)
     else:
-        plan = planner.planned(planner.run.design.looks[-1])
+        plan = planner.plan_for(planner.run.design.looks[-1])
     if json_file:
         json_file.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
     print_plan(experiment, plan, planner.run.design.looks)

@@ -36,8 +36,10 @@ SURVIVES = (
 class WeighsData(Protocol):
     """An engine that knows how much it holds, and how safely."""
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
-        """Asked after the last phase; `told` is what `settings` answered."""
+    def weigh(
+        self, server: Server, requested: dict[str, str], reported: dict[str, str]
+    ) -> DataCondition:
+        """Asked after the last phase; `reported` is what `settings` answered."""
 
 
 @runtime_checkable

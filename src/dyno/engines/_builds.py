@@ -11,17 +11,19 @@ from contextlib import contextmanager
 from dyno.errors import HostError, UsageError, unknown
 
 
-def choose_version(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> str:
-    """The version of `known` that `asked` means; nothing asked for means the newest.
+def choose_version(
+    engine: str, version_asked: str, known: Sequence[str], words: Sequence[str] = ()
+) -> str:
+    """The version of `known` that `version_asked` means; nothing asked for means the newest.
 
     `5.6` means the newest 5.6 of those known. `UsageError` with the nearest versions where there is
     none; `words` are builds without a number ("system").
     """
-    beginning = f"{asked}." if asked else ""
+    beginning = f"{version_asked}." if version_asked else ""
     begins = [version for version in known if f"{version}.".startswith(beginning)]
     if begins:
         return max(begins, key=version_key)
-    raise unknown_version(engine, asked, known, words)
+    raise unknown_version(engine, version_asked, known, words)
 
 
 def unknown_version(

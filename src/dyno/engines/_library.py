@@ -33,7 +33,7 @@ class LibraryKind:
     file: str
     inspect: str
 
-    def asked(self, library: Path) -> Any:
+    def ask(self, library: Path) -> Any:
         """What `library` says of itself; `UsageError` where it is none of this kind.
 
         Not in our own process: what is something else may do anything when it is loaded.

@@ -52,7 +52,7 @@ class Spec:
         return self.build.startswith("//")
 
     @property
-    def given(self) -> str:
+    def with_password(self) -> str:
         """The build with its password: for the engine's `program`, and for nobody else."""
         return self.build.replace(f":{HIDDEN}@", f":{self.secret or HIDDEN}@", 1)
 
@@ -73,13 +73,13 @@ def parse_candidate(text: str) -> Spec:
     an empty one, which it may take as its default.
     """
     password, text = _PASSWORD.search(text), mask_password(text.strip())
-    found = _SPEC.fullmatch(text)
-    if found is None:
-        raise UsageError(f"'{mistyped(text)}' does not name a candidate", hint=f"write {FORM}")
-    keys = dict(_pairs(text, found["keys"] or ""))
-    build = found["build"] or found["url"] or ""
+    match = _SPEC.fullmatch(text)
+    if match is None:
+        raise UsageError(f"'{mask_word(text)}' does not name a candidate", hint=f"write {FORM}")
+    keys = dict(_pairs(text, match["keys"] or ""))
+    build = match["build"] or match["url"] or ""
     secret = password[2] if password and password[2] != HIDDEN else ""
-    return Spec(found["name"] or text, found["engine"], build, keys, text, secret)
+    return Spec(match["name"] or text, match["engine"], build, keys, text, secret)
 
 
 def mask_password(text: str) -> str:
@@ -87,16 +87,16 @@ def mask_password(text: str) -> str:
     return _PASSWORD.sub(rf"\1:{HIDDEN}@", text)
 
 
-def mistyped(word: str) -> str:
+def mask_word(word: str) -> str:
     """The word with `***` for all that may be a password in it, though it be no URL: what may be
     said of a word that cannot be taken. Too much may be hidden, so nothing is kept by it.
     """
     return _MISTYPED.sub(rf"\1\2:{HIDDEN}", mask_password(word))
 
 
-def unsaid(sentence: str) -> str:
+def mask_sentence(sentence: str) -> str:
     """The sentence with `***` for the password of every URL in it, mistyped ones too."""
-    return _WORDS.sub(lambda word: mistyped(word[0]), sentence)
+    return _WORDS.sub(lambda word: mask_word(word[0]), sentence)
 
 
 def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:

@@ -94,7 +94,7 @@ class Planner:
     def for_budget(self, budget_s: float) -> RunPlan:
         """As many blocks as end within `budget_s`, replays not counted; `UsageError` if none do."""
         blocks = blocks_within(budget_s, self.prepared, self.block_s)
-        return self.planned(min(blocks, BLOCKS[-1]))
+        return self.plan_for(min(blocks, BLOCKS[-1]))
 
     def to_detect(self, percent: float) -> RunPlan:
         """The fewest blocks of which every primary finds `percent` four times in five."""
@@ -109,9 +109,9 @@ class Planner:
                 f"in {name} {BLOCKS[-1]} blocks find {best:.2g} %; `dyno show RUN` says what varies"
             )
             raise UsageError(f"{BLOCKS[-1]} blocks are too few to find {percent:g} %", hint=hint)
-        return self.planned(blocks)
+        return self.plan_for(blocks)
 
-    def planned(self, blocks: int) -> RunPlan:
+    def plan_for(self, blocks: int) -> RunPlan:
         """The plan of `blocks` at the last look."""
         looks = self.looks(blocks)
         run = replace(self.run, design=replace(self.run.design, looks=looks.blocks))

@@ -67,18 +67,18 @@ def choose_load(
 
 
 def ready_load(
-    job: TrialJob, asked: LoadChoice, play: Callable[[SessionPart], None]
+    job: TrialJob, choice: LoadChoice, play: Callable[[SessionPart], None]
 ) -> KeptLoad | None:
     """Leaves a load in the job's home, made by `play` where the cache has none.
 
     None, and an empty home, where loading turned out to be so quick that every trial does it.
     """
-    name = _name(job, asked.number)
+    name = _name(job, choice.number)
     found = _find_load(name)
     if found is None:
-        part = SessionPart((PREPARE,), _seed(job, asked.number), is_last=False)
+        part = SessionPart((PREPARE,), _seed(job, choice.number), is_last=False)
         play(part)
-        if not asked.of and part.seconds <= SLOW_S:
+        if not choice.of and part.seconds <= SLOW_S:
             shutil.rmtree(job.home)
             job.home.mkdir(mode=0o700)
             return None

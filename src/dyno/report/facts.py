@@ -37,7 +37,7 @@ def compared(book: Book) -> list[str]:
 def streams(book: Book, workload: str) -> list[Stream]:
     """Every stream that a trial of `workload` played, in the order of the phases."""
     found: dict[Stream, None] = {}
-    for trial in book.view.played:
+    for trial in book.view.played_trials:
         if trial.workload != workload:
             continue
         for record in trial.phases:

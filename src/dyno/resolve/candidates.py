@@ -29,13 +29,13 @@ from dyno.resolve.workloads import CandidateRequest, option_names
 CheckedRequest = tuple[CandidateRequest, Engine, OwnedKeys]
 
 
-def control_values(chosen: Mapping[str, str]) -> dict[str, str]:
+def control_values(values: Mapping[str, str]) -> dict[str, str]:
     """Every control's value for the whole run."""
-    for name in chosen:
+    for name in values:
         if name not in controls():
             raise unknown("control", name, controls())
-    _known_values(chosen)
-    return {name: chosen.get(name, control.default) for name, control in controls().items()}
+    _known_values(values)
+    return {name: values.get(name, control.default) for name, control in controls().items()}
 
 
 def _known_values(chosen: Mapping[str, str]) -> None:
@@ -72,12 +72,12 @@ def _check_typos(settings: Iterable[str], known: Sequence[str]) -> None:
 
 
 def resolve_candidates(
-    entrants: Sequence[CandidateRequest], held: dict[str, str], say: Say
+    entrants: Sequence[CandidateRequest], controls: dict[str, str], say: Say
 ) -> list[ResolvedCandidate]:
     """The candidates with their builds: all words are checked first, since a build may take long;
     then one thread for each, since a compiler keeps one core busy.
     """
-    asked = [check_request(entrant, held) for entrant in entrants]
+    asked = [check_request(entrant, controls) for entrant in entrants]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
         found = list(threads.map(lambda words: _resolve_candidate(words, say), asked))
     _check_cells_differ([candidate for candidate, _, _ in found if candidate.levels])
@@ -87,7 +87,7 @@ def resolve_candidates(
 def _resolve_candidate(asked: CheckedRequest, say: Say) -> ResolvedCandidate:
     """One candidate with its engine and build."""
     entrant, engine, owned = asked
-    build = engine.program(entrant.spec.given, owned.flags, say)
+    build = engine.program(entrant.spec.with_password, owned.flags, say)
     if isinstance(engine, engines.Accepts):
         engine.accept(build, owned.settings, {*engine.flags, *controls(), *entrant.others})
     return (
@@ -97,9 +97,9 @@ def _resolve_candidate(asked: CheckedRequest, say: Say) -> ResolvedCandidate:
     )
 
 
-def outline_candidate(asked: CheckedRequest) -> Candidate:
+def outline_candidate(request: CheckedRequest) -> Candidate:
     """A candidate without its build."""
-    entrant, engine, owned = asked
+    entrant, engine, owned = request
     spec = entrant.spec
     made = Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
     return replace(made, levels=entrant.levels, options=entrant.options)
@@ -136,15 +136,15 @@ def resolve_factors(
     experiment: Experiment,
 ) -> tuple[tuple[Factor, ...], tuple[CandidateRequest, ...]]:
     """The factors, if there are any, and who is to be compared."""
-    found = factor_kinds(experiment)
-    return found, requests(experiment, found)
+    factors = factor_kinds(experiment)
+    return factors, requests(experiment, factors)
 
 
-def requests(experiment: Experiment, found: Sequence[Factor]) -> tuple[CandidateRequest, ...]:
+def requests(experiment: Experiment, factors: Sequence[Factor]) -> tuple[CandidateRequest, ...]:
     """The candidates, or the cells of the factors that `kinds` found."""
-    if not found:
+    if not factors:
         return tuple(CandidateRequest(spec) for spec in experiment.candidates)
-    options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
+    options = {each.name: each.levels[0] for each in factors if each.kind == _OPTION}
     others = frozenset().union(*map(option_names, experiment.workloads))
     return tuple(
         _request(cell, options, others)
@@ -160,9 +160,9 @@ def _request(cell: Cell, options: Mapping[str, str], others: frozenset[str]) -> 
     )
 
 
-def with_base_options(experiment: Experiment, found: Iterable[Factor]) -> Experiment:
+def with_base_options(experiment: Experiment, factors: Iterable[Factor]) -> Experiment:
     """The experiment with the first level of every factor that is an option of its workloads."""
-    options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
+    options = {each.name: each.levels[0] for each in factors if each.kind == _OPTION}
     workloads = (replace(each, options=each.options | options) for each in experiment.workloads)
     return replace(experiment, workloads=tuple(workloads)) if options else experiment
 

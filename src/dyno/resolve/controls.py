@@ -45,7 +45,7 @@ def tell_refusals(
 
 
 def settings_by_controls(
-    spec: Spec, engine: Engine, owned: OwnedKeys, held: dict[str, str]
+    spec: Spec, engine: Engine, owned: OwnedKeys, controls: dict[str, str]
 ) -> dict[str, str]:
     """The candidate's settings, those among them that its controls are called in this engine.
 
@@ -54,7 +54,7 @@ def settings_by_controls(
     """
     knobs = engine.knobs if isinstance(engine, Knobs) and not spec.is_url else {}
     wanted: dict[str, str] = {}
-    for name, value in (held | owned.controls).items():
+    for name, value in (controls | owned.controls).items():
         for setting, text in knobs.get(name, {}).get(value, {}).items():
             if owned.settings.get(setting, text).lower() != text.lower():
                 message = f"{spec.name} has both {name}={value} and {setting}"

@@ -21,8 +21,8 @@ MARGIN_PERCENT = 2.0
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
 
-def make_design(experiment: Experiment, base: str, held: dict[str, str]) -> Design:
-    """The design that an experiment asks for, `held` being the controls of the whole run."""
+def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
+    """The design that an experiment asks for, `controls` being the controls of the whole run."""
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
@@ -31,7 +31,7 @@ def make_design(experiment: Experiment, base: str, held: dict[str, str]) -> Desi
         alpha=measuring.alpha,
         quick=measuring.quick,
         limits=LIMITS | measuring.limits,
-        controls=held,
+        controls=controls,
         loads=measuring.loads,
         crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
         aa=measuring.aa,

@@ -75,7 +75,7 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
         survey=host.host_complaints(_data_folder()),
         factors=crossed,
     )
-    return check_empty(_prepared(run, found, max(size for _, size in workloads)))
+    return check_empty(_pair_engines(run, found, max(size for _, size in workloads)))
 
 
 def _seed(measuring: Measuring) -> int:
@@ -117,7 +117,7 @@ def reopen_run(run: Run, say: Say) -> Prepared:
     recover_knobs(say)
     entrants = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
     found = resolve_candidates(entrants, run.design.controls, say)
-    return _prepared(run, found, 0)
+    return _pair_engines(run, found, 0)
 
 
 def check_empty(prepared: Prepared) -> Prepared:
@@ -142,8 +142,8 @@ def _data_folder() -> Path:
     return RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
 
 
-def _prepared(run: Run, found: Sequence[ResolvedCandidate], size_bytes: int) -> Prepared:
-    pairs = list(zip(run.candidates, found, strict=True))
+def _pair_engines(run: Run, resolved: Sequence[ResolvedCandidate], size_bytes: int) -> Prepared:
+    pairs = list(zip(run.candidates, resolved, strict=True))
     engines = {candidate.name: engine for candidate, (_, engine, _) in pairs}
     builds = {candidate.name: build for candidate, (_, _, build) in pairs}
     return Prepared(run, engines, builds, size_bytes)
@@ -162,9 +162,9 @@ def changes_since(run: Run, prepared: Prepared) -> list[str]:
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
         if candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
             found.append(f"the program of {was.name} is another one")
-    return found + [f"{w.script} was edited" for w in run.workloads if _edited(w)]
+    return found + [f"{w.script} was edited" for w in run.workloads if _is_edited(w)]
 
 
-def _edited(workload: WorkloadPlan) -> bool:
+def _is_edited(workload: WorkloadPlan) -> bool:
     script = Path(workload.script)
     return not script.is_file() or workloads.checksum(script) != workload.script_sha256

@@ -19,16 +19,16 @@ from dyno.plan import Description, Plan, Script
 from dyno.record import Phase, Primary, Variant, WorkloadPlan
 
 
-def declared_phases(chosen: Workload, said: Description) -> list[Phase]:
+def declared_phases(workload: Workload, description: Description) -> list[Phase]:
     """The phases, judged by what the experiment names, else by what the script declares, else
     by the throughput of the first stream of every phase.
     """
-    if chosen.primary:
-        phases = _named_primaries(chosen, said)
-    elif any(phase.primary for phase in said.phases):
-        phases = list(said.phases)
+    if workload.primary:
+        phases = _named_primaries(workload, description)
+    elif any(phase.primary for phase in description.phases):
+        phases = list(description.phases)
     else:
-        phases = [replace(p, primary=(_throughput(p.streams[0].name),)) for p in said.phases]
+        phases = [replace(p, primary=(_throughput(p.streams[0].name),)) for p in description.phases]
     return [_measurable(phase) for phase in phases]
 
 
@@ -101,10 +101,10 @@ class CandidateRequest:
     others: frozenset[str] = frozenset()
 
 
-def option_names(chosen: Workload) -> frozenset[str]:
+def option_names(workload: Workload) -> frozenset[str]:
     """The name of every option that the workload's script takes."""
-    said = _describe(room.find_workload(chosen.name), chosen.options)
-    return frozenset(option.name.replace("-", "_") for option in said.options)
+    description = _describe(room.find_workload(workload.name), workload.options)
+    return frozenset(option.name.replace("-", "_") for option in description.options)
 
 
 def resolve_workloads(

@@ -59,7 +59,7 @@ class Piece:
         best = int(np.argmax(unlike))
         return Split(self.start + int(self.left[best]), float(unlike[best]))
 
-    def shuffled(self, dice: np.random.Generator, shuffles: int) -> Floats:
+    def shuffle(self, dice: np.random.Generator, shuffles: int) -> Floats:
         """How unlike the sides are at the best place of each of so many orders."""
         orders = dice.permuted(np.tile(np.arange(self.size), (shuffles, 1)), axis=1)
         chunks = np.array_split(orders, math.ceil(orders.size * self.size / CHUNK))
@@ -144,7 +144,7 @@ def changes(series: Floats, alpha: float, seed: int = 1) -> list[Change]:
 def _p_value(pieces: Sequence[Piece], unlike: float, dice: np.random.Generator) -> float:
     """The share of shuffles, within the pieces, that part as far; this one counts too."""
     far = unlike * (1.0 - 1e-9)  # equal values in another order sum up to other last bits
-    shuffled = np.stack([piece.shuffled(dice, SHUFFLES) for piece in pieces])
+    shuffled = np.stack([piece.shuffle(dice, SHUFFLES) for piece in pieces])
     return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + SHUFFLES))
 
 

@@ -97,7 +97,7 @@ def sign_flip_p(logs: Floats) -> float:
     by bisection, so 24 blocks cost 2 · 4096 sums and not 16.7 million.
     """
     if logs.size > EXACT_MOST:
-        return _sampled(logs)
+        return _sampled_p(logs)
     seen = abs(float(logs.sum())) * (1.0 - 1e-12)  # a tie stays one in spite of rounding
     half = logs.size // 2
     left, right = _sums(logs[:half]), np.sort(_sums(logs[half:]))
@@ -115,7 +115,7 @@ def _sums(logs: Floats) -> Floats:
     return sums
 
 
-def _sampled(logs: Floats) -> float:
+def _sampled_p(logs: Floats) -> float:
     dice = np.random.default_rng(logs.size)
     signs = dice.choice([-1.0, 1.0], size=(99_999, logs.size))
     far = np.abs(signs @ logs) >= abs(float(logs.sum())) * (1.0 - 1e-12)

@@ -134,11 +134,11 @@ class Looks:
         """MAX: the blocks at the last look."""
         return self.blocks[-1]
 
-    def reached(self, valid: int) -> int:
+    def last_reached(self, valid: int) -> int:
         """The last look that `valid` blocks are enough for; 0 before the first."""
         return max((b for b in self.blocks if b <= valid), default=0)
 
-    def following(self, valid: int) -> int:
+    def next_after(self, valid: int) -> int:
         """The look after `valid` blocks; MAX where there is none."""
         return min((b for b in self.blocks if b > valid), default=self.maximum)
 
@@ -151,6 +151,6 @@ class Looks:
         """The two-sided nominal level of the look at `blocks`."""
         return nominal_levels(self.fractions(blocks), self.alpha)[-1]
 
-    def adjusted(self, p_value: Floats | float, blocks: int) -> Floats:
+    def adjust_p(self, p_value: Floats | float, blocks: int) -> Floats:
         """What `p_value`, seen at the look at `blocks`, is worth when all looks are counted."""
         return adjusted_p(p_value, self.fractions(blocks))

@@ -174,7 +174,7 @@ def figures(
         slower=_share_of_words(found, "slower"),
         cleared=_share_of_words(found, "not slower", "faster"),
         inconclusive=_share_of_words(found, "inconclusive"),
-        covered=_figure_of(found.covered(to_log(scenario.truth_percent)), runs),
+        covered=_figure_of(found.coverage(to_log(scenario.truth_percent)), runs),
         blocks=float(found.blocks.mean()),
     )
 

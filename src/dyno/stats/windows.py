@@ -99,10 +99,10 @@ def within_restarts(windows: Sequence[Floats]) -> Within | None:
     variance = sum(float(rest @ rest) for rest in rests) / df
     if sizes.min() < CORRELATED_FROM or variance == 0.0:
         return Within(variance, df, count, 0.0)
-    return _correlated(rests, df, count)
+    return _within_correlated(rests, df, count)
 
 
-def _correlated(rests: Sequence[Floats], df: int, count: float) -> Within:
+def _within_correlated(rests: Sequence[Floats], df: int, count: float) -> Within:
     """With the correlation of neighbours. The means taken off hold a part V of both covariances,
     which is put back by iteration: V = variance · weight.
     """

@@ -11,7 +11,7 @@ from dyno.calibration import Entry
 from dyno.calibration.cases import CalibrationCase
 from dyno.calibration.comparison import case_settings
 from dyno.calibration.pilot import Pilot, Shape
-from dyno.calibration.session import Session, Wanted, exclusive_folder
+from dyno.calibration.session import CalibrationWishes, Session, exclusive_folder
 from dyno.calibration.store import relevant_facts
 from dyno.cli import exit_code
 from dyno.errors import HostError, UsageError
@@ -27,7 +27,7 @@ ENGINE = "null@1ms"
 
 
 def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> Session:
-    wanted = Wanted((engine,), goals, TINY, made_up=False)
+    wanted = CalibrationWishes((engine,), goals, TINY, made_up=False)
     return Session(
         replace(wanted, **changes),  # type: ignore[arg-type]
         lambda _: None,

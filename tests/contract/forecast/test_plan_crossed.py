@@ -26,7 +26,7 @@ PAIR_PERCENT = 2.0
 
 def planned(run: Run, source: RunFolder | None = None) -> RunPlan:
     known = learn_from(source) if source else None
-    return Planner(Prepared(run, {}, {}), known).planned(24)
+    return Planner(Prepared(run, {}, {}), known).plan_for(24)
 
 
 def mains(run: Run) -> list[Effect]:

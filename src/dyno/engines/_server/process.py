@@ -71,7 +71,7 @@ def run_tool(
     user = account.server_account()
     account.give_folder(user, home)
     _heed_signals()
-    with _watched(command[0], home):
+    with _with_watchdog(command[0], home):
         done = _run(
             [*account.account_prefix(user, signal.SIGKILL), *command], home, given, more or {}
         )
@@ -174,7 +174,7 @@ def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _watched(program: str, home: Path) -> Iterator[None]:
+def _with_watchdog(program: str, home: Path) -> Iterator[None]:
     """Whatever `program` starts in `home` is killed when we die, and at the end."""
     place = Path(shutil.which(program) or program)
     watchdog = begin_watchdog(place, home, signal.SIGKILL)

@@ -140,12 +140,12 @@ def attached_build(
     return Build(engine, at.text, "", Path(os.devnull), facts, attached=True, secret=password or "")
 
 
-def login_of(found: Build) -> Login:
+def login_of(parts: Build) -> Login:
     """How the driver logs in to this build; a Unix socket has no port."""
-    at = parse_url(found.facts["address"], 0)
+    at = parse_url(parts.facts["address"], 0)
     port = 0 if at.host.startswith("/") else at.port
-    tls, ca = found.facts["sslmode"], found.facts.get("sslrootcert")
-    return Login(at.host, at.user, at.database, port, found.secret or None, tls, ca)
+    tls, ca = parts.facts["sslmode"], parts.facts.get("sslrootcert")
+    return Login(at.host, at.user, at.database, port, parts.secret or None, tls, ca)
 
 
 def fields(

@@ -74,17 +74,17 @@ DECIDING = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 def weigh_database(
-    ask: Ask, server: Server, asked: Mapping[str, str], told: Mapping[str, str]
+    ask: Ask, server: Server, requested: Mapping[str, str], reported: Mapping[str, str]
 ) -> DataCondition:
     """The database as the server weighs it. One that runs already is not asked: it claims nothing,
     and what speaks its protocol need not know the functions.
     """
-    decided_by = {name: told.get(name, "").partition(" ")[0] for name in DECIDING}
+    decided_by = {name: reported.get(name, "").partition(" ")[0] for name in DECIDING}
     survives = SURVIVES[_safety(decided_by)] if all(decided_by.values()) else ""
     if server.handle is None:
         return DataCondition(survives=survives, decided_by=decided_by)
     (((data, cache),),) = ask(server.session, [SIZES])
-    claim = "" if "config" in asked else asked.get("profile", PROFILES[0])
+    claim = "" if "config" in requested else requested.get("profile", PROFILES[0])
     return DataCondition(int(data or 0), int(cache or 0), claim, survives, decided_by)
 
 

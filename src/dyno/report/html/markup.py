@@ -142,6 +142,6 @@ class Table:
     rows: Sequence[Row]
 
 
-def tables_html(found: Sequence[Table]) -> Markup:
+def tables_html(tables: Sequence[Table]) -> Markup:
     """The tables one under the other; those without rows are left out."""
-    return render(_GRID, tables=found)
+    return render(_GRID, tables=tables)
