@@ -157,7 +157,7 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Holds the run while it is played; `UsageError` where another dyno does.
+        """Locks the run while it is played; `UsageError` where another dyno plays it.
 
         The kernel lets go of it however we end.
         """
@@ -195,7 +195,7 @@ class RunFolder:
 
 @contextmanager
 def _try_lock(folder: Path) -> Iterator[bool]:
-    """Is the folder ours alone until the end? Yes, where nothing can be locked."""
+    """Did we get the lock? True too on a file system without locks."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield _lock(handle)
@@ -218,8 +218,8 @@ def create_run(run: Run, runs: Path) -> RunFolder:
     stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
     name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
     path = _new_folder(runs, f"{stamp}-{name}")
-    for room in ("trials", "logs"):
-        (path / room).mkdir()
+    for inner in ("trials", "logs"):
+        (path / inner).mkdir()
     write_json(path / "run.json", asdict(run))
     return RunFolder(path)
 

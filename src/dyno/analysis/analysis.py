@@ -53,7 +53,7 @@ class Analysis:
     def count_decided(self, blocks: int) -> int:
         """How many primaries have their verdict at the look at `blocks`.
 
-        A condemned one has, and so has one in a grey cell: more blocks would not change it.
+        An invalid one has, and so has one in a grey cell: more blocks would not change it.
         """
         found = [line for line in self.lines(blocks) if line.primary]
         judged = zip(found, judged_comparisons(self.case, found), strict=True)
@@ -68,7 +68,7 @@ class Analysis:
         return judged_comparisons(self.case, found)
 
     def spread(self) -> list[Spread]:
-        """That of every candidate, each workload over the blocks that `comparisons` judges."""
+        """How far each candidate's restarts lie apart, over the blocks of `comparisons`."""
         found: list[Spread] = []
         for workload in self.run.workloads:
             valid = self.view.blocks[workload.name].valid
@@ -101,10 +101,10 @@ class Analysis:
         )
 
     def _invalid(self) -> dict[tuple[str, str, str], str]:
-        """(workload, candidate, phase or "" for all) to the sentence that condemns it.
+        """(workload, candidate, phase or "" for all) to the sentence that makes it invalid.
 
-        A finding that names no trial condemns all; one of the floor's trials, the base and with
-        it the workload. Trials that count for nothing (torn, failed) condemn nothing.
+        A finding that names no trial makes all invalid; one of the floor's trials, the base and
+        with it the workload. Trials that count for nothing (torn, failed) make nothing so.
         """
         counted = self._counted_places()
         every = {(w.name, self.run.design.base) for w in self.run.workloads}

@@ -30,7 +30,7 @@ class Blocks:
 
     @property
     def played(self) -> int:
-        """Blocks that are over, whatever came of them."""
+        """How many blocks are over, whatever came of them."""
         return len(self.valid) + len(self.dropped) + len(self.failed)
 
     @property

@@ -119,7 +119,7 @@ class ComparisonContext:
     """What is the same for all comparisons of a run.
 
     `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate, phase)
-    to the finding that condemns it, with "" for all phases; `dropped` the blocks lost to noise, by
+    to the finding that makes it so, with "" for all phases; `dropped` the blocks lost to noise, by
     workload.
     """
 

@@ -29,7 +29,7 @@ QUIET_IT = "quiet it (`dyno doctor` says who is noisy), or declare other [limits
 
 @dataclass(frozen=True)
 class Look:
-    """Whether to go on, as the conductor reads it.
+    """Whether a run goes on, and how far it is.
 
     `state` is `go on` (play until every workload has `blocks` valid blocks; `missing` says how many
     each still lacks), `decided` (all primaries are), `undecided` (MAX is reached), `too noisy`

@@ -34,7 +34,7 @@ from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, benjamini_hochberg, hol
 def judged_comparisons(
     context: ComparisonContext, lines: Sequence[PairedMetric]
 ) -> list[Comparison]:
-    """Primaries first; each of the two families adjusted by itself."""
+    """Every line judged: primaries first, each of the two families adjusted by itself."""
     primary = [line for line in lines if line.primary]
     others = [line for line in lines if not line.primary]
     unmeasured = context.primaries - len(primary)
@@ -103,7 +103,7 @@ def _mde80_percent(context: ComparisonContext, estimate: Estimate) -> float:
 def verdict_word(
     context: ComparisonContext, estimate: Estimate
 ) -> tuple[VerdictName, tuple[str, ...]]:
-    """The verdict and the notes; what condemns a line or greys it comes before any figure."""
+    """The verdict and the notes; what makes a line invalid or grey comes before any figure."""
     line, n = estimate.line, estimate.line.logs.size
     if sentence := context.invalid_sentence(line):
         return "invalid", (sentence,)
@@ -134,7 +134,7 @@ def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterato
 
 
 def _family(context: ComparisonContext, estimate: Estimate) -> str:
-    """Among what a p value was adjusted."""
+    """The comparisons among which a p value was adjusted, in words."""
     return f"{context.primaries} primaries" if estimate.line.primary else "all that was explored"
 
 

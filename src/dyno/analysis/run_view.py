@@ -26,7 +26,7 @@ class DeclaredPrimary:
     margin_percent: float
 
     def names(self, metric: Metric) -> bool:
-        """`metric` is the one that is meant."""
+        """Is `metric` the one that this primary declares?"""
         ours = (self.workload, self.phase, self.stream, self.metric)
         return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
 
@@ -102,8 +102,8 @@ class RunView:
 
     @cached_property
     def counted_only(self) -> RunView:
-        """The view of what figures rest on alone: valid blocks and, where there are any, the
-        floor.
+        """This view without the trials that no figure rests on: valid blocks, and the floor where
+        there are any.
         """
         numbers = {trial.number for trial in self.counted_trials}
         floor = [t for t in self.trials if numbers and t.candidate == FLOOR]

@@ -30,7 +30,7 @@ DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
 #: Fewer events have no percentiles.
 EVENTS_LEAST = 20
-#: Room for arrivals that are not spread evenly.
+#: Allowance for arrivals that are not spread evenly.
 CROWDED = 2.0
 EVEN = ("uniform", "poisson")
 #: Below the median a percentile says nothing of what is typical.

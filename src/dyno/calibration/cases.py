@@ -30,7 +30,7 @@ class CalibrationCase:
     """Comparisons of one kind; `base` and `candidate` are specs as a user would write them."""
 
     kind: str
-    what: str
+    title: str
     effect_percent: float
     goal: int
     base: str
@@ -45,7 +45,7 @@ class CalibrationCase:
 
 
 def calibration_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list[CalibrationCase]:
-    """Every lot of the engine that `text` names; `goals` maps a kind to a number, and lacks those
+    """Every case of the engine that `text` names; `goals` maps a kind to a number, and lacks those
     that are not wanted.
     """
     spec = candidates.parse_candidate(text)
@@ -54,7 +54,7 @@ def calibration_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list
         found += _delay_cases(text, pilot, goals)
     elif pilot.answers_per_op >= ANSWERS_LEAST:
         found += _plant_cases(text, pilot, goals)
-    return [lot for lot in found if lot.goal]
+    return [case for case in found if case.goal]
 
 
 def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:

@@ -114,7 +114,7 @@ def scenario_entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
     )
 
 
-#: Told a line once it is stored: the lot, and how many of its goal are there now.
+#: Told a line once it is stored: the case, and how many of its goal are there now.
 Tell = Callable[[Entry, int, int], None]
 
 
@@ -169,16 +169,16 @@ class Session:
                 self._store(scenario_entry(scenario, self.host), 1, 1)
 
     def _engine(self, text: str, place: Path) -> bool:
-        """The engine's lots in turn, the one that lacks most first, so that each has some."""
+        """The engine's cases in turn, the one that lacks most first, so that each has some."""
         pilot = fly_pilot(text, self.wishes.shape, self.say)
         found = calibration_cases(text, pilot, self.wishes.goals)
-        while open_lots := [lot for lot in found if self._done(lot, pilot) < lot.goal]:
-            lot = min(open_lots, key=lambda each: self._done(each, pilot) / each.goal)
-            if not self._affords(lot):
+        while open_cases := [case for case in found if self._done(case, pilot) < case.goal]:
+            case = min(open_cases, key=lambda each: self._done(each, pilot) / each.goal)
+            if not self._affords(case):
                 return False
-            entry = play_comparison(lot, self.wishes.shape, pilot, place, self.say)
+            entry = play_comparison(case, self.wishes.shape, pilot, place, self.say)
             clear_folder(place)
-            self._store(entry, self._done(lot, pilot) + 1, lot.goal)
+            self._store(entry, self._done(case, pilot) + 1, case.goal)
         return True
 
     def _store(self, entry: Entry, done: int, of: int) -> None:
@@ -188,22 +188,22 @@ class Session:
             raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 
-    def _of(self, lot: CalibrationCase, pilot: Pilot) -> list[Entry]:
-        same = (lot.kind, parse_candidate(lot.base).engine, lot.what, lot.effect_percent)
-        chosen = case_settings(lot, self.wishes.shape, pilot)
+    def _of(self, case: CalibrationCase, pilot: Pilot) -> list[Entry]:
+        same = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
+        chosen = case_settings(case, self.wishes.shape, pilot)
         return [
             e
             for e in self.current()
             if (e.kind, e.engine, e.what, e.effect_percent) == same and e.settings == chosen
         ]
 
-    def _done(self, lot: CalibrationCase, pilot: Pilot) -> int:
-        return len(self._of(lot, pilot))
+    def _done(self, case: CalibrationCase, pilot: Pilot) -> int:
+        return len(self._of(case, pilot))
 
-    def _affords(self, lot: CalibrationCase) -> bool:
+    def _affords(self, case: CalibrationCase) -> bool:
         """Would a comparison as long as the last one on this engine end within the budget?"""
         if self.wishes.budget_s is None:
             return True
-        engine = parse_candidate(lot.base).engine
+        engine = parse_candidate(case.base).engine
         last = [entry.seconds for entry in self.current() if entry.engine == engine][-1:]
         return time.monotonic() - self.began_s + sum(last) <= self.wishes.budget_s

@@ -61,7 +61,7 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     """
     from dyno.builds import cache
 
-    cache.limit_bytes()  # one that is none is told here too, where room is looked after
+    cache.limit_bytes()  # a limit that is no size is refused here too
     items = choose_items(names, kind)
     items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
     for item in items:

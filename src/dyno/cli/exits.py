@@ -67,7 +67,7 @@ def run_guarded(command: Callable[[], object]) -> int:
 
 
 def report_failure(error: Exception) -> int:
-    """Says `error` in the house's form and answers the code that it ends with."""
+    """Says `error` in our form and answers the code that it ends with."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.ctx.get_help(), err=True)
         return USAGE_EXIT
@@ -79,7 +79,7 @@ def report_failure(error: Exception) -> int:
 
 
 def as_dyno_error(error: Exception) -> DynoError:
-    """Any exception as one of the house's."""
+    """Any exception as a `DynoError`."""
     if isinstance(error, DynoError):
         return error
     if isinstance(error, click.ClickException):
@@ -105,7 +105,7 @@ def _places(error: OSError) -> list[Path]:
 
 
 def clause_of_click(error: click.ClickException) -> UsageError:
-    """click's sentence in the house's form: lower case, no full stop, remedy on its own line."""
+    """click's sentence in our form: lower case, no full stop, remedy on its own line."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "dyno"
     if isinstance(error, click.NoSuchOption):

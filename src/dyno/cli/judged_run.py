@@ -67,7 +67,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
 
 
 def print_progress(clause: str) -> None:
-    """What preparing is at, on stderr: it belongs to nobody's output."""
+    """Prints a step of the preparation to stderr, so that stdout holds results only."""
     click.echo(f"{clause} …", err=True)
 
 
@@ -90,7 +90,7 @@ def shown_progress(folder: RunFolder, forecast: Forecast | None) -> Iterator[Wat
 
 
 def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
-    """Judges what is in the folder, writes what is derived, prints table and sentence."""
+    """Judges the trials in the folder, writes the derived files, prints table and sentence."""
     from dyno.report.text import brief
 
     book = derive_files(folder)

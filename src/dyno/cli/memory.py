@@ -41,13 +41,13 @@ class ImportGuard:
 
 
 def guard_imports() -> None:
-    """Puts the doorkeeper before all that find modules; one is enough."""
+    """Installs an `ImportGuard` before all finders of modules, once."""
     if not any(isinstance(each, ImportGuard) for each in sys.meta_path):
         sys.meta_path.insert(0, ImportGuard())
 
 
 def as_memory_limit(error: BaseException) -> HostError | None:
-    """The error as the limit's, where it is; None for any other."""
+    """The error as one of memory (of the limit, where there is one); None for any other."""
     is_lack = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
     words = str(error).lower()
     if not is_lack and not any(each in words for each in WORDS):

@@ -88,8 +88,8 @@ def mask_password(text: str) -> str:
 
 
 def mask_word(word: str) -> str:
-    """The word with `***` for all that may be a password in it, though it be no URL: what may be
-    said of a word that cannot be taken. Too much may be hidden, so nothing is kept by it.
+    """The word with `***` for all that may be a password in it, though it is no URL: for messages
+    about a word that is refused. It may hide too much, so it is not for what is kept.
     """
     return _MISTYPED.sub(rf"\1\2:{HIDDEN}", mask_password(word))
 
@@ -140,17 +140,17 @@ def sort_keys(
     controls: Iterable[str],
     variables: bool = False,
 ) -> OwnedKeys:
-    """Gives every key to its owner; one that nobody knows raises with the nearest of all, unless
-    the engine takes `variables` of its own: then it is a setting, which its program will judge.
+    """Sorts keys into flags, settings and controls; `UsageError` with the nearest names for an
+    unknown one, unless the engine takes `variables`: then it is a setting for its program to judge.
     """
-    rooms = {"flag": set(flags), "setting": set(options), "control": set(controls)}
-    sorted_out: dict[str, dict[str, str]] = {room: {} for room in rooms}
+    kinds = {"flag": set(flags), "setting": set(options), "control": set(controls)}
+    sorted_out: dict[str, dict[str, str]] = {kind: {} for kind in kinds}
     for key, value in keys.items():
-        owners = [room for room, known in rooms.items() if key in known]
+        owners = [kind for kind, known in kinds.items() if key in known]
         if not owners and variables:
             owners = ["setting"]
         if not owners:
-            raise unknown("flag, setting or control", key, set().union(*rooms.values()))
+            raise unknown("flag, setting or control", key, set().union(*kinds.values()))
         if len(owners) > 1:
             raise UsageError(f"'{key}' is both a {owners[0]} and a {owners[1]}")
         sorted_out[owners[0]][key] = value

@@ -90,7 +90,7 @@ def disk_bytes(prepared: Prepared) -> int:
 
 
 def _home_bytes(side: Candidate, prepared: Prepared) -> int:
-    """What an engine says that it needs for the data; of others, twice that while it vacuums."""
+    """Disk for the data by the engine's own word, else twice their size (a vacuum copies them)."""
     engine = prepared.engines.get(side.name)
     if isinstance(engine, Outgrows):
         return engine.disk_bytes(prepared.size_bytes, side.settings)

@@ -71,7 +71,7 @@ class RunPlan:
     full_s: float
     worst_s: float
     primaries: int
-    sights: tuple[DetectionForecast, ...]
+    forecasts: tuple[DetectionForecast, ...]
     lengths: tuple[PhaseLength, ...]
 
 
@@ -123,7 +123,7 @@ class Planner:
             full_s=floor_s(self.prepared) + self.block_s * blocks,
             worst_s=floor_s(self.prepared) + self.block_s * blocks_at_most(run),
             primaries=self._family,
-            sights=tuple(self._sight(looks, case) for case in self._cases),
+            forecasts=tuple(self._forecast(looks, case) for case in self._cases),
             lengths=tuple(self._lengths()),
         )
 
@@ -159,7 +159,7 @@ class Planner:
         margins = [to_log(case.margin_percent) for case in every]
         return blocks_expected(looks, margins, [case.errors for case in every])
 
-    def _sight(self, looks: Looks, case: PlannedPrimary) -> DetectionForecast:
+    def _forecast(self, looks: Looks, case: PlannedPrimary) -> DetectionForecast:
         twice = self.looks(min(2 * looks.maximum, BLOCKS[-1]))
         seen = chances(looks, to_log(case.margin_percent), case.errors, self._family)
         return DetectionForecast(

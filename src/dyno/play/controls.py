@@ -79,25 +79,25 @@ def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> Control
 
 
 def after_restore(stack: ControlStack, notes: TrialNotes, home: Path) -> None:
-    """A load's copy lies in `home`, and the engine is about to start on it."""
+    """Lets the controls act on a load's copy in `home`, before the engine starts on it."""
     for name, act in stack.restored.items():
         _note(notes, name, act(home))
 
 
 def note_no_copy(stack: ControlStack, notes: TrialNotes) -> None:
-    """There is no copy of a load: nothing to be done to it."""
+    """Notes that controls of a load's copy had nothing to act on."""
     for name in stack.restored:
         _note(notes, name, {"refused": NO_COPY})
 
 
 def after_start(stack: ControlStack, notes: TrialNotes, pid: int | None) -> None:
-    """The engine's process runs, and its connections stand."""
+    """Lets the controls look at the engine's process, once it runs and is connected to."""
     for name, look in stack.started.items() if pid else ():
         _note(notes, name, look(pid or 0))
 
 
 def preload_cache(stack: ControlStack, notes: TrialNotes, engine: Engine, server: Server) -> None:
-    """A phase is about to begin."""
+    """Fills the engine's cache before a phase, where a control wants it."""
     if stack.preload and isinstance(engine, Preloads):
         found = engine.preload(server)
         if why := found.pop(MISSED, ""):
@@ -106,7 +106,7 @@ def preload_cache(stack: ControlStack, notes: TrialNotes, engine: Engine, server
 
 
 def _note(notes: TrialNotes, name: str, found: dict[str, str]) -> None:
-    """What turned out later; a refusal says that nothing is set after all."""
+    """Adds what a control found out later; a refusal takes back what it had set."""
     notes.controls[name] |= found
     if "refused" in found:
         notes.controls[name].pop("set", None)

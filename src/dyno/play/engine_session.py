@@ -58,7 +58,7 @@ class EngineSession:
     def play(self, part: SessionPart) -> None:
         """From the engine's start to its stop; the script's counts join those of earlier parts.
 
-        What went wrong while the engine ran is what is told, whatever goes wrong at its stop too.
+        An error while the engine ran is the one that is raised, whatever goes wrong at its stop.
         """
         job = self.job
         under = StartConditions(self.controls.prefix, self.controls.environment)
@@ -162,8 +162,8 @@ STOPPED = ("T", "t")
 
 @contextmanager
 def explain_death(server: Server) -> Iterator[None]:
-    """Where the server dies meanwhile, `TrialFailed` with its last words, whatever was raised;
-    where it stands still, one that says that.
+    """Where the server dies meanwhile, `TrialFailed` with its log's last lines, whatever was
+    raised; where it is stopped by a signal, one that says that.
     """
     try:
         yield

@@ -99,7 +99,7 @@ def _find_load(name: str) -> KeptLoad | None:
 
 
 def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
-    """Moves what lies in `home` to the cache, where older loads make room."""
+    """Moves what lies in `home` to the cache, which drops older loads for its space."""
     size = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file())
     cache.trim(KIND, cache.limit_bytes() - size)
 

@@ -96,7 +96,7 @@ def _log(log: Path) -> str:
 
 
 def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
-    """Does a load that is kept lie in the home now? What it counted counts for this trial too."""
+    """Copies a kept load into the home, its counts with it; False where there is none."""
     job, notes = session.job, session.notes
     load = ready_load(job, choice, session.play)
     notes.counters = dict(load.counters) if load else {}

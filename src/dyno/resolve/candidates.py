@@ -43,9 +43,9 @@ def _known_values(chosen: Mapping[str, str]) -> None:
         controls()[name].check(value)
 
 
-def check_request(entrant: CandidateRequest, held: dict[str, str]) -> CheckedRequest:
-    """All words of an entrant checked; nothing is fetched yet."""
-    spec = entrant.spec
+def check_request(request: CandidateRequest, run_controls: dict[str, str]) -> CheckedRequest:
+    """A request with its engine and its keys by owner, all checked; nothing is fetched yet."""
+    spec = request.spec
     engine = engines.find_engine(spec.engine, driver.ask)
     owned = candidates.sort_keys(
         spec.keys,
@@ -57,10 +57,10 @@ def check_request(entrant: CandidateRequest, held: dict[str, str]) -> CheckedReq
     if spec.is_url:
         _check_typos(owned.settings, [*engine.flags, *controls()])
     _known_values(owned.controls)
-    owned = replace(owned, settings=settings_by_controls(spec, engine, owned, held))
+    owned = replace(owned, settings=settings_by_controls(spec, engine, owned, run_controls))
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)
-    return entrant, engine, owned
+    return request, engine, owned
 
 
 def _check_typos(settings: Iterable[str], known: Sequence[str]) -> None:
@@ -72,37 +72,37 @@ def _check_typos(settings: Iterable[str], known: Sequence[str]) -> None:
 
 
 def resolve_candidates(
-    entrants: Sequence[CandidateRequest], controls: dict[str, str], say: Say
+    requests: Sequence[CandidateRequest], run_controls: dict[str, str], say: Say
 ) -> list[ResolvedCandidate]:
     """The candidates with their builds: all words are checked first, since a build may take long;
     then one thread for each, since a compiler keeps one core busy.
     """
-    asked = [check_request(entrant, controls) for entrant in entrants]
+    checked = [check_request(request, run_controls) for request in requests]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
-        found = list(threads.map(lambda words: _resolve_candidate(words, say), asked))
+        found = list(threads.map(lambda each: _resolve_candidate(each, say), checked))
     _check_cells_differ([candidate for candidate, _, _ in found if candidate.levels])
     return found
 
 
-def _resolve_candidate(asked: CheckedRequest, say: Say) -> ResolvedCandidate:
+def _resolve_candidate(checked: CheckedRequest, say: Say) -> ResolvedCandidate:
     """One candidate with its engine and build."""
-    entrant, engine, owned = asked
-    build = engine.program(entrant.spec.with_password, owned.flags, say)
+    request, engine, owned = checked
+    build = engine.program(request.spec.with_password, owned.flags, say)
     if isinstance(engine, engines.Accepts):
-        engine.accept(build, owned.settings, {*engine.flags, *controls(), *entrant.others})
+        engine.accept(build, owned.settings, {*engine.flags, *controls(), *request.others})
     return (
-        replace(outline_candidate(asked), build=candidate_facts(build), controls=owned.controls),
+        replace(outline_candidate(checked), build=candidate_facts(build), controls=owned.controls),
         engine,
         build,
     )
 
 
-def outline_candidate(request: CheckedRequest) -> Candidate:
+def outline_candidate(checked: CheckedRequest) -> Candidate:
     """A candidate without its build."""
-    entrant, engine, owned = request
-    spec = entrant.spec
+    request, engine, owned = checked
+    spec = request.spec
     made = Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
-    return replace(made, levels=entrant.levels, options=entrant.options)
+    return replace(made, levels=request.levels, options=request.options)
 
 
 def _check_cells_differ(cells: Sequence[Candidate]) -> None:
@@ -135,13 +135,13 @@ _SETTING: Kind = "engine setting"
 def resolve_factors(
     experiment: Experiment,
 ) -> tuple[tuple[Factor, ...], tuple[CandidateRequest, ...]]:
-    """The factors, if there are any, and who is to be compared."""
+    """The factors, if there are any, and the candidates to resolve."""
     factors = factor_kinds(experiment)
     return factors, requests(experiment, factors)
 
 
 def requests(experiment: Experiment, factors: Sequence[Factor]) -> tuple[CandidateRequest, ...]:
-    """The candidates, or the cells of the factors that `kinds` found."""
+    """The candidates to resolve; where there are `factors`, every cell of these."""
     if not factors:
         return tuple(CandidateRequest(spec) for spec in experiment.candidates)
     options = {each.name: each.levels[0] for each in factors if each.kind == _OPTION}
@@ -170,7 +170,7 @@ def with_base_options(experiment: Experiment, factors: Iterable[Factor]) -> Expe
 def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     """Every factor with its kind, the candidates first where they are one.
 
-    `UsageError` for a word that is nobody's, or several people's, or that is set elsewhere too.
+    `UsageError` for a word that nothing knows, that is of several kinds, or is set elsewhere too.
     """
     varied = experiment.crossed
     if not varied.levels:
@@ -202,7 +202,7 @@ def _known_words(
 
 
 def _kind(name: str, rooms: Mapping[Kind, list[frozenset[str]]], open_ended: bool) -> Kind:
-    """Whose word it is; nobody's is a variable of the engines, where all of them take theirs."""
+    """The kind of a factor's name; an unknown one is a server's variable, where all have such."""
     kinds = [kind for kind in get_args(Kind) if any(name in known for known in rooms.get(kind, ()))]
     if not kinds and open_ended:
         return _SETTING

@@ -51,19 +51,19 @@ class Prepared:
 
 
 def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
-    """Fetches the builds, asks the scripts for their phases, and sorts out every key.
+    """Fetches the builds, asks the scripts for their phases, and resolves every key.
 
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
     recover_knobs(say)
-    held = control_values(experiment.measuring.controls)
-    crossed, entrants = resolve_factors(experiment)
-    workloads = resolve_workloads(with_base_options(experiment, crossed), entrants)
-    found = resolve_candidates(entrants, held, say)
+    run_controls = control_values(experiment.measuring.controls)
+    crossed, requests = resolve_factors(experiment)
+    workloads = resolve_workloads(with_base_options(experiment, crossed), requests)
+    found = resolve_candidates(requests, run_controls, say)
     facts_here = host_here()
-    tell_refusals(found, held, _data_folder(), say)
+    tell_refusals(found, run_controls, _data_folder(), say)
     run = replace(
-        _outline(experiment, [candidate for candidate, _, _ in found], held),
+        _outline(experiment, [candidate for candidate, _, _ in found], run_controls),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         seed=_seed(experiment.measuring),
         workloads=tuple(plan for plan, _ in workloads),
@@ -84,21 +84,23 @@ def _seed(measuring: Measuring) -> int:
 
 def outline_experiment(experiment: Experiment) -> Prepared:
     """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
-    held = control_values(experiment.measuring.controls)
-    crossed, entrants = resolve_factors(experiment)
-    workloads = resolve_workloads(with_base_options(experiment, crossed), entrants)
-    asked = [check_request(entrant, held) for entrant in entrants]
+    run_controls = control_values(experiment.measuring.controls)
+    crossed, requests = resolve_factors(experiment)
+    workloads = resolve_workloads(with_base_options(experiment, crossed), requests)
+    checked = [check_request(request, run_controls) for request in requests]
     run = replace(
-        _outline(experiment, [outline_candidate(words) for words in asked], held),
+        _outline(experiment, [outline_candidate(each) for each in checked], run_controls),
         workloads=tuple(plan for plan, _ in workloads),
         factors=crossed,
     )
-    engines = {entrant.spec.name: engine for entrant, engine, _ in asked}
+    engines = {request.spec.name: engine for request, engine, _ in checked}
     return Prepared(run, engines, {}, max(size for _, size in workloads))
 
 
-def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict[str, str]) -> Run:
-    """What is known of a run before its workloads are, and where and when it is played."""
+def _outline(
+    experiment: Experiment, candidates: Sequence[Candidate], run_controls: dict[str, str]
+) -> Run:
+    """A run without its workloads: what is known before the scripts are asked."""
     return Run(
         name=experiment.name,
         created_utc="",
@@ -107,7 +109,7 @@ def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict
         seed=0,
         candidates=tuple(candidates),
         workloads=(),
-        design=make_design(experiment, candidates[0].name, held),
+        design=make_design(experiment, candidates[0].name, run_controls),
         host={},
     )
 
@@ -115,8 +117,8 @@ def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict
 def reopen_run(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
     recover_knobs(say)
-    entrants = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
-    found = resolve_candidates(entrants, run.design.controls, say)
+    requests = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
+    found = resolve_candidates(requests, run.design.controls, say)
     return _pair_engines(run, found, 0)
 
 
@@ -133,7 +135,7 @@ def host_here() -> dict[str, str]:
 
 
 def instrument_here() -> dict[str, str]:
-    """This host and this driver, as a calibration speaks for them."""
+    """The facts of host and driver that a calibration is valid for."""
     return calibration.instrument(host_here(), sha256(driver.driver_program()))
 
 

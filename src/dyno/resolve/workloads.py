@@ -92,7 +92,7 @@ QUICK = {"time": "1", "warmup_time": "0.3"}
 @dataclass(frozen=True)
 class CandidateRequest:
     """A candidate to be resolved; as a cell it has `levels`, and `options` of the workload that
-    differ from the base's. `others`: names that a mistyped key of its may have meant.
+    differ from the base's. `others`: names that a mistyped key may have meant.
     """
 
     spec: Spec
@@ -108,13 +108,13 @@ def option_names(workload: Workload) -> frozenset[str]:
 
 
 def resolve_workloads(
-    experiment: Experiment, entrants: Sequence[CandidateRequest] = ()
+    experiment: Experiment, requests: Sequence[CandidateRequest] = ()
 ) -> list[tuple[WorkloadPlan, int]]:
     """Each workload as resolved, with its guess of the data's size in bytes.
 
     Where factors are crossed, some of the `requests` have options of their own.
     """
-    own = [each.options for each in entrants if each.options]
+    own = [each.options for each in requests if each.options]
     cells = [each for at, each in enumerate(own) if each not in own[:at]]
     found = [_with_variants(chosen, experiment, cells) for chosen in experiment.workloads]
     names = [plan.name for plan, _ in found]

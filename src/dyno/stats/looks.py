@@ -152,5 +152,5 @@ class Looks:
         return nominal_levels(self.fractions(blocks), self.alpha)[-1]
 
     def adjust_p(self, p_value: Floats | float, blocks: int) -> Floats:
-        """What `p_value`, seen at the look at `blocks`, is worth when all looks are counted."""
+        """`p_value` of the look at `blocks`, adjusted for all looks."""
         return adjusted_p(p_value, self.fractions(blocks))

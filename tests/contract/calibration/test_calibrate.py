@@ -39,14 +39,14 @@ def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> S
 def instant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparisons are made up on the spot; all else is as ever."""
 
-    def blank(lot: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> Entry:
-        chosen = case_settings(lot, shape, pilot)
+    def blank(case: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> Entry:
+        chosen = case_settings(case, shape, pilot)
         facts = {
             "utc": "2026-11-21T12:00:00Z",
             "dyno": "0.1",
             "host": relevant_facts(instrument_here()),
         }
-        truth = (lot.kind, "null", lot.what, lot.effect_percent)
+        truth = (case.kind, "null", case.title, case.effect_percent)
         words = {"not slower": 1}
         return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
 

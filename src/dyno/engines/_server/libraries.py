@@ -92,11 +92,11 @@ def _fetch_library(program: Path, soname: str, say: Say) -> Path:
 
 def _missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]:
     """The libraries that the loader does not find; empty where it cannot be asked."""
-    surroundings = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
+    variables = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
     try:
         done = subprocess.run(
             ["ldd", str(program)],
-            env=surroundings,
+            env=variables,
             capture_output=True,
             text=True,
             timeout=60,

@@ -41,7 +41,7 @@ def server_environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def spawn(
-    command: Sequence[str], surroundings: Mapping[str, str], log: Path, home: Path
+    command: Sequence[str], environment: Mapping[str, str], log: Path, home: Path
 ) -> subprocess.Popen[bytes]:
     """A process that works in `home`, leads a session of its own and writes into `log`."""
     _heed_signals()
@@ -52,7 +52,7 @@ def spawn(
                 stdin=subprocess.DEVNULL,
                 stdout=words,
                 stderr=words,
-                env=surroundings,
+                env=environment,
                 cwd=home,
                 start_new_session=True,
             )

@@ -29,7 +29,7 @@ from dyno.report.html.drawing import figure
 from dyno.report.html.markup import render
 
 _ROW_PX = 44
-#: Letters that a narrow page has room for, and what a label's next line adds to its row.
+#: Letters that a narrow page has space for, and what a label's next line adds to its row.
 _NARROW, _LINE = 46, 0.38
 
 
