@@ -18,7 +18,7 @@ def build(text: str) -> tuple[Engine, Build, dict[str, str]]:
     """The engine, its build (from the cache, fetched once), and the settings."""
     spec = parse_candidate(text)
     engine = find_engine(spec.engine, driver.ask)
-    return engine, engine.program(spec.given, {}, lambda _: None), spec.keys
+    return engine, engine.program(spec.with_password, {}, lambda _: None), spec.keys
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
     DynoError
     ├── UsageError      the user: a word, a number, a file (exit 64)
-    ├── HostError       the machine: no compiler, no room, no permission (exit 64)
+    ├── HostError       the machine: no compiler, no space, no permission (exit 64)
     ├── TrialFailed     the engine or the script; the trial is kept as failed, the run goes on
     │                   (exit 64 where it cannot: a candidate that never works)
     └── InternalError   us (exit 70)

@@ -1,5 +1,6 @@
-"""How a number is written: three significant digits and the reader's units, everywhere alike; and
-how a size is read, from people and from engines. Knows nothing else of ours.
+"""How numbers are written: three significant digits and the reader's units, everywhere alike.
+
+And how a size is read, from people and from engines. Knows nothing else of ours.
 """
 
 from __future__ import annotations

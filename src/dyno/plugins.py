@@ -1,7 +1,7 @@
-"""Opens a room: finds the things in a scanned folder, so that nobody keeps a list.
+"""Finds the modules of a scanned package, so that nobody keeps a list.
 
-A room is a package; each of its modules (names with a leading underscore aside) offers its thing
-under one agreed name, for instance `engines/sqlite.py` a class `Engine`.
+Such a package is called a room; each of its modules (names with a leading underscore aside) offers
+its thing under one agreed name, for instance `engines/sqlite` a class `Engine`.
 """
 
 from __future__ import annotations

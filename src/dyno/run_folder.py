@@ -1,10 +1,7 @@
-"""A file of a run: read and checked; written whole or not at all, whatever kills us.
+"""A run on disk: its folder, its files by name, and the list of all runs.
 
-It is written under a temporary name, synced and renamed.
-
-One run's folder: its files by name, who plays it, and where its engines' data lie.
-
-The runs in a folder: a new one made, one opened, all of them listed.
+A file is read and checked, and written whole or not at all, whatever kills us: under a temporary
+name, synced and renamed. A lock on the folder says that somebody plays the run.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from typing import Any, TypeVar
 from dyno import decode
 from dyno.errors import HostError, UsageError, space, unknown
 from dyno.record import SCHEMA, Run, Trial, Verdict
-from dyno.record.older import upgraded
+from dyno.record.older import upgrade
 
 T = TypeVar("T")
 
@@ -38,24 +35,26 @@ def read_json(kind: type[T], file: Path) -> T:
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
     except RecursionError:
-        raise _damaged(file, "it is nested too deeply") from None
+        raise _damage_error(file, "it is nested too deeply") from None
     except OSError as error:
         raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
     except ValueError as error:
-        raise _damaged(file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}") from error
+        raise _damage_error(
+            file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}"
+        ) from error
     _refuse_newer(file, data)
     _drop_extended(file, data)
     try:
-        data = upgraded(kind, data)
+        data = upgrade(kind, data)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise _damaged(file, "a field of it is not what schema 1 has there") from error
+        raise _damage_error(file, "a field of it is not what schema 1 has there") from error
     try:
         return decode.decode(kind, data)
     except ValueError as error:
-        raise _damaged(file, error) from error
+        raise _damage_error(file, error) from error
 
 
-def _damaged(file: Path, cause: object) -> UsageError:
+def _damage_error(file: Path, cause: object) -> UsageError:
     hint = "nothing can be told without it"
     if file.parent.name == "trials":
         hint = "move it away; `dyno resume` then plays another block for the one that it was in"
@@ -158,7 +157,7 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Holds the run while it is played; `UsageError` where another dyno does.
+        """Locks the run while it is played; `UsageError` where another dyno plays it.
 
         The kernel lets go of it however we end.
         """
@@ -196,7 +195,7 @@ class RunFolder:
 
 @contextmanager
 def _try_lock(folder: Path) -> Iterator[bool]:
-    """Is the folder ours alone until the end? Yes, where nothing can be locked."""
+    """Did we get the lock? True too on a file system without locks."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield _lock(handle)
@@ -219,8 +218,8 @@ def create_run(run: Run, runs: Path) -> RunFolder:
     stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
     name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
     path = _new_folder(runs, f"{stamp}-{name}")
-    for room in ("trials", "logs"):
-        (path / room).mkdir()
+    for inner in ("trials", "logs"):
+        (path / inner).mkdir()
     write_json(path / "run.json", asdict(run))
     return RunFolder(path)
 

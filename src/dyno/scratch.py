@@ -1,8 +1,8 @@
-"""Folders for a while, in the folders for temporary things: made, held, removed.
+"""Temporary folders of ours: made, locked while in use, removed.
 
-Each is held by a lock, which the kernel frees however we end: so what a killed Dyno left is told
-from what another one works in, and `dyno clean` removes it. All begin with `dyno-` and what they
-are for; nobody else's folder has such a name.
+The kernel frees the lock however we end: so what a killed Dyno left is told from what another one
+works in, and `dyno clean` removes it. All their names begin with `dyno-` and what they are for;
+nobody else's folder has such a name.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def weigh(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def left() -> list[Path]:
+def leftovers() -> list[Path]:
     """All folders and files of such names that are ours to remove, held or not, by path.
 
     They are looked for where they are made: in `$TMPDIR`, in `$DYNO_TMP` (or where root's homes lie
@@ -87,11 +87,11 @@ def left() -> list[Path]:
     home = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
     sockets = dict.fromkeys((os.environ.get("XDG_RUNTIME_DIR"), "/tmp"), "dyno-socket-*")
     places = sockets | {home: "dyno-*", tempfile.gettempdir(): "dyno-*"}
-    found: set[Path] = set()
+    paths: set[Path] = set()
     for place, names in places.items():
         with suppress(OSError):
-            found |= set(Path(place or "/nowhere").resolve().glob(names))
-    return sorted(path for path in found if _is_ours(path))
+            paths |= set(Path(place or "/nowhere").resolve().glob(names))
+    return sorted(path for path in paths if _is_ours(path))
 
 
 def _is_ours(path: Path) -> bool:

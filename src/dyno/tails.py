@@ -1,4 +1,4 @@
-"""The end of what a program has said: as much of it as an error shows. Knows nothing of ours."""
+"""The last lines of a program's output: as much of it as an error shows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 LOG_BYTES = 8000
 
 
-def last_lines(said: str, most: int) -> str:
+def last_lines(text: str, most: int) -> str:
     """The last `most` lines, without empty ones at their end."""
-    return "\n".join(said.strip().splitlines()[-most:])
+    return "\n".join(text.strip().splitlines()[-most:])
 
 
 def tail(log: Path | None, size: int = LOG_BYTES) -> str:

@@ -25,7 +25,7 @@ def test_all_of_alpha_is_spent_at_the_last_look() -> None:
 
 def test_one_look_at_max_is_the_plain_test() -> None:
     assert Looks((6,), 0.05).level(6) == pytest.approx(0.05)
-    assert Looks((5,), 0.05).adjusted(0.03, 5) == pytest.approx(0.03, rel=1e-3)
+    assert Looks((5,), 0.05).adjust_p(0.03, 5) == pytest.approx(0.03, rel=1e-3)
 
 
 def test_the_bounds_let_out_what_the_spending_function_says() -> None:
@@ -65,7 +65,7 @@ def test_sixty_looks_cost_more_than_five_and_less_than_bonferroni() -> None:
 
 @pytest.mark.parametrize("blocks", DEFAULT.blocks)
 def test_the_adjusted_p_is_alpha_where_the_nominal_level_is_met(blocks: int) -> None:
-    assert DEFAULT.adjusted(DEFAULT.level(blocks), blocks) == pytest.approx(0.05, rel=2e-3)
+    assert DEFAULT.adjust_p(DEFAULT.level(blocks), blocks) == pytest.approx(0.05, rel=2e-3)
 
 
 def test_the_adjusted_p_rises_with_p_and_never_flatters() -> None:
@@ -77,5 +77,5 @@ def test_the_adjusted_p_rises_with_p_and_never_flatters() -> None:
 
 
 def test_looks_say_which_was_reached_and_which_follows() -> None:
-    assert [DEFAULT.reached(n) for n in (0, 5, 6, 9, 10, 30)] == [0, 0, 6, 6, 10, 24]
-    assert [DEFAULT.following(n) for n in (0, 6, 9, 24, 30)] == [6, 10, 10, 24, 24]
+    assert [DEFAULT.last_reached(n) for n in (0, 5, 6, 9, 10, 30)] == [0, 0, 6, 6, 10, 24]
+    assert [DEFAULT.next_after(n) for n in (0, 6, 9, 24, 30)] == [6, 10, 10, 24, 24]

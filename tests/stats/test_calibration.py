@@ -134,7 +134,7 @@ def test_of_what_is_explored_and_called_a_difference_one_in_twenty_is_false() ->
     dice = np.random.default_rng(8)
     truth = np.where(np.arange(25) < 5, 0.05, 0.0)[:, None]
     interval = t_interval(truth + dice.normal(0.0, 0.03, (2000, 25, 18)), 0.05)
-    p_values = LOOKS.adjusted(interval.p, 18)
+    p_values = LOOKS.adjust_p(interval.p, 18)
     called = np.stack([benjamini_hochberg(row) <= 0.05 for row in p_values])
     false = called[:, 5:].sum(axis=1) / np.maximum(called.sum(axis=1), 1)
     assert called[:, :5].mean() > 0.9

@@ -136,4 +136,4 @@ def test_of_three_main_effects_of_nothing_few_runs_call_one_slower() -> None:
     rule = Rule(Looks((6, 10, 14, 18, 24), 0.05), 0.02)
     outcome = simulate_runs(np.stack([logs @ weights for weights in main], axis=1), rule)
     assert (outcome.words == "slower").any(axis=1).mean() <= 0.05
-    assert outcome.covered(0.0) >= 0.95
+    assert outcome.coverage(0.0) >= 0.95

@@ -28,7 +28,7 @@ class Analysis:
         """What the audits say that have something to judge: the trials that count, or all."""
         found: list[Finding] = []
         for audit in audits().values():
-            view = self.view if isinstance(audit, JudgesEveryTrial) else self.view.counting
+            view = self.view if isinstance(audit, JudgesEveryTrial) else self.view.counted_only
             if view.trials:
                 found += audit.judge(view)
         return found
@@ -50,10 +50,10 @@ class Analysis:
                 found += paired_metrics(self.view, workload, valid)
         return found
 
-    def decided(self, blocks: int) -> int:
+    def count_decided(self, blocks: int) -> int:
         """How many primaries have their verdict at the look at `blocks`.
 
-        A condemned one has, and so has one in a grey cell: more blocks would not change it.
+        An invalid one has, and so has one in a grey cell: more blocks would not change it.
         """
         found = [line for line in self.lines(blocks) if line.primary]
         judged = zip(found, judged_comparisons(self.case, found), strict=True)
@@ -62,17 +62,17 @@ class Analysis:
     def comparisons(self) -> list[Comparison]:
         """All comparisons, each workload at the last look that it reached."""
         found: list[PairedMetric] = []
-        for name, valid in self.view.valid.items():
-            at = self.case.looks.reached(valid) or valid
+        for name, valid in self.view.valid_blocks.items():
+            at = self.case.looks.last_reached(valid) or valid
             found += [line for line in self.lines(at) if line.metric.workload == name]
         return judged_comparisons(self.case, found)
 
     def spread(self) -> list[Spread]:
-        """That of every candidate, each workload over the blocks that `comparisons` judges."""
+        """How far each candidate's restarts lie apart, over the blocks of `comparisons`."""
         found: list[Spread] = []
         for workload in self.run.workloads:
             valid = self.view.blocks[workload.name].valid
-            blocks = valid[: self.case.looks.reached(len(valid)) or len(valid)]
+            blocks = valid[: self.case.looks.last_reached(len(valid)) or len(valid)]
             if len(blocks) >= BLOCKS_LEAST:
                 found += restart_spreads(self.view, workload, blocks)
         return found
@@ -80,15 +80,20 @@ class Analysis:
     def history(self) -> tuple[dict[str, float], ...]:
         """The looks that every workload reached: blocks, nominal level, primaries decided."""
         looks = self.case.looks
-        reached = [n for n in looks.blocks if n <= min(self.view.valid.values(), default=0)]
+        reached = [n for n in looks.blocks if n <= min(self.view.valid_blocks.values(), default=0)]
         of = self.case.primaries
         return tuple(
-            {"blocks": n, "level": looks.level(n), "decided": self.decided(n), "primaries": of}
+            {
+                "blocks": n,
+                "level": looks.level(n),
+                "decided": self.count_decided(n),
+                "primaries": of,
+            }
             for n in reached
         )
 
     @property
-    def condemned(self) -> bool:
+    def has_invalid_primary(self) -> bool:
         """Some primary is invalid, measured or not."""
         judged = {(each.workload, each.phase) for each in self.view.primaries}
         return any(
@@ -96,12 +101,12 @@ class Analysis:
         )
 
     def _invalid(self) -> dict[tuple[str, str, str], str]:
-        """(workload, candidate, phase or "" for all) to the sentence that condemns it.
+        """(workload, candidate, phase or "" for all) to the sentence that makes it invalid.
 
-        A finding that names no trial condemns all; one of the floor's trials, the base and with
-        it the workload. Trials that count for nothing (torn, failed) condemn nothing.
+        A finding that names no trial makes all invalid; one of the floor's trials, the base and
+        with it the workload. Trials that count for nothing (torn, failed) make nothing so.
         """
-        counted = self._counted()
+        counted = self._counted_places()
         every = {(w.name, self.run.design.base) for w in self.run.workloads}
         found: dict[tuple[str, str, str], str] = {}
         for finding in self.findings:
@@ -111,7 +116,7 @@ class Analysis:
                     found.setdefault((*side, finding.phase), finding.sentence)
         return found
 
-    def _counted(self) -> dict[int, tuple[str, str]]:
+    def _counted_places(self) -> dict[int, tuple[str, str]]:
         """Good trials of each block's latest attempt, and the floor's, by number."""
         base = self.run.design.base
         found = {

@@ -1,10 +1,9 @@
-"""Which blocks count: valid, dropped for noise, or failed. Nobody looks at a result here.
+"""Which blocks count: valid, dropped for noise, or failed; decided without looking at a result.
 
 A block of a workload is valid if every candidate has a good trial in its latest attempt and the
 host was calm. Noise is the largest share over the block's trials, each share taken over all the
-phases that are compared, so a short phase weighs little (METHOD.md, Which blocks count).
-
-Which loads of the data the blocks were played on: blocks that share them are one datum.
+phases that are compared, so a short phase weighs little (METHOD.md, Which blocks count). Where
+loads of the data come again, the blocks that share theirs are one datum (`shared_loads`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Blocks:
 
     @property
     def played(self) -> int:
-        """Blocks that are over, whatever came of them."""
+        """How many blocks are over, whatever came of them."""
         return len(self.valid) + len(self.dropped) + len(self.failed)
 
     @property

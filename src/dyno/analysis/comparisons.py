@@ -1,6 +1,7 @@
-"""What is compared: each metric of each candidate with the base's, block by block.
+"""What is compared at a look: each metric of a candidate beside the base's, block by block.
 
-What the judge knows beside the lines: run, looks, what condemns; a line with its interval.
+A `PairedMetric` is one such pair with its data, an `Estimate` the pair with its interval; a
+`ComparisonContext` is what all pairs of a run share.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class ComparisonContext:
     """What is the same for all comparisons of a run.
 
     `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate, phase)
-    to the finding that condemns it, with "" for all phases; `dropped` the blocks lost to noise, by
+    to the finding that makes it so, with "" for all phases; `dropped` the blocks lost to noise, by
     workload.
     """
 
@@ -132,7 +133,7 @@ class ComparisonContext:
         """When the data are looked at."""
         return Looks(self.run.design.looks, self.run.design.alpha)
 
-    def condemned(self, line: PairedMetric) -> str:
+    def invalid_sentence(self, line: PairedMetric) -> str:
         """The finding that makes `line` invalid, by one of its sides; else empty."""
         sides, phases = line.effect.cells, ("", line.metric.phase)
         places = [(line.metric.workload, side, phase) for side in sides for phase in phases]

@@ -1,7 +1,7 @@
 """What is compared with what: candidates with the base or, where factors are crossed, effects.
 
-Primary are the main effects: a comparison of every cell with the base would be many, and of no use
-to somebody who asks what a factor does. Interactions are exploratory (docs/METHOD.md).
+The main effects are primary: to compare every cell with the base would be many comparisons, and of
+no use to somebody who asks what a factor does. Interactions are exploratory (docs/METHOD.md).
 """
 
 from __future__ import annotations

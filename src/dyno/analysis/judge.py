@@ -1,8 +1,8 @@
 """The judge: a run and its trials in, a verdict out (docs/METHOD.md).
 
-It reads records only. `look` is asked by the conductor after each block, `judge` by whoever wants
-the verdict so far; both see the same blocks and apply the same rule. Each look uses exactly its
-own number of valid blocks, the first ones played; blocks beyond wait for the next look. Nothing
+It reads records only. `play/run.py` calls `look` after each block, and `judge` gives the verdict so
+far to whoever wants it; both see the same blocks and apply the same rule. Each look uses exactly
+its own number of valid blocks, the first ones played; blocks beyond wait for the next look. Nothing
 is kept from an earlier look: the words always follow from the intervals shown.
 """
 
@@ -29,7 +29,7 @@ QUIET_IT = "quiet it (`dyno doctor` says who is noisy), or declare other [limits
 
 @dataclass(frozen=True)
 class Look:
-    """Whether to go on, as the conductor reads it.
+    """Whether a run goes on, and how far it is.
 
     `state` is `go on` (play until every workload has `blocks` valid blocks; `missing` says how many
     each still lacks), `decided` (all primaries are), `undecided` (MAX is reached), `too noisy`
@@ -67,7 +67,7 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
     now = _look(analysis)
     rows = note_interactions(analysis.comparisons(), run.design.alpha)
     primaries = [row for row in rows if row.primary]
-    word = worst_verdict(primaries, analysis.case.primaries, invalid=analysis.condemned)
+    word = worst_verdict(primaries, analysis.case.primaries, invalid=analysis.has_invalid_primary)
     complete = now.state in ("decided", "undecided", "too noisy")
     return Verdict(
         overall=word,
@@ -82,11 +82,11 @@ def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
 
 
 def _look(analysis: Analysis) -> Look:
-    looks, valid = analysis.case.looks, analysis.view.valid
+    looks, valid = analysis.case.looks, analysis.view.valid_blocks
     least = min(valid.values(), default=0)
-    reached, of = looks.reached(least), analysis.case.primaries
-    decided = analysis.decided(reached) if reached else 0
-    following = looks.following(reached)
+    reached, of = looks.last_reached(least), analysis.case.primaries
+    decided = analysis.count_decided(reached) if reached else 0
+    following = looks.next_after(reached)
     missing = {name: max(0, following - n) for name, n in valid.items()}
     now = Look("go on", following, "", valid, missing, decided, of)
     said = f"{decided} of {of} primary comparisons decided"

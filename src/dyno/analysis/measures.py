@@ -1,14 +1,11 @@
-"""The percentiles of a phase: each stream's own, and those of streams that count in one unit.
-
-Percentiles do not average, so histograms are added up first (`stats.histogram`): the driver does it
-for the threads and transaction types of a stream, and this for the streams of a phase.
-
-From a trial to numbers with an identity: rates, latencies, and what an operation cost.
+"""What a trial measured, as numbers with an identity: rates, latencies, costs of an operation.
 
 - `rate_per_s`: units done ÷ the phase's measured seconds. A stream that ended before its phase did
   (stop by count, several streams) is divided by the same seconds.
 - `latency_ns_p50` … `latency_ns_max`: from the intended time, of events that were answered.
-- The latencies of `all <unit> streams` of a phase, where several count in one unit (`percentiles`).
+- The latencies of `all <unit> streams` of a phase, where several count in one unit. Percentiles do
+  not average, so histograms are added up first (`stats.histogram`): the driver does it for the
+  threads and transaction types of a stream, this module for the streams of a phase.
 - `failed_percent`: events failed ÷ events played.
 - `X_per_op`: a probe's reading X ÷ the phase's operations, which are the units of its closed-loop
   streams (of all streams, where all are paced): rows where rows are inserted at full speed,
@@ -18,8 +15,8 @@ From a trial to numbers with an identity: rates, latencies, and what an operatio
   the engine is a server. Where it lives in the driver's process, both are one process.
 - Gauges (`database_bytes`, `resident_bytes`) as they are.
 
-Readings that are conditions are left out: they tell of the surroundings, or of the whole work of a
-phase, and compare nothing.
+Readings that are conditions are left out: they describe what else the host did, or the whole work
+of a phase, and compare nothing.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Lines judged: intervals, p values, words and notes, a `record.Comparison` for each.
+"""The comparisons of a verdict: interval, p value, word and notes of each (`record.Comparison`).
 
 How Holm meets the interval and the looks: a primary's p value is first made sequential (the
 smallest α at which this look would have stopped), then Holm adjusts it among all candidates ×
 primaries. *Slower* and *faster* need both the interval at level α, as shown, on one side of 0 and
 the adjusted p ≤ α. *Not slower* needs the interval alone: all primaries must have it for a pass,
 and an intersection-union test of level α asks for no correction.
-
-The word for a line, and the notes beside it.
 """
 
 from __future__ import annotations
@@ -33,32 +31,37 @@ from dyno.stats.power import detectable
 from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, benjamini_hochberg, holm, verdicts
 
 
-def judged_comparisons(case: ComparisonContext, found: Sequence[PairedMetric]) -> list[Comparison]:
-    """Primaries first; each of the two families adjusted by itself."""
-    primary = [line for line in found if line.primary]
-    others = [line for line in found if not line.primary]
-    unmeasured = case.primaries - len(primary)
-    seen = _estimates(case, primary, lambda p: holm(np.append(p, np.ones(unmeasured))))
-    return [_row(case, each) for each in (*seen, *_estimates(case, others, benjamini_hochberg))]
+def judged_comparisons(
+    context: ComparisonContext, lines: Sequence[PairedMetric]
+) -> list[Comparison]:
+    """Every line judged: primaries first, each of the two families adjusted by itself."""
+    primary = [line for line in lines if line.primary]
+    others = [line for line in lines if not line.primary]
+    unmeasured = context.primaries - len(primary)
+    estimates = _estimates(context, primary, lambda p: holm(np.append(p, np.ones(unmeasured))))
+    return [
+        _row(context, each)
+        for each in (*estimates, *_estimates(context, others, benjamini_hochberg))
+    ]
 
 
 def _estimates(
-    case: ComparisonContext, found: Sequence[PairedMetric], adjust: Callable[[Floats], Floats]
+    context: ComparisonContext, lines: Sequence[PairedMetric], adjust: Callable[[Floats], Floats]
 ) -> Iterator[Estimate]:
     """The interval of each line, and its p value after the looks and after `adjust`."""
-    looks = case.looks
-    intervals = [t_interval(each.data, looks.level(each.logs.size)) for each in found]
-    pairs = list(zip(found, intervals, strict=True))
-    p_values = [float(looks.adjusted(i.p, line.logs.size)) for line, i in pairs]
+    looks = context.looks
+    intervals = [t_interval(each.data, looks.level(each.logs.size)) for each in lines]
+    pairs = list(zip(lines, intervals, strict=True))
+    p_values = [float(looks.adjust_p(i.p, line.logs.size)) for line, i in pairs]
     adjusted = adjust(np.array(p_values))
     for (line, interval), p_value in zip(pairs, adjusted, strict=False):
         yield Estimate(line, interval, float(p_value))
 
 
-def _row(case: ComparisonContext, seen: Estimate) -> Comparison:
-    line, interval = seen.line, seen.interval
-    verdict, notes = verdict_word(case, seen)
-    estimate, n = float(interval.estimate), line.logs.size
+def _row(context: ComparisonContext, estimate: Estimate) -> Comparison:
+    line, interval = estimate.line, estimate.interval
+    verdict, notes = verdict_word(context, estimate)
+    log_ratio, n = float(interval.estimate), line.logs.size
     second = line.data.size >= BLOCKS_LEAST
     return Comparison(
         metric=line.metric,
@@ -67,16 +70,16 @@ def _row(case: ComparisonContext, seen: Estimate) -> Comparison:
         candidate=line.effect.candidate,
         base_value=_geometric_mean(line, line.base_values),
         candidate_value=_geometric_mean(line, line.values),
-        change_percent=to_percent(-estimate if line.metric.better == "higher" else estimate),
-        slowdown_percent=to_percent(estimate),
+        change_percent=to_percent(-log_ratio if line.metric.better == "higher" else log_ratio),
+        slowdown_percent=to_percent(log_ratio),
         low_percent=to_percent(float(interval.low)),
         high_percent=to_percent(float(interval.high)),
         margin_percent=line.margin_percent,
         blocks=n,
-        dropped=case.dropped.get(line.metric.workload, 0),
+        dropped=context.dropped.get(line.metric.workload, 0),
         sd_percent=to_percent(float(line.logs.std(ddof=1))),
-        mde80_percent=_mde80_percent(case, seen),
-        p_value=seen.p,
+        mde80_percent=_mde80_percent(context, estimate),
+        p_value=estimate.p,
         verdict=verdict,
         notes=notes,
         sign_flip_p=sign_flip_p(line.data) if second else None,
@@ -90,51 +93,54 @@ def _geometric_mean(line: PairedMetric, values: Floats) -> float:
     return float(np.exp(independent_data(np.log(values), line.groups).mean()))
 
 
-def _mde80_percent(case: ComparisonContext, seen: Estimate) -> float:
+def _mde80_percent(context: ComparisonContext, estimate: Estimate) -> float:
     """MDE80 among several primaries: at the level of Holm's first and hardest step."""
-    alpha = case.looks.alpha / (max(case.primaries, 1) if seen.line.primary else 1)
-    level = replace(case.looks, alpha=alpha).level(seen.line.logs.size)
-    return to_percent(detectable(seen.line.data.size, float(seen.interval.sd), level))
+    alpha = context.looks.alpha / (max(context.primaries, 1) if estimate.line.primary else 1)
+    level = replace(context.looks, alpha=alpha).level(estimate.line.logs.size)
+    return to_percent(detectable(estimate.line.data.size, float(estimate.interval.sd), level))
 
 
-def verdict_word(case: ComparisonContext, seen: Estimate) -> tuple[VerdictName, tuple[str, ...]]:
-    """The verdict and the notes; what condemns a line or greys it comes before any figure."""
-    line, n = seen.line, seen.line.logs.size
-    if sentence := case.condemned(line):
+def verdict_word(
+    context: ComparisonContext, estimate: Estimate
+) -> tuple[VerdictName, tuple[str, ...]]:
+    """The verdict and the notes; what makes a line invalid or grey comes before any figure."""
+    line, n = estimate.line, estimate.line.logs.size
+    if sentence := context.invalid_sentence(line):
         return "invalid", (sentence,)
     if line.grey:
         return "inconclusive", (line.grey,)
-    first = case.looks.blocks[0]
+    first = context.looks.blocks[0]
     if n < first:
         return "inconclusive", (f"so far: {n} of the {first} blocks of the first look",)
     said = verdicts(
-        seen.interval,
+        estimate.interval,
         to_log(line.margin_percent),
-        last=n >= case.looks.maximum,
-        significant=seen.p <= case.looks.alpha,
+        last=n >= context.looks.maximum,
+        significant=estimate.p <= context.looks.alpha,
     )
-    return cast("VerdictName", str(said)), tuple(_notes(case, seen, str(said)))
+    return cast("VerdictName", str(said)), tuple(_notes(context, estimate, str(said)))
 
 
-def _notes(case: ComparisonContext, seen: Estimate, word: str) -> Iterator[str]:
-    interval, margin = seen.interval, f"{seen.line.margin_percent:g} %"
+def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterator[str]:
+    interval, margin = estimate.interval, f"{estimate.line.margin_percent:g} %"
     if word == FASTER:
         yield "so not slower either"
     if word == NOT_SLOWER and interval.low > 0.0:
         yield f"slower, but by less than {margin}"
-    if word == OPEN and interval.low > 0.0 and seen.p > case.looks.alpha:
-        yield f"alone it would be above 0, but not among {_family(case, seen)} (p = {seen.p:.2g})"
-    yield from _second_opinion(seen, case.looks.level(seen.line.logs.size))
+    if word == OPEN and interval.low > 0.0 and estimate.p > context.looks.alpha:
+        family, p = _family(context, estimate), estimate.p
+        yield f"alone it would be above 0, but not among {family} (p = {p:.2g})"
+    yield from _second_opinion(estimate, context.looks.level(estimate.line.logs.size))
 
 
-def _family(case: ComparisonContext, seen: Estimate) -> str:
-    """Among what a p value was adjusted."""
-    return f"{case.primaries} primaries" if seen.line.primary else "all that was explored"
+def _family(context: ComparisonContext, estimate: Estimate) -> str:
+    """The comparisons among which a p value was adjusted, in words."""
+    return f"{context.primaries} primaries" if estimate.line.primary else "all that was explored"
 
 
-def _second_opinion(seen: Estimate, level: float) -> Iterator[str]:
+def _second_opinion(estimate: Estimate, level: float) -> Iterator[str]:
     """Where the tests without a normal distribution say something else: a flag, not a vote."""
-    logs, interval = seen.line.data, seen.interval
+    logs, interval = estimate.line.data, estimate.interval
     if logs.size < BLOCKS_LEAST:
         return
     p_value = sign_flip_p(logs)

@@ -26,7 +26,7 @@ class DeclaredPrimary:
     margin_percent: float
 
     def names(self, metric: Metric) -> bool:
-        """`metric` is the one that is meant."""
+        """Is `metric` the one that this primary declares?"""
         ours = (self.workload, self.phase, self.stream, self.metric)
         return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
 
@@ -64,7 +64,7 @@ class RunView:
         return {each.name: sort_blocks(self.run, each, self.trials) for each in plans}
 
     @property
-    def valid(self) -> dict[str, int]:
+    def valid_blocks(self) -> dict[str, int]:
         """How many valid blocks each workload has."""
         return {name: len(blocks.valid) for name, blocks in self.blocks.items()}
 
@@ -74,38 +74,38 @@ class RunView:
         return tuple(d for blocks in self.blocks.values() for d in blocks.dropped.values())
 
     @cached_property
-    def played(self) -> tuple[Trial, ...]:
+    def played_trials(self) -> tuple[Trial, ...]:
         """The trials of blocks by number: torn and failed ones too, and no floor."""
         own = (t for t in self.trials if t.candidate != FLOOR and t.block >= 0)
         return tuple(sorted(own, key=lambda trial: trial.number))
 
     @cached_property
-    def counted(self) -> tuple[Trial, ...]:
+    def counted_trials(self) -> tuple[Trial, ...]:
         """The trials of valid blocks, by number: what every figure rests on."""
         numbers = {n for blocks in self.blocks.values() for n in blocks.trial_numbers}
-        return tuple(trial for trial in self.played if trial.number in numbers)
+        return tuple(trial for trial in self.played_trials if trial.number in numbers)
 
     def counted_of(self, workload: str) -> list[Trial]:
         """Those of one workload."""
-        return [trial for trial in self.counted if trial.workload == workload]
+        return [trial for trial in self.counted_trials if trial.workload == workload]
 
     @cached_property
-    def torn(self) -> frozenset[int]:
+    def torn_numbers(self) -> frozenset[int]:
         """The numbers of the trials of attempts at a block that was begun anew afterwards."""
         latest = {
             trial.number
             for workload in self.run.workloads
-            for block in latest_attempts(workload.name, self.played).values()
+            for block in latest_attempts(workload.name, self.played_trials).values()
             for trial in block
         }
-        return frozenset(trial.number for trial in self.played if trial.number not in latest)
+        return frozenset(trial.number for trial in self.played_trials if trial.number not in latest)
 
     @cached_property
-    def counting(self) -> RunView:
-        """The view of what figures rest on alone: valid blocks and, where there are any, the
-        floor.
+    def counted_only(self) -> RunView:
+        """This view without the trials that no figure rests on: valid blocks, and the floor where
+        there are any.
         """
-        numbers = {trial.number for trial in self.counted}
+        numbers = {trial.number for trial in self.counted_trials}
         floor = [t for t in self.trials if numbers and t.candidate == FLOOR]
         numbers |= {trial.number for trial in floor}
         return RunView(self.run, [t for t in self.trials if t.number in numbers])

@@ -63,10 +63,10 @@ def _faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
     if any(_under(tally) for tally in tallies):
         yield "invalid", "events were answered before they were late: the wait was left out"
     if not any(tally.paced for tally in tallies):
-        yield from _unfilled(case, seen)
-        yield from _stalled(case, stream, seen)
+        yield from _fill_faults(case, seen)
+        yield from _stall_faults(case, stream, seen)
     else:
-        yield from _skipped(case, stream, tallies)
+        yield from _skip_faults(case, stream, tallies)
 
 
 def _under(tally: Tally) -> bool:
@@ -80,10 +80,10 @@ def _under(tally: Tally) -> bool:
     return any(whole < DIGITS * part for whole, part in pairs)
 
 
-def _unfilled(case: Case, seen: _Seen) -> Iterator[_Fault]:
+def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
     if case.plan is None or case.plan.stop.kind != "time":
         return
-    filled = [_filled(record, tally) for record, tally in seen if _played_well(tally)]
+    filled = [_filled_share(record, tally) for record, tally in seen if _played_well(tally)]
     if filled and (share := median(filled)) < DOUBTFUL_FILLED:
         soundness: Soundness = "invalid" if share < INVALID_FILLED else "doubtful"
         words = f"latencies fill {100 * share:.0f} % of the users' time: the rest of it is in none"
@@ -94,14 +94,14 @@ def _played_well(tally: Tally) -> bool:
     return tally.done > 0 and tally.failed <= FAILED_MOST * tally.done
 
 
-def _filled(record: PhaseRecord, tally: Tally) -> float:
+def _filled_share(record: PhaseRecord, tally: Tally) -> float:
     """The part of users × time that lies in latencies, cut events granted in full."""
     in_latencies_ns = tally.latency.mean_ns * tally.latency.count
     cut_ns = 2 * tally.connections * tally.latency.max_ns
     return (in_latencies_ns + cut_ns) / (tally.connections * record.duration_s * 1e9)
 
 
-def _stalled(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
+def _stall_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
     for percentile in _percentiles(case, stream):
         found = [_in_stalls(record, tally, percentile) for record, tally in seen if tally.done]
         share = median(found) if found else 0.0
@@ -121,7 +121,7 @@ def _in_stalls(record: PhaseRecord, tally: Tally, percentile: str) -> float:
     return stalled_ns / (tally.connections * record.duration_s * 1e9)
 
 
-def _skipped(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
+def _skip_faults(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
     due, skipped = (sum(t.intended for t in tallies), sum(t.skipped for t in tallies))
     share = skipped / due if due else 0.0
     if due and skipped == due:

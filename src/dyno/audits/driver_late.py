@@ -30,7 +30,7 @@ DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
 #: Fewer events have no percentiles.
 EVENTS_LEAST = 20
-#: Room for arrivals that are not spread evenly.
+#: Allowance for arrivals that are not spread evenly.
 CROWDED = 2.0
 EVEN = ("uniform", "poisson")
 #: Below the median a percentile says nothing of what is typical.
@@ -54,12 +54,12 @@ class DriverLate:
         findings = [
             case.finding("driver_late", soundness, words)
             for case in judged
-            for soundness, words in (*_late(case), *_waited(case))
+            for soundness, words in (*_late_faults(case), *_wait_faults(case))
         ]
         return findings or [Finding("driver_late", "sound", _sound(judged))]
 
 
-def _late(case: Case) -> Iterator[_Fault]:
+def _late_faults(case: Case) -> Iterator[_Fault]:
     paces = {stream.name: stream.pace.kind for stream in case.plan.streams} if case.plan else {}
     for pair in case.primaries:
         stream, name = pair.stream, pair.metric
@@ -91,7 +91,7 @@ def _unexplained_percent(record: PhaseRecord, tally: Tally, last: float) -> floa
     return 100 * lateness[at] / max(1, latency[at])
 
 
-def _waited(case: Case) -> Iterator[_Fault]:
+def _wait_faults(case: Case) -> Iterator[_Fault]:
     percent = _waited_percent(case)
     if percent is not None and percent >= DOUBTFUL_PERCENT:
         words = f"a thread of the driver waited for a core for {percent:.0f} % of the time"

@@ -39,7 +39,7 @@ class Loads:
 
 def _few(workload: str, trials: Sequence[Trial]) -> Finding | None:
     number, blocks = _number(trials), len({trial.block for trial in trials})
-    if number >= min(LEAST, blocks) or _shared(trials):
+    if number >= min(LEAST, blocks) or _share_loads(trials):
         return None
     sentence = (
         f"{workload}: loads of each candidate behind {blocks} blocks: {number}, and {LEAST} is the "
@@ -52,7 +52,7 @@ def _number(trials: Sequence[Trial]) -> int:
     return len({t.conditions.load.number for t in trials if t.conditions.load})
 
 
-def _shared(trials: Sequence[Trial]) -> bool:
+def _share_loads(trials: Sequence[Trial]) -> bool:
     """Do all candidates of a block begin with the same load?"""
     names: dict[int, set[str]] = defaultdict(set)
     for trial in trials:

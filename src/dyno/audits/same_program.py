@@ -32,12 +32,12 @@ class SameProgram:
         pairs = list(combinations(zip(run.candidates, sides, strict=True), 2))
         if run.design.aa:
             differing = [(a.name, b.name) for (a, it), (b, other) in pairs if it != other]
-            return [_declared(differing)]
+            return [_declared_finding(differing)]
         same = [(a.name, b.name) for (a, it), (b, other) in pairs if it and it == other]
-        return [_undeclared(same, trials)]
+        return [_undeclared_finding(same, trials)]
 
 
-def _declared(differing: list[tuple[str, str]]) -> Finding:
+def _declared_finding(differing: list[tuple[str, str]]) -> Finding:
     if not differing:
         return Finding("same_program", "sound", "an A/A comparison, as declared")
     a, b = differing[0]
@@ -45,7 +45,7 @@ def _declared(differing: list[tuple[str, str]]) -> Finding:
     return Finding("same_program", "invalid", words)
 
 
-def _undeclared(same: list[tuple[str, str]], trials: Sequence[Trial]) -> Finding:
+def _undeclared_finding(same: list[tuple[str, str]], trials: Sequence[Trial]) -> Finding:
     if not same:
         return Finding("same_program", "sound", "no two candidates are known to be the same")
     a, b = same[0]

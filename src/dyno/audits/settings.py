@@ -1,6 +1,4 @@
-"""Settings as numbers: sizes, times and switches, however they are spelled.
-
-Audit `settings`: does every engine run with what was asked of it, and with nothing else?
+"""Audit `settings`: does every engine run with what was asked of it, and with nothing else?
 
 - Asked one number and reported another: invalid, since something else was measured. (Engines fail
   such a trial themselves; this holds for the record, whoever made it.) Other words: doubtful, since
@@ -10,8 +8,8 @@ Audit `settings`: does every engine run with what was asked of it, and with noth
   since neither the version nor the user made the difference.
 - Defaults that differ between versions belong to them: told, and sound.
 
-Sizes and times are compared in their units, switches as such; without a unit on one side only, the
-two are not compared (8192 pages and 64MB may be the same).
+Sizes, times and switches are compared as numbers, however they are spelled (`quantity`); where one
+side only has a unit, the two are not compared (8192 pages and 64MB may be the same).
 """
 
 from __future__ import annotations
@@ -70,11 +68,11 @@ class Settings:
         for side in run.candidates:
             if names := _differences(base, side, own):
                 differing |= set(names)
-                findings += _unasked(base, side, names, own[side.name])
+                findings += _unexplained_differences(base, side, names, own[side.name])
         return findings or [Finding("settings", "sound", _sound(len(good), sorted(differing)))]
 
 
-def _unasked(
+def _unexplained_differences(
     base: Candidate, side: Candidate, names: Sequence[str], own: Sequence[Trial]
 ) -> Iterator[Finding]:
     """Where neither the version nor the user made the difference."""

@@ -47,16 +47,20 @@ class SteadyState:
             (case, stream, _halves(case, stream))
             for case in cases(run, trials)
             if case.plan and case.plan.stationary
-            for stream in _closed(case)
+            for stream in _closed_streams(case)
         ]
-        findings = [f for each in seen for f in (*_drifting(*each), *_shifting(run, *each, seen))]
+        findings = [
+            f
+            for each in seen
+            for f in (*_drift_findings(*each), *_shift_findings(run, *each, seen))
+        ]
         return findings or [Finding("steady_state", "sound", _sound(seen))]
 
 
 _Seen = Sequence[tuple[Case, str, _Halves]]
 
 
-def _closed(case: Case) -> list[str]:
+def _closed_streams(case: Case) -> list[str]:
     return [
         name for name, seen in case.streams.items() if not any(tally.paced for _, tally in seen)
     ]
@@ -77,7 +81,7 @@ def _change(ends: _Halves) -> Interval | None:
     return common_change([math.log(second / first) for first, second in ends.values()])
 
 
-def _drifting(case: Case, stream: str, ends: _Halves) -> Iterator[Finding]:
+def _drift_findings(case: Case, stream: str, ends: _Halves) -> Iterator[Finding]:
     change = _change(ends)
     if change is None or not is_beyond(change, to_log(LIMIT_PERCENT)):
         return
@@ -90,7 +94,9 @@ def _drifting(case: Case, stream: str, ends: _Halves) -> Iterator[Finding]:
     yield case.finding("steady_state", soundness, words)
 
 
-def _shifting(run: Run, case: Case, stream: str, ends: _Halves, seen: _Seen) -> Iterator[Finding]:
+def _shift_findings(
+    run: Run, case: Case, stream: str, ends: _Halves, seen: _Seen
+) -> Iterator[Finding]:
     """Where the candidate's slowdown at the end is not that in the beginning."""
     place = (run.design.base, case.workload, case.phase, stream)
     base = next((e for c, s, e in seen if (c.candidate.name, c.workload, c.phase, s) == place), {})

@@ -40,16 +40,16 @@ class Storage:
             own = [t for t in good if t.candidate == side.name and side.engine != "null"]
             findings += list(_faults(side, own))
         places = {side.name: _places(side, good) for side in run.candidates}
-        findings += _apart({name: found for name, found in places.items() if found})
+        findings += _compare_places({name: found for name, found in places.items() if found})
         return findings or [Finding("storage", "sound", _sound(good))]
 
 
 def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     checks = {
         "lies in memory": _in_memory,
-        "wrote nothing to any storage, though rows were changed": _unwritten,
+        "wrote nothing to any storage, though rows were changed": _is_unwritten,
         "had a nearly full file system": _full,
-        "moved as many bytes as its control group may": _limited,
+        "moved as many bytes as its control group may": _is_limited,
     }
     for words, check in checks.items():
         meant = tuple(trial.number for trial in own if check(trial))
@@ -64,7 +64,7 @@ def _in_memory(trial: Trial) -> bool:
     return _kind(trial) in IN_MEMORY and _changes(trial)
 
 
-def _unwritten(trial: Trial) -> bool:
+def _is_unwritten(trial: Trial) -> bool:
     written = _sum(trial.phases, "written_bytes")
     return written == 0.0 and _changes(trial) and _kind(trial) not in IN_MEMORY
 
@@ -77,7 +77,7 @@ def _full(trial: Trial) -> bool:
     return free < FREE_BYTES_LEAST or (free < FREE_SHARE * size and free < FREE_BYTES)
 
 
-def _limited(trial: Trial) -> bool:
+def _is_limited(trial: Trial) -> bool:
     limits = LIMITED.findall(_limits(trial))
     if not limits:
         return False
@@ -118,7 +118,7 @@ def _places(side: Candidate, good: Sequence[Trial]) -> set[str]:
     return {each.file_system for each in found if each and each.file_system}
 
 
-def _apart(places: dict[str, set[str]]) -> list[Finding]:
+def _compare_places(places: dict[str, set[str]]) -> list[Finding]:
     if len(set().union(*places.values())) <= 1:
         return []
     told = "; ".join(f"{name} on {' and '.join(sorted(p))}" for name, p in places.items())

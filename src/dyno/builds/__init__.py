@@ -3,11 +3,10 @@
 Everything fetched or compiled lies in the cache, keyed by the hash of all that went into it, and
 is put there by one rename: a build that fails leaves nothing behind.
 
-A registry's client is tried twice: a line that broke for a moment is no reason to end a run.
-
-Clients retry a request themselves; not all of them a name that was not resolved, a proxy that
-answered with an error, or an archive that came damaged. What a second try cannot mend (there is no
-such package) is not tried again, nor is what took its whole time.
+A registry's client is run a second time where it fails (`run_twice`). Clients retry a request
+themselves, but not all of them a name that was not resolved, a proxy that answered with an error,
+or an archive that came damaged. What a second try cannot mend (there is no such package) is not
+tried again, nor is a client that used up all its time.
 """
 
 from __future__ import annotations

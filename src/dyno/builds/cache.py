@@ -1,16 +1,14 @@
-"""Locks of the cache: one at a time makes an entry, and one that is used is not removed.
-
-All are `flock`s: the kernel lets go of them however their holder ends. A file system without locks
-keeps nobody out.
-
-The cache: everything fetched or compiled, each entry a folder put in place by one rename.
+"""The cache: everything fetched or compiled, each entry a folder put in place by one rename.
 
 It lies in `$DYNO_CACHE`, else `$XDG_CACHE_HOME/dyno`, else `~/.cache/dyno` (root's in
 /var/cache/dyno: a server does not run as root, and must reach its program), as `KIND/NAME/`
 (`crate/libsqlite3-sys-0.9.4`, `program/sqlite-3.24.0-2b1c…`). An entry never changes once it is
-there; the folder's own time is that of its last use. `locks/` holds one empty file per entry ever
-made: removing a lock while another process waits for it would let both in. What a run uses is held,
-and stays until that ends.
+there; the folder's own time is that of its last use.
+
+One process at a time makes an entry, and one that a run uses is not removed before that ends. Both
+are `flock`s, which the kernel releases however their holder ends; a file system without locks
+excludes nobody. `locks/` holds one empty file per entry ever made: removing a lock while another
+process waits for it would let both in.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def library(package: str, soname: str, say: Say) -> Path:
 
     `HostError` where apt has no such package, or it holds no such library.
     """
-    name, version = _named(package, say)
+    name, version = _package_of(package, say)
 
     def make(folder: Path) -> None:
         for file in fetch(name, version, say).rglob("lib*.so*"):
@@ -90,7 +90,7 @@ def installable_version(name: str, say: Say = lambda _: None) -> str:
     return found[0]
 
 
-def _named(package: str, say: Say) -> tuple[str, str]:
+def _package_of(package: str, say: Say) -> tuple[str, str]:
     """The name that this release gives a library's package, and apt's version of it."""
     try:
         return package, installable_version(package, say)

@@ -1,6 +1,7 @@
-"""How large the comparisons of a calibration are: declared, and stored with each of them.
+"""The cases of a calibration: comparisons of one kind each, with a known truth and a goal.
 
-What is to be played: lots of comparisons of one kind each, with a truth and a goal.
+A goal is how many comparisons of a case are wanted; their size is declared (`Shape`), and stored
+with each of them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class CalibrationCase:
     """Comparisons of one kind; `base` and `candidate` are specs as a user would write them."""
 
     kind: str
-    what: str
+    title: str
     effect_percent: float
     goal: int
     base: str
@@ -44,7 +45,7 @@ class CalibrationCase:
 
 
 def calibration_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list[CalibrationCase]:
-    """Every lot of the engine that `text` names; `goals` maps a kind to a number, and lacks those
+    """Every case of the engine that `text` names; `goals` maps a kind to a number, and lacks those
     that are not wanted.
     """
     spec = candidates.parse_candidate(text)
@@ -53,7 +54,7 @@ def calibration_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list
         found += _delay_cases(text, pilot, goals)
     elif pilot.answers_per_op >= ANSWERS_LEAST:
         found += _plant_cases(text, pilot, goals)
-    return [lot for lot in found if lot.goal]
+    return [case for case in found if case.goal]
 
 
 def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:

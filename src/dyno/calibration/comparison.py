@@ -1,12 +1,11 @@
-"""A load that comes and goes on the engine's cores: the neighbour that a verdict must survive.
+"""One comparison of known truth through the whole pipeline, as `dyno compare` plays it.
 
-The dose check: how much slower an engine was really made, whatever the verdict says of it.
-
-Both are counted where the time is spent: the preloaded plant adds up what it spun, and of `null`
-the driver knows the median answer. (Its mean also holds the sleeps that the kernel ended late: the
-host's noise, which nobody planted.) They are set against the base's own time per operation.
-
-One comparison through the whole pipeline, as `dyno compare` plays it: a line for the store.
+It becomes a line of the store, with the dose beside the verdict: how much slower the engine was
+really made. The dose is counted where the time is spent: the preloaded plant adds up what it spun,
+and of `null` the driver knows the median answer. (Its mean also holds the sleeps that the kernel
+ended late: the host's noise, which nobody planted.) Both are divided by the base's own time per
+operation. `intermittent_hog` is a load that comes and goes on the engine's cores while a
+comparison plays, as a neighbour's would.
 """
 
 from __future__ import annotations
@@ -97,17 +96,17 @@ def dose_is_off(effect_percent: float, dose_percent: float) -> bool:
 
 
 def dose_percent(
-    lot: CalibrationCase, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
+    case: CalibrationCase, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
 ) -> float | None:
     """The slowdown planted, the mean over the blocks; None where nothing was to be planted.
 
     Of a plant in one answer of fifty it is what the p99 must have risen by at the least: half of
     the answers held up, one of a hundred, took the median and the spin or more.
     """
-    if lot.is_aa or not blocks:
+    if case.is_aa or not blocks:
         return None
     pairs = [(block[base].phases[-1], block[candidate].phases[-1]) for block in blocks]
-    if lot.metric == "rate_per_s":
+    if case.metric == "rate_per_s":
         return mean(100.0 * _more_ns(*pair) / per_operation_ns(pair[0]) for pair in pairs)
     return mean(_p99_percent(*pair) for pair in pairs)
 
@@ -134,50 +133,50 @@ BASE, CANDIDATE = "base", "candidate"
 
 
 def play_comparison(
-    lot: CalibrationCase, shape: Shape, pilot: Pilot, room: Path, say: Say
+    case: CalibrationCase, shape: Shape, pilot: Pilot, folder: Path, say: Say
 ) -> Entry:
-    """Plays a comparison of `lot` with its run in `room`, judges it, and says what came of it.
+    """Plays a comparison of `case` with its run in `folder`, judges it, and says what came of it.
 
     `TrialFailed` where it could not be played to its end.
     """
     began_s, dice = time.monotonic(), random.Random()
-    specs = [f"{BASE}={lot.base}", f"{CANDIDATE}={lot.candidate}"]
-    experiment = shape.experiment(specs, lot.metric, aa=lot.is_aa)
+    specs = [f"{BASE}={case.base}", f"{CANDIDATE}={case.candidate}"]
+    experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
     prepared = resolve_experiment(experiment, say)
-    run, made = prepared.run, create_run(prepared.run, room)
-    with intermittent_hog(pilot.cores, dice) if lot.beside_hog else nullcontext():
+    run, made = prepared.run, create_run(prepared.run, folder)
+    with intermittent_hog(pilot.cores, dice) if case.beside_hog else nullcontext():
         play_run(prepared, made, lambda _: None)
     trials = made.trials()
     verdict = judge.judge(run, trials)
     if not verdict.complete:
-        raise TrialFailed(f"a comparison of {lot.base} came to no end", cause=verdict.sentence)
-    entry = _with_verdict(_empty_entry(lot, shape, pilot, run), run, trials, verdict)
+        raise TrialFailed(f"a comparison of {case.base} came to no end", cause=verdict.sentence)
+    entry = _with_verdict(_empty_entry(case, shape, pilot, run), run, trials, verdict)
     blocks = sort_blocks(run, run.workloads[0], trials).valid
-    dose = dose_percent(lot, blocks, BASE, CANDIDATE)
+    dose = dose_percent(case, blocks, BASE, CANDIDATE)
     seconds = round(time.monotonic() - began_s, 1)
-    return _interval_covers(replace(entry, dose_percent=dose, seconds=seconds), lot)
+    return _interval_covers(replace(entry, dose_percent=dose, seconds=seconds), case)
 
 
-def _empty_entry(lot: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> Entry:
+def _empty_entry(case: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> Entry:
     return Entry(
-        kind=lot.kind,
-        engine=candidates.parse_candidate(lot.base).engine,
-        what=lot.what,
-        effect_percent=lot.effect_percent,
+        kind=case.kind,
+        engine=candidates.parse_candidate(case.base).engine,
+        what=case.title,
+        effect_percent=case.effect_percent,
         words={},
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         dyno=dyno.__version__,
         host=relevant_facts(calibration.instrument(run.host, run.driver_sha256)),
         method=calibration.METHOD,
-        settings=case_settings(lot, shape, pilot),
+        settings=case_settings(case, shape, pilot),
         seed=run.seed,
-        better="higher" if lot.metric == "rate_per_s" else "lower",
+        better="higher" if case.metric == "rate_per_s" else "lower",
     )
 
 
-def case_settings(lot: CalibrationCase, shape: Shape, pilot: Pilot) -> dict[str, str]:
-    """What a comparison is played with; those of one lot and size are added up."""
-    return {**shape.settings, "metric": lot.metric, "version": pilot.version}
+def case_settings(case: CalibrationCase, shape: Shape, pilot: Pilot) -> dict[str, str]:
+    """What a comparison is played with; those of one case and size are added up."""
+    return {**shape.settings, "metric": case.metric, "version": pilot.version}
 
 
 def _with_verdict(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verdict) -> Entry:
@@ -197,10 +196,10 @@ def _with_verdict(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verd
     )
 
 
-def _interval_covers(entry: Entry, lot: CalibrationCase) -> Entry:
+def _interval_covers(entry: Entry, case: CalibrationCase) -> Entry:
     """Does the interval hold the truth? Of the p99 only a lower bound is known: not asked."""
-    if lot.metric != "rate_per_s" or not entry.coverable:
+    if case.metric != "rate_per_s" or not entry.coverable:
         return replace(entry, coverable=0)
-    truth = 0.0 if lot.is_aa else entry.dose_percent or 0.0
+    truth = 0.0 if case.is_aa else entry.dose_percent or 0.0
     covered = entry.low_percent <= truth <= entry.high_percent
     return replace(entry, covered=int(covered))

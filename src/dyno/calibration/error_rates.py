@@ -1,4 +1,4 @@
-"""What a run may quote: the lines added up, and why they do not speak for this host any more."""
+"""The error rates that a run quotes: stored entries added up, and why they are stale if so."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def _why_stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[
         yield f"it is {days} days old"
 
 
-def scores(found: Sequence[Entry]) -> tuple[Score, ...]:
+def scores(entries: Sequence[Entry]) -> tuple[Score, ...]:
     """Entries of one kind, engine, size and settings added up, in the order of their first."""
     groups: dict[tuple[object, ...], list[Entry]] = defaultdict(list)
-    for each in found:
+    for each in entries:
         same = (each.kind, each.engine, each.what, each.effect_percent)
         groups[*same, *sorted(each.settings.items())].append(each)
     return tuple(_score(group) for group in groups.values())

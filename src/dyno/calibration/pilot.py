@@ -1,4 +1,4 @@
-"""Trials before all others: how long an operation takes here, and whether a plant reaches it."""
+"""The pilot trials of a calibration: how long an operation takes, and whether a plant works."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Where comparisons are played: a folder that is empty at first, and cleared after a kill.
+"""A calibration session: plays what this host still lacks, one comparison at a time, and stores it.
 
-The scenarios of METHOD.md, What it is worth, counted again here: made-up blocks, the rule of real
-ones.
-
-A session: what is still to be played on this host, one comparison after another, stored.
+Comparisons are played in a folder of their own, empty at first and cleared after a kill. The
+scenarios of METHOD.md, What it is worth, are counted again as well: simulated blocks, judged by the
+rule for real ones.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def scenario_entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
     )
 
 
-#: Told a line once it is stored: the lot, and how many of its goal are there now.
+#: Told a line once it is stored: the case, and how many of its goal are there now.
 Tell = Callable[[Entry, int, int], None]
 
 
@@ -126,7 +125,7 @@ def instrument_here() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CalibrationWishes:
     """What a user asks for: engines by their specs, comparisons of each kind, how long at most.
 
     `made_up` asks for the synthetic scenarios too.
@@ -146,14 +145,14 @@ class Session:
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
     """
 
-    wanted: Wanted
+    wishes: CalibrationWishes
     say: Say
     tell: Tell
     host: dict[str, str] = field(default_factory=instrument_here)
 
     def __post_init__(self) -> None:
-        for text in self.wanted.engines:
-            check_pilot(text, self.wanted.shape)
+        for text in self.wishes.engines:
+            check_pilot(text, self.wishes.shape)
         self.file = calibration.store_file(self.host)
         self.began_s = time.monotonic()
 
@@ -165,9 +164,9 @@ class Session:
     def play(self) -> bool:
         """Until every goal is reached (True) or the budget is spent."""
         with exclusive_folder(self.file) as place:
-            if self.wanted.made_up:
+            if self.wishes.made_up:
                 self._make_up()
-            return all(self._engine(text, place) for text in self.wanted.engines)
+            return all(self._engine(text, place) for text in self.wishes.engines)
 
     def _make_up(self) -> None:
         there = {entry.what for entry in self.current() if entry.kind == KIND}
@@ -176,16 +175,16 @@ class Session:
                 self._store(scenario_entry(scenario, self.host), 1, 1)
 
     def _engine(self, text: str, place: Path) -> bool:
-        """The engine's lots in turn, the one that lacks most first, so that each has some."""
-        pilot = fly_pilot(text, self.wanted.shape, self.say)
-        found = calibration_cases(text, pilot, self.wanted.goals)
-        while open_lots := [lot for lot in found if self._done(lot, pilot) < lot.goal]:
-            lot = min(open_lots, key=lambda each: self._done(each, pilot) / each.goal)
-            if not self._affords(lot):
+        """The engine's cases in turn, the one that lacks most first, so that each has some."""
+        pilot = fly_pilot(text, self.wishes.shape, self.say)
+        found = calibration_cases(text, pilot, self.wishes.goals)
+        while open_cases := [case for case in found if self._done(case, pilot) < case.goal]:
+            case = min(open_cases, key=lambda each: self._done(each, pilot) / each.goal)
+            if not self._affords(case):
                 return False
-            entry = play_comparison(lot, self.wanted.shape, pilot, place, self.say)
+            entry = play_comparison(case, self.wishes.shape, pilot, place, self.say)
             clear_folder(place)
-            self._store(entry, self._done(lot, pilot) + 1, lot.goal)
+            self._store(entry, self._done(case, pilot) + 1, case.goal)
         return True
 
     def _store(self, entry: Entry, done: int, of: int) -> None:
@@ -195,22 +194,22 @@ class Session:
             raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 
-    def _of(self, lot: CalibrationCase, pilot: Pilot) -> list[Entry]:
-        same = (lot.kind, parse_candidate(lot.base).engine, lot.what, lot.effect_percent)
-        chosen = case_settings(lot, self.wanted.shape, pilot)
+    def _of(self, case: CalibrationCase, pilot: Pilot) -> list[Entry]:
+        same = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
+        chosen = case_settings(case, self.wishes.shape, pilot)
         return [
             e
             for e in self.current()
             if (e.kind, e.engine, e.what, e.effect_percent) == same and e.settings == chosen
         ]
 
-    def _done(self, lot: CalibrationCase, pilot: Pilot) -> int:
-        return len(self._of(lot, pilot))
+    def _done(self, case: CalibrationCase, pilot: Pilot) -> int:
+        return len(self._of(case, pilot))
 
-    def _affords(self, lot: CalibrationCase) -> bool:
+    def _affords(self, case: CalibrationCase) -> bool:
         """Would a comparison as long as the last one on this engine end within the budget?"""
-        if self.wanted.budget_s is None:
+        if self.wishes.budget_s is None:
             return True
-        engine = parse_candidate(lot.base).engine
+        engine = parse_candidate(case.base).engine
         last = [entry.seconds for entry in self.current() if entry.engine == engine][-1:]
-        return time.monotonic() - self.began_s + sum(last) <= self.wanted.budget_s
+        return time.monotonic() - self.began_s + sum(last) <= self.wishes.budget_s

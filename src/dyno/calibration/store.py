@@ -1,10 +1,9 @@
-"""A line of a host's calibration: a comparison that was played, or many that were made up.
+"""The store of a host's calibration: `$DYNO_STATE/calibration/HOST.jsonl`, one file per host.
 
-Where the lines lie: `$DYNO_STATE/calibration/HOST.jsonl`, a file per host.
-
-Without `$DYNO_STATE` it is `$XDG_STATE_HOME/dyno`, else `~/.local/state/dyno`. A line is written
-with one call and synced, so a killed `dyno calibrate` loses the comparison under way at most; a
-torn line is passed over. Nothing is ever rewritten.
+Without `$DYNO_STATE` it is `$XDG_STATE_HOME/dyno`, else `~/.local/state/dyno`. A line (`Entry`) is
+a comparison that was played, or many that were simulated. It is written with one call and synced,
+so a killed `dyno calibrate` loses the comparison under way at most; a torn line is passed over.
+Nothing is ever rewritten.
 """
 
 from __future__ import annotations

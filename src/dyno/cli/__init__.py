@@ -1,9 +1,10 @@
-"""Passwords in our own command line: everybody on the machine reads it in the list of processes.
+"""The command line: parse, call, print. Nothing else in Dyno prints, and nothing else exits.
 
-The command line: parse, call, print. Nothing else in Dyno prints, and nothing else exits.
+Each command is one file here that offers `command`. What they share: how words are read
+(`options`), how failures are reported (`exits`), how progress and tables are shown (`terminal/`).
 
-Each command is one file here that offers `command`; what they share is how words are read
-(`arguments`), how failures are said (`exits`) and how progress is shown (`live`).
+A password in our own command line is overwritten at once, since everybody on the machine can read
+it in the list of processes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from dyno.cli import (
     run,
     show,
 )
-from dyno.experiment.candidates import mistyped
+from dyno.experiment.candidates import mask_word
 
 #: The fields of proc_pid_stat(5) that say where a process's arguments lie, counted behind its name.
 ARGUMENTS = slice(45, 47)
@@ -46,7 +47,7 @@ def hide_passwords() -> None:
     For a moment they were there all the same: what must not be seen at all comes by the
     environment. Where the kernel does not let us, nothing happens.
     """
-    if not any(mistyped(word) != word for word in sys.argv):
+    if not any(mask_word(word) != word for word in sys.argv):
         return
     with suppress(OSError, ValueError):
         told = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
@@ -61,7 +62,7 @@ def hide_passwords() -> None:
 def _with_stars(word: bytes) -> bytes:
     """The word, as long as it was, with its password overwritten."""
     text = word.decode("latin-1")
-    shown = mistyped(text)
+    shown = mask_word(text)
     if shown == text:
         return word
     behind = shown.partition("***")[2]

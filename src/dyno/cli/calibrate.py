@@ -1,7 +1,4 @@
-"""What calibration knows of this host, as a table and a sentence.
-
-`dyno calibrate`: how often the verdict errs here, found by comparisons of known truth.
-"""
+"""`dyno calibrate`: how often the verdict errs on this host, by comparisons of known truth."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 
 if TYPE_CHECKING:
     from dyno.calibration import Entry
-    from dyno.calibration.session import Wanted
+    from dyno.calibration.session import CalibrationWishes
 
 
 HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "planted", "held")
@@ -127,18 +124,18 @@ def command(**words: Any) -> None:
     print_known()
 
 
-def wishes_from(**words: Any) -> Wanted:
+def wishes_from(**words: Any) -> CalibrationWishes:
     """The words as the room understands them."""
     from dyno.calibration.cases import GOALS, QUICK
     from dyno.calibration.pilot import Shape
-    from dyno.calibration.session import Wanted
+    from dyno.calibration.session import CalibrationWishes
 
     kinds = words["kinds"] or KINDS
     goals = QUICK if words["quick"] else GOALS
     goals = {kind: words["times"] or goal for kind, goal in goals.items() if kind in kinds}
     shape = Shape(words["workload"])
     options = shape.options | dict(words["settings"])
-    return Wanted(
+    return CalibrationWishes(
         engines=(words["engines"] or ENGINES) if goals else (),
         goals=goals,
         shape=replace(shape, options=options, blocks=words["blocks"] or shape.blocks),
@@ -147,7 +144,7 @@ def wishes_from(**words: Any) -> Wanted:
     )
 
 
-def play_missing(wanted: Wanted) -> None:
+def play_missing(wanted: CalibrationWishes) -> None:
     """Plays what is missing; whatever stops it, what was found stays."""
     from dyno.calibration.session import Session
 

@@ -1,7 +1,4 @@
-"""`dyno clean`: lists what runs, cached builds and a killed Dyno's leavings take on the disk.
-
-It frees what you name.
-"""
+"""`dyno clean`: lists what runs, cached builds and killed Dynos take on the disk; frees it."""
 
 from __future__ import annotations
 
@@ -64,7 +61,7 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     """
     from dyno.builds import cache
 
-    cache.limit_bytes()  # one that is none is told here too, where room is looked after
+    cache.limit_bytes()  # a limit that is no size is refused here too
     items = choose_items(names, kind)
     items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
     for item in items:
@@ -110,7 +107,7 @@ def all_items() -> list[Item]:
     homes = {run.homes().resolve() for run in runs}
     items = [run_item(run) for run in runs]
     items += [cache_item(entry) for entry in cache.entries()]
-    return items + [temporary_item(path) for path in scratch.left() if path not in homes]
+    return items + [temporary_item(path) for path in scratch.leftovers() if path not in homes]
 
 
 def cache_item(entry: Entry) -> Item:
@@ -128,7 +125,7 @@ def run_item(run: RunFolder) -> Item:
 
     What a killed one left of its engines' data goes with it, wherever that lies.
     """
-    size_bytes, age_s = taken(run.path, run.homes())
+    size_bytes, age_s = disk_use(run.path, run.homes())
     stays = "is being played" if run.is_played() else ""
     return Item("run", run.path.name, size_bytes, age_s, partial(free_item, run), stays)
 
@@ -138,11 +135,11 @@ def temporary_item(path: Path) -> Item:
     from dyno import scratch
 
     stays = "is in use" if scratch.is_held(path) else ""
-    size_bytes, age_s = taken(path)
+    size_bytes, age_s = disk_use(path)
     return Item("temporary", path.name, size_bytes, age_s, partial(scratch.clear, path), stays)
 
 
-def taken(*places: Path) -> tuple[int, float]:
+def disk_use(*places: Path) -> tuple[int, float]:
     """The disk that all in these places takes, and the seconds since any of it was written.
 
     What goes meanwhile takes none.

@@ -60,17 +60,17 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     return POOR_EXIT if gate and any(o.mark == "poor" for o in found) else 0
 
 
-def print_survey(found: tuple[Observation, ...], everything: bool) -> None:
+def print_survey(observations: tuple[Observation, ...], everything: bool) -> None:
     """The score, then what is not good with its remedy, then the rest in a line."""
     from dyno.host import grade
     from dyno.record import host_score
 
-    click.echo(f"{host_score(found)} of 100, {grade(found)}\n")
-    shown = [o for o in found if everything or o.mark in ("poor", "fair")]
+    click.echo(f"{host_score(observations)} of 100, {grade(observations)}\n")
+    shown = [o for o in observations if everything or o.mark in ("poor", "fair")]
     if shown:
         screen.draw(survey_table(shown))
     for mark in () if everything else ("unknown", "good"):
-        names = [o.name for o in found if o.mark == mark]
+        names = [o.name for o in observations if o.mark == mark]
         if names:
             screen.paragraph(f"{mark}: {', '.join(names)}")
     if not everything:
@@ -91,10 +91,10 @@ def survey_table(observations: Sequence[Observation]) -> Table:
     return made
 
 
-def survey_json(found: tuple[Observation, ...]) -> str:
+def survey_json(observations: tuple[Observation, ...]) -> str:
     """The survey as JSON."""
     from dyno.host import grade
     from dyno.record import host_score
 
-    told = {"score": host_score(found), "grade": grade(found)}
-    return json.dumps(told | {"observations": [asdict(o) for o in found]}, indent=1)
+    told = {"score": host_score(observations), "grade": grade(observations)}
+    return json.dumps(told | {"observations": [asdict(o) for o in observations]}, indent=1)

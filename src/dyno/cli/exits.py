@@ -25,7 +25,7 @@ from dyno.errors import (
     UsageError,
     space,
 )
-from dyno.experiment.candidates import mistyped, unsaid
+from dyno.experiment.candidates import mask_sentence, mask_word
 
 #: A process that dies of SIGPIPE would end so; `dyno show | head` is no failure of ours.
 PIPE_EXIT = 141
@@ -45,7 +45,7 @@ HOST_HINTS = {
 
 def run_guarded(command: Callable[[], object]) -> int:
     """Plays `command` and answers its exit code; whatever it raises is said on stderr."""
-    memory.keep_door()
+    memory.guard_imports()
     try:
         result = command()
         sys.stdout.flush()
@@ -67,24 +67,24 @@ def run_guarded(command: Callable[[], object]) -> int:
 
 
 def report_failure(error: Exception) -> int:
-    """Says `error` in the house's form and answers the code that it ends with."""
+    """Says `error` in our form and answers the code that it ends with."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.ctx.get_help(), err=True)
         return USAGE_EXIT
-    told = as_dyno_error(error)
-    if told.exit_code == INTERNAL_EXIT and not isinstance(told, TrialFailed):
-        told = add_traceback_hint(told, error)
-    print_error(told)
-    return USAGE_EXIT if isinstance(told, TrialFailed) else told.exit_code
+    fault = as_dyno_error(error)
+    if fault.exit_code == INTERNAL_EXIT and not isinstance(fault, TrialFailed):
+        fault = add_traceback_hint(fault, error)
+    print_error(fault)
+    return USAGE_EXIT if isinstance(fault, TrialFailed) else fault.exit_code
 
 
 def as_dyno_error(error: Exception) -> DynoError:
-    """Any exception as one of the house's."""
+    """Any exception as a `DynoError`."""
     if isinstance(error, DynoError):
         return error
     if isinstance(error, click.ClickException):
         return clause_of_click(error)
-    if lack := memory.explained(error):
+    if lack := memory.as_memory_limit(error):
         return lack
     if isinstance(error, OSError) and error.errno in HOST_HINTS:
         where = f" ({error.filename})" if error.filename else ""
@@ -105,7 +105,7 @@ def _places(error: OSError) -> list[Path]:
 
 
 def clause_of_click(error: click.ClickException) -> UsageError:
-    """click's sentence in the house's form: lower case, no full stop, remedy on its own line."""
+    """click's sentence in our form: lower case, no full stop, remedy on its own line."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "dyno"
     if isinstance(error, click.NoSuchOption):
@@ -135,36 +135,38 @@ def as_clause(sentence: str) -> str:
     return one_line[:1].lower() + one_line[1:]
 
 
-def add_traceback_hint(told: DynoError, error: Exception) -> DynoError:
-    """`told` with a hint where its traceback is: shown if DYNO_TRACEBACK=1, else in a file."""
-    trace = _unsaid("".join(traceback.format_exception(error)))
+def add_traceback_hint(fault: DynoError, error: Exception) -> DynoError:
+    """`fault` with a hint where its traceback is: shown if DYNO_TRACEBACK=1, else in a file."""
+    trace = _mask_words("".join(traceback.format_exception(error)))
     please = "this is a fault of Dyno's own; please report it with the traceback"
     if os.environ.get("DYNO_TRACEBACK") == "1":
         click.echo(trace, err=True)
-        return InternalError(told.message, cause=told.cause, hint=f"{please} above")
+        return InternalError(fault.message, cause=fault.cause, hint=f"{please} above")
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="dyno-traceback-", suffix=".txt", delete=False
         ) as file:
             file.write(trace)
     except OSError:
-        return InternalError(told.message, cause=told.cause, hint=f"{please}: set DYNO_TRACEBACK=1")
+        return InternalError(
+            fault.message, cause=fault.cause, hint=f"{please}: set DYNO_TRACEBACK=1"
+        )
     hint = f"{please} in {file.name} (DYNO_TRACEBACK=1 shows it)"
-    return InternalError(told.message, cause=told.cause, hint=hint)
+    return InternalError(fault.message, cause=fault.cause, hint=hint)
 
 
 def print_error(error: DynoError) -> None:
     """One sentence on stderr, its hint below; colours only on a terminal. A password that it may
     quote, as of a URL that was mistyped, is left unsaid.
     """
-    sentence, hint = _unsaid(error.sentence), _unsaid(error.hint)
+    sentence, hint = _mask_words(error.sentence), _mask_words(error.hint)
     click.echo(f"{click.style('dyno:', fg='red', bold=True)} {sentence}", err=True)
     if hint:
         click.echo(f"{click.style('hint:', bold=True)} {hint}", err=True)
 
 
-def _unsaid(text: str) -> str:
+def _mask_words(text: str) -> str:
     """The text without passwords; of words given to us it is known where they end."""
     for word in sys.argv[1:]:
-        text = text.replace(word, mistyped(word))
-    return unsaid(text)
+        text = text.replace(word, mask_word(word))
+    return mask_sentence(text)

@@ -1,8 +1,6 @@
-"""The exit code of `dyno history --gate`.
+"""`dyno history`: where, over many runs, a metric seems to have changed its level.
 
-What `dyno history` prints of the series and of the nominations in them.
-
-`dyno history`: where, over many runs, a metric seems to have changed its level.
+Prints the series and the nominations in them; with `--gate` the exit code says what they mean.
 """
 
 from __future__ import annotations
@@ -39,12 +37,12 @@ if TYPE_CHECKING:
 WORST = ("invalid", "slower", "inconclusive")
 
 
-def gate_code(found: History, since: datetime | None) -> int:
+def gate_code(history: History, since: datetime | None) -> int:
     """That of the worst slowdown which stands and was nominated on a run since then; 0 without."""
     day = since.strftime("%Y-%m-%d") if since else ""
     words = {
         nomination_word(each)
-        for series, each in found.nominations
+        for series, each in history.nominations
         if each.slowdown_percent > 0 and each.stands and series.points[each.at].began_utc >= day
     }
     return EXITS[next((each for each in WORST if each in words), "not slower")]
@@ -62,23 +60,23 @@ DRAWN = 40
 NAMED = 5
 
 
-def print_history(found: History) -> None:
+def print_history(history: History) -> None:
     """The series, what is nominated in them, what was not looked at, what it all is worth."""
     from dyno.report.words import nominations_worth
 
-    screen.table(("series", "points", "time"), series_rows(found), right=(1,))
+    screen.table(("series", "points", "time"), series_rows(history), right=(1,))
     click.echo("\neach bar a build in a run, in the order of the builds; higher took longer\n")
-    for series, nomination in found.nominations:
-        print_nomination(series, nomination, found.alpha)
-    left_out_note(found)
-    screen.paragraph(nominations_worth(found))
+    for series, nomination in history.nominations:
+        print_nomination(series, nomination, history.alpha)
+    left_out_note(history)
+    screen.paragraph(nominations_worth(history))
 
 
-def series_rows(found: History) -> Iterator[tuple[object, ...]]:
+def series_rows(history: History) -> Iterator[tuple[object, ...]]:
     """Each series with its points drawn, and what cut it from an earlier one below."""
     from dyno.report.words import series_name
 
-    for each in found.tested:
+    for each in history.tested:
         at = [nomination.at for nomination in each.nominations]
         yield series_name(each), len(each.points), draw_bars(time_logs(each), at)
         if each.cut:
@@ -112,15 +110,15 @@ def print_nomination(series: HistorySeries, nomination: HistoryNomination, alpha
     click.echo(f"  to convict or acquit: {nomination.convict or nomination.why_none}\n")
 
 
-def left_out_note(found: History) -> None:
+def left_out_note(history: History) -> None:
     """What was not looked at."""
-    short = len(found.series) - len(found.tested)
+    short = len(history.series) - len(history.tested)
     if short:
-        click.echo(f"not tested: {short} series of fewer than {found.points_least} points")
-    for each in found.left_out[:NAMED]:
+        click.echo(f"not tested: {short} series of fewer than {history.points_least} points")
+    for each in history.left_out[:NAMED]:
         click.echo(f"left out: {each.run}: {each.why}")
-    if len(found.left_out) > NAMED:
-        click.echo(f"left out: and {len(found.left_out) - NAMED} more")
+    if len(history.left_out) > NAMED:
+        click.echo(f"left out: and {len(history.left_out) - NAMED} more")
 
 
 @dataclass(frozen=True)
@@ -189,41 +187,41 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     return gate_code(found, asked.since) if asked.gate else 0
 
 
-def check_asked(asked: HistoryWishes) -> HistoryWishes:
-    """`asked`, if it makes sense together."""
-    if asked.since and not asked.gate:
+def check_asked(wishes: HistoryWishes) -> HistoryWishes:
+    """`wishes`, if it makes sense together."""
+    if wishes.since and not wishes.gate:
         raise UsageError("--since says what the gate looks at", hint="add --gate")
-    files = [file.resolve() for file in (asked.json_file, asked.html_file) if file]
+    files = [file.resolve() for file in (wishes.json_file, wishes.html_file) if file]
     if len(set(files)) < len(files):
-        raise UsageError(f"--json and --html both name {asked.json_file}", hint="name two files")
-    return asked
+        raise UsageError(f"--json and --html both name {wishes.json_file}", hint="name two files")
+    return wishes
 
 
-def no_series_error(found: History) -> UsageError:
+def no_series_error(history: History) -> UsageError:
     """Why there is nothing to look at, and what was in the way."""
     from dyno.report.words import plural
 
-    longest = max((len(each.points) for each in found.series), default=0)
-    cuts = [clause for each in found.series for clause in each.cut]
+    longest = max((len(each.points) for each in history.series), default=0)
+    cuts = [clause for each in history.series for clause in each.cut]
     cut = f"; series were cut where {cuts[-1]}" if cuts else ""
-    missing = [f"{each.run} is left out: {each.why}" for each in found.left_out[:NAMED]]
+    missing = [f"{each.run} is left out: {each.why}" for each in history.left_out[:NAMED]]
     return UsageError(
         f"no series is long enough: the longest has {plural(longest, 'point')}",
         cause="; ".join(missing),
-        hint=f"at least {found.points_least} are needed, each a build in a run, with equal "
+        hint=f"at least {history.points_least} are needed, each a build in a run, with equal "
         f"workload, settings, controls, host and driver{cut}",
     )
 
 
-def write_files(found: History, asked: HistoryWishes) -> None:
+def write_files(history: History, wishes: HistoryWishes) -> None:
     """The files that were asked for, each whole or not at all."""
     from dyno.report.html import page
 
-    if asked.json_file:
-        text = json.dumps(asdict(found), indent=1, allow_nan=False)
-        page.write_user_file(asked.json_file, text + "\n")
-    if asked.html_file:
+    if wishes.json_file:
+        text = json.dumps(asdict(history), indent=1, allow_nan=False)
+        page.write_user_file(wishes.json_file, text + "\n")
+    if wishes.html_file:
         from dyno.report.html import history as history_page
 
-        page.write_user_file(asked.html_file, history_page.history_page(found))
-        click.echo(f"\npage: {asked.html_file}")
+        page.write_user_file(wishes.html_file, history_page.history_page(history))
+        click.echo(f"\npage: {wishes.html_file}")

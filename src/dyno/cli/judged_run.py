@@ -1,4 +1,4 @@
-"""What `compare`, `run` and `resume` share: say what will happen, play, judge, tell."""
+"""What `compare`, `run` and `resume` share: announce, play, judge, print the verdict."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def typed_command() -> str:
     return shlex.join(["dyno", *map(mask_password, sys.argv[1:])])
 
 
-def play_and_judge(experiment: Experiment, wanted: RunWishes) -> Verdict:
+def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     """Resolves, announces, plays and judges `experiment`."""
     from dyno.calibration.error_rates import quote_error_rates
     from dyno.forecast.disk_space import check_disk_space
@@ -58,51 +58,51 @@ def play_and_judge(experiment: Experiment, wanted: RunWishes) -> Verdict:
     prepared = resolve_experiment(experiment, print_progress)
     prepared = replace(prepared, run=quote_error_rates(prepared.run))
     check_disk_space(prepared)
-    if wanted.budget_s is not None:
-        prepared = fit_budget(prepared, wanted.budget_s)
+    if wishes.budget_s is not None:
+        prepared = fit_budget(prepared, wishes.budget_s)
     forecast = forecast_run(prepared)
-    made = create_run(prepared.run, runs_home())
-    announce(prepared, forecast, made)
-    with shown_progress(made, forecast) as watch:
-        play_run(prepared, made, watch)
-    return tell_verdict(made, wanted.json_file)
+    folder = create_run(prepared.run, runs_home())
+    announce(prepared, forecast, folder)
+    with shown_progress(folder, forecast) as watch:
+        play_run(prepared, folder, watch)
+    return tell_verdict(folder, wishes.json_file)
 
 
 def print_progress(clause: str) -> None:
-    """What preparing is at, on stderr: it belongs to nobody's output."""
+    """Prints a step of the preparation to stderr, so that stdout holds results only."""
     click.echo(f"{clause} …", err=True)
 
 
 @contextmanager
-def shown_progress(made: RunFolder, forecast: Forecast | None) -> Iterator[Watch]:
+def shown_progress(folder: RunFolder, forecast: Forecast | None) -> Iterator[Watch]:
     """The live display of a run; whatever stops it, what was measured stays and can go on."""
-    name = made.path.name
+    name = folder.path.name
     try:
         with live_watch(forecast) as watch:
             yield watch
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"what was measured stays in {made.path}; `dyno resume {name}` goes on, "
+            f"what was measured stays in {folder.path}; `dyno resume {name}` goes on, "
             f"`dyno report {name}` judges what there is"
         ) from None
     except DynoError as error:
-        stays = f"what was measured stays in {made.path}"
+        stays = f"what was measured stays in {folder.path}"
         error.hint = f"{error.hint}; {stays}" if error.hint else stays
         raise
 
 
-def tell_verdict(made: RunFolder, json_file: Path | None) -> Verdict:
-    """Judges what is in the folder, writes what is derived, prints table and sentence."""
+def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
+    """Judges the trials in the folder, writes the derived files, prints table and sentence."""
     from dyno.report.text import brief
 
-    book = derive_files(made)
+    book = derive_files(folder)
     if json_file:
         write_rows(book.verdict, json_file)
     click.echo()
     screen.draw(brief.brief_table(book))
-    click.echo(f"\nreport: {made.path / 'report.html'}")
+    click.echo(f"\nreport: {folder.path / 'report.html'}")
     if not book.verdict.complete:
-        click.echo(f"to go on: dyno resume {made.path.name}")
+        click.echo(f"to go on: dyno resume {folder.path.name}")
     elif book.run.command:
         click.echo(f"to repeat: {repeat_command(book.run)}")
     return book.verdict
@@ -114,16 +114,16 @@ def repeat_command(run: Run) -> str:
     return run.command if seeded else f"{run.command} --seed {run.seed}"
 
 
-def derive_files(made: RunFolder) -> Book:
+def derive_files(folder: RunFolder) -> Book:
     """Makes verdict.json, report.html and trials.csv anew from what was measured."""
     from dyno.analysis.judge import judge
     from dyno.report import Book, export
     from dyno.report.html import page
 
-    run, played = made.run(), made.trials()
+    run, played = folder.run(), folder.trials()
     verdict = judge(run, played)
-    made.write_verdict(verdict)
-    book = Book(made.path, run, played, verdict)
+    folder.write_verdict(verdict)
+    book = Book(folder.path, run, played, verdict)
     export.write_csv(book)
     page.write_page(book)
     return book

@@ -1,4 +1,4 @@
-"""A limit on memory (`ulimit -v`, `ulimit -d`): what fails under it is its doing, and not ours."""
+"""A limit on memory (`ulimit -v`, `ulimit -d`): a failure under it is reported as the limit's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def limit_bytes() -> int | None:
     return min((each for each in limits if each != resource.RLIM_INFINITY), default=None)
 
 
-class Doorkeeper:
+class ImportGuard:
     """Refuses heavy packages where memory is limited to less than they need (`sys.meta_path`)."""
 
     def find_spec(
@@ -36,30 +36,30 @@ class Doorkeeper:
         """Finds nothing; `HostError` for what could not be loaded."""
         limit = limit_bytes() if name in HEAVY else None
         if limit is not None and limit < LOADED_BYTES:
-            raise _limited(f"{name} cannot be loaded", limit)
+            raise _limit_error(f"{name} cannot be loaded", limit)
         return None
 
 
-def keep_door() -> None:
-    """Puts the doorkeeper before all that find modules; one is enough."""
-    if not any(isinstance(each, Doorkeeper) for each in sys.meta_path):
-        sys.meta_path.insert(0, Doorkeeper())
+def guard_imports() -> None:
+    """Installs an `ImportGuard` before all finders of modules, once."""
+    if not any(isinstance(each, ImportGuard) for each in sys.meta_path):
+        sys.meta_path.insert(0, ImportGuard())
 
 
-def explained(error: BaseException) -> HostError | None:
-    """The error as the limit's, where it is; None for any other."""
+def as_memory_limit(error: BaseException) -> HostError | None:
+    """The error as one of memory (of the limit, where there is one); None for any other."""
     is_lack = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
     words = str(error).lower()
     if not is_lack and not any(each in words for each in WORDS):
         return None
     if (limit := limit_bytes()) is not None:
         what = "a library cannot be loaded" if isinstance(error, ImportError) else "memory ran out"
-        return _limited(what, limit)
+        return _limit_error(what, limit)
     return (
         HostError("memory ran out", hint="free some, or make the data smaller") if is_lack else None
     )
 
 
-def _limited(message: str, limit: int) -> HostError:
+def _limit_error(message: str, limit: int) -> HostError:
     cause = f"memory is limited to {limit >> 20} MB (ulimit -v)"
     return HostError(message, cause=cause, hint=HINT)

@@ -1,8 +1,7 @@
-"""The words of the command line: durations, percentages, settings, engines, runs.
+"""Options and types of the command line: durations, percentages, settings, engines, runs.
 
-Each is a click type, so a wrong word is refused before anything starts, and a shell completes it.
-
-The options that two commands or more share.
+The types are click's, so a wrong word is refused before anything starts, and a shell completes it;
+the options are those that two commands or more share.
 """
 
 from __future__ import annotations

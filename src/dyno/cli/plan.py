@@ -60,7 +60,7 @@ def command(
     elif budget is not None:
         plan = planner.for_budget(budget)
     else:
-        plan = planner.planned(planner.run.design.looks[-1])
+        plan = planner.plan_for(planner.run.design.looks[-1])
     if json_file:
         json_file.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
     print_plan(experiment, plan, planner.run.design.looks)
@@ -83,7 +83,7 @@ def print_plan(experiment: str, plan: RunPlan, own: tuple[int, ...]) -> None:
     """The plan as a paragraph and a table, and how to play it; `own` are the experiment's looks."""
     screen.paragraph(plan_summary(plan))
     click.echo()
-    screen.table(HEADS, [primary_row(each) for each in plan.sights], range(1, len(HEADS)))
+    screen.table(HEADS, [primary_row(each) for each in plan.forecasts], range(1, len(HEADS)))
     click.echo(f"\n{MEANINGS}")
     for each in plan.lengths:
         click.echo(f"\n{length_note(each)}")
@@ -113,11 +113,16 @@ def plan_summary(plan: RunPlan) -> str:
     )
 
 
-def primary_row(sight: DetectionForecast) -> tuple[str, ...]:
+def primary_row(forecast: DetectionForecast) -> tuple[str, ...]:
     """A primary, as the heads have it."""
-    percents = (sight.sd_percent, sight.mde80_percent, sight.doubled_percent, sight.margin_percent)
-    shares = (f"{100 * share:.0f} %" for share in (sight.found, sight.cleared))
-    return (sight.primary, *(f"{percent:.2g} %" for percent in percents), *shares)
+    percents = (
+        forecast.sd_percent,
+        forecast.mde80_percent,
+        forecast.doubled_percent,
+        forecast.margin_percent,
+    )
+    shares = (f"{100 * share:.0f} %" for share in (forecast.found, forecast.cleared))
+    return (forecast.primary, *(f"{percent:.2g} %" for percent in percents), *shares)
 
 
 def length_note(each: PhaseLength) -> str:

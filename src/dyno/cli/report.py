@@ -1,4 +1,4 @@
-"""`dyno report`: makes all that is derived from a run again; no engine is needed."""
+"""`dyno report`: makes all that is derived from a run again; it needs no engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dyno resume`: goes on with a run where it was torn."""
+"""`dyno resume`: goes on with a run that was interrupted."""
 
 from __future__ import annotations
 

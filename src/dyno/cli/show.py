@@ -1,6 +1,6 @@
-"""`dyno show RUN`: what was asked, how much was played, the verdict, the sources of spread.
+"""`dyno show`: lists what there is, and shows one thing or one run in detail.
 
-`dyno show`: what there is, what it can be told, and what each of its words means.
+Of a run: what was asked, how much was played, the verdict, and where the spread comes from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def names_of(what: str) -> list[str]:
     return [name for name, _ in OVERVIEWS[what]()] if what in OVERVIEWS else []
 
 
-def anything() -> list[str]:
+def every_name() -> list[str]:
     """Every word that `dyno show` understands."""
     return [*OVERVIEWS, *(name for what in OVERVIEWS for name in names_of(what)), "last"]
 
@@ -37,7 +37,7 @@ def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 @click.command("show")
-@click.argument("what", required=False, type=Word("what", anything))
+@click.argument("what", required=False, type=Word("what", every_name))
 @click.argument("name", required=False, shell_complete=complete_name)
 def command(what: str | None, name: str | None) -> None:
     """Show what there is and what it takes.
@@ -64,7 +64,7 @@ def kind_of_name(word: str) -> str:
             return room
     if word == "last" or any(name.startswith(word) for name in names_of("runs")) or "/" in word:
         return "runs"
-    near = unknown("thing to show", word, anything())
+    near = unknown("thing to show", word, every_name())
     if near.hint.startswith("known: "):  # a sorted list would begin with dozens of runs
         near.hint = f"known: {', '.join(OVERVIEWS)}, or a name in one of them"
     raise near

@@ -1,6 +1,6 @@
-"""What `dyno show` says of the controls: the values of each, and whether they can be held here.
+"""`dyno show KIND NAME`: one engine, workload, control, … with its options and what they mean.
 
-`dyno show` of one thing: all that it can be told, and what each of its words means.
+Of a control also the values that it takes, and whether they can be held on this host.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class HostWide:
         """The knobs of this host with what each is to hold; `keep` asks only which they are."""
         raise NotImplementedError
 
-    def spelled(self, setting: Setting, raw: str) -> str:
+    def in_words(self, setting: Setting, raw: str) -> str:
         """What a knob holds, in the control's own words."""
         del setting
         return raw
@@ -68,20 +68,20 @@ class HostWide:
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Sets the knobs; one that somebody else set meanwhile is told at the end."""
         settings = self.settings(value, subject)
-        before = self._told((each, _knob.current_value(each.knob)) for each in settings)
+        before = self._values_in_words((each, _knob.current_value(each.knob)) for each in settings)
         if value == KEEP:
             yield ControlResult({"before": before})
         elif why := self.refusal(value, subject):
             yield not_held(before, why)
         else:
             with ExitStack() as stack:
-                found, holdings = self._entered(value, settings, stack)
+                found, holdings = self._hold_all(value, settings, stack)
                 yield ControlResult(found)
             if changed := _why_lost(settings, holdings):
                 found["refused"] = changed
                 found.pop("set", None)
 
-    def _entered(
+    def _hold_all(
         self, value: str, settings: Sequence[Setting], stack: ExitStack
     ) -> tuple[dict[str, str], list[KnobHold]]:
         """Holds every knob until the stack is left; none, where one is refused."""
@@ -91,15 +91,17 @@ class HostWide:
                 holdings.append(stack.enter_context(_journal.hold_knob(each.knob, each.text)))
         except _knob.KnobRefused as why:
             stack.close()
-            before = self._told((each, _knob.current_value(each.knob)) for each in settings)
+            before = self._values_in_words(
+                (each, _knob.current_value(each.knob)) for each in settings
+            )
             return {"before": before, "refused": str(why)}, []
         pairs = zip(settings, holdings, strict=True)
-        before = self._told((each, holding.found) for each, holding in pairs)
+        before = self._values_in_words((each, holding.found) for each, holding in pairs)
         return {"before": before, "set": value}, holdings
 
-    def _told(self, pairs: Iterable[tuple[Setting, str]]) -> str:
+    def _values_in_words(self, pairs: Iterable[tuple[Setting, str]]) -> str:
         """What the knobs held; several values where they differed."""
-        words = dict.fromkeys(self.spelled(each, raw) for each, raw in pairs if raw)
+        words = dict.fromkeys(self.in_words(each, raw) for each, raw in pairs if raw)
         return ", ".join(words) or "none"
 
 

@@ -1,14 +1,12 @@
-"""Where the journal of host-wide knobs lies, and its lock.
+"""The journal of host-wide knobs: the value that each had is on disk before a run sets it.
 
-Root's is `/run/dyno`: one for all runs of the host. Another user, who may be allowed a knob or
-two, has one in `$XDG_RUNTIME_DIR`, else in /var/tmp: what root puts back must come from root alone.
+One entry per knob, in one folder per host, written and fsynced before the knob is set, removed when
+it was put back. Whoever holds a knob keeps a shared lock on its entry, so the kernel knows who is
+alive: the last one out puts back, and an entry that nobody locks was left by a run that was killed.
 
-The journal of host-wide knobs: what each held is on the disk before it is set.
-
-One entry per knob, in one folder per host, written and fsynced before the knob is touched, gone
-when the knob was put back. Whoever holds a knob keeps a shared lock on its entry, so the kernel
-knows who is alive: the last one out puts back, and what nobody holds was left by a run that was
-killed. Limit: two containers that do not share `/run` know nothing of each other.
+Root's journal is `/run/dyno`: one for all runs of the host. Another user, who may be allowed a knob
+or two, has one in `$XDG_RUNTIME_DIR`, else in /var/tmp: what root puts back must come from root
+alone. Limit: two containers that do not share `/run` know nothing of each other.
 """
 
 from __future__ import annotations

@@ -50,27 +50,27 @@ def offered_values(knob: Path) -> list[str]:
     return text.replace("[", "").replace("]", "").split() if "[" in text else []
 
 
-def refusal(knob: Path, wanted: str) -> str:
-    """Why `wanted` cannot be written there, as far as looking tells; empty where it can."""
+def refusal(knob: Path, value: str) -> str:
+    """Why `value` cannot be written there, as far as looking tells; empty where it can."""
     if not current_value(knob):
         return f"no {kernel_path(knob)}"
-    if (known := offered_values(knob)) and wanted not in known:
+    if (known := offered_values(knob)) and value not in known:
         return f"{kernel_path(knob)} offers {', '.join(known)}"
-    if current_value(knob) == wanted or os.access(knob, os.W_OK):
+    if current_value(knob) == value or os.access(knob, os.W_OK):
         return ""
     return "needs root" if os.geteuid() else f"{kernel_path(knob)} is read-only"
 
 
-def set_value(knob: Path, wanted: str) -> None:
+def set_value(knob: Path, value: str) -> None:
     """Sets the knob; `KnobRefused` where the kernel does not take the value, or not keep it."""
     try:
         with os.fdopen(os.open(knob, os.O_WRONLY | os.O_TRUNC), "wb", buffering=0) as file:
-            file.write(wanted.encode())
+            file.write(value.encode())
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise KnobRefused(f"{kernel_path(knob)} does not take {wanted} ({why})") from error
-    if (now := current_value(knob)) != wanted:
-        raise KnobRefused(f"{kernel_path(knob)} was set to {wanted} and holds {now}")
+        raise KnobRefused(f"{kernel_path(knob)} does not take {value} ({why})") from error
+    if (now := current_value(knob)) != value:
+        raise KnobRefused(f"{kernel_path(knob)} was set to {value} and holds {now}")
 
 
 def boot_id() -> str:

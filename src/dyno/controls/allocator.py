@@ -46,7 +46,7 @@ class Allocator(OneProcess):
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
         library = _library(value)
-        loaded = partial(_loaded, library)
+        loaded = partial(_check_loaded, library)
         return ControlResult(
             found | {"library": library}, (), {"LD_PRELOAD": library}, started=loaded
         )
@@ -55,7 +55,7 @@ class Allocator(OneProcess):
 def _library(value: str) -> str:
     """The path of the allocator's library; empty where there is none."""
     names, _ = LIBRARIES[value]
-    known = dict(_listed())
+    known = dict(_loader_list())
     for name in names:
         places = (known.get(name, ""), *(f"{folder}/{name}" for folder in FOLDERS))
         if found := next((place for place in places if place and Path(place).is_file()), ""):
@@ -63,7 +63,7 @@ def _library(value: str) -> str:
     return ""
 
 
-def _listed() -> Iterator[tuple[str, str]]:
+def _loader_list() -> Iterator[tuple[str, str]]:
     """The loader's own list (ldconfig(8), which an ordinary user may not have on the path)."""
     said = try_command(["ldconfig", "-p"])[1] or try_command(["/sbin/ldconfig", "-p"])[1]
     for line in reversed(said.splitlines()):
@@ -72,7 +72,7 @@ def _listed() -> Iterator[tuple[str, str]]:
             yield name.split()[0], path.strip()
 
 
-def _loaded(library: str, pid: int) -> dict[str, str]:
+def _check_loaded(library: str, pid: int) -> dict[str, str]:
     """Is it really in the process?"""
     try:
         maps = Path(f"/proc/{pid}/maps").read_text()

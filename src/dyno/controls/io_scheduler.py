@@ -1,6 +1,4 @@
-"""The block devices that a folder's data lie on, as the kernel names them in /sys.
-
-Control `io_scheduler`: in which order the kernel hands requests to the disk that holds the data.
+"""Control `io_scheduler`: in which order the kernel hands requests to the disk that holds the data.
 
 A fast device orders them itself (`none`); `mq-deadline` prefers reads to writes, `bfq` and `kyber`
 share the device among processes. Needs root.

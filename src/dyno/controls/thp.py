@@ -11,14 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.controls import (
-    KEEP,
-    RUNS_ALREADY,
-    ControlResult,
-    ControlTarget,
-    _knob,
-    not_held,
-)
+from dyno.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, _knob, not_held
 from dyno.controls._host_wide import HostWide, Setting
 
 ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"

@@ -35,7 +35,7 @@ class Turbo(HostWide):
         there = [path for path in WORDS if _knob.current_value(_knob.path_of(path))]
         return [Setting(_knob.path_of(path), WORDS[path].get(value, "")) for path in there[:1]]
 
-    def spelled(self, setting: Setting, raw: str) -> str:
+    def in_words(self, setting: Setting, raw: str) -> str:
         """`on` or `off`, whichever way round the switch is."""
         words = WORDS[_knob.kernel_path(setting.knob)]
         return next((word for word, digit in words.items() if digit == raw), raw)

@@ -1,6 +1,6 @@
-"""What the driver's error, or its silent end, means for us: the exception to raise.
+"""The events of a trial as the driver writes them, one JSON line each.
 
-The events of a trial as the driver tells them, a line each.
+The driver's error event, or its end without one, becomes the exception that it stands for.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def error_of_event(event: Mapping[str, Any]) -> DynoError:
     return _BLAME.get(event["blame"], InternalError)(message, hint=hint)
 
 
-def error_of_silence(code: int, said: str) -> DynoError:
+def error_of_silence(code: int, text: str) -> DynoError:
     """Why a driver that gave no reason is gone."""
     if code < 0:
         return TrialFailed(f"the driver was killed (signal {-code})")
-    lines = said.strip().splitlines()
+    lines = text.strip().splitlines()
     return TrialFailed(f"the driver ended early (exit code {code})", cause="".join(lines[-1:]))
 
 

@@ -1,4 +1,4 @@
-"""A driver that plays a plan, and our side of the handshake."""
+"""A driver that plays a plan: its process, and our side of the handshake."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Limit:
-    """How long the driver may take over what it is `doing`; no wait is without one."""
+    """How long the driver may take for what it is `doing`; every wait has one."""
 
     doing: str
     limit_s: float

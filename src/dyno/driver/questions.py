@@ -1,6 +1,6 @@
-"""Which program `dyno-driver` is, and the environment that it runs in.
+"""Questions to the driver, each to a process of its own: `describe`, `ask`, `schema`.
 
-Questions to the driver, each put to a process of its own: `describe`, `ask`, `schema`.
+Also which program `dyno-driver` is, and the environment that it runs in.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
-"""What an engine holds at a trial's end: how much, in what cache, and how safely.
-
-What an engine that may run already knows of the one database there that a user named.
-
-An engine that counts what clients have it do.
-
-An engine that can be told to fill its cache, and how it says that it could not.
-
-Engines: one file per engine, which offers a class `Engine`.
+"""Engines: one file or package per engine, which offers a class `Engine`.
 
 An engine finds its program (by `dyno.builds`), starts it in a private home, reads its settings
-back, lets it settle, and stops it. SQL reaches it through `ask`, which the conductor hands in.
+back, lets it settle, and stops it. SQL reaches it through `ask`, which `play` hands in. What an
+engine can do beyond that is a protocol of its own (`Snapshots`, `Counts`, `Preloads`,
+`Attaches`, …), so that others ask for a capability and never for a name.
 """
 
 from __future__ import annotations
@@ -42,8 +36,10 @@ SURVIVES = (
 class WeighsData(Protocol):
     """An engine that knows how much it holds, and how safely."""
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
-        """Asked after the last phase; `told` is what `settings` answered."""
+    def weigh(
+        self, server: Server, requested: dict[str, str], reported: dict[str, str]
+    ) -> DataCondition:
+        """Asked after the last phase; `reported` is what `settings` answered."""
 
 
 @runtime_checkable

@@ -1,6 +1,6 @@
-"""Which build a version names: itself, or the newest of those that it begins.
+"""Versions of builds: the one that a name means, itself or the newest of those that it begins.
 
-A build out of the cache that is not what was put there: told, with the way to have it anew.
+A cached build that is not what was put there is an error, with the way to have it made anew.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from contextlib import contextmanager
 from dyno.errors import HostError, UsageError, unknown
 
 
-def choose_version(engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()) -> str:
-    """The version of `known` that `asked` means; nothing asked for means the newest.
+def choose_version(
+    engine: str, version_asked: str, known: Sequence[str], words: Sequence[str] = ()
+) -> str:
+    """The version of `known` that `version_asked` means; nothing asked for means the newest.
 
     `5.6` means the newest 5.6 of those known. `UsageError` with the nearest versions where there is
     none; `words` are builds without a number ("system").
     """
-    beginning = f"{asked}." if asked else ""
+    beginning = f"{version_asked}." if version_asked else ""
     begins = [version for version in known if f"{version}.".startswith(beginning)]
     if begins:
         return max(begins, key=version_key)
-    raise unknown_version(engine, asked, known, words)
+    raise unknown_version(engine, version_asked, known, words)
 
 
 def unknown_version(

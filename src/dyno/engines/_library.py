@@ -1,4 +1,4 @@
-"""An engine that is a library: named by its path, asked for itself in a process of its own."""
+"""An engine that is a library, named by its path: loaded and asked in a process of its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LibraryKind:
     file: str
     inspect: str
 
-    def asked(self, library: Path) -> Any:
+    def ask(self, library: Path) -> Any:
         """What `library` says of itself; `UsageError` where it is none of this kind.
 
         Not in our own process: what is something else may do anything when it is loaded.

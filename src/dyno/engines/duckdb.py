@@ -1,8 +1,4 @@
-"""DuckDB's settings: what each may be, and how the engine reports it.
-
-Where builds of DuckDB come from: the makers' library for Node, or one at a path.
-
-Engine `duckdb`: any DuckDB library from 1.1 on, opened by the driver through its C API.
+"""Engine `duckdb`: any DuckDB library from 1.1 on, opened by the driver through its C API.
 
 What stands after the `@` is a version (`1.4.4`: fetched by npm) or a library's path; nothing stands
 for the newest version. The library is the one that DuckDB's makers build for Node.
@@ -75,12 +71,14 @@ def valid_setting(name: str, value: str) -> str:
     return str(int(value))
 
 
-def settings_agree(asked: str, found: str) -> bool:
+def settings_agree(requested: str, reported: str) -> bool:
     """Is this what was asked for, as DuckDB reports it?"""
-    wanted_bytes, told_bytes = size_bytes(asked), size_bytes(found)
+    wanted_bytes, told_bytes = size_bytes(requested), size_bytes(reported)
     if wanted_bytes is None or told_bytes is None:
-        return asked == found
-    return abs(told_bytes - wanted_bytes) <= ROUNDED * (numbers.size_bytes(f"1{found[-3:]}") or 0)
+        return requested == reported
+    return abs(told_bytes - wanted_bytes) <= ROUNDED * (
+        numbers.size_bytes(f"1{reported[-3:]}") or 0
+    )
 
 
 def size_bytes(text: str) -> float | None:
@@ -153,7 +151,7 @@ def _machine() -> str:
 def _describe(build: str, program: Path, source: str) -> Build:
     """The build as the library itself describes it."""
     facts = {"source": source, "sha256": sha256(program)}
-    return Build("duckdb", build, str(LIBRARY.asked(program)).removeprefix("v"), program, facts)
+    return Build("duckdb", build, str(LIBRARY.ask(program)).removeprefix("v"), program, facts)
 
 
 class Engine:
@@ -229,10 +227,12 @@ class Engine:
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
+    def weigh(
+        self, server: Server, requested: dict[str, str], reported: dict[str, str]
+    ) -> DataCondition:
         """The file with its log, and the buffer pool; each commit flushes the log."""
-        del asked
-        pool_bytes = size_bytes(told.get("memory_limit", ""))
+        del requested
+        pool_bytes = size_bytes(reported.get("memory_limit", ""))
         return DataCondition(
             size_bytes=_library.data_bytes(server),
             cache_bytes=None if pool_bytes is None else round(pool_bytes),

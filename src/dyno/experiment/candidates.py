@@ -52,7 +52,7 @@ class Spec:
         return self.build.startswith("//")
 
     @property
-    def given(self) -> str:
+    def with_password(self) -> str:
         """The build with its password: for the engine's `program`, and for nobody else."""
         return self.build.replace(f":{HIDDEN}@", f":{self.secret or HIDDEN}@", 1)
 
@@ -73,13 +73,13 @@ def parse_candidate(text: str) -> Spec:
     an empty one, which it may take as its default.
     """
     password, text = _PASSWORD.search(text), mask_password(text.strip())
-    found = _SPEC.fullmatch(text)
-    if found is None:
-        raise UsageError(f"'{mistyped(text)}' does not name a candidate", hint=f"write {FORM}")
-    keys = dict(_pairs(text, found["keys"] or ""))
-    build = found["build"] or found["url"] or ""
+    match = _SPEC.fullmatch(text)
+    if match is None:
+        raise UsageError(f"'{mask_word(text)}' does not name a candidate", hint=f"write {FORM}")
+    keys = dict(_pairs(text, match["keys"] or ""))
+    build = match["build"] or match["url"] or ""
     secret = password[2] if password and password[2] != HIDDEN else ""
-    return Spec(found["name"] or text, found["engine"], build, keys, text, secret)
+    return Spec(match["name"] or text, match["engine"], build, keys, text, secret)
 
 
 def mask_password(text: str) -> str:
@@ -87,16 +87,16 @@ def mask_password(text: str) -> str:
     return _PASSWORD.sub(rf"\1:{HIDDEN}@", text)
 
 
-def mistyped(word: str) -> str:
-    """The word with `***` for all that may be a password in it, though it be no URL: what may be
-    said of a word that cannot be taken. Too much may be hidden, so nothing is kept by it.
+def mask_word(word: str) -> str:
+    """The word with `***` for all that may be a password in it, though it is no URL: for messages
+    about a word that is refused. It may hide too much, so it is not for what is kept.
     """
     return _MISTYPED.sub(rf"\1\2:{HIDDEN}", mask_password(word))
 
 
-def unsaid(sentence: str) -> str:
+def mask_sentence(sentence: str) -> str:
     """The sentence with `***` for the password of every URL in it, mistyped ones too."""
-    return _WORDS.sub(lambda word: mistyped(word[0]), sentence)
+    return _WORDS.sub(lambda word: mask_word(word[0]), sentence)
 
 
 def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
@@ -140,17 +140,17 @@ def sort_keys(
     controls: Iterable[str],
     variables: bool = False,
 ) -> OwnedKeys:
-    """Gives every key to its owner; one that nobody knows raises with the nearest of all, unless
-    the engine takes `variables` of its own: then it is a setting, which its program will judge.
+    """Sorts keys into flags, settings and controls; `UsageError` with the nearest names for an
+    unknown one, unless the engine takes `variables`: then it is a setting for its program to judge.
     """
-    rooms = {"flag": set(flags), "setting": set(options), "control": set(controls)}
-    sorted_out: dict[str, dict[str, str]] = {room: {} for room in rooms}
+    kinds = {"flag": set(flags), "setting": set(options), "control": set(controls)}
+    sorted_out: dict[str, dict[str, str]] = {kind: {} for kind in kinds}
     for key, value in keys.items():
-        owners = [room for room, known in rooms.items() if key in known]
+        owners = [kind for kind, known in kinds.items() if key in known]
         if not owners and variables:
             owners = ["setting"]
         if not owners:
-            raise unknown("flag, setting or control", key, set().union(*rooms.values()))
+            raise unknown("flag, setting or control", key, set().union(*kinds.values()))
         if len(owners) > 1:
             raise UsageError(f"'{key}' is both a {owners[0]} and a {owners[1]}")
         sorted_out[owners[0]][key] = value

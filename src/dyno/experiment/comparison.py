@@ -1,8 +1,6 @@
-"""How an experiment is measured: what a user may set, and within which limits.
+"""An experiment as data: candidates, workloads and how they are measured, within which limits.
 
-A workload of an experiment: which script, under which options, judged by what.
-
-An experiment as data, and the one that a command line alone makes.
+The TOML file makes one, and so does the command line (`compare_candidates`).
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ LIMITS = ("steal_percent", "foreign_percent")
 
 @dataclass(frozen=True)
 class Measuring:
-    """How it is measured; None leaves the house's or the workload's own.
+    """How an experiment is measured; None leaves our default, or the workload's own.
 
     `blocks` is the number at the last look; `fixed` makes it the only look. `limits` are the
     noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
@@ -45,7 +43,7 @@ class Measuring:
     aa: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses what no run could be judged by (`UsageError`)."""
+        """`UsageError` for values that no run could be judged by."""
         if self.blocks is not None and self.blocks not in BLOCKS:
             hint = f"{BLOCKS[0]} to {BLOCKS[-1]} are fine"
             raise UsageError(f"the number of blocks cannot be {self.blocks}", hint=hint)
@@ -65,7 +63,7 @@ class Measuring:
                 raise UsageError(f"the limit '{name}' cannot be {percent:g} %", hint=hint)
 
 
-#: Nothing was asked for.
+#: All defaults.
 AS_USUAL = Measuring()
 
 
@@ -82,7 +80,7 @@ class Workload:
     """A workload's name (or a script's path), the options set for it, as text, and what it is
     judged by, where that is not the script's own choice: ``phase``, ``stream``, ``metric``.
 
-    `sweep` is the option among them, with its value, that tells it from its like in a sweep.
+    `sweep` is the option among them, with its value, in which the workloads of a sweep differ.
     """
 
     name: str

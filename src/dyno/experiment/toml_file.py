@@ -1,8 +1,7 @@
-"""A table of a TOML file, whose errors name the line that they are about.
+"""An experiment's TOML file: found, read, checked.
 
-The sections of an experiment's file: candidates, factors, workloads, how it is measured.
-
-An experiment's TOML file: found, read, checked.
+Its sections are candidates, factors, workloads and how it is measured. An error names the line that
+it is about.
 """
 
 from __future__ import annotations

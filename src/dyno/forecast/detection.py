@@ -1,4 +1,4 @@
-"""The primaries of a run that is planned, and how each will vary: measured, or assumed.
+"""What the primaries of a planned run can detect: how each will vary, measured before or assumed.
 
 An effect of crossed factors averages over cells, so that a block says more of it than of a pair of
 restarts: spreads are kept as those of a restart, and each effect takes its weights' norm of that.

@@ -1,4 +1,4 @@
-"""Room on the disk for a run's data, looked at before anything is said, made or loaded."""
+"""Is there disk space for a run's data? Checked before anything is announced, built or loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an earlier run knows of one that is planned: how its primaries vary, what trials cost."""
+"""What an earlier run tells of one that is planned: how its primaries vary, what trials cost."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class EarlierRun:
 def learn_from(folder: RunFolder) -> EarlierRun:
     """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
     analysis = Analysis(RunView(folder.run(), folder.trials()))
-    most = max(analysis.view.valid.values(), default=0)
+    most = max(analysis.view.valid_blocks.values(), default=0)
     lines = tuple(line for line in analysis.lines(most) if line.primary)
     if most < BLOCKS_LEAST or not lines:
         raise UsageError(
@@ -96,7 +96,7 @@ def learn_from(folder: RunFolder) -> EarlierRun:
             hint=f"{BLOCKS_LEAST} or more; without --from, assumed spreads are planned for",
         )
     metrics = list(dict.fromkeys(line.metric for line in lines))
-    counted = analysis.view.counted
+    counted = analysis.view.counted_trials
     found = {each.metric: each for each in spread_sources(analysis.view, counted, metrics)}
     loads = max(t.conditions.load.of if t.conditions.load else 0 for t in counted)
     return EarlierRun(folder.path.name, analysis.run, lines, found, loads)

@@ -1,7 +1,4 @@
-"""How long a phase lasts: by its own declaration, and at the very most.
-
-What a run will cost and what it can detect, before it starts.
-"""
+"""What a run will cost and what it can detect, before it starts: time, disk, blocks, MDE80."""
 
 from __future__ import annotations
 
@@ -94,7 +91,7 @@ def disk_bytes(prepared: Prepared) -> int:
 
 
 def _home_bytes(side: Candidate, prepared: Prepared) -> int:
-    """What an engine says that it needs for the data; of others, twice that while it vacuums."""
+    """Disk for the data by the engine's own word, else twice their size (a vacuum copies them)."""
     engine = prepared.engines.get(side.name)
     if isinstance(engine, Outgrows):
         return engine.disk_bytes(prepared.size_bytes, side.settings)

@@ -1,10 +1,8 @@
-"""A plan as data: what will be seen, how long it takes, how long a trial is best.
+"""Plans a run: what a time buys, or what it costs to find a given slowdown. Plays nothing.
 
-Plans a run: what a time buys, or what a slowdown to be found costs. Plays nothing.
-
-Everything said counts the looks and Holm over the primaries (`stats.outlook`). How noisy blocks are
-and what a trial costs comes from an earlier run of the same experiment; without one, the forecast's
-assumptions and three spreads stand for it.
+All figures count the looks and Holm over the primaries (`stats.power`). How noisy blocks are and
+what a trial costs comes from an earlier run of the same experiment; without one, the forecast's
+assumptions are taken, with three spreads.
 """
 
 from __future__ import annotations
@@ -73,7 +71,7 @@ class RunPlan:
     full_s: float
     worst_s: float
     primaries: int
-    sights: tuple[DetectionForecast, ...]
+    forecasts: tuple[DetectionForecast, ...]
     lengths: tuple[PhaseLength, ...]
 
 
@@ -96,7 +94,7 @@ class Planner:
     def for_budget(self, budget_s: float) -> RunPlan:
         """As many blocks as end within `budget_s`, replays not counted; `UsageError` if none do."""
         blocks = blocks_within(budget_s, self.prepared, self.block_s)
-        return self.planned(min(blocks, BLOCKS[-1]))
+        return self.plan_for(min(blocks, BLOCKS[-1]))
 
     def to_detect(self, percent: float) -> RunPlan:
         """The fewest blocks of which every primary finds `percent` four times in five."""
@@ -111,9 +109,9 @@ class Planner:
                 f"in {name} {BLOCKS[-1]} blocks find {best:.2g} %; `dyno show RUN` says what varies"
             )
             raise UsageError(f"{BLOCKS[-1]} blocks are too few to find {percent:g} %", hint=hint)
-        return self.planned(blocks)
+        return self.plan_for(blocks)
 
-    def planned(self, blocks: int) -> RunPlan:
+    def plan_for(self, blocks: int) -> RunPlan:
         """The plan of `blocks` at the last look."""
         looks = self.looks(blocks)
         run = replace(self.run, design=replace(self.run.design, looks=looks.blocks))
@@ -125,7 +123,7 @@ class Planner:
             full_s=floor_s(self.prepared) + self.block_s * blocks,
             worst_s=floor_s(self.prepared) + self.block_s * blocks_at_most(run),
             primaries=self._family,
-            sights=tuple(self._sight(looks, case) for case in self._cases),
+            forecasts=tuple(self._forecast(looks, case) for case in self._cases),
             lengths=tuple(self._lengths()),
         )
 
@@ -161,7 +159,7 @@ class Planner:
         margins = [to_log(case.margin_percent) for case in every]
         return blocks_expected(looks, margins, [case.errors for case in every])
 
-    def _sight(self, looks: Looks, case: PlannedPrimary) -> DetectionForecast:
+    def _forecast(self, looks: Looks, case: PlannedPrimary) -> DetectionForecast:
         twice = self.looks(min(2 * looks.maximum, BLOCKS[-1]))
         seen = chances(looks, to_log(case.margin_percent), case.errors, self._family)
         return DetectionForecast(

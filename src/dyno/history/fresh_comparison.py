@@ -1,9 +1,8 @@
-"""What convicts a nomination, or acquits it: a fresh paired comparison of the two builds.
+"""Fresh comparisons: the command that plays one for a nomination, and the run that already did.
 
-The fresh comparison that has convicted a nomination or acquitted it, where there was one.
-
-Fresh is a run without which the place would have been nominated just the same: so its verdict was
-not chosen for being bad. Of several the newest counts, whatever it says.
+Its verdict convicts or acquits the nomination. Fresh is a run without which the place would have
+been nominated just the same: so its verdict was not chosen for being bad. Of several the newest
+counts, whatever it says.
 """
 
 from __future__ import annotations

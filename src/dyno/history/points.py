@@ -1,10 +1,8 @@
-"""What two points of a history must have alike; and the build, which is what it is about.
+"""Points of a history: what a run's restarts of one build say of one primary metric.
 
-Points of a history: what a run's restarts of one build say of one primary metric.
-
-A point is a build in a run, not a restart: the restarts of a run share its hour, and would pass
-for many witnesses where there is one. What must be alike for two points to be comparable stands
-in their `Conditions`; the build does not, since it is what a history is about.
+A point is a build in a run, not a restart: the restarts of a run share its hour, and would count
+as many independent data where there is one. What must be alike for two points to be comparable
+stands in their `Conditions`; the build does not, since it is what a history is about.
 """
 
 from __future__ import annotations

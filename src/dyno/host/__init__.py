@@ -22,7 +22,7 @@ from dyno.plugins import things
 from dyno.record import Mark, Observation, host_score
 
 
-def observed(name: str, found: str, mark: Mark, why: str, hint: str = "") -> Observation:
+def make_observation(name: str, found: str, mark: Mark, why: str, hint: str = "") -> Observation:
     """An observation; a hint is for what is not good."""
     return Observation(name, found, mark, why, "" if mark == "good" else hint)
 
@@ -93,7 +93,7 @@ def host_facts(folder: Path) -> dict[str, str]:
     `folder` is where the data lie: its file system belongs to the facts.
     """
     machine = Machine(data=folder.absolute())
-    found = {
+    facts = {
         "cpu": machine.after("/proc/cpuinfo", "model name"),
         "cores": str(len(os.sched_getaffinity(0))),
         "kernel": platform.release(),
@@ -113,7 +113,7 @@ def host_facts(folder: Path) -> dict[str, str]:
         "file_system": file_system(folder),
         "python": platform.python_version(),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in facts.items() if value}
 
 
 def host_complaints(folder: Path) -> tuple[Observation, ...]:
@@ -121,8 +121,8 @@ def host_complaints(folder: Path) -> tuple[Observation, ...]:
 
     Nobody waits for it: steal and other load are measured in every phase anyway.
     """
-    found = survey(Machine(data=folder.absolute()))
-    return tuple(observation for observation in found if observation.mark != "good")
+    observations = survey(Machine(data=folder.absolute()))
+    return tuple(observation for observation in observations if observation.mark != "good")
 
 
 def _megabytes(machine: Machine, key: str) -> str:

@@ -1,8 +1,8 @@
-"""The questions about a machine that no file answers.
+"""A machine as a survey sees it: files below one root, mounts, and the few questions to the kernel.
 
-A machine as a survey sees it: its files below one root, and the little that no file tells.
-
-What a folder is mounted from, and the disk under it.
+The root is a parameter so that a test can make a machine of a folder. A mount tells which disk lies
+under a folder; what no file tells (free space, io_uring, whether the clock is kept right) is asked
+of the kernel.
 """
 
 from __future__ import annotations

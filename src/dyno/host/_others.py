@@ -1,4 +1,4 @@
-"""What others did on the machine between two samples of /proc."""
+"""What other processes did on the machine between two samples of /proc."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import not_visible, observed
+from dyno.host import make_observation, not_visible
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -33,7 +33,7 @@ def source(machine: Machine) -> Observation:
     hint = "see `dmesg | grep -i clocksource` for why the CPU's own counter is not trusted"
     if better:
         hint = f"echo {better} | sudo tee {SOURCES}/current_clocksource"
-    return observed("clock source", current, mark, why, hint)
+    return make_observation("clock source", current, mark, why, hint)
 
 
 def time_of_day(machine: Machine) -> Observation:
@@ -43,4 +43,6 @@ def time_of_day(machine: Machine) -> Observation:
     if kept is None:
         return not_visible("time", why)
     found = "synchronised" if kept else "not synchronised: it may be stepped at any time"
-    return observed("time", found, "good" if kept else "fair", why, "sudo timedatectl set-ntp true")
+    return make_observation(
+        "time", found, "good" if kept else "fair", why, "sudo timedatectl set-ntp true"
+    )

@@ -1,10 +1,10 @@
-"""Survey: which cores there are, whose they really are, and who shares them."""
+"""Survey: which cores there are, whether they are virtual, and who shares them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import mark_of_value, not_visible, observed
+from dyno.host import make_observation, mark_of_value, not_visible
 from dyno.host._machine import Machine, spans
 from dyno.record import Mark, Observation
 
@@ -36,7 +36,7 @@ def cores(machine: Machine) -> Observation:
     mark = mark_of_value(-len(usable), -3, -1)
     hint = "give this machine or container four cores or more"
     found = f"{model or machine.text('/proc/sys/kernel/arch')}, {count} cores".lstrip(", ")
-    return observed("CPU", found.replace(" 1 cores", " 1 core"), mark, why, hint)
+    return make_observation("CPU", found.replace(" 1 cores", " 1 core"), mark, why, hint)
 
 
 def virtualisation(machine: Machine) -> Observation:
@@ -56,7 +56,7 @@ def virtualisation(machine: Machine) -> Observation:
     found = " and ".join([*what, *(["a container"] if inside else [])]) or "none"
     why = "a hypervisor runs others on these cores, and hides clock rate, caches and disk"
     hint = "a verdict that must find under 2 % wants a bare machine; blocks bear the rest"
-    return observed("virtualisation", found, "fair" if guest else "good", why, hint)
+    return make_observation("virtualisation", found, "fair" if guest else "good", why, hint)
 
 
 def smt(machine: Machine) -> Observation:
@@ -68,7 +68,7 @@ def smt(machine: Machine) -> Observation:
         return not_visible("SMT", why)
     on = active == "1" if active else len(spans(shared)) > 1
     hint = f"echo off | sudo tee {SYSTEM}/cpu/smt/control"
-    return observed("SMT", "on" if on else "off", "fair" if on else "good", why, hint)
+    return make_observation("SMT", "on" if on else "off", "fair" if on else "good", why, hint)
 
 
 def numa(machine: Machine) -> Observation:
@@ -78,11 +78,11 @@ def numa(machine: Machine) -> Observation:
     if not nodes:
         return not_visible("NUMA", why)
     if len(nodes) == 1:
-        return observed("NUMA", "1 node", "good", why)
+        return make_observation("NUMA", "1 node", "good", why)
     balanced = machine.text("/proc/sys/kernel/numa_balancing") not in ("", "0")
     mark: Mark = "poor" if balanced else "fair"
     found = f"{len(nodes)} nodes" + (", pages are moved between them" if balanced else "")
     hint = "--control numa=local, or numactl --cpunodebind=0 --membind=0 dyno …"
     if balanced:
         hint = f"sudo sysctl kernel.numa_balancing=0, and {hint}"
-    return observed("NUMA", found, mark, why, hint)
+    return make_observation("NUMA", found, mark, why, hint)

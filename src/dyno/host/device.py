@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dyno.host import not_visible, observed
+from dyno.host import make_observation, not_visible
 from dyno.host._machine import Machine, disk_of, mount_of
 from dyno.record import Mark, Observation
 
@@ -28,10 +28,10 @@ def discard(machine: Machine, disk: Path | None) -> Observation:
     if most is None:
         return not_visible("discard", why)
     if machine.text(f"{disk}/queue/rotational") == "1":
-        return observed("discard", "not needed: the disk says that it rotates", "good", why)
+        return make_observation("discard", "not needed: the disk says that it rotates", "good", why)
     hint = "let the disk pass it on (discard=unmap for a virtual one, issue_discards for LVM)"
     found = "supported" if most else "not supported"
-    return observed("discard", found, "good" if most else "fair", why, hint)
+    return make_observation("discard", found, "good" if most else "fair", why, hint)
 
 
 def write_cache(machine: Machine, disk: Path | None) -> Observation:
@@ -41,7 +41,9 @@ def write_cache(machine: Machine, disk: Path | None) -> Observation:
     if not kind:
         return not_visible("write cache", why)
     hint = "a disk with protected memory answers a flush at once; or give the data their own disk"
-    return observed("write cache", kind, "fair" if kind == "write back" else "good", why, hint)
+    return make_observation(
+        "write cache", kind, "fair" if kind == "write back" else "good", why, hint
+    )
 
 
 def scheduler(machine: Machine, disk: Path | None) -> Observation:
@@ -52,7 +54,7 @@ def scheduler(machine: Machine, disk: Path | None) -> Observation:
         return not_visible("I/O scheduler", why)
     mark: Mark = "fair" if chosen[1] in ("bfq", "cfq") else "good"
     hint = f"--control io_scheduler=none, or echo none | sudo tee {disk}/queue/scheduler"
-    return observed("I/O scheduler", chosen[1], mark, why, hint)
+    return make_observation("I/O scheduler", chosen[1], mark, why, hint)
 
 
 def link(machine: Machine, disk: Path | None) -> Observation:
@@ -66,7 +68,9 @@ def link(machine: Machine, disk: Path | None) -> Observation:
         if now[0] and most[0]:
             found = f"{now[0]} x{now[1]}" + ("" if now == most else f" of {most[0]} x{most[1]}")
             hint = "seat it in a slot with more lanes; `lspci -vv` shows LnkSta beside LnkCap"
-            return observed("PCIe link", found, "good" if now == most else "fair", why, hint)
+            return make_observation(
+                "PCIe link", found, "good" if now == most else "fair", why, hint
+            )
     return not_visible("PCIe link", why)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from dyno.host import mark_of_value, not_visible, observed
+from dyno.host import make_observation, mark_of_value, not_visible
 from dyno.host._machine import Machine, Mount, mount_of
 from dyno.record import Mark, Observation
 
@@ -54,10 +54,10 @@ def kind(mount: Mount | None) -> Observation:
         return not_visible("file system", why)
     found = f"{mount.kind} on {mount.device}, at {mount.point}"
     if mount.kind in OVERWRITING:
-        return observed("file system", found, "good", why)
+        return make_observation("file system", found, "good", why)
     known = (told for start, told in KINDS.items() if mount.kind.startswith(start))
     mark, why = next(known, ("unknown", why))
-    return observed("file system", found, mark, why, ELSEWHERE)
+    return make_observation("file system", found, mark, why, ELSEWHERE)
 
 
 def options(mount: Mount | None) -> Observation:
@@ -67,11 +67,11 @@ def options(mount: Mount | None) -> Observation:
         return not_visible("mount options", why)
     told = [name for name in OPTIONS if name in mount.options]
     if not told:
-        return observed("mount options", ",".join(sorted(mount.options)), "good", why)
+        return make_observation("mount options", ",".join(sorted(mount.options)), "good", why)
     mark: Mark = "poor" if any(OPTIONS[name][0] == "poor" for name in told) else "fair"
     why = "; ".join(OPTIONS[name][1] for name in told)
     hint = f"sudo mount -o remount,{','.join(map(_without, told))} {mount.point}"
-    return observed("mount options", ",".join(told), mark, why, hint)
+    return make_observation("mount options", ",".join(told), mark, why, hint)
 
 
 def _without(option: str) -> str:
@@ -95,5 +95,7 @@ def free(machine: Machine) -> Observation:
         used_percent = 100 - 100 * left / max(1, total)
         mark: Mark = "poor" if left < FEW_BYTES else mark_of_value(used_percent, *USED)
         found = f"{left / 1e9:.0f} of {total / 1e9:.0f} GB"
-        return observed("free disk", found, mark, why, "dyno clean lists what runs and builds take")
+        return make_observation(
+            "free disk", found, mark, why, "dyno clean lists what runs and builds take"
+        )
     return not_visible("free disk", why)

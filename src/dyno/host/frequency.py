@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dyno.host import not_visible, observed
+from dyno.host import make_observation, not_visible
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -36,7 +36,9 @@ def governor(machine: Machine) -> Observation:
     mark = max(map(_mark, found), key=["good", "fair", "poor"].index)
     told = ", ".join(f"{name} ({n} cores)" for name, n in found.items())
     hint = "--control governor=performance, or sudo cpupower frequency-set -g performance"
-    return observed("governor", told if len(found) > 1 else next(iter(found)), mark, why, hint)
+    return make_observation(
+        "governor", told if len(found) > 1 else next(iter(found)), mark, why, hint
+    )
 
 
 def _mark(governor: str) -> Mark:
@@ -54,7 +56,7 @@ def turbo(machine: Machine) -> Observation:
         if value in (on, off):
             hint = f"--control turbo=off, or echo {off} | sudo tee {file}"
             is_on = value == on
-            return observed(
+            return make_observation(
                 "turbo", "on" if is_on else "off", "fair" if is_on else "good", why, hint
             )
     return not_visible("turbo", why)
@@ -69,4 +71,4 @@ def power(machine: Machine) -> Iterator[Observation]:
     plugged = any(machine.text(f"{SUPPLIES}/{name}/online") == "1" for name in mains)
     why = "on battery the firmware caps the cores' power as it sees fit"
     found = "mains" if plugged else "battery"
-    yield observed("power", found, "good" if plugged else "poor", why, "plug it in")
+    yield make_observation("power", found, "good" if plugged else "poor", why, "plug it in")

@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 
-from dyno.host import not_visible, observed
+from dyno.host import make_observation, not_visible
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -33,7 +33,7 @@ def aslr(machine: Machine) -> Observation:
     found = {"0": "off for the whole machine", "1": "on, without the heap", "2": "on"}
     hint = "sudo sysctl kernel.randomize_va_space=2; --control aslr=off freezes it on purpose"
     mark: Mark = "fair" if state == "0" else "good"
-    return observed("ASLR", found.get(state, state), mark, why, hint)
+    return make_observation("ASLR", found.get(state, state), mark, why, hint)
 
 
 def io_uring(machine: Machine) -> Observation:
@@ -41,7 +41,7 @@ def io_uring(machine: Machine) -> Observation:
     why = "the driver then waits for servers in epoll, which costs it a system call more a query"
     refused = machine.uring_errno()
     if not refused:
-        return observed("io_uring", "allowed", "good", why)
+        return make_observation("io_uring", "allowed", "good", why)
     switched = machine.text(URING)
     hint = "run the container with a seccomp profile that allows io_uring_setup"
     if switched in ("1", "2"):
@@ -49,7 +49,7 @@ def io_uring(machine: Machine) -> Observation:
     elif refused == errno.ENOSYS:
         hint = "a kernel from 5.6 on has it"
     cause = os.strerror(refused).lower()
-    return observed("io_uring", f"refused ({cause})", "fair", why, hint)
+    return make_observation("io_uring", f"refused ({cause})", "fair", why, hint)
 
 
 def perf_events(machine: Machine) -> Observation:
@@ -60,4 +60,4 @@ def perf_events(machine: Machine) -> Observation:
         return not_visible("perf events", why)
     hint = "sudo sysctl kernel.perf_event_paranoid=1"
     mark: Mark = "good" if level <= 2 else "fair"
-    return observed("perf events", f"paranoid {level}", mark, why, hint)
+    return make_observation("perf events", f"paranoid {level}", mark, why, hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import mark_of_value, not_visible, observed
+from dyno.host import make_observation, mark_of_value, not_visible
 from dyno.host._machine import Machine
 from dyno.record import Observation
 
@@ -43,4 +43,6 @@ def observe(machine: Machine) -> Iterator[Observation]:
             yield not_visible(name, why)
         else:
             most = float("inf") if soft[0] == "unlimited" else int(soft[0])
-            yield observed(name, soft[0], mark_of_value(-most, 1 - fair, 1 - poor), why, hint)
+            yield make_observation(
+                name, soft[0], mark_of_value(-most, 1 - fair, 1 - poor), why, hint
+            )

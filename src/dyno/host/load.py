@@ -1,10 +1,10 @@
-"""Survey: what others do with this machine right now; looked at only while somebody waits."""
+"""Survey: what others do with this machine right now; sampled only where the caller waits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host import mark_of_value, not_visible, observed
+from dyno.host import make_observation, mark_of_value, not_visible
 from dyno.host._machine import Machine
 from dyno.host._others import Watched
 from dyno.record import Observation
@@ -32,11 +32,13 @@ def observe(machine: Machine) -> Iterator[Observation]:
     over = f"over {watched.seconds:.1f} s"
     steal = watched.steal_percent
     hint = "another hour, or a host of your own; blocks over `limits.steal_percent` are dropped"
-    yield observed("steal", f"{steal:.1f} % {over}", mark_of_value(steal, *STEAL), steal_why, hint)
+    yield make_observation(
+        "steal", f"{steal:.1f} % {over}", mark_of_value(steal, *STEAL), steal_why, hint
+    )
     hint = "stop them while measuring; blocks over `limits.foreign_percent` are dropped"
     busy = watched.busy_percent
     found = f"{busy:.1f} % of all cores {over}{_busiest(watched)}"
-    yield observed("other load", found, mark_of_value(busy, *FOREIGN), load_why, hint)
+    yield make_observation("other load", found, mark_of_value(busy, *FOREIGN), load_why, hint)
     yield _pressure(watched)
 
 
@@ -55,4 +57,4 @@ def _pressure(watched: Watched) -> Observation:
     found = ", ".join(f"{name} {value:.1f} %" for name, value in percent.items())
     mark = mark_of_value(max(percent.values()), *PRESSURE)
     hint = "find who waits: ps -eo pid,stat,comm --sort=-%cpu | head"
-    return observed("pressure", f"{found} of the time", mark, why, hint)
+    return make_observation("pressure", f"{found} of the time", mark, why, hint)

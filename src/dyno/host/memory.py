@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dyno.host import mark_of_value, not_visible, observed
+from dyno.host import make_observation, mark_of_value, not_visible
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -31,7 +31,9 @@ def memory(machine: Machine) -> Observation:
         return not_visible("memory", why)
     found = f"{available / 1e6:.1f} of {total / 1e6:.1f} GB available"
     hint = "free some, or keep the data set well below it"
-    return observed("memory", found, mark_of_value(100 - 100 * available / total, *USED), why, hint)
+    return make_observation(
+        "memory", found, mark_of_value(100 - 100 * available / total, *USED), why, hint
+    )
 
 
 def swap(machine: Machine) -> Observation:
@@ -43,7 +45,7 @@ def swap(machine: Machine) -> Observation:
     used = total - free
     mark: Mark = "good" if not total else "poor" if used > total // 100 else "fair"
     found = f"{used / 1e6:.1f} of {total / 1e6:.1f} GB in use" if total else "none"
-    return observed("swap", found, mark, why, "--control swap=avoid, or sudo swapoff -a")
+    return make_observation("swap", found, mark, why, "--control swap=avoid, or sudo swapoff -a")
 
 
 def _kilobytes(machine: Machine, key: str) -> int | None:
@@ -58,4 +60,6 @@ def huge_pages(machine: Machine) -> Observation:
     if not chosen:
         return not_visible("huge pages", why)
     hint = f"--control thp=off (no root), or echo madvise | sudo tee {HUGE_PAGES}"
-    return observed("huge pages", chosen[1], "fair" if chosen[1] == "always" else "good", why, hint)
+    return make_observation(
+        "huge pages", chosen[1], "fair" if chosen[1] == "always" else "good", why, hint
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from dyno.host import not_visible, observed
+from dyno.host import make_observation, not_visible
 from dyno.host._machine import Machine
 from dyno.record import Observation
 
@@ -30,9 +30,9 @@ def cpu(machine: Machine) -> Observation:
     if not found:
         return not_visible("CPU quota", why)
     if min(found) == float("inf"):
-        return observed("CPU quota", "none", "good", why)
+        return make_observation("CPU quota", "none", "good", why)
     hint = "give whole cores instead of a quota: docker run --cpuset-cpus=0-3, or cpu.max = max"
-    return observed("CPU quota", f"{min(found):g} cores' time", "poor", why, hint)
+    return make_observation("CPU quota", f"{min(found):g} cores' time", "poor", why, hint)
 
 
 def _share(machine: Machine, folder: PurePosixPath) -> float | None:
@@ -58,9 +58,9 @@ def memory(machine: Machine) -> Observation:
     if not found:
         return not_visible("memory limit", why)
     if min(found) >= UNLIMITED_BYTES:
-        return observed("memory limit", "none", "good", why)
+        return make_observation("memory limit", "none", "good", why)
     hint = "raise it well above the data and the engine's own caches, or leave it out"
-    return observed("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
+    return make_observation("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
 
 
 def _folders(machine: Machine, controller: str) -> list[PurePosixPath]:

@@ -1,6 +1,4 @@
-"""A server that runs already: where a script may load data, and what it leaves behind.
-
-What a trial loaded into a server that goes on running, on disk for as long as it lies there.
+"""Tables in a server that runs already: where a script may load data, and what it leaves behind.
 
 A trial drops its tables at its end, whatever ends it but a kill. So once its `prepare` is over, it
 lists in the run's folder the tables that appeared in the database meanwhile; `resume` drops those

@@ -1,6 +1,6 @@
-"""Where a run stands: which block of which workload is next, read off its trials alone.
+"""Which block of a workload is next, read off its trials alone, and in which order it is played.
 
-Who plays when: a random, balanced order of the candidates in each block, from the seed.
+The order of the candidates within a block is random and balanced, from the run's seed.
 """
 
 from __future__ import annotations

@@ -8,11 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dyno.controls import (
-    AfterRestore,
-    AfterStart,
-    ControlResult,
-)
+from dyno.controls import AfterRestore, AfterStart, ControlResult
 from dyno.engines import MISSED, Engine, Preloads, Server
 from dyno.play.job import TrialJob, TrialNotes
 from dyno.record import ControlCondition, PinningCondition
@@ -38,15 +34,15 @@ class ControlStack:
         """The driver's cores; empty for any."""
         return self.pinning.driver if self.pinning else ()
 
-    def with_control(self, name: str, held: ControlResult) -> ControlStack:
+    def with_control(self, name: str, result: ControlResult) -> ControlStack:
         """This, and what the control `name` wants."""
         return ControlStack(
-            prefix=(*self.prefix, *held.prefix),
-            environment=_merge_environments(self.environment, held.environment),
-            pinning=held.pinning or self.pinning,
-            restored=self.restored | ({name: held.restored} if held.restored else {}),
-            started=self.started | ({name: held.started} if held.started else {}),
-            preload=name if held.preload else self.preload,
+            prefix=(*self.prefix, *result.prefix),
+            environment=_merge_environments(self.environment, result.environment),
+            pinning=result.pinning or self.pinning,
+            restored=self.restored | ({name: result.restored} if result.restored else {}),
+            started=self.started | ({name: result.started} if result.started else {}),
+            preload=name if result.preload else self.preload,
         )
 
 
@@ -59,47 +55,47 @@ def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dic
 def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:
     """Holds every control until the stack is left; what one of them found only then joins too."""
     dice = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
-    held_for = replace(control_target(job.engine, job.build, job.home), dice=dice)
-    joined = ControlStack()
+    target = replace(control_target(job.engine, job.build, job.home), dice=dice)
+    together = ControlStack()
     for name, control in job.tools.controls.items():
         value = job.controls.get(name, control.default)
-        held = stack.enter_context(control.hold(value, held_for))
-        held.found["value"] = value
-        notes.controls[name] = held.found
-        joined = joined.with_control(name, held)
-    notes.pinning = joined.pinning
-    return joined
+        result = stack.enter_context(control.hold(value, target))
+        result.found["value"] = value
+        notes.controls[name] = result.found
+        together = together.with_control(name, result)
+    notes.pinning = together.pinning
+    return together
 
 
-def after_restore(joined: ControlStack, notes: TrialNotes, home: Path) -> None:
-    """A load's copy lies in `home`, and the engine is about to start on it."""
-    for name, act in joined.restored.items():
+def after_restore(stack: ControlStack, notes: TrialNotes, home: Path) -> None:
+    """Lets the controls act on a load's copy in `home`, before the engine starts on it."""
+    for name, act in stack.restored.items():
         _note(notes, name, act(home))
 
 
-def note_no_copy(joined: ControlStack, notes: TrialNotes) -> None:
-    """There is no copy of a load: nothing to be done to it."""
-    for name in joined.restored:
+def note_no_copy(stack: ControlStack, notes: TrialNotes) -> None:
+    """Notes that controls of a load's copy had nothing to act on."""
+    for name in stack.restored:
         _note(notes, name, {"refused": NO_COPY})
 
 
-def after_start(joined: ControlStack, notes: TrialNotes, pid: int | None) -> None:
-    """The engine's process runs, and its connections stand."""
-    for name, look in joined.started.items() if pid else ():
+def after_start(stack: ControlStack, notes: TrialNotes, pid: int | None) -> None:
+    """Lets the controls look at the engine's process, once it runs and is connected to."""
+    for name, look in stack.started.items() if pid else ():
         _note(notes, name, look(pid or 0))
 
 
-def preload_cache(joined: ControlStack, notes: TrialNotes, engine: Engine, server: Server) -> None:
-    """A phase is about to begin."""
-    if joined.preload and isinstance(engine, Preloads):
+def preload_cache(stack: ControlStack, notes: TrialNotes, engine: Engine, server: Server) -> None:
+    """Fills the engine's cache before a phase, where a control wants it."""
+    if stack.preload and isinstance(engine, Preloads):
         found = engine.preload(server)
         if why := found.pop(MISSED, ""):
             found["refused"] = why
-        _note(notes, joined.preload, found)
+        _note(notes, stack.preload, found)
 
 
 def _note(notes: TrialNotes, name: str, found: dict[str, str]) -> None:
-    """What turned out later; a refusal says that nothing is set after all."""
+    """Adds what a control found out later; a refusal takes back what it had set."""
     notes.controls[name] |= found
     if "refused" in found:
         notes.controls[name].pop("set", None)

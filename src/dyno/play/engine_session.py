@@ -1,6 +1,7 @@
 """A part of a trial: an engine started, the driver under the controls, the ledger, the stop.
 
-Tells a server that died, or stands still, from one that refused: the error of its trial.
+Where that fails, a server that died or was stopped is told from one that refused, so that the
+trial's error names the cause.
 """
 
 from __future__ import annotations
@@ -51,16 +52,16 @@ class EngineSession:
     job: TrialJob
     notes: TrialNotes
     watch: Watch
-    held: ControlStack
+    controls: ControlStack
     loaded: LoadedTables
 
     def play(self, part: SessionPart) -> None:
         """From the engine's start to its stop; the script's counts join those of earlier parts.
 
-        What went wrong while the engine ran is what is told, whatever goes wrong at its stop too.
+        An error while the engine ran is the one that is raised, whatever goes wrong at its stop.
         """
         job = self.job
-        under = StartConditions(self.held.prefix, self.held.environment)
+        under = StartConditions(self.controls.prefix, self.controls.environment)
         server = job.engine.start(job.build, job.home, job.candidate.settings, under)
         try:
             with explain_death(server):
@@ -75,26 +76,26 @@ class EngineSession:
         """Plays the part on a started engine, then asks for what it holds."""
         job, notes = self.job, self.notes
         script = Script(job.workload.script, job.workload.options)
-        given = (part.seed, part.commands, self.held.cpus, job.progress_s)
+        given = (part.seed, part.commands, self.controls.cpus, job.progress_s)
         plan = Plan(server.session, script, *given)
-        with self._cleaned(plan, server, part):
+        with self._drop_tables_after(plan, server, part):
             self._drive(plan, server, part)
             for name, count in part.counters.items():
                 notes.counters[name] = notes.counters.get(name, 0) + count
             if part.is_last:
                 notes.evidence = read_ledger(plan, notes.counters, job.tools)
-                notes.settings = told = job.engine.settings(server)
-                asked = job.candidate.settings
+                notes.settings = reported = job.engine.settings(server)
+                requested = job.candidate.settings
                 notes.storage = storage_condition(job.engine, server)
-                notes.data = data_condition(job.engine, server, asked, told)
+                notes.data = data_condition(job.engine, server, requested, reported)
 
     def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
-        launch = _launch(self.job, self.held, self.notes)
+        launch = _launch(self.job, self.controls, self.notes)
         with self.job.tools.drive(plan, launch) as process:
             self._phase_loop(server, part).listen(process)
 
     @contextmanager
-    def _cleaned(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
+    def _drop_tables_after(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
         """In a server that goes on running, drops what the script's `prepare` made.
 
         Only where `prepare` came to its end: it may have failed on tables that are not its own.
@@ -118,11 +119,11 @@ class EngineSession:
 
     def _before(self, phase: str, pid: int | None, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""
-        after_start(self.held, self.notes, pid)
+        after_start(self.controls, self.notes, pid)
         if phase == PREPARE:
             self.loaded.begin()
         if phase not in (PREPARE, CLEANUP):
-            preload_cache(self.held, self.notes, self.job.engine, server)
+            preload_cache(self.controls, self.notes, self.job.engine, server)
 
     def _after(self, phase: str, part: SessionPart) -> None:
         """While the driver waits after a phase."""
@@ -161,22 +162,24 @@ STOPPED = ("T", "t")
 
 @contextmanager
 def explain_death(server: Server) -> Iterator[None]:
-    """Where the server dies meanwhile, `TrialFailed` with its last words, whatever was raised;
-    where it stands still, one that says that.
+    """Where the server dies meanwhile, `TrialFailed` with its log's last lines, whatever was
+    raised; where it is stopped by a signal, one that says that.
     """
     try:
         yield
     except InternalError:
         raise
     except DynoError as error:
-        told = error.sentence
+        sentence = error.sentence
         if server.pid is not None and _state(server.pid) in STOPPED:
             hint = f"kill -CONT {server.pid} lets it go on"
-            raise TrialFailed("the server stands still (SIGSTOP)", cause=told, hint=hint) from error
+            raise TrialFailed(
+                "the server stands still (SIGSTOP)", cause=sentence, hint=hint
+            ) from error
         if server.pid is None or _lives(server.pid):
             raise
         words = "".join(f"\n  {line}" for line in last_words(server)) or " nothing"
-        cause = f"{told}\nits log ends with:{words}"
+        cause = f"{sentence}\nits log ends with:{words}"
         raise TrialFailed(f"the server died{_exit_of(server)}", cause=cause) from error
 
 

@@ -1,6 +1,6 @@
-"""The ledger: what an engine says it holds, beside what the script says it put there.
+"""What an engine holds at a trial's end, how safely, and on what storage: evidence for audits.
 
-What an engine holds at a trial's end, how safely, and on what storage: evidence for audits.
+Part of it is the ledger: the engine's own counts beside what the script says it put there.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def data_condition(
-    engine: Engine, server: Server, asked: dict[str, str], told: dict[str, str]
+    engine: Engine, server: Server, requested: dict[str, str], reported: dict[str, str]
 ) -> DataCondition | None:
     """How much the engine holds, and how safely; to be asked while it runs."""
-    return engine.weigh(server, asked, told) if isinstance(engine, WeighsData) else None
+    return engine.weigh(server, requested, reported) if isinstance(engine, WeighsData) else None
 
 
 def storage_condition(engine: Engine, server: Server) -> StorageCondition | None:

@@ -1,4 +1,4 @@
-"""What a trial is told to do, and what it has found out so far."""
+"""A trial's job, what it is to do, and its notes, what it has found out so far."""
 
 from __future__ import annotations
 

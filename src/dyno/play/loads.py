@@ -1,9 +1,10 @@
-"""Loads that are kept: where loading is slow, the data folder of an engine that was stopped after
-`prepare` goes to the cache, and trials that follow begin with a copy of it and play only the rest.
+"""Loads that are kept: where loading is slow, trials begin with a copy of one from the cache.
 
-Each candidate has `LOADS` loads of a workload, made one after the other in the first blocks and
-rotated over the others; blocks that share them are one datum (`docs/METHOD.md`). What a load
-counted lies beside it, so that the ledger stays true; its phases belong to it and to no trial.
+The data folder of an engine that was stopped after `prepare` goes to the cache, and trials that
+follow begin with a copy of it and play only the rest. Each candidate has `LOADS` loads of a
+workload, made one after the other in the first blocks and rotated over the others; blocks that
+share them are one datum (`docs/METHOD.md`). What a load counted lies beside it, so that the ledger
+stays true; its phases belong to it and to no trial.
 """
 
 from __future__ import annotations
@@ -66,18 +67,18 @@ def choose_load(
 
 
 def ready_load(
-    job: TrialJob, asked: LoadChoice, play: Callable[[SessionPart], None]
+    job: TrialJob, choice: LoadChoice, play: Callable[[SessionPart], None]
 ) -> KeptLoad | None:
     """Leaves a load in the job's home, made by `play` where the cache has none.
 
     None, and an empty home, where loading turned out to be so quick that every trial does it.
     """
-    name = _name(job, asked.number)
+    name = _name(job, choice.number)
     found = _find_load(name)
     if found is None:
-        part = SessionPart((PREPARE,), _seed(job, asked.number), is_last=False)
+        part = SessionPart((PREPARE,), _seed(job, choice.number), is_last=False)
         play(part)
-        if not asked.of and part.seconds <= SLOW_S:
+        if not choice.of and part.seconds <= SLOW_S:
             shutil.rmtree(job.home)
             job.home.mkdir(mode=0o700)
             return None
@@ -98,7 +99,7 @@ def _find_load(name: str) -> KeptLoad | None:
 
 
 def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
-    """Moves what lies in `home` to the cache, where older loads make room."""
+    """Moves what lies in `home` to the cache, which drops older loads for its space."""
     size = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file())
     cache.trim(KIND, cache.limit_bytes() - size)
 

@@ -1,6 +1,6 @@
-"""The probes' samples at a phase's two ends, turned into readings.
+"""The loop over a trial's phases: settles and samples where the driver waits, then lets it go.
 
-Listens to a driver that plays a trial: settles and samples where it waits, then lets it go.
+The probes' samples at a phase's two ends become its readings.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ LAST_WORDS_S = 5.0
 
 @dataclass
 class PhaseLoop:
-    """One trial's conversation; `phases` and `counters` are what came of it so far.
+    """The driver's events of one trial, answered in turn; fills `phases` and `counters`.
 
     `declared` are the workload's phases by name.
     `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
@@ -95,7 +95,7 @@ class PhaseLoop:
     after: Callable[[str], None] = lambda phase: None
 
     def listen(self, process: DrivenProcess) -> None:
-        """Until the driver's end; its errors are raised.
+        """Answers the driver until it ends; its errors are raised.
 
         On Ctrl-C the driver is given a moment to say what it measured so far.
         """
@@ -154,7 +154,7 @@ class PhaseLoop:
         return ProbeTarget(pid, process.pid, self.job.home, counted=self._counted)
 
     def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
-        """The server's own count; nothing where it has none, or does not tell."""
+        """The server's own count; empty where it has none, or cannot be asked."""
         with suppress(TrialFailed):
             if isinstance(self.job.engine, Counts):
                 return self.job.engine.count_work(self.server, after_disconnect)

@@ -70,7 +70,7 @@ def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Ru
 
 
 def play_once(prepared: Prepared, watch: Watch) -> Trial:
-    """One trial of the first candidate on the first workload, judged by nobody, kept nowhere.
+    """One trial of the first candidate on the first workload, neither judged nor kept.
 
     A failed or interrupted one is answered too, with what it measured before.
     """
@@ -115,7 +115,7 @@ def _homes(folder: RunFolder) -> Iterator[RunFolder]:
 
 @dataclass(frozen=True)
 class Rules:
-    """Who plays a trial and who says whether to go on; a test hands in its own."""
+    """How a trial is played and what decides whether to go on; a test hands in its own."""
 
     play_trial: TrialPlayer = play_trial
     look: Callable[[Run, Sequence[Trial]], Look] = look
@@ -151,7 +151,7 @@ class RunPlayer:
         return [plan for plan in self.run.workloads if look.missing.get(plan.name, 0)]
 
     def look(self, before: Look) -> Look:
-        """The judge's word after a round; a block that it did not take is reported as dropped."""
+        """Where the run stands after a round of blocks; those that do not count are reported."""
         now = self.rules.look(self.run, self.played)
         for workload in self.lacking(before):
             self._tell_dropped(workload)

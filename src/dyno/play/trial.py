@@ -95,15 +95,15 @@ def _log(log: Path) -> str:
     return ""
 
 
-def _take_kept_load(asked: LoadChoice, session: EngineSession) -> bool:
-    """Does a load that is kept lie in the home now? What it counted counts for this trial too."""
+def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
+    """Copies a kept load into the home, its counts with it; False where there is none."""
     job, notes = session.job, session.notes
-    load = ready_load(job, asked, session.play)
+    load = ready_load(job, choice, session.play)
     notes.counters = dict(load.counters) if load else {}
     if load is None:
         return False
-    notes.load = LoadCondition(asked.number + 1, asked.of or LOADS, load.name, load.seconds)
-    after_restore(session.held, notes, job.home)
+    notes.load = LoadCondition(choice.number + 1, choice.of or LOADS, load.name, load.seconds)
+    after_restore(session.controls, notes, job.home)
     return True
 
 

@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it: small facts, in the order in which they happen."""
+"""What a run reports while it plays: small facts, in the order in which they happen."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Measure:
 class Probe(Protocol):
     """Watches one thing; `sample` answers a number for each of `measures`, by name.
 
-    `is_condition`: its numbers tell of the surroundings, or of a phase's whole work, and are no
+    `is_condition`: its numbers describe what else the host did, or a phase's whole work, and are no
     metrics that candidates are compared in.
     """
 

@@ -1,10 +1,9 @@
-"""Probe `client`: the driver's busiest thread, and how long one waited for a core, where the
-engine is a server.
+"""Probe `client`: the driver's busiest thread, and its longest wait for a core, beside a server.
 
 A worker thread serves many connections, so a client is at its limit when one thread is, however
 idle the others are. And while a thread stands ready and waits for a core, answers lie unread. The
 driver's CPU per operation comes from its own `Usage` (getrusage(2)), which is exact, and is not
-repeated here.
+repeated here. Where the engine lives in the driver's process, neither is measured.
 """
 
 from __future__ import annotations

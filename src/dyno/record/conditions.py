@@ -1,4 +1,4 @@
-"""The conditions of a trial: what it stood under beside the load, as it was found and set."""
+"""The conditions of a trial: what it stood under beside the load, as found and as set."""
 
 from __future__ import annotations
 

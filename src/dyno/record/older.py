@@ -16,7 +16,7 @@ _CONDITIONS = ("host", "clock", "server")
 _NOT_HERE = "not controllable here: "
 
 
-def upgraded(kind: type, data: Any) -> Any:
+def upgrade(kind: type, data: Any) -> Any:
     """A file's data as a `kind` of today's schema; data of today's pass as they are.
 
     What does not look like schema 1 passes too, for the reader to refuse by its field.

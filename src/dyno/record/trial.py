@@ -114,7 +114,7 @@ class Reading:
 
     `value` is what the phase added to a counter, or a gauge's value at its end. `per_operation`
     says that the number is a cost to be divided by the phase's operations; `condition`, that it
-    tells of the surroundings, or of a phase's whole work, and compares nothing.
+    describes what else the host did, or a phase's whole work, and compares nothing.
     """
 
     probe: str
@@ -175,7 +175,7 @@ class Failure:
 
     @property
     def sentence(self) -> str:
-        """Its first line: what a server said last stands on the lines below."""
+        """The failure in one line; the lines below hold the end of a server's log."""
         return str(self).partition("\n")[0]
 
 

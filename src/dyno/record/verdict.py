@@ -78,7 +78,7 @@ Soundness = Literal["sound", "doubtful", "invalid"]
 class Finding:
     """An audit's judgement: how sound, one sentence why, and the trials meant.
 
-    Where `phase` is given, an invalid one condemns only what was measured in that phase.
+    Where `phase` is given, an invalid one concerns only what was measured in that phase.
     """
 
     audit: str

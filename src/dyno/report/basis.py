@@ -1,8 +1,8 @@
-"""What each control held still, what it found before, and where it could do nothing.
+"""What a verdict rests on, in sentences: controls, restarts and losses, known error rates.
 
-How much was played, how much of it counts, and what became of the rest, in sentences.
-
-What is known of the method's own errors on the host of a run, in sentences.
+Of each control: what it held still, what it found before, and where it could do nothing. Of the
+restarts: how many were played, how many count, and what became of the rest. Of the method: what
+calibration found of its errors on the run's host.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class ControlSummary:
         return len(set(self.values.values())) > 1
 
     @property
-    def kept(self) -> bool:
+    def is_kept(self) -> bool:
         """Was it left as it was, for all candidates?"""
         return set(self.values.values()) == {KEEP}
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """`aslr on`, `aslr on (old, newer), off (new)`, or `aslr on or off, crossed`."""
         sides: dict[str, list[str]] = defaultdict(list)
         for name, value in self.values.items():
@@ -66,9 +66,9 @@ def control_summaries(book: Book) -> list[ControlSummary]:
     """Every control of the run: those that differ, those refused, those held, those left."""
     names = {name for side in book.run.candidates for name in side.controls}
     names |= book.run.design.controls.keys()
-    trials = [trial for trial in book.view.played if trial.status == "ok"]
+    trials = [trial for trial in book.view.played_trials if trial.status == "ok"]
     held = [_control_summary(book, name, trials) for name in sorted(names)]
-    return sorted(held, key=lambda h: (not h.differs, not h.refused, h.kept))
+    return sorted(held, key=lambda h: (not h.differs, not h.refused, h.is_kept))
 
 
 def _control_summary(book: Book, control: str, trials: list[Trial]) -> ControlSummary:
@@ -136,9 +136,9 @@ def values_in_words(values: list[str], most: int = 4) -> str:
 
 def controls_sentence(controls: list[ControlSummary]) -> str:
     """`aslr on, pinning apart; 10 left as found; no such knob here: turbo`; refused ones aside."""
-    told = [h.told for h in controls if not h.kept and not h.refused]
-    absent = [h.control for h in controls if h.kept and h.before == ABSENT]
-    kept = sum(h.kept for h in controls) - len(absent)
+    told = [h.sentence for h in controls if not h.is_kept and not h.refused]
+    absent = [h.control for h in controls if h.is_kept and h.before == ABSENT]
+    kept = sum(h.is_kept for h in controls) - len(absent)
     parts = [", ".join(told), f"{kept} left as found" if kept else ""]
     parts += [f"no such knob here: {', '.join(absent)}"] if absent else []
     return "; ".join(filter(None, parts))
@@ -183,7 +183,7 @@ def _restarts_clause(book: Book) -> str:
 
 def _loads(book: Book) -> str:
     """On how many loads of the data that rests."""
-    trials = list(book.view.counted)
+    trials = list(book.view.counted_trials)
     numbers_of: dict[str, set[int]] = defaultdict(set)
     for trial in trials:
         if trial.conditions.load:
@@ -202,12 +202,12 @@ def _losses(book: Book) -> list[str]:
         f"{each.workload} block {each.block} dropped: {each.reason}"
         for each in book.verdict.dropped
     ]
-    failed = [t for t in book.view.played if t.status != "ok"]
+    failed = [t for t in book.view.played_trials if t.status != "ok"]
     lost = [
         f"trial {t.number} ({t.candidate}) {t.status}" + (f": {t.why_failed}" if t.failure else "")
         for t in failed
     ]
-    torn = book.view.torn - {t.number for t in failed}
+    torn = book.view.torn_numbers - {t.number for t in failed}
     anew = [f"{words.plural(len(torn), 'trial')} of blocks begun anew"] if torn else []
     return [*dropped, *lost, *anew]
 

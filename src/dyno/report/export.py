@@ -1,6 +1,7 @@
-"""The rows of `--json`: one comparison each, flat, with plain names.
+"""What other programs read of a run: `trials.csv`, and the rows of `--json`.
 
-`trials.csv`: every number of every trial, for whoever wants to judge for himself.
+`trials.csv` has every number of every trial, for whoever wants to judge for himself; a row of
+`--json` is one comparison, flat, with plain names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the sections ask of a book: who played, which trials count, and their numbers."""
+"""What the sections need of a run: its candidates, the trials that count, and their numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compared(book: Book) -> list[str]:
 def streams(book: Book, workload: str) -> list[Stream]:
     """Every stream that a trial of `workload` played, in the order of the phases."""
     found: dict[Stream, None] = {}
-    for trial in book.view.played:
+    for trial in book.view.played_trials:
         if trial.workload != workload:
             continue
         for record in trial.phases:

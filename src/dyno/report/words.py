@@ -1,8 +1,7 @@
-"""The words of a report: what a metric and a verdict are called, the same in text and on the page.
+"""The words of a report and of a history: metrics, verdicts, series, nominations.
 
-No word here says "no change": a difference that was not found is not an equality that was shown.
-
-The words of a history: a series, a point of it, a nomination; the same in text and on a page.
+They are the same in text and on the page. No word here says "no change": a difference that was not
+found is not an equality that was shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The candidates of a run: whose each key is, and the build of each.
+"""The candidates of a run: what each of their keys sets, and the build of each.
 
-The cells of an experiment as candidates: whose word each factor is, and what it changes.
+A key belongs to the build, the engine, a control or the workload. Where factors are crossed, every
+cell of the experiment is a candidate.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from dyno.resolve.workloads import CandidateRequest, option_names
 CheckedRequest = tuple[CandidateRequest, Engine, OwnedKeys]
 
 
-def control_values(chosen: Mapping[str, str]) -> dict[str, str]:
+def control_values(values: Mapping[str, str]) -> dict[str, str]:
     """Every control's value for the whole run."""
-    for name in chosen:
+    for name in values:
         if name not in controls():
             raise unknown("control", name, controls())
-    _known_values(chosen)
-    return {name: chosen.get(name, control.default) for name, control in controls().items()}
+    _known_values(values)
+    return {name: values.get(name, control.default) for name, control in controls().items()}
 
 
 def _known_values(chosen: Mapping[str, str]) -> None:
@@ -42,9 +43,9 @@ def _known_values(chosen: Mapping[str, str]) -> None:
         controls()[name].check(value)
 
 
-def check_request(entrant: CandidateRequest, held: dict[str, str]) -> CheckedRequest:
-    """All words of an entrant checked; nothing is fetched yet."""
-    spec = entrant.spec
+def check_request(request: CandidateRequest, run_controls: dict[str, str]) -> CheckedRequest:
+    """A request with its engine and its keys by owner, all checked; nothing is fetched yet."""
+    spec = request.spec
     engine = engines.find_engine(spec.engine, driver.ask)
     owned = candidates.sort_keys(
         spec.keys,
@@ -56,10 +57,10 @@ def check_request(entrant: CandidateRequest, held: dict[str, str]) -> CheckedReq
     if spec.is_url:
         _check_typos(owned.settings, [*engine.flags, *controls()])
     _known_values(owned.controls)
-    owned = replace(owned, settings=settings_by_controls(spec, engine, owned, held))
+    owned = replace(owned, settings=settings_by_controls(spec, engine, owned, run_controls))
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)
-    return entrant, engine, owned
+    return request, engine, owned
 
 
 def _check_typos(settings: Iterable[str], known: Sequence[str]) -> None:
@@ -71,37 +72,37 @@ def _check_typos(settings: Iterable[str], known: Sequence[str]) -> None:
 
 
 def resolve_candidates(
-    entrants: Sequence[CandidateRequest], held: dict[str, str], say: Say
+    requests: Sequence[CandidateRequest], run_controls: dict[str, str], say: Say
 ) -> list[ResolvedCandidate]:
     """The candidates with their builds: all words are checked first, since a build may take long;
     then one thread for each, since a compiler keeps one core busy.
     """
-    asked = [check_request(entrant, held) for entrant in entrants]
+    checked = [check_request(request, run_controls) for request in requests]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
-        found = list(threads.map(lambda words: _resolve_candidate(words, say), asked))
+        found = list(threads.map(lambda each: _resolve_candidate(each, say), checked))
     _check_cells_differ([candidate for candidate, _, _ in found if candidate.levels])
     return found
 
 
-def _resolve_candidate(asked: CheckedRequest, say: Say) -> ResolvedCandidate:
+def _resolve_candidate(checked: CheckedRequest, say: Say) -> ResolvedCandidate:
     """One candidate with its engine and build."""
-    entrant, engine, owned = asked
-    build = engine.program(entrant.spec.given, owned.flags, say)
+    request, engine, owned = checked
+    build = engine.program(request.spec.with_password, owned.flags, say)
     if isinstance(engine, engines.Accepts):
-        engine.accept(build, owned.settings, {*engine.flags, *controls(), *entrant.others})
+        engine.accept(build, owned.settings, {*engine.flags, *controls(), *request.others})
     return (
-        replace(outline_candidate(asked), build=candidate_facts(build), controls=owned.controls),
+        replace(outline_candidate(checked), build=candidate_facts(build), controls=owned.controls),
         engine,
         build,
     )
 
 
-def outline_candidate(asked: CheckedRequest) -> Candidate:
+def outline_candidate(checked: CheckedRequest) -> Candidate:
     """A candidate without its build."""
-    entrant, engine, owned = asked
-    spec = entrant.spec
+    request, engine, owned = checked
+    spec = request.spec
     made = Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
-    return replace(made, levels=entrant.levels, options=entrant.options)
+    return replace(made, levels=request.levels, options=request.options)
 
 
 def _check_cells_differ(cells: Sequence[Candidate]) -> None:
@@ -134,16 +135,16 @@ _SETTING: Kind = "engine setting"
 def resolve_factors(
     experiment: Experiment,
 ) -> tuple[tuple[Factor, ...], tuple[CandidateRequest, ...]]:
-    """The factors, if there are any, and who is to be compared."""
-    found = factor_kinds(experiment)
-    return found, requests(experiment, found)
+    """The factors, if there are any, and the candidates to resolve."""
+    factors = factor_kinds(experiment)
+    return factors, requests(experiment, factors)
 
 
-def requests(experiment: Experiment, found: Sequence[Factor]) -> tuple[CandidateRequest, ...]:
-    """The candidates, or the cells of the factors that `kinds` found."""
-    if not found:
+def requests(experiment: Experiment, factors: Sequence[Factor]) -> tuple[CandidateRequest, ...]:
+    """The candidates to resolve; where there are `factors`, every cell of these."""
+    if not factors:
         return tuple(CandidateRequest(spec) for spec in experiment.candidates)
-    options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
+    options = {each.name: each.levels[0] for each in factors if each.kind == _OPTION}
     others = frozenset().union(*map(option_names, experiment.workloads))
     return tuple(
         _request(cell, options, others)
@@ -159,9 +160,9 @@ def _request(cell: Cell, options: Mapping[str, str], others: frozenset[str]) -> 
     )
 
 
-def with_base_options(experiment: Experiment, found: Iterable[Factor]) -> Experiment:
+def with_base_options(experiment: Experiment, factors: Iterable[Factor]) -> Experiment:
     """The experiment with the first level of every factor that is an option of its workloads."""
-    options = {each.name: each.levels[0] for each in found if each.kind == _OPTION}
+    options = {each.name: each.levels[0] for each in factors if each.kind == _OPTION}
     workloads = (replace(each, options=each.options | options) for each in experiment.workloads)
     return replace(experiment, workloads=tuple(workloads)) if options else experiment
 
@@ -169,7 +170,7 @@ def with_base_options(experiment: Experiment, found: Iterable[Factor]) -> Experi
 def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     """Every factor with its kind, the candidates first where they are one.
 
-    `UsageError` for a word that is nobody's, or several people's, or that is set elsewhere too.
+    `UsageError` for a word that nothing knows, that is of several kinds, or is set elsewhere too.
     """
     varied = experiment.crossed
     if not varied.levels:
@@ -201,7 +202,7 @@ def _known_words(
 
 
 def _kind(name: str, rooms: Mapping[Kind, list[frozenset[str]]], open_ended: bool) -> Kind:
-    """Whose word it is; nobody's is a variable of the engines, where all of them take theirs."""
+    """The kind of a factor's name; an unknown one is a server's variable, where all have such."""
     kinds = [kind for kind in get_args(Kind) if any(name in known for known in rooms.get(kind, ()))]
     if not kinds and open_ended:
         return _SETTING

@@ -1,4 +1,4 @@
-"""What is said of the controls before a run: what a dead one left, and what cannot be held here."""
+"""The controls before a run: what a killed run left is put back, what cannot be held is told."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
 
 
 def tell_refusals(
-    sides: Iterable[ResolvedCandidate], held: dict[str, str], home: Path, say: Say
+    sides: Iterable[ResolvedCandidate], run_controls: dict[str, str], home: Path, say: Say
 ) -> None:
     """Says which of the chosen controls cannot be held for data in `home`, as every trial will."""
-    told = {
+    refusals = {
         f"{NOT_HERE}: {name}={value}: {why}"
         for side, engine, build in sides
-        for name, value in (held | side.controls).items()
+        for name, value in (run_controls | side.controls).items()
         if value != controls()[name].default
         if (why := controls()[name].refusal(value, control_target(engine, build, home)))
     }
-    for sentence in sorted(told):
+    for sentence in sorted(refusals):
         say(sentence)
 
 
 def settings_by_controls(
-    spec: Spec, engine: Engine, owned: OwnedKeys, held: dict[str, str]
+    spec: Spec, engine: Engine, owned: OwnedKeys, run_controls: dict[str, str]
 ) -> dict[str, str]:
     """The candidate's settings, those among them that its controls are called in this engine.
 
@@ -64,7 +64,7 @@ def settings_by_controls(
     """
     knobs = engine.knobs if isinstance(engine, Knobs) and not spec.is_url else {}
     wanted: dict[str, str] = {}
-    for name, value in (held | owned.controls).items():
+    for name, value in (run_controls | owned.controls).items():
         for setting, text in knobs.get(name, {}).get(value, {}).items():
             if owned.settings.get(setting, text).lower() != text.lower():
                 message = f"{spec.name} has both {name}={value} and {setting}"

@@ -11,7 +11,7 @@ from dyno.record import Design
 LOOKS = (6, 10, 14, 18, 24)
 #: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
 LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
-#: No look after this part of MAX: it would save next to no time, and cost sight. Of 7 blocks a look
+#: No look after this part of MAX: it would save next to no time, and cost power. Of 7 blocks a look
 #: at 6 would leave an MDE80 of 3.05 % at sd 2 %, more than the 2.91 % of 6; without it, 2.58 %.
 LOOK_LATEST = 0.85
 #: The one look of a quick run (METHOD.md, The words).
@@ -21,8 +21,8 @@ MARGIN_PERCENT = 2.0
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
 
-def make_design(experiment: Experiment, base: str, held: dict[str, str]) -> Design:
-    """The design that an experiment asks for, `held` being the controls of the whole run."""
+def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
+    """The design that an experiment asks for, `controls` being the controls of the whole run."""
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
@@ -31,7 +31,7 @@ def make_design(experiment: Experiment, base: str, held: dict[str, str]) -> Desi
         alpha=measuring.alpha,
         quick=measuring.quick,
         limits=LIMITS | measuring.limits,
-        controls=held,
+        controls=controls,
         loads=measuring.loads,
         crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
         aa=measuring.aa,

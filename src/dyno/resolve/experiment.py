@@ -1,6 +1,6 @@
-"""Turns an experiment into a run that can be played: builds, descriptions, keys, host.
+"""An experiment as a run that can be played: builds, descriptions, keys, host.
 
-Whether a torn run can go on: what is no longer as it was when the run began.
+Also whether an interrupted run can go on: what is no longer as it was when it began.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class Prepared:
 
 
 def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
-    """Fetches the builds, asks the scripts for their phases, and sorts out every key.
+    """Fetches the builds, asks the scripts for their phases, and resolves every key.
 
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
     recover_knobs(say)
-    held = control_values(experiment.measuring.controls)
-    crossed, entrants = resolve_factors(experiment)
-    workloads = resolve_workloads(with_base_options(experiment, crossed), entrants)
-    found = resolve_candidates(entrants, held, say)
+    run_controls = control_values(experiment.measuring.controls)
+    crossed, requests = resolve_factors(experiment)
+    workloads = resolve_workloads(with_base_options(experiment, crossed), requests)
+    found = resolve_candidates(requests, run_controls, say)
     facts_here = host_here()
-    tell_refusals(found, held, _data_folder(), say)
+    tell_refusals(found, run_controls, _data_folder(), say)
     run = replace(
-        _outline(experiment, [candidate for candidate, _, _ in found], held),
+        _outline(experiment, [candidate for candidate, _, _ in found], run_controls),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         seed=_seed(experiment.measuring),
         workloads=tuple(plan for plan, _ in workloads),
@@ -74,7 +74,7 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
         survey=host.host_complaints(_data_folder()),
         factors=crossed,
     )
-    return check_empty(_prepared(run, found, max(size for _, size in workloads)))
+    return check_empty(_pair_engines(run, found, max(size for _, size in workloads)))
 
 
 def _seed(measuring: Measuring) -> int:
@@ -83,21 +83,23 @@ def _seed(measuring: Measuring) -> int:
 
 def outline_experiment(experiment: Experiment) -> Prepared:
     """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
-    held = control_values(experiment.measuring.controls)
-    crossed, entrants = resolve_factors(experiment)
-    workloads = resolve_workloads(with_base_options(experiment, crossed), entrants)
-    asked = [check_request(entrant, held) for entrant in entrants]
+    run_controls = control_values(experiment.measuring.controls)
+    crossed, requests = resolve_factors(experiment)
+    workloads = resolve_workloads(with_base_options(experiment, crossed), requests)
+    checked = [check_request(request, run_controls) for request in requests]
     run = replace(
-        _outline(experiment, [outline_candidate(words) for words in asked], held),
+        _outline(experiment, [outline_candidate(each) for each in checked], run_controls),
         workloads=tuple(plan for plan, _ in workloads),
         factors=crossed,
     )
-    engines = {entrant.spec.name: engine for entrant, engine, _ in asked}
+    engines = {request.spec.name: engine for request, engine, _ in checked}
     return Prepared(run, engines, {}, max(size for _, size in workloads))
 
 
-def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict[str, str]) -> Run:
-    """What is known of a run before its workloads are, and where and when it is played."""
+def _outline(
+    experiment: Experiment, candidates: Sequence[Candidate], run_controls: dict[str, str]
+) -> Run:
+    """A run without its workloads: what is known before the scripts are asked."""
     return Run(
         name=experiment.name,
         created_utc="",
@@ -106,7 +108,7 @@ def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict
         seed=0,
         candidates=tuple(candidates),
         workloads=(),
-        design=make_design(experiment, candidates[0].name, held),
+        design=make_design(experiment, candidates[0].name, run_controls),
         host={},
     )
 
@@ -114,9 +116,9 @@ def _outline(experiment: Experiment, candidates: Sequence[Candidate], held: dict
 def reopen_run(run: Run, say: Say) -> Prepared:
     """A run from disk, with its engines and builds at hand again."""
     recover_knobs(say)
-    entrants = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
-    found = resolve_candidates(entrants, run.design.controls, say)
-    return _prepared(run, found, 0)
+    requests = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
+    found = resolve_candidates(requests, run.design.controls, say)
+    return _pair_engines(run, found, 0)
 
 
 def check_empty(prepared: Prepared) -> Prepared:
@@ -154,8 +156,8 @@ def _data_folder() -> Path:
     return RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
 
 
-def _prepared(run: Run, found: Sequence[ResolvedCandidate], size_bytes: int) -> Prepared:
-    pairs = list(zip(run.candidates, found, strict=True))
+def _pair_engines(run: Run, resolved: Sequence[ResolvedCandidate], size_bytes: int) -> Prepared:
+    pairs = list(zip(run.candidates, resolved, strict=True))
     engines = {candidate.name: engine for candidate, (_, engine, _) in pairs}
     builds = {candidate.name: build for candidate, (_, _, build) in pairs}
     return Prepared(run, engines, builds, size_bytes)
@@ -174,9 +176,9 @@ def changes_since(run: Run, prepared: Prepared) -> list[str]:
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
         if candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
             found.append(f"the program of {was.name} is another one")
-    return found + [f"{w.script} was edited" for w in run.workloads if _edited(w)]
+    return found + [f"{w.script} was edited" for w in run.workloads if _is_edited(w)]
 
 
-def _edited(workload: WorkloadPlan) -> bool:
+def _is_edited(workload: WorkloadPlan) -> bool:
     script = Path(workload.script)
     return not script.is_file() or workloads.checksum(script) != workload.script_sha256

@@ -1,6 +1,6 @@
-"""What a workload is judged by: its primary metrics, by the experiment or by the script.
+"""The workloads of a run: what their scripts declare, and the primary metrics they are judged by.
 
-What the scripts of an experiment declare, with the options that nobody set filled in.
+Options that nobody set are filled in; primaries come from the experiment or from the script.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dyno.plan import Description, Plan, Script
 from dyno.record import Phase, Primary, Variant, WorkloadPlan
 
 
-def declared_phases(chosen: Workload, said: Description) -> list[Phase]:
+def declared_phases(workload: Workload, description: Description) -> list[Phase]:
     """The phases, judged by what the experiment names, else by what the script declares, else
     by the throughput of the first stream of every phase.
     """
-    if chosen.primary:
-        phases = _named_primaries(chosen, said)
-    elif any(phase.primary for phase in said.phases):
-        phases = list(said.phases)
+    if workload.primary:
+        phases = _named_primaries(workload, description)
+    elif any(phase.primary for phase in description.phases):
+        phases = list(description.phases)
     else:
-        phases = [replace(p, primary=(_throughput(p.streams[0].name),)) for p in said.phases]
+        phases = [replace(p, primary=(_throughput(p.streams[0].name),)) for p in description.phases]
     return [_measurable(phase) for phase in phases]
 
 
@@ -92,7 +92,7 @@ QUICK = {"time": "1", "warmup_time": "0.3"}
 @dataclass(frozen=True)
 class CandidateRequest:
     """A candidate to be resolved; as a cell it has `levels`, and `options` of the workload that
-    differ from the base's. `others`: names that a mistyped key of its may have meant.
+    differ from the base's. `others`: names that a mistyped key may have meant.
     """
 
     spec: Spec
@@ -101,20 +101,20 @@ class CandidateRequest:
     others: frozenset[str] = frozenset()
 
 
-def option_names(chosen: Workload) -> frozenset[str]:
+def option_names(workload: Workload) -> frozenset[str]:
     """The name of every option that the workload's script takes."""
-    said = _describe(room.find_workload(chosen.name), chosen.options)
-    return frozenset(option.name.replace("-", "_") for option in said.options)
+    description = _describe(room.find_workload(workload.name), workload.options)
+    return frozenset(option.name.replace("-", "_") for option in description.options)
 
 
 def resolve_workloads(
-    experiment: Experiment, entrants: Sequence[CandidateRequest] = ()
+    experiment: Experiment, requests: Sequence[CandidateRequest] = ()
 ) -> list[tuple[WorkloadPlan, int]]:
     """Each workload as resolved, with its guess of the data's size in bytes.
 
     Where factors are crossed, some of the `requests` have options of their own.
     """
-    own = [each.options for each in entrants if each.options]
+    own = [each.options for each in requests if each.options]
     cells = [each for at, each in enumerate(own) if each not in own[:at]]
     found = [_with_variants(chosen, experiment, cells) for chosen in experiment.workloads]
     names = [plan.name for plan, _ in found]

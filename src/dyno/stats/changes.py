@@ -1,15 +1,12 @@
-"""How unlike the two sides of a series are at each place: the energy statistic, and its shuffles.
-
-Székely, Rizzo, *Energy statistics*, J. Stat. Plan. Inference 143 (2013).
-
-Where a series changes its level: E-divisive with a permutation test.
+"""Where a series changes its level: E-divisive with a permutation test.
 
 Matteson, James, *A nonparametric approach for multiple change point analysis of multivariate data*,
 J. Am. Stat. Assoc. 109 (2014): the place that parts the series into the two most unlike pieces,
-by the energy statistic of Székely and Rizzo, is tested by shuffling; if it holds, the pieces are
-searched in turn. Daly et al., *The use of change point detection to identify software performance
-regressions*, ICPE 2020, take it for benchmarks, as we do here; a t test at the place found, in its
-stead, would forget that the place was chosen (it errs in a multiple of the runs that it claims).
+by the energy statistic of Székely and Rizzo (*Energy statistics*, J. Stat. Plan. Inference 143,
+2013), is tested by shuffling; if it holds, the pieces are searched in turn. Daly et al., *The use
+of change point detection to identify software performance regressions*, ICPE 2020, take it for
+benchmarks, as we do here; a t test at the place found, in its stead, would forget that the place
+was chosen (it errs in a multiple of the runs that it claims).
 
 One point that lies far out is drawn in before the search, to three of the piece's own spreads. No
 order of the points moves that bound, so shuffling stays exact: of series whose points may be
@@ -62,7 +59,7 @@ class Piece:
         best = int(np.argmax(unlike))
         return Split(self.start + int(self.left[best]), float(unlike[best]))
 
-    def shuffled(self, dice: np.random.Generator, shuffles: int) -> Floats:
+    def shuffle(self, dice: np.random.Generator, shuffles: int) -> Floats:
         """How unlike the sides are at the best place of each of so many orders."""
         orders = dice.permuted(np.tile(np.arange(self.size), (shuffles, 1)), axis=1)
         chunks = np.array_split(orders, math.ceil(orders.size * self.size / CHUNK))
@@ -147,7 +144,7 @@ def changes(series: Floats, alpha: float, seed: int = 1) -> list[Change]:
 def _p_value(pieces: Sequence[Piece], unlike: float, dice: np.random.Generator) -> float:
     """The share of shuffles, within the pieces, that part as far; this one counts too."""
     far = unlike * (1.0 - 1e-9)  # equal values in another order sum up to other last bits
-    shuffled = np.stack([piece.shuffled(dice, SHUFFLES) for piece in pieces])
+    shuffled = np.stack([piece.shuffle(dice, SHUFFLES) for piece in pieces])
     return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + SHUFFLES))
 
 

@@ -1,20 +1,16 @@
-"""How far restarts lie apart: best-to-worst range and coefficient of variation.
-
-Sums of squares of effects fitted one after the other, and what each is expected to hold.
-
-Henderson's method III (Biometrics 9, 1953): with P_k the projection on everything up to effect k,
-the square of (P_k − P_{k−1})·y expects tr(Z'(P_k − P_{k−1})Z)·σ² of every effect Z that was not
-fitted before, so the components follow from the last one to the first. Of balanced data that is
-the analysis of variance.
-
-Where the spread of a metric comes from: variance components of blocks, loads, restarts, windows.
+"""Where the spread of a metric comes from: variance components of blocks, loads, restarts, windows.
 
 The model of the log of a trial's number: candidate (fixed) + block (what the host was like then,
 the same for all candidates) + load (where loads come again) + restart + the mean of the windows in
-it. Estimates are by the method of moments (`strata`), which of balanced data is the analysis of
-variance, and REML where no component is 0; where noise has taken trials it stays unbiased.
-Intervals are Weerahandi's generalised ones (J. Am. Stat. Assoc. 88, 1993): each sum of squares is
-divided by random χ², and the equations are solved for each draw.
+it. Estimates are by the method of moments, Henderson's method III (Biometrics 9, 1953): with P_k
+the projection on everything up to effect k, the square of (P_k − P_{k−1})·y expects
+tr(Z'(P_k − P_{k−1})Z)·σ² of every effect Z that was not fitted before, so the components follow
+from the last one to the first (`Strata`). Of balanced data that is the analysis of variance, and
+REML where no component is 0; where noise has taken trials it stays unbiased. Intervals are
+Weerahandi's generalised ones (J. Am. Stat. Assoc. 88, 1993): each sum of squares is divided by
+random χ², and the equations are solved for each draw.
+
+The spread of one candidate's restarts by itself: best-to-worst range, coefficient of variation.
 """
 
 from __future__ import annotations
@@ -73,7 +69,7 @@ class Strata:
         self.dfs.append(df)
         self.coefficients.append(dict(expected))
 
-    def solved(self, squares: Floats) -> Floats:
+    def solve(self, squares: Floats) -> Floats:
         """Components, of the shape (sources, draws), from mean squares of that shape."""
         found: dict[str, Floats] = {}
         rows = zip(self.sources, squares, self.coefficients, strict=True)
@@ -95,8 +91,10 @@ def fit_strata(
         wider = _basis(np.hstack([basis, own]))
         df = wider.shape[1] - basis.shape[1]
         if df >= DF_LEAST:
-            expected = {name: _added(each, basis, wider) / df for name, each in columns.items()}
-            square = _added(values[:, None], basis, wider) / df
+            expected = {
+                name: _added_squares(each, basis, wider) / df for name, each in columns.items()
+            }
+            square = _added_squares(values[:, None], basis, wider) / df
             strata.add(source, square, df, expected | {rest: 1.0})
             basis = wider
     left = values - basis @ (basis.T @ values)
@@ -116,7 +114,7 @@ def _basis(columns: Floats) -> Floats:
     return np.asarray(left[:, values > 1e-9 * values[0]])
 
 
-def _added(columns: Floats, narrow: Floats, wide: Floats) -> float:
+def _added_squares(columns: Floats, narrow: Floats, wide: Floats) -> float:
     """How much more of the columns' squares the wide basis holds than the narrow one."""
     return float(((wide.T @ columns) ** 2).sum() - ((narrow.T @ columns) ** 2).sum())
 
@@ -216,8 +214,8 @@ def _parts(strata: Strata, weights: Floats) -> tuple[Component, ...]:
     dice = np.random.default_rng(sum(strata.dfs))
     squares = np.asarray(strata.squares)[:, None]
     drawn = np.stack([df / dice.chisquare(df, DRAWS) for df in strata.dfs])
-    found = np.maximum(strata.solved(squares)[:, 0], 0.0)
-    draws = np.maximum(strata.solved(squares * drawn), 0.0)
+    found = np.maximum(strata.solve(squares)[:, 0], 0.0)
+    draws = np.maximum(strata.solve(squares * drawn), 0.0)
     low, high = np.quantile(draws, (0.025, 0.975), axis=1)
     shares = _shares(found[:, None] * weights[:, None])[:, 0]
     bounds = np.quantile(_shares(draws * weights[:, None]), (0.025, 0.975), axis=1)

@@ -1,14 +1,11 @@
-"""Logs of time ratios and percent: the one place where one becomes the other.
+"""The interval of a slowdown: a t interval on the log ratios of blocks, and two tests beside it.
 
-Slowdown = time ratio − 1, so 210 µs after 200 µs is +5 %. Logs are what is averaged.
+A block is one datum, whatever was inside it; where a load of the data comes again, the blocks that
+share it are one datum together. Slowdown = time ratio − 1, so 210 µs after 200 µs is +5 %. Logs are
+what is averaged; here alone one becomes the other.
 
-The t interval on the log ratios of blocks: a block is one datum, whatever was inside it.
-
-Where a load of the data comes again, the blocks that share it are one datum together.
-
-The sign test: do so many of one kind among so many agree with a fair coin?
-
-A second opinion that assumes no normal distribution: sign-flip test and Hodges-Lehmann.
+The second opinion assumes no normal distribution: the sign-flip test and the Hodges-Lehmann
+estimate. The sign test says whether so many of one kind among so many agree with a fair coin.
 """
 
 from __future__ import annotations
@@ -100,7 +97,7 @@ def sign_flip_p(logs: Floats) -> float:
     by bisection, so 24 blocks cost 2 · 4096 sums and not 16.7 million.
     """
     if logs.size > EXACT_MOST:
-        return _sampled(logs)
+        return _sampled_p(logs)
     seen = abs(float(logs.sum())) * (1.0 - 1e-12)  # a tie stays one in spite of rounding
     half = logs.size // 2
     left, right = _sums(logs[:half]), np.sort(_sums(logs[half:]))
@@ -118,7 +115,7 @@ def _sums(logs: Floats) -> Floats:
     return sums
 
 
-def _sampled(logs: Floats) -> float:
+def _sampled_p(logs: Floats) -> float:
     dice = np.random.default_rng(logs.size)
     signs = dice.choice([-1.0, 1.0], size=(99_999, logs.size))
     far = np.abs(signs @ logs) >= abs(float(logs.sum())) * (1.0 - 1e-12)

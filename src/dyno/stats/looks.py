@@ -1,14 +1,12 @@
-"""How much of α has been spent by a look (Lan & DeMets 1983, their Pocock-type function).
+"""When the data may be looked at, and the level of each look: a group-sequential design.
 
-The bounds of a group-sequential test, by recursive numerical integration.
-
-The one thing here that no maintained library gives. With S(t) a Brownian motion in the fraction t
-of all blocks, look k stops where |S(t_k)| > c_k·sqrt(t_k); each c_k is chosen so that the chance of
-a first crossing there is what the spending function adds (Armitage, McPherson & Rowe 1969;
-Lan & DeMets 1983; Jennison & Turnbull 2000, chapter 19). The sub-density of the paths that are
-still inside is carried from look to look on Gauss-Legendre nodes.
-
-When the data may be looked at, and at which level each look is held.
+How much of α has been spent by a look follows Lan & DeMets (1983), their Pocock-type function. The
+bounds are found by recursive numerical integration, the one thing here that no maintained library
+gives. With S(t) a Brownian motion in the fraction t of all blocks, look k stops where
+|S(t_k)| > c_k·sqrt(t_k); each c_k is chosen so that the chance of a first crossing there is what
+the spending function adds (Armitage, McPherson & Rowe 1969; Lan & DeMets 1983; Jennison & Turnbull
+2000, chapter 19). The sub-density of the paths that are still inside is carried from look to look
+on Gauss-Legendre nodes.
 """
 
 from __future__ import annotations
@@ -136,11 +134,11 @@ class Looks:
         """MAX: the blocks at the last look."""
         return self.blocks[-1]
 
-    def reached(self, valid: int) -> int:
+    def last_reached(self, valid: int) -> int:
         """The last look that `valid` blocks are enough for; 0 before the first."""
         return max((b for b in self.blocks if b <= valid), default=0)
 
-    def following(self, valid: int) -> int:
+    def next_after(self, valid: int) -> int:
         """The look after `valid` blocks; MAX where there is none."""
         return min((b for b in self.blocks if b > valid), default=self.maximum)
 
@@ -153,6 +151,6 @@ class Looks:
         """The two-sided nominal level of the look at `blocks`."""
         return nominal_levels(self.fractions(blocks), self.alpha)[-1]
 
-    def adjusted(self, p_value: Floats | float, blocks: int) -> Floats:
-        """What `p_value`, seen at the look at `blocks`, is worth when all looks are counted."""
+    def adjust_p(self, p_value: Floats | float, blocks: int) -> Floats:
+        """`p_value` of the look at `blocks`, adjusted for all looks."""
         return adjusted_p(p_value, self.fractions(blocks))

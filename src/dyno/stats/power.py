@@ -1,12 +1,9 @@
-"""What a number of blocks can see, and how many blocks it takes (non-central t).
+"""Power: what a number of blocks can detect, and how many blocks a slowdown takes (non-central t).
 
-"See" means that the whole interval lies above 0; α is two-sided.
-
-What a run will see before it is played: MDE80, the chances of its words, its likely length.
-
-All of it counts the looks and Holm: MDE80 by non-central t at the last look's nominal level for
-α/K, K primaries being judged together (Holm's first and hardest step); the chances by playing the
-sequential rule itself on 4,000 made-up runs with normal errors.
+To detect means that the whole interval lies above 0; α is two-sided. The outlook of a run counts
+the looks and Holm: MDE80 by non-central t at the last look's nominal level for α/K, K primaries
+being judged together (Holm's first and hardest step); the chances of each word by playing the
+sequential rule itself on 4,000 simulated runs with normal errors, and its likely length with them.
 """
 
 from __future__ import annotations

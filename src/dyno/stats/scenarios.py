@@ -1,10 +1,9 @@
-"""How restarts vary: models of the errors of block log ratios, for calibration with known truth.
+"""Simulated comparisons of known truth, judged by the rule for real ones.
 
-Each model gives an array (comparisons, blocks) of errors around 0; `sd` is the standard deviation
-of a block's log ratio that the restarts make, to which drift and loads add their own.
-
-Made-up comparisons of known truth, judged by the rule for real ones (METHOD.md, What it is worth).
-The tests hold the figures, and `dyno calibrate` counts them again on a user's machine.
+Models of how restarts vary each give an array (comparisons, blocks) of errors around 0; `sd` is the
+standard deviation of a block's log ratio that the restarts make, to which drift and loads add their
+own. The tests hold the figures of METHOD.md, What it is worth, and `dyno calibrate` counts them
+again on a user's machine.
 """
 
 from __future__ import annotations
@@ -175,7 +174,7 @@ def figures(
         slower=_share_of_words(found, "slower"),
         cleared=_share_of_words(found, "not slower", "faster"),
         inconclusive=_share_of_words(found, "inconclusive"),
-        covered=_figure_of(found.covered(to_log(scenario.truth_percent)), runs),
+        covered=_figure_of(found.coverage(to_log(scenario.truth_percent)), runs),
         blocks=float(found.blocks.mean()),
     )
 

@@ -1,4 +1,4 @@
-"""Plays the sequential rule on made-up blocks, by the functions that judge real ones."""
+"""The sequential rule on simulated blocks, by the functions that judge real ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Outcome:
         """The share of comparisons that ended in `word`."""
         return float((self.words == word).mean())
 
-    def covered(self, truth: float) -> float:
+    def coverage(self, truth: float) -> float:
         """The share of intervals, at the look where the run ended, that hold `truth`."""
         return float(((self.low <= truth) & (truth <= self.high)).mean())
 
@@ -51,7 +51,7 @@ class Rule:
         looks, n = self.looks, logs.shape[-1]
         groups = None if self.groups is None else self.groups[:n]
         interval = t_interval(independent_data(logs, groups), looks.level(n))
-        p_values = looks.adjusted(interval.p, n)
+        p_values = looks.adjust_p(interval.p, n)
         unseen = np.ones((logs.shape[0], max(0, self.family - logs.shape[1])))
         adjusted = holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
         last, significant = n == looks.maximum, adjusted <= looks.alpha

@@ -1,9 +1,8 @@
-"""Many comparisons at once: Holm for those that a verdict rests on, BH for the rest.
+"""From an interval to a word (METHOD.md, The words), for one comparison or for a million.
 
+Many comparisons at once: Holm for those that a verdict rests on, Benjamini-Hochberg for the rest.
 Holm is ours, along the last axis, since the calibration asks for it 10,000 times and statsmodels
 collects garbage in every call (50 ms); the tests hold it against statsmodels.
-
-From an interval to a word (METHOD.md, The words), for one comparison or for a million.
 """
 
 from __future__ import annotations

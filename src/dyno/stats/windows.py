@@ -1,20 +1,18 @@
-"""Did a rate stay what it was? The first half of a measurement beside its second half.
+"""Windows of one second within a restart: does the rate drift, and how many windows are best?
 
-A contrast, and no test of a trend within one series: neighbouring seconds are not independent, so
-such a test takes every slow wave for a trend. Here a restart gives one number, and restarts are
-independent: what they agree upon is a drift, the rest is noise. Rules that look for the end of a
-warm-up in one series (MSER-5; change points, Barrett et al. 2017) want hundreds of points, where a
-phase of two or sixty seconds has as many.
+Drift is the first half of a measurement beside its second half. A contrast, and no test of a trend
+within one series: neighbouring seconds are not independent, so such a test takes every slow wave
+for a trend. Here a restart gives one number, and restarts are independent: what they agree upon is
+a drift, the rest is noise. Rules that look for the end of a warm-up in one series (MSER-5; change
+points, Barrett et al. 2017) want hundreds of points, where a phase of two or sixty seconds has as
+many. A rate that falls along a straight line loses from one half to the other half of what it loses
+from the beginning to the end.
 
-A rate that falls along a straight line loses from one half to the other half of what it loses from
-the beginning to the end.
-
-How long a restart should be measured: windows within it against restarts, by cost and variance.
-
-A window is a second. With m windows a restart costs c_r + m·c_w and its number has the variance
-s_r² + s_w²/m; the product is least at m = sqrt(c_r/c_w · s_w²/s_r²) (Kalibera & Jones, "Rigorous
-benchmarking in reasonable time", ISMM 2013, equation 3). Seconds that follow one another are alike:
-s_w² is then taken times (1 + r)/(1 − r), the long-run variance of an AR(1) of correlation r.
+How long a restart should be measured is a matter of cost and variance. With m windows a restart
+costs c_r + m·c_w and its number has the variance s_r² + s_w²/m; the product is least at
+m = sqrt(c_r/c_w · s_w²/s_r²) (Kalibera & Jones, "Rigorous benchmarking in reasonable time", ISMM
+2013, equation 3). Seconds that follow one another are alike: s_w² is then taken times
+(1 + r)/(1 − r), the long-run variance of an AR(1) of correlation r.
 """
 
 from __future__ import annotations
@@ -101,10 +99,10 @@ def within_restarts(windows: Sequence[Floats]) -> Within | None:
     variance = sum(float(rest @ rest) for rest in rests) / df
     if sizes.min() < CORRELATED_FROM or variance == 0.0:
         return Within(variance, df, count, 0.0)
-    return _correlated(rests, df, count)
+    return _within_correlated(rests, df, count)
 
 
-def _correlated(rests: Sequence[Floats], df: int, count: float) -> Within:
+def _within_correlated(rests: Sequence[Floats], df: int, count: float) -> Within:
     """With the correlation of neighbours. The means taken off hold a part V of both covariances,
     which is put back by iteration: V = variance · weight.
     """

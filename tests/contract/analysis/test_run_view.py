@@ -50,13 +50,13 @@ def test_the_floor_is_taken_off_alike_in_verdict_and_export(tmp_path: Path) -> N
 def test_a_block_that_is_not_whole_counts_nowhere() -> None:
     run, trials = _beside_null()
     view = RunView(run, [*trials, _costing(9, "old", 2)])
-    assert [t.number for t in view.counted] == [2, 3, 4, 5]
-    assert view.valid == {"select": 2} and not view.torn
-    assert {t.number for t in view.counting.trials} == {1, 2, 3, 4, 5}
+    assert [t.number for t in view.counted_trials] == [2, 3, 4, 5]
+    assert view.valid_blocks == {"select": 2} and not view.torn_numbers
+    assert {t.number for t in view.counted_only.trials} == {1, 2, 3, 4, 5}
 
 
 def test_an_attempt_that_was_begun_anew_is_torn() -> None:
     run, trials = _beside_null()
     anew = [dataclasses.replace(_costing(n, s, 1), attempt=2) for n, s in ((8, "old"), (9, "new"))]
     view = RunView(run, [*trials, *anew])
-    assert view.torn == {4, 5} and [t.number for t in view.counted] == [2, 3, 8, 9]
+    assert view.torn_numbers == {4, 5} and [t.number for t in view.counted_trials] == [2, 3, 8, 9]

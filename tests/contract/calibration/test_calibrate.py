@@ -11,7 +11,12 @@ from dyno.calibration import Entry
 from dyno.calibration.cases import CalibrationCase
 from dyno.calibration.comparison import case_settings
 from dyno.calibration.pilot import Pilot, Shape
-from dyno.calibration.session import Session, Wanted, exclusive_folder, instrument_here
+from dyno.calibration.session import (
+    CalibrationWishes,
+    Session,
+    exclusive_folder,
+    instrument_here,
+)
 from dyno.calibration.store import relevant_facts
 from dyno.cli import exit_code
 from dyno.errors import HostError, UsageError
@@ -26,7 +31,7 @@ ENGINE = "null@1ms"
 
 
 def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> Session:
-    wanted = Wanted((engine,), goals, TINY, made_up=False)
+    wanted = CalibrationWishes((engine,), goals, TINY, made_up=False)
     return Session(
         replace(wanted, **changes),  # type: ignore[arg-type]
         lambda _: None,
@@ -38,14 +43,14 @@ def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> S
 def instant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparisons are made up on the spot; all else is as ever."""
 
-    def blank(lot: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> Entry:
-        chosen = case_settings(lot, shape, pilot)
+    def blank(case: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> Entry:
+        chosen = case_settings(case, shape, pilot)
         facts = {
             "utc": "2026-11-21T12:00:00Z",
             "dyno": "0.1",
             "host": relevant_facts(instrument_here()),
         }
-        truth = (lot.kind, "null", lot.what, lot.effect_percent)
+        truth = (case.kind, "null", case.title, case.effect_percent)
         words = {"not slower": 1}
         return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""The parts of a calibration: lots, doses, windows, the hog, the synthetic scenarios."""
+"""The parts of a calibration: cases, doses, windows, the hog, the synthetic scenarios."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def trial(block: int, candidate: str, per_s: float, planted_ns: float) -> Trial:
 
 def test_spins_are_sized_by_the_pilot() -> None:
     found = calibration_cases("thing@1?colour=red", PILOT, ALL)
-    assert [(lot.kind, lot.goal) for lot in found] == [
+    assert [(case.kind, case.goal) for case in found] == [
         ("A/A", 4),
         ("noise", 1),
         *[("plant", 3)] * 3,
         ("p99 plant", 2),
     ]
-    five = next(lot for lot in found if lot.effect_percent == 5.0)
+    five = next(case for case in found if case.effect_percent == 5.0)
     assert parse_candidate(five.base).keys == {"colour": "red", "plant": "0ns"}
     assert parse_candidate(five.candidate).keys == {"colour": "red", "plant": "250ns"}
     assert parse_candidate(found[-1].candidate).keys["plant"] == "7200ns/50"
     assert found[-1].metric == "latency_ns_p99"
-    assert [lot.is_aa for lot in found] == [True, True, False, False, False, False]
+    assert [case.is_aa for case in found] == [True, True, False, False, False, False]
 
 
 def test_where_no_plant_reaches_the_engine_none_is_tried() -> None:
     found = calibration_cases("thing", dataclasses.replace(PILOT, answers_per_op=0.0), ALL)
-    assert {lot.kind for lot in found} == {"A/A", "noise"}
+    assert {case.kind for case in found} == {"A/A", "noise"}
 
 
 def test_the_pilot_counts_answers_for_each_operation() -> None:
@@ -65,9 +65,9 @@ def test_the_dose_is_what_was_spun_more_than_in_the_base() -> None:
         {"base": trial(n, "base", 1000.0, 100.0), "new": trial(n, "new", 990.0, 50_100.0)}
         for n in range(3)
     ]
-    lot = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
-    assert dose_percent(lot, blocks, "base", "new") == pytest.approx(5.0)
-    rare = dataclasses.replace(lot, metric="latency_ns_p99")
+    case = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
+    assert dose_percent(case, blocks, "base", "new") == pytest.approx(5.0)
+    rare = dataclasses.replace(case, metric="latency_ns_p99")
     held_ms = 1.0 + 50 * 0.05
     assert dose_percent(rare, blocks, "base", "new") == pytest.approx(100 * (held_ms / 3 - 1))
     same = CalibrationCase("A/A", "same build", 0.0, 1, "a", "a")
@@ -84,8 +84,8 @@ def test_the_dose_of_null_is_that_of_its_median_answer() -> None:
 
     base, slower = answered("base", 200_000.0, 230_000), answered("null", 210_000.0, 215_000)
     blocks = [{"base": base, "null": slower}]
-    lot = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
-    assert dose_percent(lot, blocks, "base", "null") == pytest.approx(5.0)
+    case = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
+    assert dose_percent(case, blocks, "base", "null") == pytest.approx(5.0)
 
 
 def test_a_dose_is_told_of_where_it_is_another() -> None:

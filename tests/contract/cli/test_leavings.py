@@ -32,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(place: Path) -> list[Path]:
-    return [path for path in scratch.left() if path.is_relative_to(place)]
+    return [path for path in scratch.leftovers() if path.is_relative_to(place)]
 
 
 def test_what_a_killed_play_leaves_is_listed_and_cleared(
@@ -70,7 +70,7 @@ def test_the_data_of_a_run_whose_folder_is_gone_are_cleared(place: Path) -> None
 def test_sockets_and_tracebacks_are_cleared_too(place: Path) -> None:
     made = socket.place_socket(place / ("deep" * 30), "s.sock")
     folder = made.folder
-    assert folder is not None and folder in scratch.left() and scratch.is_held(folder)
+    assert folder is not None and folder in scratch.leftovers() and scratch.is_held(folder)
     trace = place / "tmp" / "dyno-traceback-ab12_x9z.txt"
     trace.touch()
     assert made.held

@@ -28,10 +28,10 @@ def test_what_fails_for_want_of_memory_is_told_apart(monkeypatch: pytest.MonkeyP
     torn = ImportError("libgfortran.so.5: failed to map segment from shared object")
     monkeypatch.setattr(memory, "limit_bytes", lambda: 300 << 20)
     for error in (torn, MemoryError(), OSError(12, "Cannot allocate memory")):
-        found = memory.explained(error)
+        found = memory.as_memory_limit(error)
         assert isinstance(found, HostError)
         assert found.cause == "memory is limited to 300 MB (ulimit -v)" and found.hint
-    assert memory.explained(KeyError("x")) is None
+    assert memory.as_memory_limit(KeyError("x")) is None
     monkeypatch.setattr(memory, "limit_bytes", lambda: None)
-    assert memory.explained(torn) is None
-    assert isinstance(memory.explained(MemoryError()), HostError)
+    assert memory.as_memory_limit(torn) is None
+    assert isinstance(memory.as_memory_limit(MemoryError()), HostError)

@@ -10,14 +10,7 @@ from pathlib import Path
 import knob_tree
 import pytest
 
-from dyno.controls import (
-    Control,
-    ControlResult,
-    ControlTarget,
-    _knob,
-    aslr,
-    controls,
-)
+from dyno.controls import Control, ControlResult, ControlTarget, _knob, aslr, controls
 from dyno.errors import UsageError
 
 ROOM = sorted(controls().items())

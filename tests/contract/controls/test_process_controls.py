@@ -9,13 +9,7 @@ from pathlib import Path
 import knob_tree
 import pytest
 
-from dyno.controls import (
-    ControlResult,
-    ControlTarget,
-    _engine_process,
-    allocator,
-    controls,
-)
+from dyno.controls import ControlResult, ControlTarget, _engine_process, allocator, controls
 from dyno.controls.numa import NODES
 from dyno.controls.thp import PREFIX
 from dyno.errors import UsageError
@@ -108,7 +102,7 @@ def test_an_allocator_that_is_not_installed_is_told_with_its_package(
 
 def test_an_allocator_is_found_where_the_loader_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     real = _engine_process.try_command(["ldconfig", "-p"])[1]
-    assert "libc.so.6" in dict(allocator._listed()) or not real
+    assert "libc.so.6" in dict(allocator._loader_list()) or not real
     line = f"\tlibjemalloc.so.2 (libc6,x86-64) => {Path(__file__)}"
     monkeypatch.setattr(allocator, "try_command", lambda _: (True, f"1 libs found\n{line}"))
     assert allocator._library("jemalloc") == __file__

@@ -40,7 +40,9 @@ def told(*answers: str | None, seen: list[Session] | None = None) -> Ask:
 
 def met(url: str, ask: Ask, **flags: str) -> Build:
     spec = candidates.parse_candidate(url)
-    return find_engine(spec.engine, ask).program(spec.given, spec.keys | flags, lambda _: None)
+    return find_engine(spec.engine, ask).program(
+        spec.with_password, spec.keys | flags, lambda _: None
+    )
 
 
 def test_a_server_is_met_as_the_url_says() -> None:

@@ -97,7 +97,7 @@ def test_a_mistyped_url_is_refused_without_its_password(
     ],
 )
 def test_what_holds_no_password_is_said_as_it_is(sentence: str) -> None:
-    assert candidates.unsaid(sentence) == sentence
+    assert candidates.mask_sentence(sentence) == sentence
 
 
 SHOWN = """

@@ -26,7 +26,7 @@ PAIR_PERCENT = 2.0
 
 def planned(run: Run, source: RunFolder | None = None) -> RunPlan:
     known = learn_from(source) if source else None
-    return Planner(Prepared(run, {}, {}), known).planned(24)
+    return Planner(Prepared(run, {}, {}), known).plan_for(24)
 
 
 def mains(run: Run) -> list[Effect]:
@@ -66,7 +66,7 @@ def test_crossed_runs_find_the_mde80_of_the_plan_four_times_in_five(
     levels: dict[str, tuple[str, ...]], crossing: Crossing
 ) -> None:
     run = crossed(levels, crossing)
-    told = {s.primary: s.mde80_percent for s in planned(run).sights if "by 2 %" in s.primary}
+    told = {s.primary: s.mde80_percent for s in planned(run).forecasts if "by 2 %" in s.primary}
     by_factor = {
         name: next(told[said] for said in told if len(told) == 1 or f"({name})" in said)
         for name in levels
@@ -78,16 +78,16 @@ def test_crossed_runs_find_the_mde80_of_the_plan_four_times_in_five(
 
 
 def test_more_cells_see_more_in_as_many_blocks_and_one_at_a_time_does_not() -> None:
-    sds = [planned(crossed(levels)).sights[1].sd_percent for levels in (SIZES, THREE)]
+    sds = [planned(crossed(levels)).forecasts[1].sd_percent for levels in (SIZES, THREE)]
     assert sds == pytest.approx([2 / np.sqrt(2), 2 / 2], rel=0.01)
-    assert planned(crossed(THREE, "one at a time")).sights[1].sd_percent == pytest.approx(2.0)
+    assert planned(crossed(THREE, "one at a time")).forecasts[1].sd_percent == pytest.approx(2.0)
 
 
 def test_what_is_said_before_a_run_is_what_the_plan_says() -> None:
     for run in (crossed(THREE), crossed(UNEVEN), crossed(THREE, "one at a time")):
         told = forecast_run(Prepared(run, {}, {})).detectable[PAIR_PERCENT]
-        sights = [s.mde80_percent for s in planned(run).sights if "by 2 %" in s.primary]
-        assert told == pytest.approx(max(sights))
+        mde80s = [s.mde80_percent for s in planned(run).forecasts if "by 2 %" in s.primary]
+        assert told == pytest.approx(max(mde80s))
 
 
 def test_a_run_of_other_factors_tells_how_restarts_vary(tmp_path: Path) -> None:
@@ -95,11 +95,11 @@ def test_a_run_of_other_factors_tells_how_restarts_vary(tmp_path: Path) -> None:
     known = create_run(source := crossed(SIZES, looks=(24,)), tmp_path)
     for trial in played(source, lambda _: 0.0, blocks=24, sd=0.03):
         known.write_trial(trial)
-    (own,) = planned(source, known).sights
+    (own,) = planned(source, known).forecasts
     assert own.sd_percent == pytest.approx(3.0, rel=0.3)
     for name, cells in {"two": 2, "four": 4, "eight": 8, "one at a time": 2}.items():
-        (sight,) = planned(_plans()[name], known).sights
-        assert sight.sd_percent / own.sd_percent == pytest.approx(np.sqrt(4 / cells), rel=0.01)
+        (forecast,) = planned(_plans()[name], known).forecasts
+        assert forecast.sd_percent / own.sd_percent == pytest.approx(np.sqrt(4 / cells), rel=0.01)
 
 
 def _plans() -> dict[str, Run]:
@@ -113,7 +113,7 @@ def test_factors_with_other_numbers_of_levels_are_told_apart(tmp_path: Path) -> 
     known = create_run(source := crossed(UNEVEN), tmp_path)
     for trial in played(source, lambda _: 0.0):
         known.write_trial(trial)
-    aslr, cache = planned(source, known).sights
+    aslr, cache = planned(source, known).forecasts
     assert aslr.primary.endswith("(aslr)") and cache.primary.endswith("(cache)")
     # of six cells three stand at either level of one factor, two at each of the other's
     assert cache.sd_percent / aslr.sd_percent == pytest.approx(np.sqrt(3 / 2), rel=1e-2)

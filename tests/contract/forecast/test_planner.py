@@ -50,8 +50,8 @@ def test_without_a_run_three_spreads_are_assumed() -> None:
     plan = planner(make_run()).for_budget(5 * 60)
     assert plan.source == ""
     assert plan.looks == (6, 10, 14)  # 20.4 s a block
-    assert [round(each.sd_percent, 6) for each in plan.sights] == [1.0, 2.0, 5.0]
-    assert all(each.doubled_percent < each.mde80_percent for each in plan.sights)
+    assert [round(each.sd_percent, 6) for each in plan.forecasts] == [1.0, 2.0, 5.0]
+    assert all(each.doubled_percent < each.mde80_percent for each in plan.forecasts)
     assert plan.full_s <= 300 < plan.worst_s
     assert plan.expected_s <= plan.full_s
 
@@ -61,9 +61,9 @@ def test_an_earlier_run_tells_spread_and_cost(tmp_path: Path) -> None:
     assert plan.source.endswith("-fake")
     assert plan.block_s == pytest.approx(2 * 14)
     assert plan.looks[-1] == int(600 / 28)
-    (sight,) = plan.sights
-    assert sight.primary.startswith("select / run / reader")
-    assert sight.sd_percent == pytest.approx(100 * np.expm1(SD), rel=1e-3)
+    (forecast,) = plan.forecasts
+    assert forecast.primary.startswith("select / run / reader")
+    assert forecast.sd_percent == pytest.approx(100 * np.expm1(SD), rel=1e-3)
 
 
 def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
@@ -72,15 +72,15 @@ def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
         kept = Conditions(load=make_load(f"{trial.candidate}{trial.block % 3}", of=3))
         made.write_trial(dataclasses.replace(trial, conditions=kept))
     assert learn_from(made).loads == 3
-    few = planner(make_run(), made).planned(24).sights[0]
-    many = planner(make_run(loads=0), made).planned(24).sights[0]
+    few = planner(make_run(), made).plan_for(24).forecasts[0]
+    many = planner(make_run(loads=0), made).plan_for(24).forecasts[0]
     assert few.mde80_percent > 1.5 * many.mde80_percent
 
 
 def test_the_fewest_blocks_that_find_it_are_found(tmp_path: Path) -> None:
     known = planner(make_run(), played(tmp_path, make_run()))
-    fewer = known.planned((plan := known.to_detect(1.5)).looks[-1] - 1)
-    assert plan.sights[0].mde80_percent <= 1.5 < fewer.sights[0].mde80_percent
+    fewer = known.plan_for((plan := known.to_detect(1.5)).looks[-1] - 1)
+    assert plan.forecasts[0].mde80_percent <= 1.5 < fewer.forecasts[0].mde80_percent
     assert {24, 32} < set(plan.looks) and plan.looks[-1] < 60
 
 
@@ -98,15 +98,15 @@ def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
 
 def test_more_candidates_and_primaries_see_less() -> None:
     two, four = make_run(), make_run(["old", "b", "c", "d"])
-    few, many = planner(two).planned(24), planner(four).planned(24)
+    few, many = planner(two).plan_for(24), planner(four).plan_for(24)
     assert (few.primaries, many.primaries) == (1, 3)
-    assert few.sights[1].mde80_percent < many.sights[1].mde80_percent
+    assert few.forecasts[1].mde80_percent < many.forecasts[1].mde80_percent
     assert few.expected_s < many.expected_s
 
 
 def test_an_experiment_with_one_look_keeps_it() -> None:
     run = make_run(looks=(10,))
-    assert planner(run).planned(10).looks == (10,)
+    assert planner(run).plan_for(10).looks == (10,)
     assert planner(run).for_budget(20.5 * 20.4).looks == (6, 10, 14, 20)
 
 

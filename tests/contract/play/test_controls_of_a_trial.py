@@ -81,7 +81,7 @@ def test_the_engine_s_process_is_looked_at_once_it_runs(
 
 def _some_library() -> str:
     """A library that the driver is not linked with."""
-    found = dict(allocator._listed())
+    found = dict(allocator._loader_list())
     return next(
         found[name] for name in ("libz.so.1", "librt.so.1", "libutil.so.1") if name in found
     )

@@ -1,4 +1,4 @@
-"""What is said before a run: what is compared, how long it takes, and what it can detect."""
+"""The announcement before a run: what is compared, how long it takes, what it can detect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dyno.run_folder import RunFolder
 
 
-def announce(prepared: Prepared, forecast: Forecast, made: RunFolder) -> None:
+def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     """One short paragraph: what, how long, how much, where, and what it can detect."""
     run, design = prepared.run, prepared.run.design
     on = " and ".join(workload.name for workload in run.workloads)
@@ -35,7 +35,7 @@ def announce(prepared: Prepared, forecast: Forecast, made: RunFolder) -> None:
         host_warnings(run.survey or ()),
     )
     screen.paragraph(" ".join(filter(None, sentences)))
-    click.echo(f"run folder: {made.path}\n")
+    click.echo(f"run folder: {folder.path}\n")
 
 
 def host_warnings(survey: Sequence[Observation]) -> str:

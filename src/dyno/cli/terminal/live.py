@@ -1,8 +1,6 @@
-"""A trial that is over, on one line.
+"""Progress while trials play: a moving panel on a terminal, a line per trial on a pipe.
 
-The panel that moves on a terminal: block and time left, trial, phase and rate.
-
-What a user sees while trials play: a moving panel on a terminal, a line per trial on a pipe.
+The panel shows block and time left, trial, phase and rate.
 """
 
 from __future__ import annotations

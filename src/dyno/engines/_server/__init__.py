@@ -77,11 +77,11 @@ def start_server(launch: Launch) -> Running:
     log.write_bytes(b"")
     account.give_folder(user, home)
     command = [*launch.under.prefix, *account.account_prefix(user, launch.dies_on), *launch.command]
-    surroundings = _process.server_environment(home, launch.environment) | launch.under.environment
+    environment = _process.server_environment(home, launch.environment) | launch.under.environment
     program, folder = Path(launch.command[0]), launch.socket.folder
     watchdog = _process.begin_watchdog(program, home, launch.dies_on, folder)
     try:
-        process = _process.spawn(command, surroundings, log, home)
+        process = _process.spawn(command, environment, log, home)
     except BaseException:
         _process.end_watchdog(watchdog)
         raise

@@ -53,8 +53,8 @@ def fetch(program: Path, own: Sequence[Path], say: Say) -> tuple[Path, ...]:
     is asked again until it has all. `HostError` where a library cannot be had.
     """
     folders: list[Path] = []
-    while lacks := _missing(program, environment([*own, *folders])):
-        fresh = {_fetched(program, soname, say) for soname in lacks} - {*folders}
+    while lacks := _missing_libraries(program, environment([*own, *folders])):
+        fresh = {_fetch_library(program, soname, say) for soname in lacks} - {*folders}
         if not fresh:
             raise lacking(f"{program} cannot start", lacks[0])
         folders += sorted(fresh)
@@ -79,7 +79,7 @@ def lacking(message: str, soname: str) -> HostError:
     return HostError(message, cause=f"this system has no {soname}", hint=hint)
 
 
-def _fetched(program: Path, soname: str, say: Say) -> Path:
+def _fetch_library(program: Path, soname: str, say: Say) -> Path:
     refused = lacking(f"{program} cannot start", soname)
     if soname not in PACKAGES:
         raise refused
@@ -90,13 +90,13 @@ def _fetched(program: Path, soname: str, say: Say) -> Path:
         raise refused from why
 
 
-def _missing(program: Path, more: Mapping[str, str]) -> list[str]:
+def _missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]:
     """The libraries that the loader does not find; empty where it cannot be asked."""
-    surroundings = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
+    variables = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
     try:
         done = subprocess.run(
             ["ldd", str(program)],
-            env=surroundings,
+            env=variables,
             capture_output=True,
             text=True,
             timeout=60,

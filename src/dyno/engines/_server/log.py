@@ -10,10 +10,10 @@ from dyno.tails import last_lines
 SHOWN_LINES = 20
 
 
-def failure_of(message: str, said: str) -> DynoError:
+def failure_of(message: str, output: str) -> DynoError:
     """The error for a server by the last of what it said; `HostError` where it misses a library."""
-    said = last_lines(said, SHOWN_LINES)
-    if missing := libraries.MISSING.search(said):
+    output = last_lines(output, SHOWN_LINES)
+    if missing := libraries.MISSING.search(output):
         return libraries.lacking(message, missing[1] or missing[2])
-    cause = f"its last words are\n{said}" if said else "it said nothing"
+    cause = f"its last words are\n{output}" if output else "it said nothing"
     return TrialFailed(message, cause=cause)

@@ -1,4 +1,4 @@
-"""One process of a server's: how it is spawned, who belongs to it, how all of them end.
+"""One process of a server: how it is spawned, which processes belong to it, how all of them end.
 
 Beside each is a watchdog, which ends all of them when we die.
 """
@@ -41,7 +41,7 @@ def server_environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def spawn(
-    command: Sequence[str], surroundings: Mapping[str, str], log: Path, home: Path
+    command: Sequence[str], environment: Mapping[str, str], log: Path, home: Path
 ) -> subprocess.Popen[bytes]:
     """A process that works in `home`, leads a session of its own and writes into `log`."""
     _heed_signals()
@@ -52,7 +52,7 @@ def spawn(
                 stdin=subprocess.DEVNULL,
                 stdout=words,
                 stderr=words,
-                env=surroundings,
+                env=environment,
                 cwd=home,
                 start_new_session=True,
             )
@@ -71,7 +71,7 @@ def run_tool(
     user = account.server_account()
     account.give_folder(user, home)
     _heed_signals()
-    with _watched(command[0], home):
+    with _with_watchdog(command[0], home):
         done = _run(
             [*account.account_prefix(user, signal.SIGKILL), *command], home, given, more or {}
         )
@@ -174,7 +174,7 @@ def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _watched(program: str, home: Path) -> Iterator[None]:
+def _with_watchdog(program: str, home: Path) -> Iterator[None]:
     """Whatever `program` starts in `home` is killed when we die, and at the end."""
     place = Path(shutil.which(program) or program)
     watchdog = begin_watchdog(place, home, signal.SIGKILL)

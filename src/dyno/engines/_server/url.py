@@ -1,10 +1,8 @@
-"""A login: the driver's words for how a server is reached, and as whom (`plan/mod.rs`).
+"""A server that runs already, named by a URL: never started, stopped or configured by us.
 
-A server that runs already, named by a URL: never started, stopped or configured by us.
-
-`kind://user:password@host:port/database?sslmode=…`: `candidates` hands on what stands behind the
-colon. Only that database is written to, so it must be named. The password goes into `Build.secret`
-and from there into the driver's stdin; no name, fact or message has it.
+`kind://user:password@host:port/database?sslmode=…`: `experiment/candidates.py` hands on what stands
+behind the colon. Only that database is written to, so it must be named. The password goes into
+`Build.secret` and from there into the driver's stdin; no name, fact or message has it.
 """
 
 from __future__ import annotations
@@ -142,12 +140,12 @@ def attached_build(
     return Build(engine, at.text, "", Path(os.devnull), facts, attached=True, secret=password or "")
 
 
-def login_of(found: Build) -> Login:
+def login_of(parts: Build) -> Login:
     """How the driver logs in to this build; a Unix socket has no port."""
-    at = parse_url(found.facts["address"], 0)
+    at = parse_url(parts.facts["address"], 0)
     port = 0 if at.host.startswith("/") else at.port
-    tls, ca = found.facts["sslmode"], found.facts.get("sslrootcert")
-    return Login(at.host, at.user, at.database, port, found.secret or None, tls, ca)
+    tls, ca = parts.facts["sslmode"], parts.facts.get("sslrootcert")
+    return Login(at.host, at.user, at.database, port, parts.secret or None, tls, ca)
 
 
 def fields(

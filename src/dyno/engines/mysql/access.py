@@ -43,14 +43,14 @@ class Access:
             self.file.unlink(missing_ok=True)
 
 
-def granted(build: Build, asked: AskedSettings, home: Path) -> Access:
+def grant_access(build: Build, requested: AskedSettings, home: Path) -> Access:
     """A password for a server to be, left in its home; an `init_file` of the user's is kept."""
-    if asked.skip_grants:
-        return Access(asked)
+    if requested.skip_grants:
+        return Access(requested)
     password, file = f"Dyno-{secrets.token_hex(16)}", home / "init.sql"
     file.touch(mode=0o600)
-    file.write_text("\n".join([*statements(build, password), _own(asked)]))
-    return Access(replace(asked, own={**asked.own, VARIABLE: str(file)}), password, file)
+    file.write_text("\n".join([*statements(build, password), _own_statements(requested)]))
+    return Access(replace(requested, own={**requested.own, VARIABLE: str(file)}), password, file)
 
 
 def statements(build: Build, password: str) -> list[str]:
@@ -76,10 +76,10 @@ def statements(build: Build, password: str) -> list[str]:
     ]
 
 
-def _own(asked: AskedSettings) -> str:
+def _own_statements(requested: AskedSettings) -> str:
     """What the user's own file has the server do at its start; of two files it takes the last."""
-    named = asked.own.get(VARIABLE, "")
-    if not named and asked.config and (found := IN_FILE.findall(asked.config.read_text())):
+    named = requested.own.get(VARIABLE, "")
+    if not named and requested.config and (found := IN_FILE.findall(requested.config.read_text())):
         named = found[-1].strip("\"'")
     try:
         return Path(named).read_text() if named else ""

@@ -1,6 +1,6 @@
-"""A database of somebody's server is tried: may we make tables there, fill them and drop them?
+"""A server of MySQL's family that runs already: its socket, its words for TLS, what it refuses.
 
-MySQL's side of a server that runs already: its socket, its words for TLS, what it refuses.
+Whether we may make tables there, fill them and drop them is tried with one of ours.
 """
 
 from __future__ import annotations

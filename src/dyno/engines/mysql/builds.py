@@ -1,7 +1,4 @@
-"""Where the parts of a server of MySQL's family lie, whoever packed it.
-
-Where builds of MySQL's family come from, and what is asked of each before it is used.
-"""
+"""Builds of MySQL's family: where they come from, and where their parts lie."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""The database of a started server, made ready for whoever connects to it.
-
-New data folders for servers of MySQL's family: made once for each build, then copied.
+"""New data folders for servers of MySQL's family: made once for each build, then copied.
 
 Making one takes 2 to 20 s, and two made alike differ in nothing that a load can tell. It holds the
 system tables, `root@localhost` without a password, and the empty database `dyno`. The help tables,
-time zones and the sys schema are left out where the build does not insist.
+time zones and the sys schema are left out where the build does not insist. Once the server has
+started, character set and storage engine of new tables are set (`prepare_database`).
 """
 
 from __future__ import annotations
@@ -65,13 +64,13 @@ OPENING = "CREATE DATABASE mysql;\nUSE mysql;\nSET @skip_auth_anonymous=1;\n"
 CLOSING = "CREATE DATABASE dyno;\n"
 
 
-def fill_data(build: Build, prefix: Prefix, asked: Mapping[str, str], data: Path) -> None:
+def fill_data(build: Build, prefix: Prefix, requested: Mapping[str, str], data: Path) -> None:
     """Makes the folder `data` for `build`, from a template in the cache that is made if missing.
 
-    `asked` are the server's settings, of which a few last (`LASTING`). A template belongs to one
-    program and these. The copy shares its blocks with the template where the file system can.
+    `requested` are the server's settings, of which a few last (`LASTING`). A template belongs to
+    one program and these. The copy shares its blocks with the template where the file system can.
     """
-    lasting = {name: asked[name] for name in LASTING if name in asked}
+    lasting = {name: requested[name] for name in LASTING if name in requested}
     about = {**lasting, "sha256": build.facts["sha256"]}
     key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -1,6 +1,4 @@
-"""What a server of MySQL's family tells of itself: what it holds at a trial's end, what a commit
-survives there, and what it was asked.
-"""
+"""What a server of MySQL's family reports at a trial's end: size, durability, statements."""
 
 from __future__ import annotations
 
@@ -36,22 +34,24 @@ class WeighsServer:
         (rows,) = self._ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Questions'"])
         return {"statements": int(rows[0][1] or 0)} if rows else {}
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
+    def weigh(
+        self, server: Server, requested: dict[str, str], reported: dict[str, str]
+    ) -> DataCondition:
         """The files of the tables, the cache of their storage engine, what a commit survives.
 
         Sizes of files, since the server's own numbers are estimates, of a while ago in 8.0. Of one
         that runs already only the settings are known.
         """
-        storage = told.get("default_storage_engine", "").lower()
-        decided_by = {name: told[name] for name in _deciding(storage, told)}
-        survives = SURVIVES[_safety(storage, told)] if storage else ""
+        storage = reported.get("default_storage_engine", "").lower()
+        decided_by = {name: reported[name] for name in _deciding_names(storage, reported)}
+        survives = SURVIVES[_safety(storage, reported)] if storage else ""
         if server.handle is None:
             return DataCondition(survives=survives, decided_by=decided_by)
-        cache = told.get(CACHES.get(storage, ""), "")
+        cache = reported.get(CACHES.get(storage, ""), "")
         return DataCondition(
             size_bytes=_data_bytes(server.home),
             cache_bytes=int(cache) if cache.isdigit() else None,
-            claim="" if "config" in asked else asked.get("profile", PROFILES[0]),
+            claim="" if "config" in requested else requested.get("profile", PROFILES[0]),
             survives=survives,
             decided_by=decided_by,
         )
@@ -62,11 +62,11 @@ def _data_bytes(home: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _deciding(storage: str, told: Mapping[str, str]) -> Iterator[str]:
+def _deciding_names(storage: str, reported: Mapping[str, str]) -> Iterator[str]:
     names = ["default_storage_engine", FLUSHED.get(storage, "")]
     names += ["innodb_doublewrite"] if storage == "innodb" else []
-    names += ["sync_binlog"] if told.get("log_bin", "OFF") == "ON" else []
-    return (name for name in names if name in told)
+    names += ["sync_binlog"] if reported.get("log_bin", "OFF") == "ON" else []
+    return (name for name in names if name in reported)
 
 
 def _safety(storage: str, told: Mapping[str, str]) -> int:

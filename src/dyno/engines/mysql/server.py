@@ -1,6 +1,6 @@
-"""The command line of a server of MySQL's family.
+"""A server of MySQL's family: its command line, and start, settings, settle and stop.
 
-The verbs that MySQL and MariaDB share: start, settings, settle, stop.
+MySQL and MariaDB share all of it.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class StartedServer(_server.Running):
 
 
 def plan_launch(
-    build: Build, prefix: Prefix, home: Path, asked: AskedSettings, under: StartConditions
+    build: Build, prefix: Prefix, home: Path, requested: AskedSettings, under: StartConditions
 ) -> _server.Launch:
     """The server to be, its data in `home/data`, its socket in `home` or as near as can be."""
     socket = _socket.place_socket(home, "mysqld.sock")
-    places = _places(home, socket.path, asked.config)
+    places = _places(home, socket.path, requested.config)
     return _server.Launch(
         name=f"{build.engine} {build.version}",
-        command=[str(build.program), *places, *prefix.arguments(), *asked.arguments(prefix)],
+        command=[str(build.program), *places, *prefix.arguments(), *requested.arguments(prefix)],
         home=home,
         socket=socket,
         under=under,
@@ -168,7 +168,7 @@ class Family(WeighsServer, AttachedTables):
         if not (home / "data").exists():
             fill_data(build, prefix, asked.all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)
-        way = access.granted(build, asked, home)
+        way = access.grant_access(build, asked, home)
         running = _server.start_server(plan_launch(build, prefix, home, way.asked, under))
         started = StartedServer(**vars(running), asked=way.asked)
         socket = str(running.launch.socket.path)

@@ -1,10 +1,9 @@
 """The settings that a server of MySQL's family is started with, and the reason for each.
 
 Whatever differs between the defaults of two versions and costs time is set here, so that two
-builds differ in their code and not in what they assume. A build that lacks a variable leaves it
-out: everything here is passed as `--loose-NAME`, and what the server reports is what is stored.
-
-A candidate's settings as a server of MySQL's family is asked for them.
+builds differ in their code and not in what they assume; a candidate's own settings come on top. A
+build that lacks a variable leaves it out: everything here is passed as `--loose-NAME`, and what the
+server reports is what is stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pause between writes and reads, as the insert benchmark defines it for this family.
+"""The pause between writes and reads, as the insert benchmark defines it; and warming the cache.
 
 InnoDB: `ANALYZE`, and its dirty pages written back. The benchmark lowers the share that may stay
 dirty to 1 %, and waits 60 s and a second per million rows; we lower it too, let InnoDB write as
@@ -6,12 +6,11 @@ fast as it can, and wait until it is so. MyRocks: its memtables flushed, its fir
 and no compaction pending or at work. MyISAM and Aria: their tables closed, which writes back their
 caches.
 
-Reads the tables of a server of MySQL's family into its cache, index by index.
-
-The storage engine keeps pages, so a scan of each index brings all of it; the rows lie in the
-primary one. A column of the index is read, and not only counted, since some versions count by
-another index than the one they are told to take. Limit: an index over a column's beginning alone
-cannot answer for the column, and the rows are read in its place.
+Tables are read into the cache index by index (`preload`): the storage engine keeps pages, so a scan
+of each index brings all of it; the rows lie in the primary one. A column of the index is read, and
+not only counted, since some versions count by another index than the one they are told to take.
+Limit: an index over a column's beginning alone cannot answer for the column, and the rows are read
+in its place.
 """
 
 from __future__ import annotations

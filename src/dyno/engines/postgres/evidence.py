@@ -1,12 +1,10 @@
-"""What a PostgreSQL counted of its clients' transactions.
+"""What a PostgreSQL reports of itself: data, durability, and the transactions that it counted.
 
 A backend adds what it did to the shared count when it falls idle, but at most once a second, and
 when it ends. So while connections are open up to a second of each is missing, and the count is
 whole once their backends are gone. Before 15 a backend tells a collector by UDP (before it is gone,
 and in order), which writes a file for whoever asks, unless one of the last 500 ms lies there: that
 one is told by its own time. And UDP may drop, which was not seen once in 66,000 messages.
-
-What a PostgreSQL holds at a trial's end, and what a commit survives there.
 """
 
 from __future__ import annotations
@@ -76,17 +74,17 @@ DECIDING = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 def weigh_database(
-    ask: Ask, server: Server, asked: Mapping[str, str], told: Mapping[str, str]
+    ask: Ask, server: Server, requested: Mapping[str, str], reported: Mapping[str, str]
 ) -> DataCondition:
     """The database as the server weighs it. One that runs already is not asked: it claims nothing,
     and what speaks its protocol need not know the functions.
     """
-    decided_by = {name: told.get(name, "").partition(" ")[0] for name in DECIDING}
+    decided_by = {name: reported.get(name, "").partition(" ")[0] for name in DECIDING}
     survives = SURVIVES[_safety(decided_by)] if all(decided_by.values()) else ""
     if server.handle is None:
         return DataCondition(survives=survives, decided_by=decided_by)
     (((data, cache),),) = ask(server.session, [SIZES])
-    claim = "" if "config" in asked else asked.get("profile", PROFILES[0])
+    claim = "" if "config" in requested else requested.get("profile", PROFILES[0])
     return DataCondition(int(data or 0), int(cache or 0), claim, survives, decided_by)
 
 

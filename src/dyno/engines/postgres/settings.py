@@ -1,10 +1,9 @@
-"""PostgreSQL's settings: the table of both profiles, and what no table may hold.
+"""PostgreSQL's settings: the table of both profiles, and the configuration file made from it.
 
 The table follows the insert benchmark's configurations for PostgreSQL (Small Datum, `cx9a2a`):
 checkpoints far apart, commits that do not wait, no parallel query, a quick autovacuum. Its memory
-is made for hosts of 32 GB and data of tens; ours for the sizes that workloads have by default.
-
-PostgreSQL's configuration file: written, tried out on the server's program, and read back.
+is made for hosts of 32 GB and data of tens; ours for the sizes that workloads have by default. The
+file is written, tried out on the server's program, and read back from the running server.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What PostgreSQL needs between writes and reads, as the insert benchmark defines it.
+"""The pause between writes and reads, as the insert benchmark defines it; and warming the cache.
 
-Reads the tables and indexes of a PostgreSQL database into its shared buffers.
-
-By pg_prewarm, which comes with the server. A plain scan would not do: of a table larger than a
-quarter of the buffers it keeps only the last 256 kB there. Where the extension is missing (or the
-server is not ours, and has not got it), the tables are scanned all the same, which leaves them in
-the kernel's cache, and the record says that the buffers were not filled.
+Tables and indexes are read into the shared buffers by pg_prewarm, which comes with the server. A
+plain scan would not do: of a table larger than a quarter of the buffers it keeps only the last
+256 kB there. Where the extension is missing (or the server is not ours, and has not got it), the
+tables are scanned all the same, which leaves them in the kernel's cache, and the record says that
+the buffers were not filled.
 """
 
 from __future__ import annotations

@@ -113,15 +113,17 @@ class Engine:
         """What the file's own pages hold."""
         return {name: settings[name] for name in FILED if name in settings}
 
-    def weigh(self, server: Server, asked: dict[str, str], told: dict[str, str]) -> DataCondition:
+    def weigh(
+        self, server: Server, requested: dict[str, str], reported: dict[str, str]
+    ) -> DataCondition:
         """The file with its log; the cache of one connection; what the journal saves.
 
         SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; in a
         write-ahead log `normal` flushes at checkpoints. A journal in memory dies with the program.
         """
-        del asked
-        pages, page = int(told["cache_size"]), int(told["page_size"])
-        decided_by = {name: told[name] for name in ("journal_mode", "synchronous")}
+        del requested
+        pages, page = int(reported["cache_size"]), int(reported["page_size"])
+        decided_by = {name: reported[name] for name in ("journal_mode", "synchronous")}
         return DataCondition(
             size_bytes=_library.data_bytes(server),
             cache_bytes=pages * page if pages > 0 else -pages * 1024,

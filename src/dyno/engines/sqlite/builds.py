@@ -86,7 +86,7 @@ def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
 
 def _describe(build: str, program: Path, source: str = "file") -> Build:
     """The build as the library itself describes it."""
-    said = LIBRARY.asked(program)
+    said = LIBRARY.ask(program)
     facts = {
         "source": source,
         "sha256": sha256(program),

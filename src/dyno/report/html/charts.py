@@ -14,7 +14,7 @@ from typing import Literal
 from dyno import numbers
 from dyno.report.html.markup import swatch
 
-#: The room between the outermost points and the frame, as a share of the axis.
+#: The space between the outermost points and the frame, as a share of the axis.
 _PAD = 0.05
 _STEPS_MAX = 9
 
@@ -148,11 +148,11 @@ def joined(dots: Sequence[Dot], colour: str, name: str) -> list[Line | Dots]:
 
 
 def ends(values: Sequence[float], pad: float = _PAD) -> tuple[float, float]:
-    """The least and the largest of the finite `values` with some room; 0 and 1 without any."""
+    """The least and the largest of the finite `values`, with some space; 0 and 1 without any."""
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
-    room = pad * ((high - low) or abs(high) or 1.0)
-    return low - room, high + room
+    space = pad * ((high - low) or abs(high) or 1.0)
+    return low - space, high + space
 
 
 def linear_axis(title: str, low: float, high: float, unit: str = "") -> Axis:

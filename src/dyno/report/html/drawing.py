@@ -1,7 +1,7 @@
 """Charts as SVG: drawn here, so a page shows them without a script and prints them.
 
-A frame is as wide as the page has room for, and its text keeps its size: dots stand at percentages,
-all that is a line lies in a square that is stretched over the frame while strokes are not
+A frame is as wide as the page allows, and its text keeps its size: dots stand at percentages, all
+that is a line lies in a square that is stretched over the frame while strokes are not
 (`vector-effect`), and the words around it are HTML. A mark's own words are its `<title>`, which
 browsers show after a while and `page.js` at once.
 """

@@ -1,8 +1,7 @@
-"""What of a history was not looked at, and why: series too short, runs invalid or torn.
+"""The page of a history: what is nominated, a chart for each series, what was left out and why.
 
-A series on the page of a history: its chart, what is nominated in it, its points as a table.
-
-The page of a history: what is nominated, a chart for each series, what was left out and why.
+A series is shown as its chart, what is nominated in it, and its points as a table; left out are
+series that are too short, and runs that are invalid or torn.
 """
 
 from __future__ import annotations

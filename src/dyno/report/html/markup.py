@@ -1,8 +1,7 @@
-"""HTML by jinja2, with everything escaped that is not markup of ours.
+"""Markup by jinja2, with everything escaped that is not ours: links to trials, coloured tables.
 
-Links from a number to the trial that it means.
-
-Tables of coloured cells, as the insert benchmark's reports have them.
+A link leads from a number to the trial that it means; tables of coloured cells are as the insert
+benchmark's reports have them.
 """
 
 from __future__ import annotations
@@ -143,6 +142,6 @@ class Table:
     rows: Sequence[Row]
 
 
-def tables_html(found: Sequence[Table]) -> Markup:
+def tables_html(tables: Sequence[Table]) -> Markup:
     """The tables one under the other; those without rows are left out."""
-    return render(_GRID, tables=found)
+    return render(_GRID, tables=tables)

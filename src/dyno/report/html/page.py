@@ -1,11 +1,7 @@
-"""Derived files are written whole or not at all.
+"""`report.html`: the whole run on one page that opens anywhere and asks nobody for anything.
 
-A page with all that it needs inside: style, script and drawn charts.
-
-A content security policy forbids the browser to fetch anything else, should a mistake here ever
-try.
-
-`report.html`: the whole run on one page that opens anywhere and asks nobody for anything.
+Style, script and drawn charts are inside, and a content security policy forbids the browser to
+fetch anything else, should a mistake here ever try. Files are written whole or not at all.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dyno.record import HistoryNomination, HistoryPoint, HistorySeries
 from dyno.report import words
 from dyno.report.html.charts import Axis, Chart, Dot, Dots, Line, Note, Panel, colour, linear_axis
 
-#: More names below the axis than a narrow page has room for.
+#: More names below the axis than a narrow page has space for.
 TICKS = 8
 NAME_LONGEST = 14
 #: So far beyond the points, in their range, an interval is drawn: a wide one (two restarts have few
@@ -44,7 +44,7 @@ def _dot(at: int, point: HistoryPoint, unit: str) -> Dot:
 
 
 def _hover(point: HistoryPoint, unit: str) -> str:
-    """A line each, so that a narrow page has room."""
+    """A line each, so that a narrow page has space."""
     restarts = words.plural(point.restarts, "restart")
     build = f"{point.candidate} ({point.version or 'no version'})"
     told = (build, point_value(point, unit), f"{point.began_utc[:10]}, {restarts} in", point.run)
@@ -98,9 +98,9 @@ def _values(series: HistorySeries) -> Axis:
     """From the lowest point to the highest, and as much of their intervals as `REACH` allows."""
     metric, points = series.metric, series.points
     low, high = min(p.value for p in points), max(p.value for p in points)
-    room = REACH * (high - low) or 0.01 * high
-    bottom = max(low - room, min(p.value if p.low is None else p.low for p in points))
-    top = min(high + room, max(p.value if p.high is None else p.high for p in points))
+    space = REACH * (high - low) or 0.01 * high
+    bottom = max(low - space, min(p.value if p.low is None else p.low for p in points))
+    top = min(high + space, max(p.value if p.high is None else p.high for p in points))
     title = f"{numbers.labelled(words.metric(metric), metric.unit)} ({metric.better} is better)"
-    pad = 0.1 * room
+    pad = 0.1 * space
     return linear_axis(title, bottom - pad, top + pad, metric.unit)

@@ -63,18 +63,18 @@ class _Audits:
             findings=facts.worst_first(book.verdict.findings),
             links=markup.trial_links,
             dropped=book.verdict.dropped,
-            lost=[t for t in book.view.played if t.status != "ok"],
-            reconnected=_reconnected(book),
+            lost=[t for t in book.view.played_trials if t.status != "ok"],
+            reconnected=_reconnections(book),
             limits=basis.limits_sentence(book.run),
-            torn=len(book.view.torn),
+            torn=len(book.view.torn_numbers),
             conditions=_conditions(book),
         )
 
 
-def _reconnected(book: Book) -> Counter[str]:
+def _reconnections(book: Book) -> Counter[str]:
     """Connections made anew, by candidate, workload and phase."""
     found: Counter[str] = Counter()
-    for trial in book.view.played:
+    for trial in book.view.played_trials:
         for record in trial.phases:
             where = f"{trial.candidate}, {trial.workload}, {record.phase}"
             found[where] += sum(tally.reconnected for tally in record.streams)
@@ -84,7 +84,7 @@ def _reconnected(book: Book) -> Counter[str]:
 def _conditions(book: Book) -> list[tuple[str, str, str]]:
     """(control, state, the values seen with the number of trials where there are several)."""
     seen: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for trial in book.view.played:
+    for trial in book.view.played_trials:
         for name, facts_of_it in basis.condition_facts(trial.conditions).items():
             for fact, value in facts_of_it.items():
                 seen[name, fact].append(value)

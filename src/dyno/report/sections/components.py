@@ -1,7 +1,4 @@
-"""What the largest source of a metric's spread tells to spend the next hour on.
-
-Section: where the spread of each primary comes from, and what that says to spend on.
-"""
+"""Section: where the spread of each primary comes from, and what to spend the next hour on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The chart of a crossed run's effects: a dot and an interval for each, its name above them.
+"""Section: what each crossed factor does, and how factors act on each other.
 
-Section: what each crossed factor does, and how factors act on each other.
+The chart has a dot and an interval for each effect, its name above them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from dyno.report.html.drawing import figure
 from dyno.report.html.markup import render
 
 _ROW_PX = 44
-#: Letters that a narrow page has room for, and what a label's next line adds to its row.
+#: Letters that a narrow page has space for, and what a label's next line adds to its row.
 _NARROW, _LINE = 46, 0.38
 
 
-def effects_chart(metric: Metric, found: Sequence[Comparison]) -> Chart:
-    """The effects `found` in `metric`, main effects first: a row for each."""
-    rows = [c for c in found if math.isfinite(c.slowdown_percent)]
+def effects_chart(metric: Metric, effects: Sequence[Comparison]) -> Chart:
+    """The effects `effects` in `metric`, main effects first: a row for each."""
+    rows = [c for c in effects if math.isfinite(c.slowdown_percent)]
     labels = [_lines(c.candidate) for c in rows]
     places, top = _places([1 + _LINE * (len(lines) - 1) for lines in labels])
     margin = rows[0].margin_percent if rows else 0.0
@@ -139,9 +139,9 @@ def primary_effects(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return sorted(found, key=lambda c: (c.metric, len(c.levels)))
 
 
-def effects_by_metric(found: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
+def effects_by_metric(effects: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
     """The effects in each metric."""
-    return [(metric, list(rows)) for metric, rows in groupby(found, key=lambda c: c.metric)]
+    return [(metric, list(rows)) for metric, rows in groupby(effects, key=lambda c: c.metric)]
 
 
 SECTION = _Effects()

@@ -1,4 +1,4 @@
-"""Section: latency quantiles on a percentile axis that gives the tail its room."""
+"""Section: latency quantiles on a percentile axis that stretches the tail."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _rates(book: Book, workload: str) -> list[Table]:
     absolute, relative = [], []
     for stream in facts.streams(book, workload):
         rates = {name: _rate(book, stream, name) for name in names}
-        missed = {name: _missed(book, stream, name) for name in names}
+        missed = {name: _missed_target(book, stream, name) for name in names}
         label = f"{stream.phase} {stream.name}"
         detail = f"{stream.unit}/s"
         cells = [_absolute(rates[name], missed[name]) for name in names]
@@ -66,19 +66,19 @@ def _rate(book: Book, stream: facts.Stream, candidate: str) -> float:
     return median(rates) if any(rates) else math.nan
 
 
-def _missed(book: Book, stream: facts.Stream, candidate: str) -> str:
+def _missed_target(book: Book, stream: facts.Stream, candidate: str) -> str:
     """Why the cell is grey, or nothing: the share of its target that a paced stream kept.
 
     Every stream of the phase is grey with it: readers beside a late writer had less to bear.
     """
     for beside in facts.streams(book, stream.workload):
-        kept = _kept(book, beside, candidate) if beside.phase == stream.phase else math.nan
+        kept = _target_share(book, beside, candidate) if beside.phase == stream.phase else math.nan
         if kept < TARGET:
             return f"{beside.name} kept {100 * kept:.0f} % of its target"
     return ""
 
 
-def _kept(book: Book, stream: facts.Stream, candidate: str) -> float:
+def _target_share(book: Book, stream: facts.Stream, candidate: str) -> float:
     """The median share of its target that a paced stream kept; NaN where it has none."""
     found = facts.tallies(book.view.counted_of(stream.workload), stream)
     kept = [

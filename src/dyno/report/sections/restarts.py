@@ -47,7 +47,7 @@ def charts(book: Book) -> list[Chart]:
     metrics = dict.fromkeys(
         c.metric for c in sorted(book.verdict.comparisons, key=lambda c: not c.primary)
     )
-    numbers_of = [(trial, book.view.numbers(trial)) for trial in book.view.played]
+    numbers_of = [(trial, book.view.numbers(trial)) for trial in book.view.played_trials]
     found = []
     for metric in metrics:
         points = [(trial, own[metric]) for trial, own in numbers_of if metric in own]
@@ -82,7 +82,7 @@ def _chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
 
 def _out(book: Book, points: Sequence[_Point]) -> set[int]:
     """The numbers of the trials that do not count."""
-    return {t.number for t, _ in points} - {t.number for t in book.view.counted}
+    return {t.number for t, _ in points} - {t.number for t in book.view.counted_trials}
 
 
 def _blocks(groups: Sequence[Sequence[_Point]], at: dict[int, int]) -> Axis:

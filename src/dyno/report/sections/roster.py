@@ -1,4 +1,4 @@
-"""Section: every trial by its number, where the links to trials lead."""
+"""Section: every trial by its number; links to trials lead here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Roster:
     def render(self, book: Book) -> str | None:
         """A folded row per trial, the floor's too; a link to a row opens the fold."""
         trials = sorted(book.trials, key=lambda trial: trial.number)
-        counted = {t.number for t in book.view.counted}
+        counted = {t.number for t in book.view.counted_trials}
         lost = {(each.workload, each.block) for each in book.view.dropped}
 
         def counts(trial: Trial) -> str:
@@ -39,7 +39,7 @@ class _Roster:
                 return "yes" if trial.number in counted else f"no: {trial.status}"
             if (trial.workload, trial.block) in lost:
                 return "no: its block was dropped"
-            begun_anew = trial.number in book.view.torn
+            begun_anew = trial.number in book.view.torn_numbers
             return "no: begun anew" if begun_anew else "no: its block is not whole"
 
         return render(_TEMPLATE, trials=[(t, counts(t)) for t in trials]) if trials else None

@@ -50,7 +50,7 @@ class _Settings:
 def _read_back(book: Book, candidate: str) -> dict[str, str]:
     """Each setting's values over the candidate's trials, and the asked ones never read back."""
     found: dict[str, list[str]] = {}
-    for trial in book.view.played:
+    for trial in book.view.played_trials:
         if trial.candidate == candidate:
             for key, value in trial.settings.items():
                 found.setdefault(key, []).append(value)

@@ -62,7 +62,7 @@ def _table(title: str, head: str, found: Sequence[tuple[str, list[str]]]) -> Tab
     return Table(title, head, HEADS, rows)
 
 
-def by_level(run: Run, found: Sequence[Spread]) -> list[tuple[str, list[str]]]:
+def by_level(run: Run, spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
     """Mean and worst range and CoV over the cells at each factor's levels, then over all; empty
     without factors, and where one at a time leaves the levels unequally many cells.
     """
@@ -73,16 +73,16 @@ def by_level(run: Run, found: Sequence[Spread]) -> list[tuple[str, list[str]]]:
         (level if f.kind == f.name else f"{f.name}={level}", own)
         for f in run.factors
         for level in f.levels
-        if (own := [s for s in found if at[s.candidate][f.name] == level])
+        if (own := [s for s in spreads if at[s.candidate][f.name] == level])
     ]
-    return [(name, _figures(own)) for name, own in [*groups, ("all cells", list(found))]]
+    return [(name, _figures(own)) for name, own in [*groups, ("all cells", list(spreads))]]
 
 
-def spread_summary(found: Sequence[Spread]) -> list[tuple[str, list[str]]]:
+def spread_summary(spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
     """Each candidate's mean and worst range and CoV over its metrics, then those of all."""
-    names = list(dict.fromkeys(each.candidate for each in found))
-    groups = [(name, [s for s in found if s.candidate == name]) for name in names]
-    return [(name, _figures(own)) for name, own in [*groups, ("all", list(found))]]
+    names = list(dict.fromkeys(each.candidate for each in spreads))
+    groups = [(name, [s for s in spreads if s.candidate == name]) for name in names]
+    return [(name, _figures(own)) for name, own in [*groups, ("all", list(spreads))]]
 
 
 def _figures(found: Sequence[Spread]) -> list[str]:

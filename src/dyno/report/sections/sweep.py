@@ -1,6 +1,6 @@
-"""The streams of a sweep, and what each candidate did in them under each value.
+"""Section: throughput and p99 latency against the option that an experiment sweeps.
 
-Section: throughput and p99 latency against the option that an experiment sweeps.
+Shown are the streams of the sweep, and what each candidate did in them under each value.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def _chart(book: Book, stream: facts.Stream) -> Chart | None:
     if longest < 2:
         return None
     span = -(-longest // POINTS)
-    binned = {n: [_binned(rates, span) for rates in own] for n, own in columns.items() if own}
+    binned = {n: [_bin_means(rates, span) for rates in own] for n, own in columns.items() if own}
     middles = {name: _middle(trials) for name, trials in binned.items()}
     marks = []
     for position, name in enumerate(columns):
@@ -73,7 +73,7 @@ def _rates(record: PhaseRecord, tally: Tally) -> list[float]:
     return [float(done * tally.units_per_event) for done in whole]
 
 
-def _binned(rates: list[float], span: int) -> list[float]:
+def _bin_means(rates: list[float], span: int) -> list[float]:
     return [fmean(rates[at : at + span]) for at in range(0, len(rates), span)]
 
 
@@ -91,12 +91,12 @@ def _columns(middles: dict[str, list[float]], span: int) -> list[tuple[float, st
     """What all candidates did in each second."""
     longest = max(len(rates) for rates in middles.values())
     return [
-        (at * span, "\n".join([f"second {at * span}", *_told(middles, at)]))
+        (at * span, "\n".join([f"second {at * span}", *_rate_lines(middles, at)]))
         for at in range(longest)
     ]
 
 
-def _told(middles: dict[str, list[float]], at: int) -> list[str]:
+def _rate_lines(middles: dict[str, list[float]], at: int) -> list[str]:
     return [
         f"{name}: {numbers.quantity(rates[at], '/s')}"
         for name, rates in middles.items()

@@ -1,4 +1,4 @@
-"""Section: what the verdict rests on, where a sceptic looks first."""
+"""Section: what the verdict rests on; where a sceptic looks first."""
 
 from __future__ import annotations
 

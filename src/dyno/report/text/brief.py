@@ -1,4 +1,4 @@
-"""What the verdict rests on, in a few lines for the terminal; the page has it whole."""
+"""What the verdict rests on, in a few lines for the terminal; the page has all of it."""
 
 from __future__ import annotations
 
