@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,18 +62,18 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of builds of the test's own, the compiler of this system, and no patience."""
-    SAID.clear()
-    monkeypatch.setattr("dyno.builds.PAUSE_S", 0.0)
-    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("CC", raising=False)
+def short_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody in this process sleeps for longer than a moment."""
+    sleep = time.sleep
+    monkeypatch.setattr("time.sleep", lambda seconds: sleep(min(seconds, 0.001)))
 
 
 @pytest.fixture
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The judge hears no audit: made-up trials need not be sound in every way."""
-    monkeypatch.setattr("dyno.analysis.analysis.audits", dict)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_sleeps: None) -> None:
+    """A cache of builds of the test's own, the compiler of this system, and no long pauses."""
+    SAID.clear()
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CC", raising=False)
 
 
 @pytest.fixture

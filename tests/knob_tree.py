@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from dyno.controls import _journal_entry, _knob, io_scheduler
 from dyno.controls.governor import POLICIES
@@ -61,6 +65,20 @@ def values(folder: Path) -> dict[str, str]:
     """What every file of the tree holds."""
     files = [file for file in folder.rglob("*") if file.is_file()]
     return {str(file.relative_to(folder)): file.read_text().strip() for file in files}
+
+
+def watch_writes(
+    monkeypatch: pytest.MonkeyPatch, tree: Path, before: Callable[[Path], None]
+) -> None:
+    """Calls `before` with every file of the tree that is about to be opened for writing."""
+    opened = os.open
+
+    def watched(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR) and Path(path).is_relative_to(tree):
+            before(Path(path))
+        return opened(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", watched)
 
 
 def environment(tree: Path, journal: Path) -> dict[str, str]:

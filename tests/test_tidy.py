@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "host": DOORS | {"record"},
     "probes": DOORS | {"record"},
     "controls": DOORS | {"record", "builds"},
-    "analysis": DOORS | {"record", "stats", "audits"},
+    "analysis": DOORS | {"record", "stats"},
     "audits": DOORS | {"record", "stats", "analysis"},
     "report": DOORS | {"record", "stats", "analysis"},
     "experiment": {"errors", "experiments"},
@@ -65,6 +65,12 @@ ALLOWED: dict[str, set[str]] = {
     "driver": {"plan", "record", "errors", "decode", "tails"},
 }
 CLI_ONLY = {"report", "cli"}
+
+#: What tests may patch in the package, and why nothing is handed in.
+PATCHED = {
+    "deb.LISTS": "where the system keeps apt's lists: five functions would pass it on",
+    "judged_run.play_and_judge": "a whole comparison, below commands that click hands only words",
+}
 
 RUST_FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([a-z]+\))? )?(?:unsafe )?(?:extern \S+ )?fn (\w+)")
 UNSAFE_ALLOWED = {"wire/ring.rs"} | {
@@ -300,6 +306,31 @@ def test_every_module_says_what_it_is() -> None:
         assert len(doc.splitlines()[0]) <= LINE_LENGTH_MAX
     for path in tracked("crates/*/src/*.rs"):
         assert path.read_text().startswith("//!"), f"{shown(path)} has no //! line"
+
+
+def patched(path: Path) -> Iterator[str]:
+    """What of the package a test's `monkeypatch.setattr` replaces, as `module.name`."""
+    names = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dyno":
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            ours = (alias for alias in node.names if alias.name.split(".")[0] == "dyno")
+            names |= {alias.asname or "dyno" for alias in ours}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "monkeypatch.setattr":
+            target, *rest = map(ast.unparse, node.args)
+            word = ast.literal_eval(target) if target[0] in "'\"" else target
+            attribute = f".{ast.literal_eval(rest[0])}" if word == target else ""
+            if re.split(r"\W", word.removeprefix("type("))[0] in {*names, "dyno"}:
+                yield word + attribute
+
+
+def test_fakes_are_handed_in_and_not_patched_into_the_package() -> None:
+    found = {name: shown(path) for path in tracked("tests/*.py") for name in patched(path)}
+    strange = {name: where for name, where in found.items() if name not in PATCHED}
+    assert not strange, f"give the code a parameter with a default instead: {strange}"
+    assert set(found) == set(PATCHED), f"no longer patched: {set(PATCHED) - set(found)}"
 
 
 def test_the_changelog_has_a_place_for_the_next_change() -> None:

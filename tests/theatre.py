@@ -46,6 +46,7 @@ class Theatre:
     plans: list[Plan] = dataclasses.field(default_factory=list)
     tools: Tools = dataclasses.field(default_factory=Tools)
     events: list[watch.Event] = dataclasses.field(default_factory=list)
+    floor: bool = False
 
     def job(self, tmp_path: Path, **changes: Any) -> TrialJob:
         job = TrialJob(

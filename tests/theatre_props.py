@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
+
+import pytest
 
 from dyno.builds import Build
 from dyno.controls import ControlResult, ControlTarget
-from dyno.engines import NO_CONDITIONS, Server, StartConditions
+from dyno.engines import NO_CONDITIONS, Ask, Engine, Server, StartConditions
+from dyno.plugins import modules
 from dyno.probes import Measure, ProbeTarget
 from dyno.record import PinningCondition
 
 Journal = list[str]
+
+
+def register_engine(
+    monkeypatch: pytest.MonkeyPatch, name: str, engine: Callable[[Ask], Engine]
+) -> None:
+    """Offers `engine` under `name` for the time of the test, as a module of `engines/` would."""
+    module = SimpleNamespace(Engine=engine, __doc__="")
+    monkeypatch.setitem(modules("dyno.engines"), name, module)
 
 
 class FakeEngine:

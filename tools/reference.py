@@ -34,7 +34,7 @@ PAGES = {
         "dyno.engines",
         "dyno.controls",
         "dyno.probes",
-        "dyno.audits",
+        "dyno.analysis.audit",
         "dyno.host",
     ),
     "play": (

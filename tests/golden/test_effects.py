@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from crossed import SIZES, crossed, played
+from judging import judge_unaudited
 
 from dyno import numbers
-from dyno.analysis.judge import judge
 from dyno.record import Crossing
 from dyno.report import Book, every_section
 from dyno.report.html import page
@@ -22,16 +22,13 @@ from dyno.report.text import verdict as text
 SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in every_section()}
 
 
-pytestmark = pytest.mark.usefixtures("quiet")
-
-
 def make_book(crossing: Crossing = "factorial") -> Book:
     """ASLR costs 5 %, and preloading nothing."""
     run = crossed(SIZES, crossing)
     figure = {"cell": "aslr=off preload=on", "figure": "1.09 %", "source": "an article"}
     run = dataclasses.replace(run, published=(figure,))
     trials = played(run, lambda at: 0.05 * (at["aslr"] == "off"))
-    return Book(Path(), run, trials, judge(run, trials))
+    return Book(Path(), run, trials, judge_unaudited(run, trials))
 
 
 def rendered(name: str, book: Book) -> str:

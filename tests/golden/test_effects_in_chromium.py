@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from crossed import crossed, played
+from judging import judge_unaudited
 
-from dyno.analysis.judge import judge
 from dyno.report import Book
 from dyno.report.html import page
 from golden.chromium import browser, needed
@@ -22,13 +22,10 @@ LABELS = "[...document.querySelectorAll('#effects .note')]"
 
 
 @pytest.mark.parametrize("width", [500, 375])
-def test_names_of_effects_are_broken_where_the_page_ends(
-    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dyno.analysis.analysis.audits", dict)
+def test_names_of_effects_are_broken_where_the_page_ends(width: int, tmp_path: Path) -> None:
     run = crossed(LONG)
     trials = played(run, lambda at: 0.05 * (at["innodb_adaptive_hash_index"] == "OFF"))
-    book = Book(tmp_path, run, trials, judge(run, trials))
+    book = Book(tmp_path, run, trials, judge_unaudited(run, trials))
     with browser(needed(), tmp_path / "profile") as tab:
         tab.size(width, 900)
         tab.open(page.write_page(book).as_uri())

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from theatre_props import register_engine
 
 from dyno.analysis.judge import judge
 from dyno.builds import Build, Say
@@ -62,15 +63,15 @@ def test_a_server_with_assertions_is_invalid_beside_one_without(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No build with assertions is to be had: the real one is made to say that it has them."""
-    fetched = postgres.Engine.program
 
-    def program(engine: postgres.Engine, build: str, flags: dict[str, str], say: Say) -> Build:
-        found = fetched(engine, build, flags, say)
-        if build == "12":
-            found.facts["assertions"] = "on"
-        return found
+    class Checked(postgres.Engine):
+        def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
+            found = super().program(build, flags, say)
+            if build == "12":
+                found.facts["assertions"] = "on"
+            return found
 
-    monkeypatch.setattr(postgres.Engine, "program", program)
+    register_engine(monkeypatch, "postgres", Checked)
     found = _found(home, "checked=postgres@12", "plain=postgres@18")
     assert (found["debug_build"].soundness, len(found["debug_build"].trials)) == ("invalid", 3)
     assert "checked carries assertions" in found["debug_build"].sentence

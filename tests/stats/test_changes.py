@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from dyno.stats import changes as module
 from dyno.stats.changes import Change, changes, clip_far_values, points_least
 from dyno.stats.interval import Floats
 
@@ -16,15 +15,13 @@ RUNS = 200
 Draw = Callable[[Generator], Floats]
 
 
-@pytest.fixture(autouse=True)
-def fewer_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As exact at 5 %, since 1 + 199 is a multiple of 20; a fifth of the time."""
-    monkeypatch.setattr(module, "SHUFFLES", 199)
+#: As exact at 5 % as 999, since 1 + 199 is a multiple of 20; a fifth of the time.
+SHUFFLES = 199
 
 
 def searched(draw: Draw, alpha: float = 0.05, runs: int = RUNS) -> list[list[Change]]:
     dice = np.random.default_rng(13)
-    return [changes(draw(dice), alpha, seed) for seed in range(runs)]
+    return [changes(draw(dice), alpha, seed, SHUFFLES) for seed in range(runs)]
 
 
 def halves(size: int) -> Floats:
@@ -77,7 +74,7 @@ def test_a_clear_step_is_found_where_it_is(size: int, after: int, sd: float) -> 
 
 def test_two_steps_are_two_changes_with_their_sizes() -> None:
     series = np.repeat([0.0, 0.1, 0.05], 12) + np.random.default_rng(3).normal(0, 0.005, 36)
-    first, second = changes(series, 0.05)
+    first, second = changes(series, 0.05, shuffles=SHUFFLES)
     assert (first.at, second.at) == (12, 24)
     assert first.low < 0.1 < first.high
     assert second.low < -0.05 < second.high
@@ -86,23 +83,21 @@ def test_two_steps_are_two_changes_with_their_sizes() -> None:
 def test_a_step_is_seen_from_its_third_point_on_and_not_before() -> None:
     quiet = np.random.default_rng(7).normal(0, 0.01, 30)
     for after in (1, 2, 3):
-        found = changes(quiet + np.repeat([0.0, 0.1], [30 - after, after]), 0.01)
+        series = quiet + np.repeat([0.0, 0.1], [30 - after, after])
+        found = changes(series, 0.01, shuffles=SHUFFLES)
         assert [change.at for change in found] == ([27] if after == 3 else [])
 
 
 def test_series_of_equal_points_and_short_ones_have_no_change() -> None:
-    assert changes(np.zeros(40), 0.2) == []
-    assert changes(np.arange(5.0), 0.2) == []
-    assert changes(halves(20), 0.05)[0].at == 10
+    assert changes(np.zeros(40), 0.2, shuffles=SHUFFLES) == []
+    assert changes(np.arange(5.0), 0.2, shuffles=SHUFFLES) == []
+    assert changes(halves(20), 0.05, shuffles=SHUFFLES)[0].at == 10
 
 
-def test_no_series_shorter_than_the_least_could_have_a_change(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "SHUFFLES", 4999)
+def test_no_series_shorter_than_the_least_could_have_a_change() -> None:
     assert [points_least(alpha) for alpha in (0.05, 0.01)] == [8, 10]
     for alpha, least in ((0.05, 8), (0.01, 10)):
-        found = [changes(halves(size), alpha) for size in (least - 1, least)]
+        found = [changes(halves(size), alpha, shuffles=4999) for size in (least - 1, least)]
         assert [len(each) for each in found] == [0, 1]
 
 

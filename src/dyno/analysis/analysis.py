@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
+from dyno.analysis.audit import Audit, JudgesEveryTrial, audits
 from dyno.analysis.blocks import latest_attempts
 from dyno.analysis.comparisons import ComparisonContext, PairedMetric, paired_metrics
 from dyno.analysis.effects import effects
 from dyno.analysis.rows import judged_comparisons
 from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import restart_spreads
-from dyno.audits import JudgesEveryTrial, audits
 from dyno.record import FLOOR, Comparison, Finding, Spread
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
@@ -18,16 +19,20 @@ BLOCKS_LEAST = 2
 
 
 class Analysis:
-    """Everything that `look` and `judge` ask of a run; made anew for each question."""
+    """Everything that `look` and `judge` ask of a run; made anew for each question.
 
-    def __init__(self, view: RunView) -> None:
+    `heard` are the audits that are asked, all there are where none are named.
+    """
+
+    def __init__(self, view: RunView, heard: Mapping[str, Audit] | None = None) -> None:
         self.view, self.run = view, view.run
+        self.audits = audits() if heard is None else heard
 
     @cached_property
     def findings(self) -> list[Finding]:
         """What the audits say that have something to judge: the trials that count, or all."""
         found: list[Finding] = []
-        for audit in audits().values():
+        for audit in self.audits.values():
             view = self.view if isinstance(audit, JudgesEveryTrial) else self.view.counted_only
             if view.trials:
                 found += audit.judge(view)

@@ -9,11 +9,12 @@ is kept from an earlier look: the words always follow from the intervals shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dyno.analysis.analysis import Analysis
+from dyno.analysis.audit import Audit
 from dyno.analysis.effects import note_interactions
 from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import sentence, worst_verdict
@@ -53,17 +54,18 @@ class Look:
         return self.state != "go on"
 
 
-def look(run: Run, trials: Sequence[Trial]) -> Look:
+def look(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None) -> Look:
     """What to do after the trials so far; cheap between two looks, so ask after each block."""
-    return _look(Analysis(RunView(run, trials)))
+    return _look(Analysis(RunView(run, trials), audits))
 
 
-def judge(run: Run, trials: Sequence[Trial]) -> Verdict:
+def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None) -> Verdict:
     """The verdict so far; `complete` is False where the run is not over.
 
     A workload with fewer than two valid blocks has no comparison; `sentence` says so.
+    `audits` are those that are heard, all there are where none are named.
     """
-    analysis = Analysis(RunView(run, trials))
+    analysis = Analysis(RunView(run, trials), audits)
     now = _look(analysis)
     rows = note_interactions(analysis.comparisons(), run.design.alpha)
     primaries = [row for row in rows if row.primary]

@@ -35,7 +35,7 @@ path = "lib.rs"
 """
 
 
-def fetch(name: str, version: str, say: Say) -> Path:
+def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
     """The folder of crate `name` at exactly `version`; `HostError` where cargo cannot get it."""
 
     def make(folder: Path) -> None:
@@ -43,16 +43,16 @@ def fetch(name: str, version: str, say: Say) -> Path:
         with scratch.folder("crate") as package:
             (package / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
             (package / "lib.rs").touch()
-            _vendor(package, f"{name} {version}", say)
+            _vendor(package, f"{name} {version}", say, limit_s)
             shutil.copytree(package / "vendor" / name, folder, dirs_exist_ok=True)
 
     return cache.cached_entry("crate", f"{name}-{version}", make, say)
 
 
-def _vendor(package: Path, crate: str, say: Say) -> None:
+def _vendor(package: Path, crate: str, say: Say, limit_s: float) -> None:
     """Puts the package's dependencies into `vendor/`: unpacked, each checksum verified."""
     command = ["cargo", "vendor", "--quiet", "vendor"]
-    done = CLIENT.run(command, package, f"crate {crate}", say, FETCH_S)
+    done = CLIENT.run(command, package, f"crate {crate}", say, limit_s)
     if done.returncode:
         tail = last_lines(done.stderr, 12)
         hint = "cargo must reach a registry; a mirror goes into cargo's own configuration"

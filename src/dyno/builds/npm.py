@@ -34,21 +34,21 @@ CLIENT = Client(
 )
 
 
-def fetch(name: str, version: str, say: Say) -> Path:
+def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
     """The folder of package `name` at exactly `version`; `HostError` where npm cannot get it."""
 
     def make(folder: Path) -> None:
         say(f"fetching npm package {name} {version}")
         with scratch.folder("npm") as place:
-            _unpack(_pack(place, f"{name}@{version}", say), folder)
+            _unpack(_pack(place, f"{name}@{version}", say, limit_s), folder)
 
     return cache.cached_entry("npm", f"{name.lstrip('@').replace('/', '-')}-{version}", make, say)
 
 
-def _pack(place: Path, package: str, say: Say) -> Path:
+def _pack(place: Path, package: str, say: Say, limit_s: float) -> Path:
     """The package as npm's own archive, its checksum verified."""
     command = ["npm", "pack", "--ignore-scripts", "--pack-destination", "."]
-    done = CLIENT.run([*command, package], place, package, say, FETCH_S)
+    done = CLIENT.run([*command, package], place, package, say, limit_s)
     archives = list(place.glob("*.tgz"))
     if done.returncode or len(archives) != 1:
         tail = last_lines(done.stderr, 12) or "nothing"

@@ -6,7 +6,7 @@ with each of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dyno.calibration.pilot import Pilot, add_keys
@@ -44,16 +44,21 @@ class CalibrationCase:
         return self.base == self.candidate
 
 
-def calibration_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> list[CalibrationCase]:
+def calibration_cases(
+    text: str,
+    pilot: Pilot,
+    goals: Mapping[str, int],
+    planted_percent: Sequence[float] = PLANTED_PERCENT,
+) -> list[CalibrationCase]:
     """Every case of the engine that `text` names; `goals` maps a kind to a number, and lacks those
     that are not wanted.
     """
     spec = candidates.parse_candidate(text)
     found = list(_aa_cases(text, goals))
     if spec.engine == "null":
-        found += _delay_cases(text, pilot, goals)
+        found += _delay_cases(text, pilot, goals, planted_percent)
     elif pilot.answers_per_op >= ANSWERS_LEAST:
-        found += _plant_cases(text, pilot, goals)
+        found += _plant_cases(text, pilot, goals, planted_percent)
     return [case for case in found if case.goal]
 
 
@@ -63,24 +68,28 @@ def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
     yield CalibrationCase("noise", beside, 0.0, goals.get("noise", 0), text, text, beside_hog=True)
 
 
-def _delay_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
+def _delay_cases(
+    text: str, pilot: Pilot, goals: Mapping[str, int], planted_percent: Sequence[float]
+) -> Iterator[CalibrationCase]:
     """Longer delays, by shares of the whole operation; the base's is 0 only by mistake."""
     delay_ns = null.delay_ns(candidates.parse_candidate(text).build or "0")
     if not delay_ns:
         hint = "for instance null@70us: a share of nothing cannot be planted"
         raise UsageError("null answers at once", hint=hint)
-    for percent in PLANTED_PERCENT:
+    for percent in planted_percent:
         slower = f"null@{round(delay_ns + pilot.per_op_ns * percent / 100)}ns"
         yield CalibrationCase(
             "plant", _title(percent), percent, goals.get("plant", 0), text, slower
         )
 
 
-def _plant_cases(text: str, pilot: Pilot, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
+def _plant_cases(
+    text: str, pilot: Pilot, goals: Mapping[str, int], planted_percent: Sequence[float]
+) -> Iterator[CalibrationCase]:
     """Spins sized by the pilot's trial, so that a slower host gets longer ones."""
     base = add_keys(text, {"plant": "0ns"})
     answers = pilot.answers_per_op
-    for percent in PLANTED_PERCENT:
+    for percent in planted_percent:
         spin_ns = round(pilot.per_op_ns * percent / 100 / answers)
         slower = add_keys(text, {"plant": f"{spin_ns}ns"})
         yield CalibrationCase(

@@ -66,13 +66,18 @@ while True:
 
 
 @contextmanager
-def intermittent_hog(cores: Sequence[int], dice: random.Random) -> Iterator[None]:
+def intermittent_hog(
+    cores: Sequence[int],
+    dice: random.Random,
+    works_s: Sequence[float] = WORKS_S,
+    rests_s: Sequence[float] = RESTS_S,
+) -> Iterator[None]:
     """Burns the first of `cores` (any, if there is none) for random stretches, until left.
 
     One process all the time: the kernel adds the CPU of a child that ended to its parent's, and
     what is the parent's is not foreign (probe `host`).
     """
-    words = (_text(cores[:1]), str(dice.getrandbits(32)), _text(WORKS_S), _text(RESTS_S))
+    words = (_text(cores[:1]), str(dice.getrandbits(32)), _text(works_s), _text(rests_s))
     command = [sys.executable, "-I", "-S", "-c", CODE, *words, str(os.getpid())]
     # In a session of its own: an interrupt from the keyboard is for us, and we kill it.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as hog:

@@ -20,7 +20,7 @@ import dyno
 from dyno import calibration
 from dyno.builds import Say, sha256
 from dyno.calibration import METHOD, Entry
-from dyno.calibration.cases import GOALS, CalibrationCase, calibration_cases
+from dyno.calibration.cases import GOALS, PLANTED_PERCENT, CalibrationCase, calibration_cases
 from dyno.calibration.comparison import case_settings, play_comparison
 from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot
 from dyno.calibration.store import instrument, relevant_facts
@@ -91,13 +91,13 @@ def scenario_title(scenario: Scenario) -> str:
     return f"{sides}, {scenario.model}"
 
 
-def scenario_entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
-    """Plays a scenario; about a second."""
-    found = figures(scenario, RUNS)
+def scenario_entry(scenario: Scenario, host: Mapping[str, str], runs: int = RUNS) -> Entry:
+    """Plays a scenario in so many made-up runs; about a second."""
+    found = figures(scenario, runs)
     words = {
         "slower": found.slower.hits,
         "not slower": found.cleared.hits,
-        "inconclusive": RUNS - found.slower.hits - found.cleared.hits,
+        "inconclusive": runs - found.slower.hits - found.cleared.hits,
     }
     looks = ", ".join(str(blocks) for blocks in LOOKS.blocks)
     return Entry(
@@ -110,11 +110,13 @@ def scenario_entry(scenario: Scenario, host: Mapping[str, str]) -> Entry:
         dyno=dyno.__version__,
         host=relevant_facts(host),
         covered=found.covered.hits,
-        coverable=RUNS,
+        coverable=runs,
         settings={"block sd": f"{scenario.sd_percent:g} %", "looks": looks},
     )
 
 
+#: Plays a case with the pilot's figures, its run in the folder.
+ComparisonPlayer = Callable[[CalibrationCase, Shape, Pilot, Path, Say], Entry]
 #: Told a line once it is stored: the case, and how many of its goal are there now.
 Tell = Callable[[Entry, int, int], None]
 
@@ -128,7 +130,7 @@ def instrument_here() -> dict[str, str]:
 class CalibrationWishes:
     """What a user asks for: engines by their specs, comparisons of each kind, how long at most.
 
-    `made_up` asks for the synthetic scenarios too.
+    `made_up` asks for the synthetic scenarios too; `planted_percent` are the slowdowns to plant.
     """
 
     engines: Sequence[str]
@@ -136,6 +138,7 @@ class CalibrationWishes:
     shape: Shape = field(default_factory=Shape)
     budget_s: float | None = None
     made_up: bool = True
+    planted_percent: Sequence[float] = PLANTED_PERCENT
 
 
 @dataclass
@@ -143,12 +146,15 @@ class Session:
     """Plays what is wanted and not there yet; a later one goes on where this one stopped.
 
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
+    A test hands in its own `fly_pilot` and `play_comparison`.
     """
 
     wishes: CalibrationWishes
     say: Say
     tell: Tell
     host: dict[str, str] = field(default_factory=instrument_here)
+    fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
+    play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
         for text in self.wishes.engines:
@@ -176,13 +182,14 @@ class Session:
 
     def _engine(self, text: str, place: Path) -> bool:
         """The engine's cases in turn, the one that lacks most first, so that each has some."""
-        pilot = fly_pilot(text, self.wishes.shape, self.say)
-        found = calibration_cases(text, pilot, self.wishes.goals)
+        wishes = self.wishes
+        pilot = self.fly_pilot(text, wishes.shape, self.say)
+        found = calibration_cases(text, pilot, wishes.goals, wishes.planted_percent)
         while open_cases := [case for case in found if self._done(case, pilot) < case.goal]:
             case = min(open_cases, key=lambda each: self._done(each, pilot) / each.goal)
             if not self._affords(case):
                 return False
-            entry = play_comparison(case, self.wishes.shape, pilot, place, self.say)
+            entry = self.play_comparison(case, wishes.shape, pilot, place, self.say)
             clear_folder(place)
             self._store(entry, self._done(case, pilot) + 1, case.goal)
         return True

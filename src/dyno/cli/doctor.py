@@ -57,7 +57,12 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
         click.echo(survey_json(found))
     else:
         print_survey(found, everything)
-    return POOR_EXIT if gate and any(o.mark == "poor" for o in found) else 0
+    return gate_code(found) if gate else 0
+
+
+def gate_code(found: Sequence[Observation]) -> int:
+    """The exit code of `--gate`."""
+    return POOR_EXIT if any(o.mark == "poor" for o in found) else 0
 
 
 def print_survey(observations: tuple[Observation, ...], everything: bool) -> None:

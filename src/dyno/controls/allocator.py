@@ -7,7 +7,7 @@ what is loaded cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -34,6 +34,9 @@ class Allocator(OneProcess):
         "tcmalloc": "tcmalloc of gperftools, as it is installed here",
     }
 
+    def __init__(self, folders: Sequence[str] = FOLDERS) -> None:
+        self.folders = folders
+
     def before(self) -> str:
         """What we add nothing to."""
         return "the engine's own"
@@ -41,23 +44,27 @@ class Allocator(OneProcess):
     def reason(self, value: str) -> str:
         """It must be installed."""
         _, package = LIBRARIES[value]
-        return "" if _library(value) else f"no {value} is installed (package {package})"
+        return (
+            ""
+            if library_of(value, self.folders)
+            else f"no {value} is installed (package {package})"
+        )
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
-        library = _library(value)
+        library = library_of(value, self.folders)
         loaded = partial(_check_loaded, library)
         return ControlResult(
             found | {"library": library}, (), {"LD_PRELOAD": library}, started=loaded
         )
 
 
-def _library(value: str) -> str:
-    """The path of the allocator's library; empty where there is none."""
+def library_of(value: str, folders: Sequence[str] = FOLDERS) -> str:
+    """The path of the allocator's library; empty where neither the loader nor `folders` have it."""
     names, _ = LIBRARIES[value]
     known = dict(_loader_list())
     for name in names:
-        places = (known.get(name, ""), *(f"{folder}/{name}" for folder in FOLDERS))
+        places = (known.get(name, ""), *(f"{folder}/{name}" for folder in folders))
         if found := next((place for place in places if place and Path(place).is_file()), ""):
             return found
     return ""

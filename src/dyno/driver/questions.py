@@ -66,15 +66,17 @@ def describe(plan: Plan) -> Description:
     return decode.decode(Description, _question("describe", plan.line()))
 
 
-def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+def ask(
+    session: Session, statements: Sequence[str], limit_s: float = QUESTION_S
+) -> list[list[list[str | None]]]:
     """The rows of each statement as text; None is NULL. This is the `engines.Ask` callable.
 
-    `TrialFailed` where the engine refuses one, has not answered all of them in `QUESTION_S`, or
+    `TrialFailed` where the engine refuses one, has not answered all of them in `limit_s`, or
     answers with more than `ANSWER_BYTES`.
     """
     question = {"version": VERSION, "session": session, "statements": list(statements)}
     try:
-        return [answer["rows"] for answer in _question("ask", json.dumps(question))]
+        return [answer["rows"] for answer in _question("ask", json.dumps(question), limit_s)]
     except _TooLong as endless:
         number = _answers(endless.said)
         statement = " ".join(statements[min(number, len(statements) - 1)].split())
@@ -96,7 +98,7 @@ class _TooLong(TrialFailed):
         self.said = said
 
 
-def _question(command: str, line: str) -> Any:
+def _question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
     """One question to a driver of its own, and its answer."""
     pipe = subprocess.PIPE
     with os.fdopen(os.memfd_create("question"), "w+b") as question:
@@ -111,21 +113,21 @@ def _question(command: str, line: str) -> Any:
             process_group=0,
         ) as process:
             try:
-                said, words = _read(process, _ASKED[command])
-                code = process.wait(QUESTION_S)
+                said, words = _read(process, _ASKED[command], limit_s)
+                code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
-                raise _late(_ASKED[command]) from None
+                raise _late(_ASKED[command], limit_s) from None
             finally:
                 process.kill()
     return _answer(command, subprocess.CompletedProcess(command, code, said, words))
 
 
-def _read(process: subprocess.Popen[bytes], who: str) -> tuple[str, str]:
+def _read(process: subprocess.Popen[bytes], who: str, limit_s: float) -> tuple[str, str]:
     """All that a process says, and all that it complains of, but no more than `ANSWER_BYTES`.
 
-    `TrialFailed` naming `who` where that is more, or not over in `QUESTION_S`.
+    `TrialFailed` naming `who` where that is more, or not over in `limit_s`.
     """
-    until_s = time.monotonic() + QUESTION_S
+    until_s = time.monotonic() + limit_s
     heard = {pipe.fileno(): bytearray() for pipe in (process.stdout, process.stderr) if pipe}
     with selectors.DefaultSelector() as waiting:
         for handle in heard:
@@ -133,7 +135,7 @@ def _read(process: subprocess.Popen[bytes], who: str) -> tuple[str, str]:
         while waiting.get_map():
             ready = waiting.select(max(until_s - time.monotonic(), 0.0))
             if not ready:
-                raise _late(who)
+                raise _late(who, limit_s)
             for handle in (key.fd for key, _ in ready):
                 chunk = os.read(handle, 1 << 16)
                 heard[handle] += chunk
@@ -145,8 +147,8 @@ def _read(process: subprocess.Popen[bytes], who: str) -> tuple[str, str]:
     return said, words
 
 
-def _late(who: str) -> TrialFailed:
-    return TrialFailed(f"{who} did not answer in {QUESTION_S:.0f} s")
+def _late(who: str, limit_s: float) -> TrialFailed:
+    return TrialFailed(f"{who} did not answer in {limit_s:.0f} s")
 
 
 def _answers(said: bytes) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -126,12 +127,12 @@ print(json.dumps(version().decode()))
 LIBRARY = _library.LibraryKind("DuckDB", "libduckdb.so", INSPECT)
 
 
-def find_library(build: str, say: Say) -> Build:
-    """The library at a path, or of a version in `PACKAGES`."""
+def find_library(build: str, say: Say, fetch: Callable[[str, str, Say], Path] = npm.fetch) -> Build:
+    """The library at a path, or of a version in `PACKAGES`, whose package `fetch` brings."""
     if _library.is_path(build):
         return _describe(build, path_source.fetch("DuckDB library", build, say), "file")
     package = PACKAGE + _machine()
-    folder = npm.fetch(package, PACKAGES[build], say)
+    folder = fetch(package, PACKAGES[build], say)
     source = f"npm {package} {PACKAGES[build]}"
     with _builds.check_cached(folder.name):
         made = _describe(build, folder / "libduckdb.so", source)

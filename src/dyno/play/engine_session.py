@@ -161,7 +161,7 @@ STOPPED = ("T", "t")
 
 
 @contextmanager
-def explain_death(server: Server) -> Iterator[None]:
+def explain_death(server: Server, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Where the server dies meanwhile, `TrialFailed` with its log's last lines, whatever was
     raised; where it is stopped by a signal, one that says that.
     """
@@ -176,7 +176,7 @@ def explain_death(server: Server) -> Iterator[None]:
             raise TrialFailed(
                 "the server stands still (SIGSTOP)", cause=sentence, hint=hint
             ) from error
-        if server.pid is None or _lives(server.pid):
+        if server.pid is None or _lives(server.pid, patience_s):
             raise
         words = "".join(f"\n  {line}" for line in last_words(server)) or " nothing"
         cause = f"{sentence}\nits log ends with:{words}"
@@ -188,9 +188,9 @@ def last_words(server: Server, lines: int = LINES) -> list[str]:
     return last_lines(tail(server.log), lines).splitlines()
 
 
-def _lives(pid: int) -> bool:
+def _lives(pid: int, patience_s: float) -> bool:
     """Is it there, and no zombie? A dying one is given a moment."""
-    end_s = time.monotonic() + PATIENCE_S
+    end_s = time.monotonic() + patience_s
     while _state(pid) not in "ZX":
         if time.monotonic() > end_s:
             return True

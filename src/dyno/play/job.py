@@ -58,12 +58,19 @@ class Tools:
     controls: Mapping[str, Control] = field(default_factory=controls)
 
 
+#: A first load that took longer is kept, and those that follow it too.
+SLOW_LOAD_S = 5.0
+
+
 @dataclass(frozen=True)
 class LoadChoice:
-    """Which load a trial begins with: number `number` (from 0) of `of`; `of` 0: kept if slow."""
+    """Which load a trial begins with: number `number` (from 0) of `of`; `of` 0: kept where it took
+    longer than `slow_s`.
+    """
 
     number: int
     of: int
+    slow_s: float = SLOW_LOAD_S
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ from dyno.play.engine_session import SessionPart
 from dyno.play.job import LoadChoice, TrialJob
 from dyno.record import Run, Trial, WorkloadPlan
 
-#: A first load that took longer is kept, and the seven that follow it too.
-SLOW_S = 5.0
 #: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
 #: 24 blocks of their own would (a slowdown of 2 % in 92 of 100 runs, not 97), three half of it.
 LOADS = 8
@@ -78,7 +76,7 @@ def ready_load(
     if found is None:
         part = SessionPart((PREPARE,), _seed(job, choice.number), is_last=False)
         play(part)
-        if not choice.of and part.seconds <= SLOW_S:
+        if not choice.of and part.seconds <= choice.slow_s:
             shutil.rmtree(job.home)
             job.home.mkdir(mode=0o700)
             return None

@@ -113,12 +113,20 @@ def _homes(folder: RunFolder) -> Iterator[RunFolder]:
         folder.clear_homes()
 
 
+#: Asked for the load of a trial: run, workload, trials so far, block, size of the data in bytes.
+LoadChooser = Callable[[Run, WorkloadPlan, Sequence[Trial], int, int], LoadChoice | None]
+
+
 @dataclass(frozen=True)
 class Rules:
-    """How a trial is played and what decides whether to go on; a test hands in its own."""
+    """How a trial is played, what decides whether to go on, whether the floor is played and which
+    load a trial begins with; a test hands in its own.
+    """
 
     play_trial: TrialPlayer = play_trial
     look: Callable[[Run, Sequence[Trial]], Look] = look
+    needs_floor: Callable[[Run], bool] = needs_floor
+    choose_load: LoadChooser = choose_load
     tools: Tools = field(default_factory=Tools)
 
 
@@ -171,7 +179,7 @@ class RunPlayer:
         """The driver's own share of each workload, played on `null` without delay, under the
         options of every cell.
         """
-        if not needs_floor(self.run):
+        if not self.rules.needs_floor(self.run):
             return
         engine = engines.find_engine("null", self.rules.tools.ask)
         build = engine.program("0us", {}, lambda _: None)
@@ -229,7 +237,7 @@ class RunPlayer:
 
     def _turn(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
         size_bytes = self.prepared.size_bytes
-        return choose_load(self.run, workload, self.played, block, size_bytes)
+        return self.rules.choose_load(self.run, workload, self.played, block, size_bytes)
 
     def _trial(self, job: TrialJob, of: int) -> Trial:
         """Plays a trial and writes it down; raises what more trials would not mend.

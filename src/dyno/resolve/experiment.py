@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,15 +163,24 @@ def _pair_engines(run: Run, resolved: Sequence[ResolvedCandidate], size_bytes: i
     return Prepared(run, engines, builds, size_bytes)
 
 
-def changes_since(run: Run, prepared: Prepared) -> list[str]:
-    """What is no longer as it was when the run began, in words."""
-    now = host_here()
+def changes_since(
+    run: Run,
+    prepared: Prepared,
+    host_now: Mapping[str, str] | None = None,
+    driver_sha256: str | None = None,
+) -> list[str]:
+    """What is no longer as it was when the run began, in words.
+
+    `host_now` and `driver_sha256` are this host's facts and its driver's checksum where not given.
+    """
+    now = host_here() if host_now is None else host_now
+    driver_now = sha256(driver.driver_program()) if driver_sha256 is None else driver_sha256
     found = [
         f"{name} was '{was}' and is '{now.get(name, '')}'"
         for name, was in run.host.items()
         if name not in FLEETING and was != now.get(name, "")
     ]
-    if run.driver_sha256 != sha256(driver.driver_program()):
+    if run.driver_sha256 != driver_now:
         found.append("dyno-driver is another one")
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
         if candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):

@@ -91,6 +91,7 @@ def clip_far_values(values: Floats) -> Floats:
     return np.clip(values, centre - FAR * spread, centre + FAR * spread)
 
 
+#: Shuffled orders that a change must part farther than.
 SHUFFLES = 999
 
 
@@ -116,7 +117,7 @@ def points_least(alpha: float) -> int:
     return next(n for n in range(2 * SIDE_LEAST, 200) if 2 / math.comb(n, n // 2) <= alpha)
 
 
-def changes(series: Floats, alpha: float, seed: int = 1) -> list[Change]:
+def changes(series: Floats, alpha: float, seed: int = 1, shuffles: int = SHUFFLES) -> list[Change]:
     """The changes of `series` (points in their order, differences are what counts), in order.
 
     Of series in which nothing changes at most `alpha` get any. Each change that is there leads to
@@ -134,18 +135,20 @@ def changes(series: Floats, alpha: float, seed: int = 1) -> list[Change]:
         if not pieces:
             break
         best = max((piece.split() for piece in pieces), key=lambda split: split.unlike)
-        p = _p_value(pieces, best.unlike, dice)
+        p = _p_value(pieces, best.unlike, dice, shuffles)
         if p > alpha:
             break
         found[best.at] = p
     return list(_with_size(series, found, alpha))
 
 
-def _p_value(pieces: Sequence[Piece], unlike: float, dice: np.random.Generator) -> float:
+def _p_value(
+    pieces: Sequence[Piece], unlike: float, dice: np.random.Generator, shuffles: int
+) -> float:
     """The share of shuffles, within the pieces, that part as far; this one counts too."""
     far = unlike * (1.0 - 1e-9)  # equal values in another order sum up to other last bits
-    shuffled = np.stack([piece.shuffle(dice, SHUFFLES) for piece in pieces])
-    return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + SHUFFLES))
+    shuffled = np.stack([piece.shuffle(dice, shuffles) for piece in pieces])
+    return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + shuffles))
 
 
 def _with_size(series: Floats, found: dict[int, float], alpha: float) -> Iterator[Change]:

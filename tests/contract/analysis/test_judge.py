@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes import make_run, make_trials
-from judging import judged, logs, primary
-
-from dyno.analysis.judge import judge, look
-
-pytestmark = pytest.mark.usefixtures("quiet")
+from judging import judge_unaudited, judged, logs, look_unaudited, primary
 
 
 @pytest.mark.parametrize(
@@ -27,7 +23,7 @@ def test_a_clear_case_is_decided_at_the_first_look(mean: float, word: str, overa
 
 
 def test_a_slowdown_is_the_time_ratio_and_the_change_is_the_metrics_own() -> None:
-    found = primary(judge(make_run(), make_trials({"new": [0.5] * 6})))
+    found = primary(judge_unaudited(make_run(), make_trials({"new": [0.5] * 6})))
     assert found.slowdown_percent == pytest.approx(64.87, abs=0.01)
     assert found.change_percent == pytest.approx(-39.35, abs=0.01)
     assert found.candidate_value / found.base_value == pytest.approx(0.6065, abs=1e-4)
@@ -37,16 +33,16 @@ def test_an_unclear_case_goes_on_from_look_to_look_until_max() -> None:
     values = logs(0.01, 0.03, 24)
     run, trials = make_run(looks=(6, 10)), make_trials({"new": values[:10]})
     for blocks, following in ((0, 6), (5, 6), (6, 10), (9, 10)):
-        now = look(run, trials[: 2 * blocks])
+        now = look_unaudited(run, trials[: 2 * blocks])
         assert (now.state, now.blocks) == ("go on", following)
         assert now.missing == {"select": following - blocks}
-    assert look(run, trials).state == "undecided"
-    assert judge(run, trials).overall == "inconclusive"
+    assert look_unaudited(run, trials).state == "undecided"
+    assert judge_unaudited(run, trials).overall == "inconclusive"
 
 
 def test_a_look_uses_its_own_blocks_and_later_ones_wait() -> None:
     values = logs(0.01, 0.03, 6)
-    between = judge(make_run(), make_trials({"new": [*values, 0.9, 0.9]}))
+    between = judge_unaudited(make_run(), make_trials({"new": [*values, 0.9, 0.9]}))
     assert primary(between).blocks == 6
     assert primary(between).slowdown_percent == pytest.approx(1.005, abs=0.001)
     assert not between.complete
@@ -59,7 +55,7 @@ def test_before_the_first_look_nothing_is_decided() -> None:
 
 
 def test_a_run_without_blocks_is_inconclusive_and_says_why() -> None:
-    verdict = judge(make_run(), [])
+    verdict = judge_unaudited(make_run(), [])
     assert (verdict.overall, verdict.complete, verdict.comparisons) == ("inconclusive", False, ())
     assert "not finished: 0 of 6 valid blocks" in verdict.sentence
 
@@ -76,7 +72,10 @@ def test_a_slowdown_within_the_margin_is_not_slower_and_said() -> None:
 
 
 def test_blocks_that_agree_exactly_are_decided_without_a_warning() -> None:
-    assert primary(judge(make_run(), make_trials({"new": [0.0] * 6}))).verdict == "not slower"
+    assert (
+        primary(judge_unaudited(make_run(), make_trials({"new": [0.0] * 6}))).verdict
+        == "not slower"
+    )
 
 
 def test_from_eight_blocks_on_a_second_opinion_stands_beside() -> None:
@@ -87,7 +86,7 @@ def test_from_eight_blocks_on_a_second_opinion_stands_beside() -> None:
 
 def test_a_disagreeing_second_opinion_is_a_note_and_not_a_vote() -> None:
     values = [*logs(0.01, 0.001, 9), 0.3]
-    found = primary(judge(make_run(looks=(10,)), make_trials({"new": values})))
+    found = primary(judge_unaudited(make_run(looks=(10,)), make_trials({"new": values})))
     assert found.verdict == "inconclusive"
     assert any("sign-flip test disagrees: p = 0.002" in note for note in found.notes)
 

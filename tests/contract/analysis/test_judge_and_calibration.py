@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fakes import make_run, make_trials
+from judging import judge_unaudited, look_unaudited
 
-from dyno.analysis.judge import judge, look
 from dyno.record import Trial
 from dyno.stats.interval import to_log, to_percent
 from dyno.stats.looks import Looks
@@ -17,15 +17,12 @@ NAMES = ("b", "c", "d")
 RUN = make_run(["old", *NAMES])
 
 
-pytestmark = pytest.mark.usefixtures("quiet")
-
-
 def played(logs: np.ndarray) -> list[Trial]:
     """The trials up to the look at which the judge calls it over."""
     slowdowns = {name: list(values) for name, values in zip(NAMES, logs, strict=True)}
     trials = make_trials(slowdowns, per_s=1e9)
     ends = [blocks * (len(NAMES) + 1) for blocks in RUN.design.looks]
-    return next(trials[:end] for end in ends if look(RUN, trials[:end]).over)
+    return next(trials[:end] for end in ends if look_unaudited(RUN, trials[:end]).over)
 
 
 def test_the_judge_is_what_was_calibrated() -> None:
@@ -36,7 +33,7 @@ def test_the_judge_is_what_was_calibrated() -> None:
     outcome = simulate_runs(logs, Rule(Looks(RUN.design.looks, RUN.design.alpha), to_log(2.0)))
     assert len(set(outcome.words.flat)) == 4  # every word is among the cases
     for case in range(CASES):
-        found = [c for c in judge(RUN, played(logs[case])).comparisons if c.primary]
+        found = [c for c in judge_unaudited(RUN, played(logs[case])).comparisons if c.primary]
         assert [c.candidate for c in found] == list(NAMES)
         assert [c.verdict for c in found] == list(outcome.words[case])
         assert {c.blocks for c in found} == {outcome.blocks[case]}

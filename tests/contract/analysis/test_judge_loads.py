@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from fakes import make_load, make_run, make_trials
+from judging import judge_unaudited
 from scipy import stats
 
-from dyno.analysis.judge import judge
 from dyno.record import Comparison, Conditions, Trial
 from dyno.stats.interval import to_percent
 
@@ -33,11 +33,8 @@ def kept(trials: Sequence[Trial], of: int, *, shared: bool = False) -> list[Tria
 
 
 def row(trials: Sequence[Trial]) -> Comparison:
-    verdict = judge(make_run(looks=(len(LOGS),)), trials)
+    verdict = judge_unaudited(make_run(looks=(len(LOGS),)), trials)
     return next(c for c in verdict.comparisons if c.primary)
-
-
-pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def test_the_interval_is_that_of_the_loads_and_not_of_the_blocks() -> None:

@@ -15,37 +15,34 @@ from fakes import (
     make_trials,
     make_workload,
 )
-from judging import logs, primary
+from judging import judge_unaudited, logs, look_unaudited, primary
 
-from dyno.analysis.judge import judge, look
 from dyno.record import Trial
-
-pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def test_a_primary_may_have_a_margin_of_its_own() -> None:
     phase = make_phase()
     phase["primary"][0]["margin_percent"] = 8.0
     trials = make_trials({"new": logs(0.05, 0.005, 6)})
-    verdict = judge(make_run(workloads=[make_workload(phases=[phase])]), trials)
+    verdict = judge_unaudited(make_run(workloads=[make_workload(phases=[phase])]), trials)
     assert (primary(verdict).verdict, primary(verdict).margin_percent) == ("not slower", 8.0)
 
 
 def test_every_workload_needs_its_blocks() -> None:
     run = make_run(workloads=[make_workload("select"), make_workload("update")])
     trials = make_trials({"new": [0.0] * 6})
-    now = look(run, trials)
+    now = look_unaudited(run, trials)
     assert now.missing == {"select": 0, "update": 6}
-    verdict = judge(run, trials)
+    verdict = judge_unaudited(run, trials)
     assert (verdict.overall, verdict.complete) == ("inconclusive", False)
 
 
 def test_holm_asks_more_of_a_primary_among_many() -> None:
-    alone = judge(make_run(looks=(6,)), make_trials({"b": logs(0.02, 0.018, 6)}))
+    alone = judge_unaudited(make_run(looks=(6,)), make_trials({"b": logs(0.02, 0.018, 6)}))
     assert alone.overall == "inconclusive"  # candidate "new" was never played
     values = {name: logs(0.03 if name == "b" else 0.0, 0.024, 6) for name in "bcd"}
-    one = judge(make_run(["old", "b"], looks=(6,)), make_trials({"b": values["b"]}))
-    many = judge(make_run(["old", "b", "c", "d"], looks=(6,)), make_trials(values))
+    one = judge_unaudited(make_run(["old", "b"], looks=(6,)), make_trials({"b": values["b"]}))
+    many = judge_unaudited(make_run(["old", "b", "c", "d"], looks=(6,)), make_trials(values))
     assert primary(one, "b").verdict == "slower"
     assert primary(many, "b").verdict == "inconclusive"
     assert primary(many, "b").p_value == pytest.approx(3 * primary(one, "b").p_value, rel=0.01)
@@ -55,7 +52,7 @@ def test_holm_asks_more_of_a_primary_among_many() -> None:
 
 def test_the_worst_primary_is_the_verdict() -> None:
     trials = make_trials({"b": logs(0.05, 0.005, 6), "c": logs(0.0, 0.005, 6)})
-    assert judge(make_run(["old", "b", "c"]), trials).overall == "slower"
+    assert judge_unaudited(make_run(["old", "b", "c"]), trials).overall == "slower"
 
 
 def test_what_is_explored_never_sets_the_verdict() -> None:
@@ -71,7 +68,7 @@ def test_what_is_explored_never_sets_the_verdict() -> None:
         )
         for trial in make_trials({"new": [0.0] * 6})
     ]
-    verdict = judge(make_run(), trials)
+    verdict = judge_unaudited(make_run(), trials)
     cost = next(c for c in verdict.comparisons if c.metric.name == "server_cpu_us_per_op")
     assert (cost.primary, cost.verdict, verdict.overall) == (False, "slower", "not slower")
 
@@ -101,6 +98,6 @@ def test_a_phase_whose_paced_writers_fell_behind_gets_no_verdict(done: int, word
         for block in range(6)
         for place, name in enumerate(["old", "new"])
     ]
-    verdict = judge(run, trials)
+    verdict = judge_unaudited(run, trials)
     assert [c.verdict for c in verdict.comparisons if c.primary] == [word]
-    assert look(run, trials).state == "decided"
+    assert look_unaudited(run, trials).state == "decided"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
+from judging import judge_unaudited
 
-from dyno.analysis.judge import judge
 from dyno.analysis.run_view import RunView
 from dyno.record import FLOOR, Run, Trial
 from dyno.report import Book
@@ -35,10 +35,9 @@ def _beside_null() -> tuple[Run, list[Trial]]:
     return run, trials
 
 
-@pytest.mark.usefixtures("quiet")
 def test_the_floor_is_taken_off_alike_in_verdict_and_export(tmp_path: Path) -> None:
     run, trials = _beside_null()
-    verdict = judge(run, trials)
+    verdict = judge_unaudited(run, trials)
     (cost,) = (c for c in verdict.comparisons if c.metric.name == "server_cpu_us_per_op")
     assert [cost.base_value, cost.candidate_value] == pytest.approx([50.0, 60.0])
     with write_csv(Book(tmp_path, run, trials, verdict)).open() as file:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fakes import make_load, make_record, make_run, make_tally, make_trial
+from judging import judge_unaudited
 
-from dyno.analysis.judge import judge
 from dyno.analysis.measures import measures
 from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import Sources, spread_sources
@@ -142,13 +142,10 @@ def test_too_few_blocks_or_one_candidate_say_nothing() -> None:
     assert sources(alone, RATE) == []
 
 
-def test_the_page_and_the_terminal_show_each_primary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dyno.analysis.analysis.audits", dict)
+def test_the_page_and_the_terminal_show_each_primary(tmp_path: Path) -> None:
     trials = played(Truth(block=0.01, restart=0.02, second=0.05))
     run = make_run()
-    book = Book(tmp_path, run, trials, judge(run, trials))
+    book = Book(tmp_path, run, trials, judge_unaudited(run, trials))
     page = components.SECTION.render(book)
     assert page is not None
     assert all(word in page for word in ("blocks (time)", "restarts", "Restarts make up"))

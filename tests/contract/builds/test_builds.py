@@ -83,10 +83,9 @@ def test_a_registry_that_never_answers_is_given_up(
     source: ModuleType, client: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(source, "FETCH_S", 0.2)
     stub(tmp_path / "bin", client, "exec /bin/sleep 30")
     with pytest.raises(HostError, match=f"{client} fetched .*thing.* for 0 s") as caught:
-        source.fetch("thing", "1.0.0", SAID.append)
+        source.fetch("thing", "1.0.0", SAID.append, limit_s=0.2)
     assert "reachable?" in caught.value.hint
 
 

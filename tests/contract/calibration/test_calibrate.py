@@ -39,9 +39,8 @@ def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> S
     )
 
 
-@pytest.fixture
-def instant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Comparisons are made up on the spot; all else is as ever."""
+def made_up_session(goals: dict[str, int], **changes: object) -> Session:
+    """A session whose comparisons are made up on the spot; all else is as ever."""
 
     def blank(case: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> Entry:
         chosen = case_settings(case, shape, pilot)
@@ -55,17 +54,19 @@ def instant(monkeypatch: pytest.MonkeyPatch) -> None:
         return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
 
     pilot = Pilot(2e5, 2e5, 2e5, 0.0, "1", ())
-    monkeypatch.setattr("dyno.calibration.session.fly_pilot", lambda *_: pilot)
-    monkeypatch.setattr("dyno.calibration.session.play_comparison", blank)
+    return replace(
+        session(goals, **changes),  # type: ignore[arg-type]
+        fly_pilot=lambda *_: pilot,
+        play_comparison=blank,
+    )
 
 
-def test_a_calibration_on_null_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_calibration_on_null_goes_all_the_way() -> None:
     """Same build, and a delay of ten times the length: a dose as large is measured, and found.
 
     Neither the pilot nor a trial is alone here, so the dose may be far from what was asked.
     """
-    monkeypatch.setattr("dyno.calibration.cases.PLANTED_PERCENT", (900.0,))
-    now = session({"aa": 1, "plant": 1})
+    now = session({"aa": 1, "plant": 1}, planted_percent=(900.0,))
     assert now.play()
     same, planted = now.current()
     assert (same.kind, same.dose_percent, same.effect_percent) == ("A/A", None, 0.0)
@@ -85,47 +86,41 @@ def test_beside_a_hog_too() -> None:
     assert sum(entry.words.values()) == 1
 
 
-@pytest.mark.usefixtures("instant")
 def test_what_is_there_is_not_played_again() -> None:
     for wanted, there in ((1, 1), (1, 1), (3, 3)):
-        now = session({"aa": wanted})
+        now = made_up_session({"aa": wanted})
         assert now.play()
         assert len(now.current()) == there
 
 
-@pytest.mark.usefixtures("instant")
 def test_lots_take_turns_so_that_each_has_some() -> None:
-    now = session({"aa": 4, "noise": 2})
+    now = made_up_session({"aa": 4, "noise": 2})
     assert now.play()
     assert [entry.kind for entry in now.current()][:3] == ["A/A", "noise", "A/A"]
 
 
-@pytest.mark.usefixtures("instant")
 def test_another_size_is_another_lot() -> None:
-    assert session({"aa": 1}).play()
-    larger = session({"aa": 1}, shape=replace(TINY, blocks=5))
+    assert made_up_session({"aa": 1}).play()
+    larger = made_up_session({"aa": 1}, shape=replace(TINY, blocks=5))
     assert larger.play()
     assert len(larger.current()) == 2
 
 
-@pytest.mark.usefixtures("instant")
 def test_a_comparison_that_would_not_end_within_the_budget_is_not_begun() -> None:
-    assert session({"aa": 1}).play()
-    now = session({"aa": 2}, budget_s=8.0)
+    assert made_up_session({"aa": 1}).play()
+    now = made_up_session({"aa": 2}, budget_s=8.0)
     assert not now.play()
     assert len(now.current()) == 1
 
 
-@pytest.mark.usefixtures("instant")
 def test_nothing_can_be_planted_in_no_delay() -> None:
     with pytest.raises(UsageError, match="null answers at once"):
-        session({"plant": 1}, engine="null@0").play()
+        made_up_session({"plant": 1}, engine="null@0").play()
 
 
-@pytest.mark.usefixtures("instant")
 def test_a_host_that_changes_meanwhile_ends_it() -> None:
     """What was found is stored; without an end, no comparison would ever count."""
-    now = session({"aa": 2})
+    now = made_up_session({"aa": 2})
     now.host = now.host | {"kernel": "the next"}
     with pytest.raises(HostError, match="changed while it was calibrated"):
         now.play()

@@ -114,12 +114,10 @@ def burning() -> list[Path]:
     return found
 
 
-def test_the_hog_comes_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hog_comes_and_is_gone_at_the_end() -> None:
     """Its CPU is not ours while it works: else nobody would take it for foreign."""
-    monkeypatch.setattr(comparison, "RESTS_S", (0.01, 0.02))
-    monkeypatch.setattr(comparison, "WORKS_S", (0.05, 0.06))
     seen_burning, before = 0, os.times().children_user
-    with comparison.intermittent_hog((), random.Random(1)):
+    with comparison.intermittent_hog((), random.Random(1), (0.05, 0.06), (0.01, 0.02)):
         ends_s = time.monotonic() + 20
         while seen_burning < 20 and time.monotonic() < ends_s:
             seen_burning += bool(burning())
@@ -129,9 +127,9 @@ def test_the_hog_comes_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -
     assert not burning()
 
 
-def test_a_scenario_is_a_line_of_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "RUNS", 500)
-    found = session.scenario_entry(Scenario("normal", truth_percent=5.0), {"cpu": "two"})
+def test_a_scenario_is_a_line_of_many_comparisons() -> None:
+    scenario = Scenario("normal", truth_percent=5.0)
+    found = session.scenario_entry(scenario, {"cpu": "two"}, runs=500)
     assert sum(found.words.values()) == found.coverable == 500
     assert found.words["slower"] > 490
     assert (found.what, found.effect_percent) == ("5 % slower, normal", 5.0)

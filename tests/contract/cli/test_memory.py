@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -26,12 +27,12 @@ def test_a_library_that_cannot_be_loaded_is_the_limits_doing(limit_kb: int, tmp_
 
 def test_what_fails_for_want_of_memory_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     torn = ImportError("libgfortran.so.5: failed to map segment from shared object")
-    monkeypatch.setattr(memory, "limit_bytes", lambda: 300 << 20)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (300 << 20, resource.RLIM_INFINITY))
     for error in (torn, MemoryError(), OSError(12, "Cannot allocate memory")):
         found = memory.as_memory_limit(error)
         assert isinstance(found, HostError)
         assert found.cause == "memory is limited to 300 MB (ulimit -v)" and found.hint
     assert memory.as_memory_limit(KeyError("x")) is None
-    monkeypatch.setattr(memory, "limit_bytes", lambda: None)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
     assert memory.as_memory_limit(torn) is None
     assert isinstance(memory.as_memory_limit(MemoryError()), HostError)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from theatre_props import register_engine
 
 import dyno
 from dyno.cli import compare, exit_code
@@ -39,7 +40,7 @@ def test_from_compare_to_the_engines_start_are_few_frames(
             seen.append(_frames(sys._getframe(1)))
             return super().start(*given, **words)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(null, "Engine", Watched)
+    register_engine(monkeypatch, "null", Watched)  # type: ignore[arg-type]
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
     words = ["null@1ms", "null@2ms", "-w", "oltp_point_select", "--blocks", "3"]
     options = ["--set", "time=0.05", "--set", "warmup_time=0", "--set", "table_size=10"]

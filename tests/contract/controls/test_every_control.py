@@ -10,7 +10,7 @@ from pathlib import Path
 import knob_tree
 import pytest
 
-from dyno.controls import Control, ControlResult, ControlTarget, _knob, aslr, controls
+from dyno.controls import Control, ControlResult, ControlTarget, aslr, controls
 from dyno.errors import UsageError
 
 ROOM = sorted(controls().items())
@@ -45,7 +45,7 @@ def test_a_control_holds_each_of_its_words_and_leaves_all_as_it_was(
 def test_by_default_nothing_of_the_host_is_written(
     name: str, control: Control, knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_knob, "set_value", lambda *_: pytest.fail("a knob was written"))
+    knob_tree.watch_writes(monkeypatch, knobs, lambda knob: pytest.fail(f"{knob} was written"))
     assert "refused" not in _held(name, control.default).found
     assert not (knobs.parent / "journal").exists()
 

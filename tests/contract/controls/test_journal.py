@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import knob_tree
 import pytest
 
 from dyno.controls import ControlTarget, _journal, _journal_entry, _knob, put_back
@@ -27,18 +28,17 @@ def test_the_journal_is_on_the_disk_before_the_knob_is_written(
     knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, dict[str, str]]] = []
-    write = _knob.set_value
 
-    def watched(knob: Path, wanted: str) -> None:
+    def note(knob: Path) -> None:
         (name,) = _journalled(knobs)
-        seen.append((wanted, json.loads((knobs.parent / "journal" / name).read_text())))
-        write(knob, wanted)
+        entry = json.loads((knobs.parent / "journal" / name).read_text())
+        seen.append((_knob.current_value(knob), entry))
 
-    monkeypatch.setattr(_knob, "set_value", watched)
+    knob_tree.watch_writes(monkeypatch, knobs, note)
     with _journal.hold_knob(_knob.path_of(SWAPPINESS), "7") as holding:
         assert (holding.found, _value(SWAPPINESS)) == ("60", "7")
     entry = {"path": SWAPPINESS, "found": "60", "set": "7", "boot": "first-start"}
-    assert seen == [("7", entry), ("60", entry)]
+    assert seen == [("60", entry), ("7", entry)], "each with what the knob held before"
     assert (_value(SWAPPINESS), _journalled(knobs)) == ("60", [])
 
 
@@ -60,7 +60,7 @@ def test_several_runs_share_a_value_and_the_last_one_puts_back(knobs: Path) -> N
 def test_a_kernel_that_keeps_another_value_is_believed(
     knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_knob, "current_value", lambda _: "60")
+    monkeypatch.setattr(Path, "read_text", lambda _: "60\n")
     with pytest.raises(_knob.KnobRefused, match="was set to 7 and holds 60"):
         _knob.set_value(_knob.path_of(SWAPPINESS), "7")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import knob_tree
 import pytest
+from outsiders import stub
 
 from dyno.controls import ControlResult, ControlTarget, _engine_process, allocator, controls
 from dyno.controls.numa import NODES
@@ -39,8 +40,11 @@ def test_a_niceness_beyond_the_kernel_s_is_refused(value: str) -> None:
         controls()["niceness"].check(value)
 
 
-def test_where_nice_only_warns_it_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dyno.controls.niceness.try_command", lambda _: (True, "0"))
+def test_where_nice_only_warns_it_is_not_believed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stub(tmp_path, "nice", "echo 0")
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert _held("niceness", "-5").found["refused"]
 
 
@@ -91,18 +95,23 @@ def test_a_node_that_is_not_there_is_told_in_numactl_s_words(numactl: Path) -> N
 def test_an_allocator_that_is_not_installed_is_told_with_its_package(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(allocator, "try_command", lambda _: (True, ""))
-    monkeypatch.setattr(allocator, "FOLDERS", (str(tmp_path),))
-    why = _held("allocator", "tcmalloc").found["refused"]
+    stub(tmp_path / "bin", "ldconfig", "echo 0 libs found")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    control, server = allocator.Allocator((str(tmp_path),)), ControlTarget(embedded=False)
+    why = control.refusal("tcmalloc", server)
     assert why == "no tcmalloc is installed (package libtcmalloc-minimal4)"
     (tmp_path / "libtcmalloc.so.4").touch()
-    held = _held("allocator", "tcmalloc")
+    with control.hold("tcmalloc", server) as held:
+        pass
     assert held.environment == {"LD_PRELOAD": str(tmp_path / "libtcmalloc.so.4")}
 
 
-def test_an_allocator_is_found_where_the_loader_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_allocator_is_found_where_the_loader_has_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     real = _engine_process.try_command(["ldconfig", "-p"])[1]
     assert "libc.so.6" in dict(allocator._loader_list()) or not real
-    line = f"\tlibjemalloc.so.2 (libc6,x86-64) => {Path(__file__)}"
-    monkeypatch.setattr(allocator, "try_command", lambda _: (True, f"1 libs found\n{line}"))
-    assert allocator._library("jemalloc") == __file__
+    line = f"libjemalloc.so.2 (libc6,x86-64) => {Path(__file__)}"
+    stub(tmp_path, "ldconfig", f"echo 1 libs found; echo '{line}'")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert allocator.library_of("jemalloc") == __file__

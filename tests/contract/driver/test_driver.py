@@ -118,10 +118,9 @@ def test_a_refused_question_says_who_can_mend_it() -> None:
         driver.ask(NOTHING, ["die"])
 
 
-def test_a_question_that_is_not_answered_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dyno.driver.questions.QUESTION_S", 0.5)
+def test_a_question_that_is_not_answered_is_given_up() -> None:
     with pytest.raises(TrialFailed, match="the engine did not answer in 0 s"):
-        driver.ask(NOTHING, ["hang"])
+        driver.ask(NOTHING, ["hang"], limit_s=0.5)
 
 
 def test_an_answer_without_end_is_given_up_with_its_statement() -> None:

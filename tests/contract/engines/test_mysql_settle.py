@@ -39,9 +39,7 @@ class Told:
         return [["0"]]
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "PAUSE_S", 0.0)
+pytestmark = pytest.mark.usefixtures("short_sleeps")
 
 
 def test_innodb_is_hurried_until_a_hundredth_is_dirty_and_put_back() -> None:
@@ -58,13 +56,10 @@ def test_innodb_is_hurried_until_a_hundredth_is_dirty_and_put_back() -> None:
     ]
 
 
-def test_pages_that_stay_dirty_fail_the_trial_and_the_settings_are_put_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(settling, "LIMIT_S", 0.0)
+def test_pages_that_stay_dirty_fail_the_trial_and_the_settings_are_put_back() -> None:
     told = Told(("a", "InnoDB"), dirty=(500,))
     with pytest.raises(TrialFailed, match="InnoDB's dirty pages were not written back in 0 s"):
-        settle(told, ours=True)
+        settle(told, ours=True, limit_s=0.0)
     assert told.said[-1] == "SET GLOBAL innodb_io_capacity = 200"
 
 

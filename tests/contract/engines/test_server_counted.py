@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from fakes import make_record
 
-from dyno.engines import Ask, Counts, Server, find_engine
-from dyno.engines.postgres import evidence
+from dyno.engines import Ask, Counts, Server, find_engine, postgres
 from dyno.plan import Session
 from dyno.play.phases import add_readings, sample_after_disconnect, sample_answered, sample_before
 from dyno.probes import ProbeTarget, probes
@@ -57,11 +56,10 @@ def test_after_it_the_count_is_read_once_the_last_backend_is_gone() -> None:
 @pytest.mark.parametrize(
     "ask", [telling(backends(8), total(70)), telling(backends(0), total(70, "t"))]
 )
-def test_what_does_not_come_to_an_end_leaves_the_count_unknown(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evidence, "PATIENCE_S", -1.0)
-    assert counted("postgres", ask, after_disconnect=True) == {}
+def test_what_does_not_come_to_an_end_leaves_the_count_unknown(ask: Ask) -> None:
+    engine = postgres.Engine(ask)
+    engine.patience_s = -1.0
+    assert engine.count_work(SERVER, after_disconnect=True) == {}
 
 
 def test_a_collectors_count_is_read_once_it_is_young_enough_and_named_for_what_it_is() -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from outsiders import stub
 from unasked import quiet
 
-from dyno.builds import Build, Say
+from dyno.builds import Build
 from dyno.engines._server import libraries
 from dyno.engines.mysql.builds import describe_build, prefix_of
 from dyno.engines.postgres.builds import find_build
 from dyno.errors import HostError
 
+#: The folders of both libraries in the cache, from packages of version 1.
+LIBAIO, LIBNUMA = "libaio1-1-libaio.so.1", "libnuma1-1-libnuma.so.1"
 #: Like `ldd` on a server that wants libaio, which wants libnuma; it knows folders by their path.
 LDD = """
 echo "$1 $LD_LIBRARY_PATH" >> {asked}
@@ -24,7 +25,7 @@ case "$LD_LIBRARY_PATH" in *libnuma1*) ;; *) echo "  libnuma.so.1 => not found";
 """
 #: A server that runs only with both; initdb takes the same way.
 SERVER = """#!/bin/sh
-case "$LD_LIBRARY_PATH" in */libaio1:*/libnuma1) ;; *)
+case "$LD_LIBRARY_PATH" in */libaio1-*:*/libnuma1-*) ;; *)
 echo "$0: error while loading shared libraries: libaio.so.1: cannot open" >&2; exit 127;; esac
 echo '{said}'
 """
@@ -38,21 +39,15 @@ def lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "asked"
 
 
-def _mirror(folder: Path) -> Callable[[str, str, Say], Path]:
-    def library(package: str, soname: str, say: Say) -> Path:
-        assert libraries.PACKAGES[soname] == package
-        say(f"fetching {package}")
-        (folder / package).mkdir(exist_ok=True)
-        return folder / package
-
-    return library
-
-
 @pytest.fixture
-def mirror(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Debian mirror that has everything; packages lie in the folder."""
-    monkeypatch.setattr("dyno.builds.deb.library", _mirror(home))
-    return home
+def mirror(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Debian mirror that has everything, and the folder of the libraries fetched from it."""
+    stub(tmp_path / "tools", "apt-cache", "echo 'Version: 1'")
+    stub(tmp_path / "tools", "apt-get", '[ "$2" = update ] || touch "$3.deb"')
+    stub(tmp_path / "tools", "dpkg-deb", 'cd "$3" && touch libaio.so.1 libnuma.so.1')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'tools'}{os.pathsep}{os.defpath}")
+    monkeypatch.setenv("DYNO_CACHE", str(home / "cache"))
+    return home / "cache" / "library"
 
 
 def _program(file: Path, said: str) -> Path:
@@ -65,14 +60,17 @@ def _program(file: Path, said: str) -> Path:
 def test_what_is_missing_is_fetched_until_the_loader_has_all(lacking: Path, mirror: Path) -> None:
     said: list[str] = []
     found = libraries.fetch(Path("/bin/server"), [Path("/own")], said.append)
-    assert found == (mirror / "libaio1", mirror / "libnuma1")
-    assert said == ["fetching libaio1", "fetching libnuma1"]
+    assert found == (mirror / LIBAIO, mirror / LIBNUMA)
+    assert [each for each in said if "lists" not in each] == [
+        "fetching libaio1=1 (apt)",
+        "fetching libnuma1=1 (apt)",
+    ]
     assert lacking.read_text().splitlines() == [
         "/bin/server /own",
-        f"/bin/server /own:{mirror}/libaio1",
-        f"/bin/server /own:{mirror}/libaio1:{mirror}/libnuma1",
+        f"/bin/server /own:{mirror}/{LIBAIO}",
+        f"/bin/server /own:{mirror}/{LIBAIO}:{mirror}/{LIBNUMA}",
     ]
-    assert libraries.facts(found) == {"libraries": "libaio1, libnuma1"}
+    assert libraries.facts(found) == {"libraries": f"{LIBAIO}, {LIBNUMA}"}
     assert libraries.environment(()) == {} and libraries.facts(()) == {}
 
 
@@ -83,17 +81,13 @@ def test_a_program_that_lacks_nothing_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("why", ["no mirror", "unknown", "useless"])
 def test_a_library_that_cannot_be_had_is_told_with_its_package(
-    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    why: str, tmp_path: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def library(package: str, soname: str, say: Say) -> Path:
-        if why == "useless":
-            return tmp_path
-        raise HostError("cannot fetch: no apt-get on PATH", hint="another hint")
-
     soname = "libstrange.so.7" if why == "unknown" else "libnuma.so.1"
     stub(tmp_path / "tools", "ldd", f"echo '\t{soname} => not found'")
     monkeypatch.setenv("PATH", f"{tmp_path / 'tools'}{os.pathsep}{os.defpath}")
-    monkeypatch.setattr("dyno.builds.deb.library", library)
+    if why != "useless":
+        stub(tmp_path / "tools", "apt-cache", "echo 'E: Unable to locate package' >&2; exit 100")
     with pytest.raises(HostError, match=r"^/bin/sh cannot start") as caught:
         libraries.fetch(Path("/bin/sh"), (), quiet)
     assert caught.value.cause == f"this system has no {soname}"
@@ -108,7 +102,7 @@ def test_a_mysql_is_asked_for_its_version_with_them(mirror: Path) -> None:
     (mirror / "m" / "share" / "english" / "errmsg.sys").touch()
     build = describe_build("mysql", "5.6.14", program, "file", quiet)
     _check_build(build, mirror)
-    path = f"{mirror}/libaio1:{mirror}/libnuma1"
+    path = f"{mirror}/{LIBAIO}:{mirror}/{LIBNUMA}"
     assert prefix_of(program, build.libraries).environment() == {"LD_LIBRARY_PATH": path}
 
 
@@ -120,5 +114,5 @@ def test_a_postgres_is_asked_for_its_version_with_them(mirror: Path) -> None:
 
 
 def _check_build(build: Build, mirror: Path) -> None:
-    assert build.libraries == (mirror / "libaio1", mirror / "libnuma1")
-    assert build.facts["libraries"] == "libaio1, libnuma1"
+    assert build.libraries == (mirror / LIBAIO, mirror / LIBNUMA)
+    assert build.facts["libraries"] == f"{LIBAIO}, {LIBNUMA}"

@@ -48,11 +48,13 @@ def test_what_is_not_good_comes_with_its_remedy_and_the_rest_in_a_line(
 
 @pytest.mark.parametrize(("found", "code"), [((POOR, GOOD), 1), ((FAIR,), 0)])
 def test_the_gate_is_shut_where_something_is_poor(
-    found: tuple[Observation, ...], code: int, monkeypatch: pytest.MonkeyPatch
+    found: tuple[Observation, ...], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("dyno.host.survey", lambda machine: found)
-    assert exit_code(["doctor", "--gate"]) == code
-    assert exit_code(["doctor"]) == 0
+    assert doctor.gate_code(found) == code
+    told = exit_code(["doctor", "--gate", "--json", "--watch", "0.1s"])
+    here = [o["mark"] for o in json.loads(capsys.readouterr().out)["observations"]]
+    assert told == int("poor" in here)
+    assert exit_code(["doctor", "--watch", "0.1s"]) == 0
 
 
 def test_a_folder_that_is_not_there_is_a_user_s_mistake() -> None:

@@ -10,7 +10,6 @@ from types import ModuleType
 
 import pytest
 
-from dyno import builds
 from dyno.builds import Say, crate, deb, maven, npm
 from dyno.errors import HostError
 
@@ -29,14 +28,13 @@ def _fetched(source: ModuleType, say: Say = lambda _: None) -> Path:
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_sleeps: None) -> Path:
     """A file that gets a line whenever a client runs; the cache is the test's own."""
     with tarfile.open(tmp_path / "it.tgz", "w:gz"), zipfile.ZipFile(tmp_path / "it.zip", "w"):
         pass
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.defpath}")
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(builds, "PAUSE_S", 0.0)
     # a system's lists of packages, wherever the test runs
     (tmp_path / "mirror_Packages").touch()
     monkeypatch.setattr(deb, "LISTS", tmp_path)

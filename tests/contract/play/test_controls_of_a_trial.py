@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import ClassVar
 
 import knob_tree
 import pytest
+from outsiders import stub
+from theatre_props import register_engine
 
 from dyno import driver
 from dyno.builds import Build
@@ -63,17 +66,20 @@ def test_a_control_of_a_copy_rests_where_the_data_are_loaded_anew(knobs: Path) -
 
 
 def test_the_engine_s_process_is_looked_at_once_it_runs(
-    knobs: Path, monkeypatch: pytest.MonkeyPatch
+    knobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some other library stands for an allocator: whether it is one, nobody looks."""
-    library = allocator._library("jemalloc") or _some_library()
-    monkeypatch.setattr(allocator, "_library", lambda _: library)
+    library = allocator.library_of("jemalloc") or _some_library()
+    listed = "echo 'libjemalloc.so.2 (libc6,x86-64) => {}'"
+    stub(tmp_path / "bin", "ldconfig", listed.format(library))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     trial, _ = _played("allocator=jemalloc", "thp=off", "niceness=3")
     found = trial.conditions.controls
     assert found["allocator"].details["in_process"] == "loaded"
     assert found["thp"].details["in_process"] == "not told by this kernel"  # no such file
     assert found["niceness"].set == "3"
-    monkeypatch.setattr(allocator, "_library", lambda _: "/nowhere/libnothing.so")
+    (tmp_path / "no_library.so").write_text("nothing that a loader takes")
+    stub(tmp_path / "bin", "ldconfig", listed.format(tmp_path / "no_library.so"))
     trial, _ = _played("allocator=jemalloc")
     missed = trial.conditions.controls["allocator"]
     assert missed.refused.startswith("the loader did not take") and not missed.set
@@ -129,7 +135,7 @@ class Knobbed(null.Engine):
 
 @pytest.fixture
 def knobbed(monkeypatch: pytest.MonkeyPatch) -> type[Knobbed]:
-    monkeypatch.setattr(null, "Engine", Knobbed)
+    register_engine(monkeypatch, "null", Knobbed)
     Knobbed.filled.clear()
     Knobbed.asked.clear()
     return Knobbed

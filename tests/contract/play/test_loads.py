@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ from dyno.builds import cache
 from dyno.errors import UsageError
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play import loads
-from dyno.play.job import LoadChoice
-from dyno.play.run import play_run
-from dyno.record import Conditions, LoadCondition, Run, Trial
+from dyno.play.job import SLOW_LOAD_S, LoadChoice
+from dyno.play.run import LoadChooser, Rules, play_run
+from dyno.record import Conditions, LoadCondition, Run, Trial, WorkloadPlan
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
@@ -29,13 +30,34 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def _played(folder: Path, loads_of: int | None, *specs: str, blocks: int = 3) -> list[Trial]:
+def asked_after(slow_s: float) -> LoadChooser:
+    """The choice of a load where nobody guesses how large the data are: the first load decides,
+    and is slow from `slow_s` on.
+    """
+
+    def choose(
+        run: Run, workload: WorkloadPlan, played: Sequence[Trial], block: int, size_bytes: int
+    ) -> LoadChoice | None:
+        del size_bytes
+        choice = loads.choose_load(run, workload, played, block)
+        return choice and dataclasses.replace(choice, slow_s=slow_s)
+
+    return choose
+
+
+def _played(
+    folder: Path,
+    loads_of: int | None,
+    *specs: str,
+    blocks: int = 3,
+    choose_load: LoadChooser = loads.choose_load,
+) -> list[Trial]:
     options = {"table_size": "300", "time": "0.1", "warmup_time": "0"}
     measuring = Measuring(blocks=blocks, fixed=True, limits=CALM, seed=3, loads=loads_of)
     experiment = compare_candidates(specs, "oltp_write_only", options, measuring)
     prepared = resolve_experiment(experiment, lambda _: None)
     kept: RunFolder = create_run(prepared.run, folder)
-    play_run(prepared, kept, lambda _: None)
+    play_run(prepared, kept, lambda _: None, Rules(choose_load=choose_load))
     return [trial for trial in kept.trials() if trial.block >= 0]
 
 
@@ -64,23 +86,18 @@ def test_candidates_whose_files_differ_have_loads_of_their_own(tmp_path: Path) -
     assert len(_kept()) == 2
 
 
-def test_a_quick_load_is_made_anew_in_every_trial(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loads, "SMALL_BYTES", 0)
-    trials = _played(tmp_path, None, "sqlite@system", "sqlite@system")
+def test_a_quick_load_is_made_anew_in_every_trial(tmp_path: Path) -> None:
+    sides = ("sqlite@system", "sqlite@system")
+    trials = _played(tmp_path, None, *sides, choose_load=asked_after(SLOW_LOAD_S))
     assert all(trial.conditions.load is None for trial in trials)
     assert {tuple(p.phase for p in t.phases) for t in trials} == {("prepare", "run")}
     assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
     assert not _kept()
 
 
-def test_a_slow_load_is_kept_and_seven_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loads, "SMALL_BYTES", 0)
-    monkeypatch.setattr(loads, "SLOW_S", 0.0)
-    trials = _played(tmp_path, None, "sqlite@system", "sqlite@system", blocks=9)
+def test_a_slow_load_is_kept_and_seven_more(tmp_path: Path) -> None:
+    sides = ("sqlite@system", "sqlite@system")
+    trials = _played(tmp_path, None, *sides, blocks=9, choose_load=asked_after(0.0))
     turns = [(t.block, _load(t).number) for t in trials]
     assert dict(turns) == {block: block % 8 + 1 for block in range(9)}
     assert len(_kept()) == 8

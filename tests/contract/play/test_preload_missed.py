@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
-from dyno.engines import MISSED, Server, find_engine
+from dyno.engines import MISSED, Server, postgres
 from dyno.engines.postgres import settle
 from dyno.plan import Session
 from dyno.play.controls import ControlStack, preload_cache
@@ -39,12 +37,12 @@ def test_what_is_installed_there_is_used() -> None:
     assert found == {"read": "1 tables, 1 indexes by pg_prewarm"}
 
 
-def test_a_cache_that_was_not_filled_is_not_recorded_as_held(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    engine = find_engine("postgres", lambda session, statements: [])
-    answer = {"read": "1 tables", MISSED: "no pg_prewarm"}
-    monkeypatch.setattr(type(engine), "preload", lambda engine, server: dict(answer))
+def test_a_cache_that_was_not_filled_is_not_recorded_as_held() -> None:
+    class Unfilled(postgres.Engine):
+        def preload(self, server: Server) -> dict[str, str]:
+            return {"read": "1 tables", MISSED: "no pg_prewarm"}
+
+    engine = Unfilled(lambda session, statements: [])
     notes = TrialNotes(controls={"preload": {"before": "as it was", "set": "on"}})
     preload_cache(ControlStack(preload="preload"), notes, engine, Server({}, Path()))
     kept = notes.controls["preload"]

@@ -20,7 +20,7 @@ from dyno.play import watch
 from dyno.play.blocks import next_block
 from dyno.play.run import resume_run
 from dyno.record import Failure, Trial
-from dyno.resolve.experiment import host_here, resolve_experiment
+from dyno.resolve.experiment import changes_since, host_here, reopen_run, resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
 OPTIONS = {"time": "0.2", "warmup_time": "0"}
@@ -133,20 +133,18 @@ def test_a_complete_run_stays_as_it_is(begun: RunFolder) -> None:
     assert [type(event) for event in told] == [watch.RunStarted, watch.RunEnded]
 
 
-def test_a_run_goes_on_only_where_nothing_changed(
-    begun: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_goes_on_only_where_nothing_changed(begun: RunFolder) -> None:
     script = Path(begun.run().workloads[0].script)
     script.write_text(PLAIN + "-- edited\n")
     with pytest.raises(UsageError, match=r"select\.lua was edited"):
         play(begun)
     script.write_text(PLAIN)
-    here = host_here()
-    monkeypatch.setattr("dyno.resolve.experiment.host_here", lambda: here | {"kernel": "another"})
-    with pytest.raises(UsageError, match=f"kernel was '{here['kernel']}' and is 'another'"):
-        play(begun)
-    monkeypatch.setattr("dyno.resolve.experiment.host_here", lambda: here | {"load_1min": "99"})
-    monkeypatch.setattr("dyno.resolve.experiment.sha256", lambda _: "0")
-    with pytest.raises(UsageError, match="dyno-driver is another one"):
-        play(begun)
+    here, run = host_here(), begun.run()
+    prepared = reopen_run(run, lambda _: None)
+    assert changes_since(run, prepared, here | {"kernel": "another"}) == [
+        f"kernel was '{here['kernel']}' and is 'another'"
+    ]
+    assert changes_since(run, prepared, here | {"load_1min": "99"}, driver_sha256="0") == [
+        "dyno-driver is another one"
+    ]
     assert begun.trials() == []

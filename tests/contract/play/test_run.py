@@ -17,14 +17,17 @@ from dyno.run_folder import RunFolder
 
 
 @pytest.fixture
-def staged(monkeypatch: pytest.MonkeyPatch) -> Theatre:
-    """A theatre whose judge looks at 2 and 4 blocks, and has decided at 2; no floor is played."""
-    monkeypatch.setattr("dyno.play.run.needs_floor", lambda _: False)
+def staged() -> Theatre:
     return opened()
 
 
 def played(stage: Theatre, prepared: Prepared, kept: RunFolder) -> None:
-    rules = Rules(look=counting((2, 4), decided=2), tools=stage.tools)
+    """Plays with a judge who looks at 2 and 4 blocks, and has decided at 2."""
+    rules = Rules(
+        look=counting((2, 4), decided=2),
+        needs_floor=lambda _: stage.floor,
+        tools=stage.tools,
+    )
     play_run(prepared, kept, stage.events.append, rules)
 
 
@@ -124,9 +127,9 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
 
 
 def test_the_floor_is_played_first_and_its_failure_is_borne(
-    staged: Theatre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    staged: Theatre, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("dyno.play.run.needs_floor", lambda _: True)
+    staged.floor = True
     staged.says = [(UsageError("no row came back"),)] * 2
     prepared, kept = begin(staged, tmp_path)
     played(staged, prepared, kept)

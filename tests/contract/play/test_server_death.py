@@ -12,7 +12,7 @@ import pytest
 
 from dyno.engines import Server
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
-from dyno.play.engine_session import LINES, explain_death, last_words
+from dyno.play.engine_session import LINES, PATIENCE_S, explain_death, last_words
 from dyno.tails import tail
 
 
@@ -25,8 +25,8 @@ def server(tmp_path: Path) -> Iterator[Server]:
         process.kill()
 
 
-def failing(server: Server, error: DynoError) -> DynoError:
-    with pytest.raises(DynoError) as raised, explain_death(server):
+def failing(server: Server, error: DynoError, patience_s: float = PATIENCE_S) -> DynoError:
+    with pytest.raises(DynoError) as raised, explain_death(server, patience_s):
         raise error
     return raised.value
 
@@ -45,11 +45,8 @@ def test_a_dead_server_fails_the_trial_with_the_end_of_its_log(
 
 
 @pytest.mark.parametrize("error", [TrialFailed("deadlock"), UsageError("a wrong word")])
-def test_the_error_of_a_server_that_lives_stays_as_it_is(
-    server: Server, error: DynoError, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dyno.play.engine_session.PATIENCE_S", 0.05)
-    assert failing(server, error) is error
+def test_the_error_of_a_server_that_lives_stays_as_it_is(server: Server, error: DynoError) -> None:
+    assert failing(server, error, patience_s=0.05) is error
 
 
 def test_a_server_that_stands_still_is_called_that(server: Server) -> None:

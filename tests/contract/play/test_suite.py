@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fakes import make_readings, make_record, make_run, make_tally, make_trial, make_workload
+from judging import judge_unaudited
 
 from dyno.analysis.judge import judge
 from dyno.builds import Build
@@ -40,10 +41,11 @@ def played(slowdowns: dict[tuple[str, str], float]) -> list[Trial]:
 
 
 def verdict(**slowdowns: float) -> Verdict:
-    return judge(SUITE, played({("update", name): log for name, log in slowdowns.items()}))
+    return judge_unaudited(
+        SUITE, played({("update", name): log for name, log in slowdowns.items()})
+    )
 
 
-@pytest.mark.usefixtures("quiet")
 def test_a_suite_passes_where_each_of_its_parts_does_and_says_so() -> None:
     found = verdict(b=0.01)
     assert found.overall == "not slower"
@@ -51,7 +53,6 @@ def test_a_suite_passes_where_each_of_its_parts_does_and_says_so() -> None:
     assert "update" in found.sentence  # the closest call
 
 
-@pytest.mark.usefixtures("quiet")
 def test_one_part_that_is_open_keeps_the_suite_from_passing() -> None:
     trials = played({})
     wild = [
@@ -62,13 +63,12 @@ def test_one_part_that_is_open_keeps_the_suite_from_passing() -> None:
         else t
         for t in trials
     ]
-    found = judge(SUITE, wild)
+    found = judge_unaudited(SUITE, wild)
     assert found.overall == "inconclusive"
     assert "c may be slower than old or not" in found.sentence
     assert "3 of 4 primary comparisons are not slower" in found.sentence
 
 
-@pytest.mark.usefixtures("quiet")
 def test_one_slower_part_makes_the_suite_slower_by_holm_over_all() -> None:
     found = verdict(c=0.05)
     assert found.overall == "slower"
@@ -111,7 +111,6 @@ def noisy_in(blocks: set[int]) -> TrialPlayer:
     return play
 
 
-@pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize(
     ("noisy", "played_blocks", "overall"),
     [({1, 4}, 8, "not slower"), ({0, 2, 4, 6}, 9, "inconclusive")],
@@ -130,7 +129,7 @@ def test_dropped_blocks_are_played_anew_up_to_half_as_many_again(
     home = create_run(run, tmp_path)
     play_run(prepared, home, events.append, Rules(play_trial=noisy_in(noisy)))
     dropped = [event.block for event in events if isinstance(event, BlockDropped)]
-    found = judge(run, home.trials())
+    found = judge_unaudited(run, home.trials())
     assert dropped == sorted(noisy)
     assert len({t.block for t in home.trials()}) == played_blocks
     assert (found.overall, len(found.dropped)) == (overall, len(noisy))

@@ -52,33 +52,33 @@ AT_WORK = re.compile(r"operation_type: \S")
 ROCKS_FLUSH = "SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1"
 
 
-def settle(query: Query, *, ours: bool) -> None:
+def settle(query: Query, *, ours: bool, limit_s: float = LIMIT_S) -> None:
     """Settles every table of the session's database.
 
     A server that is not `ours` is not configured: its tables are analysed, and that is all.
-    `TrialFailed` where the server does not come to rest.
+    `TrialFailed` where the server does not come to rest within `limit_s`.
     """
     (rows,) = query([TABLES])
     tables = [(str(name), str(storage).lower()) for name, storage in rows]
     storages = {storage for _, storage in tables}
     if ours and "rocksdb" in storages:
         query([ROCKS_FLUSH])
-        _wait("MyRocks' compactions", lambda: _is_compacted(query))
+        _wait("MyRocks' compactions", lambda: _is_compacted(query), limit_s)
     query([f"ANALYZE TABLE `{name}`" for name, _ in tables] or ["DO 0"])
     if ours and storages & {"myisam", "aria"}:
         query(["FLUSH TABLES"])
     if ours and "innodb" in storages:
-        _write_back(query)
+        _write_back(query, limit_s)
 
 
-def _write_back(query: Query) -> None:
+def _write_back(query: Query, limit_s: float) -> None:
     """Lets InnoDB write its dirty pages, and puts its variables back."""
     (rows,) = query(["SHOW GLOBAL VARIABLES LIKE 'innodb%'"])
     found = {str(name): str(value) for name, value in rows}
     before = {name: found[name] for name in URGENT if name in found}
     query([f"SET GLOBAL {name} = {URGENT[name]}" for name in before])
     try:
-        _wait("InnoDB's dirty pages", lambda: _dirty_percent(query) <= DIRTY_PERCENT)
+        _wait("InnoDB's dirty pages", lambda: _dirty_percent(query) <= DIRTY_PERCENT, limit_s)
     finally:
         query([f"SET GLOBAL {name} = {before[name]}" for name in reversed(before)])
 
@@ -96,12 +96,12 @@ def _is_compacted(query: Query) -> bool:
     return not float(pending[0][0] or 0) and not any(map(AT_WORK.search, threads))
 
 
-def _wait(what: str, over: Callable[[], bool]) -> None:
-    ends_s = time.monotonic() + LIMIT_S
+def _wait(what: str, over: Callable[[], bool], limit_s: float) -> None:
+    ends_s = time.monotonic() + limit_s
     while not over():
         if time.monotonic() > ends_s:
             hint = "a smaller load, or a faster disk"
-            raise TrialFailed(f"{what} were not written back in {LIMIT_S:.0f} s", hint=hint)
+            raise TrialFailed(f"{what} were not written back in {limit_s:.0f} s", hint=hint)
         time.sleep(PAUSE_S)
 
 

@@ -37,16 +37,17 @@ PAUSE_S = 0.1
 
 
 class CountsTransactions:
-    """The verb that asks for the server's own count."""
+    """The verb that asks for the server's own count; `patience_s` is what it may take to settle."""
 
     _ask: Ask
+    patience_s: float = PATIENCE_S
 
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """Transactions that were committed or rolled back in the database, parallel workers' not;
         autovacuum's are among them. Nothing where the driver's backends do not end, or nobody
         writes the count down.
         """
-        until_s = time.monotonic() + PATIENCE_S
+        until_s = time.monotonic() + self.patience_s
         version, backends, now = self._row(server, GONE)
         while after_disconnect and backends != "0" and time.monotonic() < until_s:
             time.sleep(0.01)
