@@ -69,13 +69,13 @@ CONTROL = Dummy()
 '''
 CHECK = '''"""Survey: nothing."""
 
-from dyno.host import observed
+from dyno.host import make_observation
 
 WEIGHTS = {"dummy": 6}
 
 
 def observe(machine):
-    yield observed("dummy", "found", "poor", "why")
+    yield make_observation("dummy", "found", "poor", "why")
 '''
 SECTION = '''"""Section: nothing."""
 
