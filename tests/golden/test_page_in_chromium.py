@@ -13,7 +13,7 @@ import pytest
 from dyno.report.html import history, page
 from golden.book import make_book
 from golden.chromium import browser, needed
-from golden.past import make_history
+from golden.made_history import make_history
 from golden.tab import Tab
 
 CHARTS = "[...document.querySelectorAll('figure.chart')]"
