@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
-from outsiders import SAID
 from private_mysql import VERSIONS, private
+from stub_programs import SAID
 
 from dyno.engines import Server
 
@@ -89,8 +89,8 @@ def home() -> Iterator[Path]:
 @pytest.fixture
 def knobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The host's knobs as a tree of files of the test's own, and a journal in `../journal`."""
-    tree = knob_tree.lay(tmp_path / "tree")
-    for name, value in knob_tree.environment(tree, tmp_path / "journal").items():
+    tree = fake_sysfs.make_tree(tmp_path / "tree")
+    for name, value in fake_sysfs.environment(tree, tmp_path / "journal").items():
         monkeypatch.setenv(name, value)
     return tree
 

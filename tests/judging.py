@@ -30,12 +30,12 @@ class FixedAudit:
 
 
 def judge_unaudited(run: Run, trials: Sequence[Trial]) -> Verdict:
-    """The verdict with no audit heard: made-up trials need not be sound in every way."""
+    """The verdict with no audit asked: made-up trials need not be sound in every way."""
     return judge(run, trials, audits={})
 
 
 def look_unaudited(run: Run, trials: Sequence[Trial]) -> Look:
-    """What to do after the trials so far, with no audit heard."""
+    """What to do after the trials so far, with no audit asked."""
     return look(run, trials, audits={})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from inhabitants import left_in as left_in
+from processes import processes_left_in as processes_left_in
 
 from dyno import driver
 from dyno.builds import Build

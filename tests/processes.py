@@ -14,7 +14,7 @@ SERVERS = ("postgres", "mysqld", "mariadbd")
 PATIENCE_S = 20.0
 
 
-def below(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """The descendants of a process, parents first."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
@@ -27,31 +27,31 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def name(pid: int) -> str:
+def program_name(pid: int) -> str:
     """The program's name, which a thread of it cannot change."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/exe").readlink().name
     return ""
 
 
-def server(pid: int) -> int:
+def server_below(pid: int) -> int:
     """The server below `pid`: the first process of it."""
-    return next(p for p in below(pid) if name(p) in SERVERS)
+    return next(p for p in descendants(pid) if program_name(p) in SERVERS)
 
 
-def driver(pid: int) -> int:
+def driver_below(pid: int) -> int:
     """The driver below `pid`."""
-    return next(p for p in below(pid) if name(p) == DRIVER)
+    return next(p for p in descendants(pid) if program_name(p) == DRIVER)
 
 
-def signalled(pid: int, number: signal.Signals) -> None:
+def send_signal(pid: int, number: signal.Signals) -> None:
     """The signal to `pid` and to all below it."""
-    for each in (pid, *below(pid)):
+    for each in (pid, *descendants(pid)):
         with suppress(ProcessLookupError):
             os.kill(each, number)
 
 
-def left(folder: Path) -> list[str]:
+def processes_left(folder: Path) -> list[str]:
     """Command lines of processes that still have to do with `folder`, once all had time to end."""
     ends_s = time.monotonic() + PATIENCE_S
     while (found := _about(folder)) and time.monotonic() < ends_s:
@@ -59,7 +59,7 @@ def left(folder: Path) -> list[str]:
     return found
 
 
-def awaited(look: Callable[[], int]) -> int:
+def wait_until_found(look: Callable[[], int]) -> int:
     """What `look` finds, as soon as there is something to find."""
     ends_s = time.monotonic() + 60
     while time.monotonic() < ends_s:
@@ -101,7 +101,7 @@ def playing_drivers(of: int) -> list[int]:
     return found
 
 
-def a_driver(of: int) -> int:
+def stop_driver_of(of: int) -> int:
     """The driver that plays for `of`, which is left standing still: no phase ends without it."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
@@ -113,6 +113,27 @@ def a_driver(of: int) -> int:
     raise TimeoutError("no driver in 20 s")
 
 
+def processes_in(home: Path) -> dict[int, str]:
+    """The processes that work in a folder, each with its command line."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink().is_relative_to(home):
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(process.name)] = command.decode(errors="replace")
+        except OSError:
+            continue
+    return found
+
+
+def processes_left_in(home: Path, patience_s: float = 0.0) -> list[str]:
+    """The command lines of those who are still there after `patience_s`; none once all are gone."""
+    ends_s = time.monotonic() + patience_s
+    while (left := processes_in(home)) and time.monotonic() < ends_s:
+        time.sleep(0.05)
+    return list(left.values())
+
+
 def _about(folder: Path) -> list[str]:
     text = str(folder)
     lines = {
@@ -120,7 +141,7 @@ def _about(folder: Path) -> list[str]:
         for each in Path("/proc").glob("[0-9]*")
         if int(each.name) != os.getpid()
     }
-    inside = {p: f"{name(p)} {line}" for p, line in lines.items() if text in line + _cwd(p)}
+    inside = {p: f"{program_name(p)} {line}" for p, line in lines.items() if text in line + _cwd(p)}
     return list(inside.values())
 
 

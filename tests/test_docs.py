@@ -135,7 +135,7 @@ def test_the_glossary_is_in_the_words_of_the_code() -> None:
     assert not [word for word in core if f"**{word.lower()}**" not in glossary]
 
 
-def test_make_alone_says_what_there_is() -> None:
+def test_make_without_a_target_lists_the_targets() -> None:
     said = subprocess.run(
         ["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=20
     )

@@ -309,7 +309,7 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def patched(path: Path) -> Iterator[str]:
-    """What of the package a test's `monkeypatch.setattr` replaces, as `module.name`."""
+    """What of the package a test replaces by `monkeypatch.setattr` or `=`, as `module.name`."""
     names = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dyno":
@@ -318,6 +318,10 @@ def patched(path: Path) -> Iterator[str]:
             ours = (alias for alias in node.names if alias.name.split(".")[0] == "dyno")
             names |= {alias.asname or "dyno" for alias in ours}
     for node in ast.walk(tree_of(path)):
+        for assigned in node.targets if isinstance(node, ast.Assign) else ():
+            name = ast.unparse(assigned)
+            if isinstance(assigned, ast.Attribute) and name.split(".")[0] in names:
+                yield name
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "monkeypatch.setattr":
             target, *rest = map(ast.unparse, node.args)
             word = ast.literal_eval(target) if target[0] in "'\"" else target

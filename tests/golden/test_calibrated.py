@@ -8,7 +8,7 @@ import pytest
 
 from dyno.report import Book
 from golden.book import CALIBRATION, make_book
-from golden.reading import changed, said, terminal
+from golden.page_text import changed, said, terminal
 
 
 @pytest.fixture(scope="module")

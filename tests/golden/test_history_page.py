@@ -9,8 +9,8 @@ import pytest
 from dyno.record import History
 from dyno.report.html import history, timeline
 from dyno.report.html.charts import Chart, Dots, Line, Note
-from golden.past import RATE, make_history
-from golden.reading import words
+from golden.made_history import RATE, make_history
+from golden.page_text import words
 from golden.test_page import EVIL, Reader
 
 

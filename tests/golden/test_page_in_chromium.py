@@ -15,7 +15,7 @@ from dyno.report.html.charts import Axis, Chart, Dot, Dots, Panel
 from dyno.report.html.drawing import figure
 from golden.book import make_book
 from golden.chromium import browser, needed
-from golden.past import make_history
+from golden.made_history import make_history
 from golden.tab import Tab
 
 CHARTS = "[...document.querySelectorAll('figure.chart')]"

@@ -103,7 +103,7 @@ def test_a_dropped_block_of_one_value_is_left_out_of_that_value_alone() -> None:
     assert reach == pytest.approx([50, 0], abs=1)
 
 
-def test_words_stand_in_a_row() -> None:
+def test_levels_that_are_words_stand_in_a_row() -> None:
     (chart,) = charts(make_book(["off", "on"]))
     assert not chart.x.log
     assert [(dot.x) for dot in panels(make_book(["off", "on"]))[0][0].dots] == [0, 1]

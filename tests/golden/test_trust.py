@@ -16,7 +16,7 @@ from dyno.report.html import markup, page
 from dyno.report.sections.audits import SECTION as AUDITS
 from dyno.report.sections.trust import SECTION
 from golden.book import make_book
-from golden.reading import changed, said, terminal, words
+from golden.page_text import changed, said, terminal, words
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from theatre_props import register_engine
+from fake_engine import register_engine
 
 from dyno.analysis.judge import judge
 from dyno.builds import Build, Say

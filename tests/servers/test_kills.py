@@ -11,7 +11,7 @@ from pathlib import Path
 import processes
 import pytest
 from conftest import outside
-from killing import Killer, Pauser, Stopper
+from process_killers import Killer, Pauser, Stopper
 
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.run import play_once, play_run
@@ -54,11 +54,11 @@ def once(engine: str, killer: Watch, **options: str) -> Trial:
 def test_a_server_that_is_killed_fails_its_trial_with_its_last_words(
     runs: Path, engine: str, when: str
 ) -> None:
-    trial = once(engine, Killer(processes.server, when))
+    trial = once(engine, Killer(processes.server_below, when))
     assert trial.status == "failed"
     assert trial.why_failed.startswith("the server died (signal 9): ")
     assert "its log ends with:\n  " in str(trial.failure)
-    assert not processes.left(runs)
+    assert not processes.processes_left(runs)
 
 
 @pytest.mark.parametrize("when", ["load", "between", "run"])
@@ -66,10 +66,10 @@ def test_a_server_that_is_killed_fails_its_trial_with_its_last_words(
 def test_a_driver_that_is_killed_leaves_no_server_behind(
     runs: Path, engine: str, when: str
 ) -> None:
-    trial = once(engine, Killer(processes.driver, when))
+    trial = once(engine, Killer(processes.driver_below, when))
     killed = Failure("the driver was killed (signal 9)")
     assert (trial.status, trial.failure) == ("failed", killed)
-    assert not processes.left(runs)
+    assert not processes.processes_left(runs)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -80,7 +80,7 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(
     experiment = compare_candidates([engine, engine], "oltp_point_select", OPTIONS, measuring)
     prepared = resolve_experiment(experiment, lambda _: None)
     folder = create_run(prepared.run, runs)
-    play_run(prepared, folder, Killer(processes.server, "run"))
+    play_run(prepared, folder, Killer(processes.server_below, "run"))
     first, *others = folder.trials()
     assert (first.status, {trial.status for trial in others}) == ("failed", {"ok"})
     assert [(t.block, t.attempt) for t in others] == [
@@ -88,7 +88,7 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(
         *((1, 1), (1, 1), (2, 1), (2, 1)),
     ]
     assert first.log and (folder.path / first.log).stat().st_size
-    assert not processes.left(runs)
+    assert not processes.processes_left(runs)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -102,15 +102,17 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
         [*dyno, "run", str(runs / "mine.toml")], stdout=subprocess.DEVNULL
     ) as run:
         # a driver alone may be one that is asked something before any server starts
-        processes.awaited(lambda: processes.server(run.pid) and processes.driver(run.pid))
+        processes.wait_until_found(
+            lambda: processes.server_below(run.pid) and processes.driver_below(run.pid)
+        )
         run.kill()
-    assert not processes.left(runs)
+    assert not processes.processes_left(runs)
     (folder,) = all_runs(runs)
     done = subprocess.run([*dyno, "resume", str(folder.path)], capture_output=True, text=True)
     assert done.returncode in (0, 1, 2), done.stderr
     assert len([trial for trial in folder.trials() if trial.status == "ok"]) >= 6
     assert not folder.homes().exists()
-    assert not processes.left(runs)
+    assert not processes.processes_left(runs)
 
 
 #: A starter of one server, in the background of a script: SIGQUIT is ignored there.
@@ -148,15 +150,15 @@ def test_whoever_starts_a_server_may_be_killed_at_any_moment_of_it(
                 assert starter.stdout.readline().startswith("it ")
             time.sleep(dice.random() * START_S if turn else 0)
             starter.kill()
-        assert not processes.left(place), turn
+        assert not processes.processes_left(place), turn
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_server_that_stands_still_for_good_fails_its_trial(runs: Path, engine: str) -> None:
-    trial = once(engine, Stopper(processes.server, "run"))
+    trial = once(engine, Stopper(processes.server_below, "run"))
     assert trial.status == "failed"
     assert trial.why_failed.startswith("the server stands still (SIGSTOP): ")
-    assert not processes.left(runs)
+    assert not processes.processes_left(runs)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mysql_family import asked, build, left_in, running
+from mysql_family import asked, build, processes_left_in, running
 from private_servers import login
 
 from dyno.errors import DynoError, UsageError
@@ -27,7 +27,7 @@ def test_every_storage_engine_that_debian_ships_takes_rows(storage: str, home: P
         rows = asked(server, "SELECT id FROM t")
         assert rows == ([] if storage == "Blackhole" else [["7"]])
         assert engine.settings(server)["default_storage_engine"].lower() == storage.lower()
-    assert left_in(home) == []
+    assert processes_left_in(home) == []
 
 
 def test_myrocks_is_set_up_and_settled_like_innodb(home: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mysql_family import answers, asked, build, left_in, running
+from mysql_family import answers, asked, build, processes_left_in, running
 
 from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import UsageError
@@ -82,7 +82,7 @@ def test_settling_writes_the_pages_back_and_leaves_the_settings(
 def test_stopping_keeps_the_data_and_nothing_else(home: Path) -> None:
     with running(OLD, home) as (engine, server):
         asked(server, "CREATE TABLE t (id INT)", "INSERT INTO t VALUES (7)")
-    assert left_in(home) == []
+    assert processes_left_in(home) == []
     assert not (home / "mysqld.sock").exists()
     moved = home.rename(home.with_name("moved"))
     assert isinstance(engine, Snapshots)
@@ -108,7 +108,7 @@ def test_a_storage_engine_is_chosen_or_refused_with_the_nearest(home: Path) -> N
     with pytest.raises(UsageError, match=r"storage engine of mysql 5\.6\.24 'InnoDBB'") as caught:
         engine.start(program, other, settings)
     assert "InnoDB" in caught.value.hint
-    assert left_in(other) == []
+    assert processes_left_in(other) == []
 
 
 def test_ones_own_file_is_what_the_server_reads(home: Path) -> None:
@@ -126,9 +126,9 @@ def test_killing_the_starter_kills_the_server(home: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as starter:
         assert starter.stdout is not None
         assert int(starter.stdout.readline())
-        assert len(left_in(home)) == 1
+        assert len(processes_left_in(home)) == 1
         starter.send_signal(signal.SIGKILL)
     ends_s = time.monotonic() + 30
-    while left_in(home) and time.monotonic() < ends_s:
+    while processes_left_in(home) and time.monotonic() < ends_s:
         time.sleep(0.05)
-    assert left_in(home) == []
+    assert processes_left_in(home) == []

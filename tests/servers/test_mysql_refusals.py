@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mysql_family import build, left_in, running
+from mysql_family import build, processes_left_in, running
 
 from dyno.engines import Accepts
 from dyno.errors import TrialFailed, UsageError
@@ -46,4 +46,4 @@ def test_a_server_that_cannot_start_tells_its_last_words(home: Path) -> None:
         engine.start(program, home, settings)
     said = str(caught.value)
     assert "[ERROR]" in said and "InnoDB" in said
-    assert left_in(home) == []
+    assert processes_left_in(home) == []

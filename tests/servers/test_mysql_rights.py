@@ -70,5 +70,5 @@ def test_a_server_that_takes_no_writes_is_told(
         assert "is read-only" in said and "\nhint: name the primary" in said
 
 
-def test_who_may_all_this_is_let_in(theirs: Server) -> None:
+def test_a_user_with_all_rights_is_let_in(theirs: Server) -> None:
     assert exit_code(["play", url(theirs, login(theirs.session)), *BRIEF]) == 0

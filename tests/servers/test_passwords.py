@@ -70,7 +70,7 @@ def _without(planted: Mapping[str, bytes]) -> None:
 def _overheard(pid: int) -> dict[str, bytes]:
     """Command line and environment of each process below `pid`, as anybody's `ps` may show them."""
     found = {}
-    for each in processes.below(pid):
+    for each in processes.descendants(pid):
         for name in ("cmdline", "environ"):
             try:
                 found[f"{each}/{name}"] = Path(f"/proc/{each}/{name}").read_bytes()
@@ -114,7 +114,9 @@ def test_a_run_that_was_torn_goes_on_with_the_password_from_elsewhere(
     run_file: Path, home: Path
 ) -> None:
     with subprocess.Popen([*DYNO, "run", str(run_file)], stdout=subprocess.DEVNULL) as run:
-        processes.awaited(lambda: next(_good(folder) for folder in all_runs(home) if _good(folder)))
+        processes.wait_until_found(
+            lambda: next(_good(folder) for folder in all_runs(home) if _good(folder))
+        )
         run.send_signal(signal.SIGINT)
     (folder,) = all_runs(home)
     command = [*DYNO, "resume", str(folder.path)]

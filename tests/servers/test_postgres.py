@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inhabitants import inhabitants
 from private_postgres import OLD, started
 from private_postgres import version as version
+from processes import processes_in
 
 from dyno import driver
 from dyno.cli import exit_code
@@ -42,7 +42,7 @@ def test_settings_are_read_back_and_tables_settled(server: Server, version: str)
 
 
 def test_a_server_runs_as_nobody_special_on_a_private_socket(server: Server) -> None:
-    assert server.pid is not None and server.pid in inhabitants(server.home)
+    assert server.pid is not None and server.pid in processes_in(server.home)
     assert Path(f"/proc/{server.pid}").stat().st_uid != 0
     assert server.home.stat().st_mode & 0o077 == 0
     ((addresses,),) = (driver.ask(server.session, ["SHOW listen_addresses"])[0],)

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from inhabitants import inhabitants, left_in
 from private_postgres import NEW, started
 from private_postgres import version as version
+from processes import processes_in, processes_left_in
 
 from dyno import driver
 from dyno.engines import find_engine
@@ -25,7 +25,7 @@ def test_a_stop_leaves_no_process_and_data_that_start_again(version: str, home: 
     first = started(version, home)
     driver.ask(first.session, ["CREATE TABLE kept AS SELECT generate_series(1, 1000) AS a"])
     engine.stop(first)
-    assert not left_in(home)
+    assert not processes_left_in(home)
     copied = home.with_name("copied")
     subprocess.run(["cp", "-a", str(home), str(copied)], check=True)
     second = started(version, copied)
@@ -33,7 +33,7 @@ def test_a_stop_leaves_no_process_and_data_that_start_again(version: str, home: 
     log = (copied / "server.log").read_text()
     assert "interrupted" not in log and "automatic recovery" not in log
     engine.stop(second)
-    assert not left_in(copied)
+    assert not processes_left_in(copied)
 
 
 def test_a_home_whose_path_is_too_long_for_a_socket_still_works(version: str, home: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_home_whose_path_is_too_long_for_a_socket_still_works(version: str, ho
     server = started(version, deep)
     assert len(server.session["host"]) <= 107 and Path(server.session["host"]).exists()
     find_engine("postgres", driver.ask).stop(server)
-    assert not Path(server.session["host"]).parent.exists() and not inhabitants(deep)
+    assert not Path(server.session["host"]).parent.exists() and not processes_in(deep)
 
 
 STARTER = """
@@ -70,20 +70,20 @@ def test_nothing_outlives_a_starter_that_is_killed(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout is not None
         pid, socket = starter.stdout.readline().split()
-        assert int(pid) in inhabitants(deep) and Path(socket).exists()
-        for each in inhabitants(deep) if stands_still else ():
+        assert int(pid) in processes_in(deep) and Path(socket).exists()
+        for each in processes_in(deep) if stands_still else ():
             os.kill(each, signal.SIGSTOP)
         starter.kill()
-    assert not left_in(deep, 20)
+    assert not processes_left_in(deep, 20)
     assert not Path(socket).parent.exists()
 
 
 def test_a_killed_server_leaves_no_backend_after_its_stop(version: str, home: Path) -> None:
     server = started(version, home)
-    assert server.pid is not None and len(inhabitants(home)) > 1
+    assert server.pid is not None and len(processes_in(home)) > 1
     os.kill(server.pid, signal.SIGKILL)
     find_engine("postgres", driver.ask).stop(server)
-    assert not left_in(home)
+    assert not processes_left_in(home)
 
 
 def test_a_home_that_its_user_cannot_reach_is_told(home: Path) -> None:
@@ -92,4 +92,4 @@ def test_a_home_that_its_user_cannot_reach_is_told(home: Path) -> None:
     home.parent.chmod(0o700)
     with pytest.raises(HostError, match=r"closed to nobody(.|\n)*DYNO_TMP"):
         started(NEW, home)
-    assert not left_in(home)
+    assert not processes_left_in(home)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import outside
-from inhabitants import inhabitants
+from processes import processes_in
 
 from dyno import driver
 from dyno.engines import Server, find_engine
@@ -68,7 +68,7 @@ def test_the_password_stands_nowhere(server: Server, home: Path) -> None:
     if password is None:  # PostgreSQL knows us by our number
         assert server.session["kind"] == "postgres"
         return
-    assert not any(str(password) in line for line in inhabitants(home).values())
+    assert not any(str(password) in line for line in processes_in(home).values())
     for file in home.rglob("*"):
         if stat.S_ISREG(file.lstat().st_mode):
             assert str(password).encode() not in file.read_bytes(), file

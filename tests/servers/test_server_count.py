@@ -10,7 +10,7 @@ from pathlib import Path
 import private_mysql
 import private_postgres
 import pytest
-from audited import NEW, OLD, a_run, a_trial, only
+from audit_records import NEW, OLD, a_run, a_trial, only
 from fakes import make_candidate, make_workload
 from private_servers import SERVERS, login, serving
 

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dyno.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Components, Layout, components
+from dyno.stats.components import (
+    BLOCKS,
+    LOADS,
+    RESTARTS,
+    WINDOWS,
+    Components,
+    Layout,
+    components,
+    cov_interval,
+    cov_percent,
+    range_percent,
+)
 from dyno.stats.interval import Floats
 
 
@@ -81,7 +92,7 @@ def test_of_data_with_gaps_they_are_close_to_reml() -> None:
 @pytest.mark.parametrize(
     "truth", [Truth(), Truth(load=0.03, loads=8), Truth(load=0.03, loads=6, blocks=12)]
 )
-def test_on_average_they_are_the_truth(truth: Truth) -> None:
+def test_estimates_of_components_are_the_truth_on_average(truth: Truth) -> None:
     found = [variances(components(made(truth, seed))) for seed in range(100)]
     expected = {BLOCKS: truth.block, RESTARTS: truth.restart, WINDOWS: truth.window}
     if truth.loads:
@@ -91,7 +102,7 @@ def test_on_average_they_are_the_truth(truth: Truth) -> None:
         assert average == pytest.approx(sd**2, rel=0.2), source
 
 
-def test_their_intervals_hold_the_truth() -> None:
+def test_intervals_of_components_hold_the_truth() -> None:
     truth, lost = Truth(load=0.02, loads=8), frozenset({5, 30})
     wanted = {BLOCKS: 0.03, LOADS: 0.02, RESTARTS: 0.02, WINDOWS: 0.04}
     inside = dict.fromkeys(wanted, 0)
@@ -139,3 +150,18 @@ def test_a_metric_without_windows_has_none() -> None:
     found = components(bare)
     assert found is not None
     assert found.part(WINDOWS) is None and found.part(LOADS) is None
+
+
+def test_the_range_is_the_same_for_a_rate_and_for_its_time() -> None:
+    rates = np.array([100.0, 110.0, 105.0])
+    assert range_percent(rates) == pytest.approx(10.0) == pytest.approx(range_percent(1 / rates))
+    assert cov_percent(rates) == pytest.approx(100 * 5 / 105)
+
+
+def test_the_interval_of_a_coefficient_of_variation_holds_it() -> None:
+    dice = np.random.default_rng(22)
+    found = [cov_interval(values) for values in dice.normal(100, 3, (2000, 6))]
+    assert 0.94 <= np.mean([low <= 3 <= high for low, high in found]) <= 0.96
+    low, high = cov_interval(np.array([99.0, 101.0, 99.0, 101.0, 99.0, 101.0]))
+    cov = cov_percent(np.array([99.0, 101.0] * 3))
+    assert (low / cov, high / cov) == pytest.approx((0.624, 2.453), abs=0.001)

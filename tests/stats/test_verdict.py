@@ -28,7 +28,7 @@ def word(low: float, high: float, *, last: bool = True, significant: bool = True
         (-3.0, -0.1, "faster"),
     ],
 )
-def test_the_interval_makes_the_word(low: float, high: float, expected: str) -> None:
+def test_the_verdict_follows_from_the_interval(low: float, high: float, expected: str) -> None:
     assert word(low, high) == expected
 
 

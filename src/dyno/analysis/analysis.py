@@ -21,12 +21,12 @@ BLOCKS_LEAST = 2
 class Analysis:
     """Everything that `look` and `judge` ask of a run; made anew for each question.
 
-    `heard` are the audits that are asked, all there are where none are named.
+    `asked` are the audits to ask, all there are where none are named.
     """
 
-    def __init__(self, view: RunView, heard: Mapping[str, Audit] | None = None) -> None:
+    def __init__(self, view: RunView, asked: Mapping[str, Audit] | None = None) -> None:
         self.view, self.run = view, view.run
-        self.audits = audits() if heard is None else heard
+        self.audits = audits() if asked is None else asked
 
     @cached_property
     def findings(self) -> list[Finding]:

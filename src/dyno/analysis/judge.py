@@ -63,7 +63,7 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
     """The verdict so far; `complete` is False where the run is not over.
 
     A workload with fewer than two valid blocks has no comparison; `sentence` says so.
-    `audits` are those that are heard, all there are where none are named.
+    `audits` are those that are asked, all there are where none are named.
     """
     analysis = Analysis(RunView(run, trials), audits)
     now = _look(analysis)

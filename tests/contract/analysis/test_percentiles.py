@@ -54,7 +54,7 @@ def _pair(block: int, side: int) -> list[Tally]:
     return [stream("a", [10_000] * 98), stream("b", [waited] * 9)]
 
 
-def test_their_ratio_is_judged_over_blocks_like_any_other() -> None:
+def test_the_ratio_of_merged_percentiles_is_judged_over_blocks_like_any_other() -> None:
     trials = [
         make_trial(2 * block + side, name, block, 1.0, phases=(make_record(_pair(block, side)),))
         for block in range(6)

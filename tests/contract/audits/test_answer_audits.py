@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audited import NEW, OLD, a_run, a_trial, engine, findings, only
+from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only
 
 from dyno.play.evidence import digest_rows
 from dyno.record import Evidence, Trial

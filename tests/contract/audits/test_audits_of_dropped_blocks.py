@@ -1,4 +1,4 @@
-"""Whom an audit hears: noise in a dropped block condemns nothing, a lost row there condemns."""
+"""Which trials audits judge: noise in a dropped block condemns nothing, a lost row there does."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def played(spoil: Spoil, *, noise: Spoil = lambda trial: trial) -> Verdict:
     return judge(dataclasses.replace(run, candidates=real), trials)
 
 
-def heard(verdict: Verdict, audit: str) -> set[str]:
+def soundness_of(verdict: Verdict, audit: str) -> set[str]:
     return {finding.soundness for finding in verdict.findings if finding.audit == audit}
 
 
@@ -80,9 +80,9 @@ def test_what_noise_did_to_a_dropped_block_says_nothing_of_the_others(
     spoil: Spoil, audit: str, word: str
 ) -> None:
     kept, dropped = played(spoil), played(spoil, noise=noisy)
-    assert heard(kept, audit) == {word}
+    assert soundness_of(kept, audit) == {word}
     assert len(dropped.dropped) == len(SPOILED)
-    assert heard(dropped, audit) == {"sound"} and dropped.overall == "not slower"
+    assert soundness_of(dropped, audit) == {"sound"} and dropped.overall == "not slower"
 
 
 @pytest.mark.parametrize(("spoil", "audit"), [(robbed, "ledger"), (wrong, "results")])
@@ -90,7 +90,7 @@ def test_what_a_candidate_did_to_its_data_is_a_fact_in_a_dropped_block_too(
     spoil: Spoil, audit: str
 ) -> None:
     for verdict in (played(spoil), played(spoil, noise=noisy)):
-        assert heard(verdict, audit) == {"invalid"} and verdict.overall == "invalid"
+        assert soundness_of(verdict, audit) == {"invalid"} and verdict.overall == "invalid"
 
 
 def test_the_audit_of_noise_hears_of_the_blocks_that_were_dropped() -> None:
@@ -104,7 +104,7 @@ def test_an_attempt_that_was_played_anew_is_not_heard_of() -> None:
     torn = [bent(dataclasses.replace(t, number=t.number + 50)) for t in trials if t.block == 2]
     anew = [dataclasses.replace(t, attempt=2) if t.block == 2 else t for t in trials]
     verdict = judge(make_run(), [*torn, *anew])
-    assert heard(verdict, "clock") == {"sound"} and verdict.overall == "not slower"
+    assert soundness_of(verdict, "clock") == {"sound"} and verdict.overall == "not slower"
 
 
 def test_where_no_block_counts_nobody_calls_what_he_did_not_hear_sound() -> None:

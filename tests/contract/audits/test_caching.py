@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from audited import a_run, a_trial, findings
+from audit_records import a_run, a_trial, findings
 from fakes import make_phase, make_readings, make_workload
 
 from dyno.record import Conditions, ControlCondition, DataCondition, Finding, Trial

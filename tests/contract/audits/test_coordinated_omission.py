@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audited import a_run, a_trial, only
+from audit_records import a_run, a_trial, only
 from fakes import make_latency, make_phase
 
 from dyno.record import Finding, Run, Series
@@ -30,7 +30,7 @@ def test_an_event_is_never_answered_before_it_is_late() -> None:
     assert honest.soundness == "sound"
 
 
-def test_one_percentile_alone_gives_it_away() -> None:
+def test_coordinated_omission_is_seen_in_one_percentile() -> None:
     lateness = make_latency(1.0, 10_000)
     tail = lateness.percentiles_ns | {"99.9": 9_000_000_000}
     spoiled = dataclasses.replace(lateness, percentiles_ns=tail)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audited import CLEAN, a_run, a_trial, only, recorded
+from audit_records import CLEAN, a_run, a_trial, only, recorded
 from fakes import make_latency, make_readings, make_record, make_tally
 
 from dyno.record import Finding, Reading, Series, Trial, Usage

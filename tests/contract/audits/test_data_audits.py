@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audited import a_run, a_trial, engine, findings, only, recorded
+from audit_records import a_run, a_trial, engine, findings, only, recorded
 from fakes import make_readings
 
 from dyno.record import Conditions, DataCondition, Run, StorageCondition, Trial
@@ -129,7 +129,7 @@ def test_a_storage_with_room_and_below_its_limit_is_sound() -> None:
     assert "unknown here" in only("storage", a_run(), _trial()).sentence
 
 
-def test_who_only_reads_needs_no_storage() -> None:
+def test_a_workload_that_only_reads_needs_no_storage() -> None:
     trial = a_trial(3, "new", rows_changed=0)
     reads = recorded(trial, readings=make_readings(written_bytes=0.0))
     reads = dataclasses.replace(reads, conditions=Conditions(storage=MEMORY))

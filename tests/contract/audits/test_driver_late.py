@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from audited import a_run, a_trial, only, recorded
+from audit_records import a_run, a_trial, only, recorded
 from fakes import make_latency, make_phase
 
 from dyno.record import Finding, Reading
@@ -30,7 +30,7 @@ def _judged(late_ns: float, served_ns: float, kind: str = "uniform", **changes: 
         (20e6, 1e6, "invalid"),
     ],
 )
-def test_lateness_beside_a_user_who_is_free(
+def test_lateness_beside_a_free_connection_is_judged_by_its_length(
     late_ns: float, served_ns: float, soundness: str
 ) -> None:
     finding = _judged(late_ns, served_ns)
@@ -45,7 +45,7 @@ def test_a_queue_behind_ones_own_connection_is_the_engines() -> None:
     assert _judged(60e6, 9e6).soundness == "sound"
 
 
-def test_more_users_have_no_queue() -> None:
+def test_a_late_driver_with_free_connections_is_doubtful() -> None:
     assert _judged(60e6, 9e6, connections=64).soundness == "doubtful"
 
 
@@ -54,7 +54,9 @@ def test_a_burst_is_late_by_design() -> None:
 
 
 @pytest.mark.parametrize(("percent", "soundness"), [(45.0, "sound"), (55.0, "doubtful")])
-def test_a_driver_that_waits_for_a_core(percent: float, soundness: str) -> None:
+def test_a_driver_that_waits_half_of_the_time_for_a_core_is_doubtful(
+    percent: float, soundness: str
+) -> None:
     waited = Reading("client", "driver_waited_percent", "%", "lower", percent, False)
     trial = recorded(a_trial(3, "new"), readings=(waited,))
     finding = only("driver_late", a_run(), trial)

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from audited import NEW, OLD, a_run, a_trial, only
+from audit_records import NEW, OLD, a_run, a_trial, only
 
 from dyno import engines
 from dyno.engines import SURVIVES, Server, WeighsData

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from audited import CLEAN, a_run, a_trial, only
+from audit_records import CLEAN, a_run, a_trial, only
 from fakes import make_record, make_tally
 
 from dyno.record import Trial
@@ -45,7 +45,7 @@ def test_the_share_is_taken_over_all_restarts() -> None:
 
 
 @pytest.mark.parametrize(("restarted", "soundness"), [(9_000, "sound"), (11_000, "doubtful")])
-def test_attempts_that_are_thrown_away(restarted: int, soundness: str) -> None:
+def test_attempts_thrown_away_are_judged_by_their_share(restarted: int, soundness: str) -> None:
     trial = a_trial(3, "old", restarted=restarted, errors={"1213": restarted})
     finding = only("errors", a_run(), trial)
     assert finding.soundness == soundness

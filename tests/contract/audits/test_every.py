@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audited import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, only
+from audit_records import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, only
 from fakes import make_latency
 
 from dyno.analysis.run_view import RunView

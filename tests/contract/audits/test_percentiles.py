@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from audited import a_run, a_trial, only
+from audit_records import a_run, a_trial, only
 from fakes import make_latency, make_phase
 
 from dyno.record import Finding
@@ -45,6 +45,6 @@ def test_a_transaction_type_is_judged_by_its_own_count() -> None:
         assert finding.soundness == soundness
 
 
-def test_what_is_only_shown_is_only_told() -> None:
+def test_thin_percentiles_that_decide_nothing_are_only_told() -> None:
     finding = _judged("rate_per_s", latency=make_latency(1e6, 500))
     assert finding.soundness == "sound" and "p99.9 of reader" in finding.sentence

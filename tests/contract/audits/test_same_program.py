@@ -47,7 +47,7 @@ def test_a_program_under_two_names_is_doubtful_until_it_is_declared() -> None:
 
 
 @pytest.mark.parametrize("changes", DIFFERENT)
-def test_whatever_differs_makes_two_of_it(changes: dict[str, Any]) -> None:
+def test_programs_that_differ_in_anything_are_two(changes: dict[str, Any]) -> None:
     assert _only(_run(OLD, _side("new", **changes))).soundness == "sound"
     declared = _only(_run(OLD, _side("new", **changes), aa=True))
     assert declared.soundness == "invalid" and "declared A/A" in declared.sentence
@@ -57,7 +57,7 @@ def test_a_control_that_the_run_sets_anyway_is_no_difference() -> None:
     assert _only(_run(OLD, _side("new", controls={"aslr": "on"}))).soundness == "doubtful"
 
 
-def test_one_pair_among_three_is_enough() -> None:
+def test_one_program_under_two_names_among_three_is_enough() -> None:
     other = _side("other", settings={"cache": "9"})
     assert "new and third" in _only(_run(other, _side("new"), _side("third"))).sentence
 

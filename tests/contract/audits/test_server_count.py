@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audited import CLEAN, NEW, OLD, a_run, a_trial, only, recorded
+from audit_records import CLEAN, NEW, OLD, a_run, a_trial, only, recorded
 from fakes import make_readings
 
 from dyno.record import Candidate, Finding, Reading, Trial

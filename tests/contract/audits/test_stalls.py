@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from audited import a_run, a_trial, only, recorded
+from audit_records import a_run, a_trial, only, recorded
 from fakes import make_tally
 
 from dyno.record import Finding, Series

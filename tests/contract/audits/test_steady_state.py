@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from audited import NEW, OLD, a_run, findings, only
+from audit_records import NEW, OLD, a_run, findings, only
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
 
 from dyno.record import Run, Series, Trial

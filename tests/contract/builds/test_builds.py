@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from outsiders import SAID, stub
+from stub_programs import SAID, stub
 
 from dyno.builds import cache, crate, npm, path
 from dyno.errors import HostError, UsageError

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from outsiders import SAID
+from stub_programs import SAID
 
 from dyno.builds import cache
 from dyno.errors import HostError, UsageError

@@ -6,7 +6,7 @@ import ctypes
 from pathlib import Path
 
 import pytest
-from outsiders import SAID, stub
+from stub_programs import SAID, stub
 
 from dyno.builds import cache
 from dyno.builds.compiler import Recipe, compile_library

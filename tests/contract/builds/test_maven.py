@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from outsiders import SAID
+from stub_programs import SAID
 
 from dyno.builds import cache, maven, sha256
 from dyno.errors import HostError

@@ -51,7 +51,7 @@ def test_files_are_ours_and_keep_that_they_can_be_run(packed: Packed, tmp_path: 
     assert run.stat().st_mode & 0o6777 == 0o755 and run.stat().st_uid != 4711
 
 
-def test_what_gets_no_name_is_left_out(packed: Packed, tmp_path: Path) -> None:
+def test_a_member_that_gets_no_name_is_left_out(packed: Packed, tmp_path: Path) -> None:
     other = packed(tarfile.TarInfo("out"))
     tar.unpack(other, tmp_path / "to", lambda name: name if "in" in name else "")
     assert [each.name for each in (tmp_path / "to").iterdir()] == ["in"]
@@ -68,7 +68,9 @@ def test_what_gets_no_name_is_left_out(packed: Packed, tmp_path: Path) -> None:
     ],
     ids=["name", "link", "absolute link", "hard link", "device"],
 )
-def test_nothing_reaches_out(member: tarfile.TarInfo, packed: Packed, tmp_path: Path) -> None:
+def test_no_member_of_an_archive_reaches_out_of_its_folder(
+    member: tarfile.TarInfo, packed: Packed, tmp_path: Path
+) -> None:
     (tmp_path / "secret").touch()
     with pytest.raises(tarfile.TarError):
         tar.unpack(packed(member), tmp_path / "to", str)

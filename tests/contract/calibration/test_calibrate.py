@@ -78,7 +78,7 @@ def test_a_calibration_on_null_goes_all_the_way() -> None:
     assert not now.file.with_suffix(".playing").exists()
 
 
-def test_beside_a_hog_too() -> None:
+def test_a_comparison_beside_a_cpu_hog_is_stored_too() -> None:
     now = session({"noise": 1})
     assert now.play()
     (entry,) = now.current()

@@ -31,7 +31,7 @@ def stored_now() -> list[Entry]:
 
 
 @pytest.mark.timeout(180)
-def test_killed_in_the_middle_it_goes_on(state: Path) -> None:
+def test_a_calibration_killed_in_the_middle_goes_on(state: Path) -> None:
     """kill -9 loses the comparison under way; the next session says what is there, and ends it."""
     with started() as first:
         ends_s = time.monotonic() + 80

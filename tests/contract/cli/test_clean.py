@@ -42,7 +42,7 @@ def test_without_yes_everything_is_listed_and_nothing_freed(
     assert len(cache.entries()) == 1
 
 
-def test_yes_frees_what_was_chosen_and_no_more(runs: Path) -> None:
+def test_the_option_yes_frees_what_was_chosen_and_no_more(runs: Path) -> None:
     first, second = (folder.path.name for folder in all_runs(runs))
     assert exit_code(["clean", first, "--yes"]) == 0
     assert [folder.path.name for folder in all_runs(runs)] == [second]
@@ -53,7 +53,7 @@ def test_yes_frees_what_was_chosen_and_no_more(runs: Path) -> None:
     assert not all_runs(runs)
 
 
-def test_size_and_age_choose(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_entries_are_chosen_by_size_and_age(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["clean", "--older", "1h", "--yes"]) == 0
     assert exit_code(["clean", "--larger", "1G", "--yes"]) == 0
     assert capsys.readouterr().out == "nothing to free\n" * 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
 from click.testing import CliRunner
 
@@ -35,7 +35,7 @@ def test_one_control_is_shown_with_what_stands_in_each_value_s_way(knobs: Path) 
     for name in controls():
         assert f"--control {name}=VALUE" in _said("show", "controls", name)
     policies = "sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors"
-    knob_tree.write(knobs, policies, "performance powersave")
+    fake_sysfs.write_file(knobs, policies, "performance powersave")
     barred = "schedutil, ondemand, conservative: the kernel offers performance, powersave"
     assert f"{NOT_HERE}: {barred}" in _said("show", "controls")
 
@@ -43,10 +43,10 @@ def test_one_control_is_shown_with_what_stands_in_each_value_s_way(knobs: Path) 
 def test_a_control_is_held_for_a_trial_and_what_is_not_is_said(
     knobs: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    before = knob_tree.values(knobs)
+    before = fake_sysfs.read_all(knobs)
     assert exit_code([*PLAY, "--control", "thp=never", "--control", "numa=interleave"]) == 0
     assert f"{NOT_HERE}: numa=interleave: the host has one node" in capfd.readouterr().err
-    assert knob_tree.values(knobs) == before
+    assert fake_sysfs.read_all(knobs) == before
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import a_driver
+from processes import stop_driver_of
 
 from dyno.cli import exit_code
 from dyno.run_folder import RunFolder, all_runs
@@ -81,7 +81,7 @@ def test_an_interrupted_run_ends_with_130_and_goes_on_where_it_stopped(
 def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(
     playing: subprocess.Popen[str], runs: Path
 ) -> None:
-    driver = a_driver(playing.pid)
+    driver = stop_driver_of(playing.pid)
     playing.kill()
     playing.wait()
     deadline = time.monotonic() + 10
@@ -105,7 +105,7 @@ def goes_on(folder: RunFolder) -> None:
 def test_a_killed_driver_costs_its_trial_and_not_the_run(
     playing: subprocess.Popen[str], runs: Path
 ) -> None:
-    os.kill(a_driver(playing.pid), signal.SIGKILL)
+    os.kill(stop_driver_of(playing.pid), signal.SIGKILL)
     playing.send_signal(signal.SIGCONT)
     playing.communicate(timeout=30)
     (folder,) = all_runs(runs)

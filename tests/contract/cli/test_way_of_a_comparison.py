@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from theatre_props import register_engine
+from fake_engine import register_engine
 
 import dyno
 from dyno.cli import compare, exit_code

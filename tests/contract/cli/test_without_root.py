@@ -8,18 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
 
-HOLDING = Path(__file__).resolve().parents[2] / "holding_process.py"
+HOLDING = Path(__file__).resolve().parents[2] / "hold_controls.py"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="is an ordinary user anyway")
 def test_nobody_is_told_what_needs_root_and_gets_what_does_not(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree = knob_tree.lay(home / "tree")
-    for name, value in knob_tree.environment(tree, home / "journal").items():
+    tree = fake_sysfs.make_tree(home / "tree")
+    for name, value in fake_sysfs.environment(tree, home / "journal").items():
         monkeypatch.setenv(name, value)
     needs = ("swap=0", "thp=never", "governor=performance", "niceness=-5")
     frees = ("niceness=5", "thp=off", "aslr=off")

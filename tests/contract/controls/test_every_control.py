@@ -7,7 +7,7 @@ import random
 import subprocess
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
 
 from dyno.controls import Control, ControlResult, ControlTarget, aslr, controls
@@ -27,7 +27,7 @@ def _held(name: str, value: str, *, embedded: bool = True, seed: int = 1) -> Con
 def test_a_control_holds_each_of_its_words_and_leaves_all_as_it_was(
     name: str, control: Control, embedded: bool, knobs: Path
 ) -> None:
-    before = os.sched_getaffinity(0), dict(os.environ), knob_tree.values(knobs)
+    before = os.sched_getaffinity(0), dict(os.environ), fake_sysfs.read_all(knobs)
     control.check(control.default)
     assert control.summary and control.default in control.values
     for value in control.values:
@@ -38,14 +38,14 @@ def test_a_control_holds_each_of_its_words_and_leaves_all_as_it_was(
             assert found.get("refused", "no reason") and "state" not in found
             assert not ("set" in found and "refused" in found)
             assert found.get("set", value) == value
-    assert (os.sched_getaffinity(0), dict(os.environ), knob_tree.values(knobs)) == before
+    assert (os.sched_getaffinity(0), dict(os.environ), fake_sysfs.read_all(knobs)) == before
 
 
 @pytest.mark.parametrize(("name", "control"), ROOM)
 def test_by_default_nothing_of_the_host_is_written(
     name: str, control: Control, knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    knob_tree.watch_writes(monkeypatch, knobs, lambda knob: pytest.fail(f"{knob} was written"))
+    fake_sysfs.watch_writes(monkeypatch, knobs, lambda knob: pytest.fail(f"{knob} was written"))
     assert "refused" not in _held(name, control.default).found
     assert not (knobs.parent / "journal").exists()
 
@@ -73,7 +73,7 @@ def test_a_control_refuses_a_word_that_it_does_not_know(name: str, control: Cont
     assert control.default in caught.value.hint
 
 
-def test_left_on_the_layout_differs_between_restarts_but_not_between_replays() -> None:
+def test_with_aslr_left_on_the_layout_differs_between_restarts_but_not_between_replays() -> None:
     sizes = [len(_held("aslr", "on", seed=seed).environment[aslr.FILLER]) for seed in range(20)]
     assert len(set(sizes)) > 15 and max(sizes) < aslr.FILLER_BYTES
     assert _held("aslr", "on", seed=3) == _held("aslr", "on", seed=3)
@@ -99,5 +99,5 @@ def test_a_host_that_refuses_is_reported_and_not_passed_over(
 
 
 def test_a_host_without_randomisation_is_reported(knobs: Path) -> None:
-    knob_tree.write(knobs, aslr.SWITCH, "0")
+    fake_sysfs.write_file(knobs, aslr.SWITCH, "0")
     assert _held("aslr", "on").found["refused"]

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
 
 from dyno.controls import ControlTarget, _knob, controls
@@ -31,7 +31,7 @@ def test_what_somebody_set_meanwhile_is_left_and_the_record_says_that_it_was_not
 ) -> None:
     with controls()["swap"].hold("avoid", SERVER) as held:
         assert held.found == {"before": "60", "set": "avoid", "devices": "/dev/zram0"}
-        knob_tree.write(knobs, SWAPPINESS, "33")
+        fake_sysfs.write_file(knobs, SWAPPINESS, "33")
     assert held.found["refused"] == "somebody set it to 33 meanwhile"
     assert "set" not in held.found
     assert (_value(SWAPPINESS), _journalled(knobs)) == ("33", [])
@@ -53,7 +53,7 @@ def test_where_one_knob_of_several_refuses_none_is_set(
         if "policy1" in str(knob):
             raise OSError(errno.EBUSY, "Device busy")
 
-    knob_tree.watch_writes(monkeypatch, knobs, refuse)
+    fake_sysfs.watch_writes(monkeypatch, knobs, refuse)
     with controls()["governor"].hold("performance", SERVER) as held:
         assert held.found["refused"].endswith("does not take performance (device busy)")
         assert _value(f"{POLICIES}/policy0/scaling_governor") == "powersave"
@@ -63,7 +63,7 @@ def test_where_one_knob_of_several_refuses_none_is_set(
 @pytest.mark.parametrize(("switch", "on", "off"), [(NO_TURBO, "0", "1"), (BOOST, "1", "0")])
 def test_turbo_is_told_by_either_switch(knobs: Path, switch: str, on: str, off: str) -> None:
     _knob.path_of(NO_TURBO).unlink()
-    knob_tree.write(knobs, switch, on)
+    fake_sysfs.write_file(knobs, switch, on)
     with controls()["turbo"].hold("off", SERVER) as held:
         assert held.found == {"before": "on", "set": "off"}
         assert _value(switch) == off
@@ -82,7 +82,7 @@ def test_the_scheduler_is_that_of_the_disk_below_the_data_s_partition(knobs: Pat
 
 
 def test_what_the_kernel_does_not_offer_is_told_with_what_it_does(knobs: Path) -> None:
-    knob_tree.write(knobs, ENABLED, "always [madvise]")
+    fake_sysfs.write_file(knobs, ENABLED, "always [madvise]")
     with controls()["thp"].hold("never", SERVER) as held:
         assert held.found["refused"] == f"{ENABLED} offers always, madvise"
     assert held.found["before"] == "madvise"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
 
 from dyno.controls import ControlTarget, _journal, _journal_entry, _knob, put_back
@@ -34,7 +34,7 @@ def test_the_journal_is_on_the_disk_before_the_knob_is_written(
         entry = json.loads((knobs.parent / "journal" / name).read_text())
         seen.append((_knob.current_value(knob), entry))
 
-    knob_tree.watch_writes(monkeypatch, knobs, note)
+    fake_sysfs.watch_writes(monkeypatch, knobs, note)
     with _journal.hold_knob(_knob.path_of(SWAPPINESS), "7") as holding:
         assert (holding.found, _value(SWAPPINESS)) == ("60", "7")
     entry = {"path": SWAPPINESS, "found": "60", "set": "7", "boot": "first-start"}

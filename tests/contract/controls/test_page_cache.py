@@ -35,7 +35,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_drop_leaves_nothing_and_warm_brings_all_of_it_back(file: Path, tmp_path: Path) -> None:
+def test_drop_empties_the_page_cache_and_warm_fills_it(file: Path, tmp_path: Path) -> None:
     assert _cached_bytes(file) == SIZE
     assert _restored("drop", tmp_path) == {"files": "1"}
     assert _cached_bytes(file) == 0
@@ -43,5 +43,5 @@ def test_drop_leaves_nothing_and_warm_brings_all_of_it_back(file: Path, tmp_path
     assert _cached_bytes(file) == SIZE
 
 
-def test_keep_touches_nothing(file: Path, tmp_path: Path) -> None:
+def test_the_value_keep_touches_nothing(file: Path, tmp_path: Path) -> None:
     assert _restored("keep", tmp_path) is None

@@ -72,7 +72,7 @@ def test_without_the_control_nothing_is_loaded_and_nothing_is_counted(tmp_path: 
     assert PROBE.sample(ProbeTarget(1, 1, tmp_path)) == {}
 
 
-def test_it_stands_beside_another_library_that_is_preloaded() -> None:
+def test_the_plant_stands_beside_another_library_that_is_preloaded() -> None:
     first, second = (
         ControlResult({}, environment={"LD_PRELOAD": "a.so"}),
         ControlResult({}, environment={"B": "1"}),

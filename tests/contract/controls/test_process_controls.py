@@ -6,9 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
-from outsiders import stub
+from stub_programs import stub
 
 from dyno.controls import ControlResult, ControlTarget, _engine_process, allocator, controls
 from dyno.controls.numa import NODES
@@ -60,9 +60,9 @@ def test_a_process_kept_from_huge_pages_becomes_the_command_that_follows() -> No
 @pytest.fixture
 def numactl(knobs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A host of two nodes, with a numactl that knows node 0 and 1."""
-    knob_tree.write(knobs, NODES, "0-1")
+    fake_sysfs.write_file(knobs, NODES, "0-1")
     program = knobs / "bin" / "numactl"
-    knob_tree.write(knobs, "/bin/numactl", NUMACTL)
+    fake_sysfs.write_file(knobs, "/bin/numactl", NUMACTL)
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     return program

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import knob_tree
+import fake_sysfs
 import pytest
 from click.testing import CliRunner
 
@@ -16,7 +16,7 @@ from dyno.controls import _knob, put_back
 from dyno.controls.swap import SWAPPINESS
 from dyno.controls.thp import ENABLED
 
-HOLDING = Path(__file__).resolve().parents[2] / "holding_process.py"
+HOLDING = Path(__file__).resolve().parents[2] / "hold_controls.py"
 ALL = ("governor=performance", "turbo=off", "thp=never", "thp_defrag=never", "swap=0")
 
 
@@ -51,27 +51,27 @@ def _restored(*words: str) -> str:
 
 
 def test_killed_in_the_middle_of_hold_the_host_is_put_back_as_it_was(knobs: Path) -> None:
-    before = knob_tree.values(knobs)
+    before = fake_sysfs.read_all(knobs)
     _killed(_holding(*ALL))
-    held = knob_tree.values(knobs)
+    held = fake_sysfs.read_all(knobs)
     changed = {name for name in held if held[name] != before[name]}
     assert len(changed) == 6
     said = _restored("--dry-run")
-    assert knob_tree.values(knobs) == held and said.count("would put back") == 6
+    assert fake_sysfs.read_all(knobs) == held and said.count("would put back") == 6
     said = _restored()
     assert f"{SWAPPINESS}: 0 is 60 again" in said and said.count("again") == 6
-    assert knob_tree.values(knobs) == before
+    assert fake_sysfs.read_all(knobs) == before
     assert _restored() == "nothing to put back\n"
 
 
 def test_killed_between_the_journal_and_the_knob_nothing_is_written(knobs: Path) -> None:
-    before = knob_tree.values(knobs)
+    before = fake_sysfs.read_all(knobs)
     process = _started("--before-write", "swap=0")
     process.communicate(timeout=30)
     assert process.returncode == -9
     assert len(list((knobs.parent / "journal").glob("*.json"))) == 1
     assert "as it was found" in _restored()
-    assert knob_tree.values(knobs) == before
+    assert fake_sysfs.read_all(knobs) == before
     assert not list((knobs.parent / "journal").glob("*.json"))
 
 
@@ -85,11 +85,11 @@ def test_a_run_under_way_is_left_alone_and_puts_back_itself(knobs: Path) -> None
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_told_to_end_puts_back_itself(knobs: Path, end: signal.Signals) -> None:
-    before = knob_tree.values(knobs)
+    before = fake_sysfs.read_all(knobs)
     process = _holding(*ALL)
     process.send_signal(end)
     process.communicate(timeout=30)
-    assert process.returncode and knob_tree.values(knobs) == before
+    assert process.returncode and fake_sysfs.read_all(knobs) == before
     assert _restored() == "nothing to put back\n"
 
 
@@ -111,7 +111,7 @@ def test_a_new_run_puts_back_what_a_dead_one_left_before_it_sets_its_own(knobs: 
 
 def test_what_somebody_changed_since_is_left_and_told(knobs: Path) -> None:
     _killed(_holding("swap=0", "thp=never"))
-    knob_tree.write(knobs, SWAPPINESS, "33")
+    fake_sysfs.write_file(knobs, SWAPPINESS, "33")
     said = _restored()
     assert f"{SWAPPINESS} holds 33 and is left so: 60 was found and 0 set" in " ".join(said.split())
     assert f"{ENABLED}: never is madvise again" in said
@@ -120,7 +120,7 @@ def test_what_somebody_changed_since_is_left_and_told(knobs: Path) -> None:
 
 def test_after_a_restart_of_the_host_its_own_values_stand(knobs: Path) -> None:
     _killed(_holding("swap=0"))
-    knob_tree.write(knobs, _knob.BOOT, "second-start")
+    fake_sysfs.write_file(knobs, _knob.BOOT, "second-start")
     assert "the host has restarted since" in _restored()
     assert _knob.current_value(_knob.path_of(SWAPPINESS)) == "0"
 
@@ -132,7 +132,7 @@ def test_what_cannot_be_put_back_ends_with_64_and_stays_in_the_journal(
     _knob.path_of(SWAPPINESS).unlink()
     assert exit_code(["restore"]) == 64
     assert f"not put back: {SWAPPINESS}" in capsys.readouterr().err
-    knob_tree.write(knobs, SWAPPINESS, "0")
+    fake_sysfs.write_file(knobs, SWAPPINESS, "0")
     assert f"{SWAPPINESS}: 0 is 60 again" in _restored()
 
 

@@ -15,13 +15,13 @@ from dyno.driver import Launch, Limit, Process
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
 from dyno.plan import Plan, Script
 
-ACTING = Path(__file__).with_name("acting_driver.py")
+SCRIPTED = Path(__file__).with_name("scripted_driver.py")
 NOTHING = {"kind": "null", "delay_ns": 0}
 
 
 @pytest.fixture(autouse=True)
-def acting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DYNO_DRIVER", str(ACTING))
+def scripted_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNO_DRIVER", str(SCRIPTED))
 
 
 def plan(act: str = "") -> Plan:

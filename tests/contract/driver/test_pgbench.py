@@ -30,7 +30,7 @@ def test_expressions_have_pgbenchs_values(sqlite: Session, tmp_path: Path, proto
     assert {e: "NULL" if v is None else v.lstrip("=") for e, v in found.items()} == expected
 
 
-def test_branches_gset_and_aset(sqlite: Session, tmp_path: Path) -> None:
+def test_branches_gset_and_aset_are_played(sqlite: Session, tmp_path: Path) -> None:
     text = r"""
 \set n 2
 \if :n = 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from unasked import never, quiet
+from engine_callbacks import ask_nothing, say_nothing
 
 from dyno.builds import Build
 from dyno.builds.path import library
@@ -46,14 +46,16 @@ def test_a_duckdb_that_runs_with_other_settings_fails_the_trial(
 
 def test_what_is_no_duckdb_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nearest: 1\.5\.6; or a build"):
-        find_engine("duckdb", never).program("2.0.0", {}, quiet)
+        find_engine("duckdb", ask_nothing).program("2.0.0", {}, say_nothing)
     with pytest.raises(UsageError, match="is not a DuckDB library: undefined symbol"):
-        find_engine("duckdb", never).program(str(library("libc.so.6", "libc6")), {}, quiet)
+        find_engine("duckdb", ask_nothing).program(
+            str(library("libc.so.6", "libc6")), {}, say_nothing
+        )
 
 
 def test_a_damaged_build_in_the_cache_is_told_with_the_way_to_have_it_anew(tmp_path: Path) -> None:
     (tmp_path / "libduckdb.so").write_bytes(b"half of it")
     with pytest.raises(HostError, match="is not a DuckDB library: ") as caught:
-        find_library("1.4.4", quiet, fetch=lambda *_: tmp_path)
+        find_library("1.4.4", say_nothing, fetch=lambda *_: tmp_path)
     assert caught.value.message == f"{tmp_path.name} in the cache is damaged"
     assert caught.value.hint.startswith(f"`dyno clean {tmp_path.name} --yes` removes it")

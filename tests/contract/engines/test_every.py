@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from unasked import never
+from engine_callbacks import ask_nothing
 
 from dyno.engines import Checks, find_engine
 from dyno.errors import UsageError
@@ -15,7 +15,7 @@ VERBS = ("program", "start", "settings", "settle", "stop")
 
 @pytest.mark.parametrize("name", ROOM)
 def test_an_engine_has_the_verbs_and_describes_its_options(name: str) -> None:
-    engine = find_engine(name, never)
+    engine = find_engine(name, ask_nothing)
     assert all(callable(getattr(engine, verb)) for verb in VERBS)
     assert isinstance(engine.embedded, bool) and isinstance(engine.versions, tuple)
     for default, meaning in (*engine.options.values(), *engine.flags.values()):
@@ -25,7 +25,7 @@ def test_an_engine_has_the_verbs_and_describes_its_options(name: str) -> None:
 
 def test_an_unknown_engine_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="sqlite"):
-        find_engine("sqlight", never)
+        find_engine("sqlight", ask_nothing)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_an_unknown_engine_is_answered_with_the_nearest() -> None:
 def test_a_wrong_word_is_known_before_anything_is_built(
     engine: str, build: str, flags: dict[str, str], settings: dict[str, str]
 ) -> None:
-    found = find_engine(engine, never)
+    found = find_engine(engine, ask_nothing)
     assert isinstance(found, Checks)
     found.check("", {}, {})
     with pytest.raises(UsageError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unasked import never
+from engine_callbacks import ask_nothing
 
 from dyno.builds import Build
 from dyno.engines import Accepts, Checks, find_engine
@@ -14,11 +14,11 @@ from dyno.engines.mysql.settings import sort_settings
 from dyno.engines.mysql.values import check_values, lasting_values, values_agree
 from dyno.errors import TrialFailed, UsageError
 
-MYSQL = find_engine("mysql", never)
+MYSQL = find_engine("mysql", ask_nothing)
 
 
 def _check(name: str, build: str = "", **keys: str) -> None:
-    engine = find_engine(name, never)
+    engine = find_engine(name, ask_nothing)
     assert isinstance(engine, Checks)
     engine.check(build, {}, keys)
 

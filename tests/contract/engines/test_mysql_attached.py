@@ -66,7 +66,7 @@ def test_a_server_that_answers_a_question_with_ok_is_none(
         _met(url, lambda _, statements: [answer for _ in statements])
 
 
-def test_its_database_is_tried_with_a_table_of_our_own_alone() -> None:
+def test_an_attached_database_is_tried_with_a_table_of_our_own_alone() -> None:
     seen: list[tuple[Session, str]] = []
     _met(URL, _told(seen=seen))
     written = [statement for _, statement in seen if not statement.startswith("SELECT")]
@@ -131,7 +131,7 @@ def test_a_socket_tells_its_process(tmp_path: Path) -> None:
     assert server.pid is not None
 
 
-def test_it_is_analysed_and_nothing_of_it_is_set(tmp_path: Path) -> None:
+def test_an_attached_server_is_analysed_and_nothing_of_it_is_set(tmp_path: Path) -> None:
     seen: list[tuple[Session, str]] = []
     engine = find_engine("mysql", _told(seen=seen))
     server = engine.start(_met(URL, _told()), tmp_path, {})

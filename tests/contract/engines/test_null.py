@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unasked import never, quiet
+from engine_callbacks import ask_nothing, say_nothing
 
 from dyno.engines import find_engine
 from dyno.engines.null import delay_ns
@@ -17,14 +17,14 @@ from dyno.errors import UsageError
     [("0", 0), ("200us", 200_000), ("1.5ms", 1_500_000), ("2s", 2_000_000_000), ("7µs", 7_000)],
 )
 def test_a_delay_is_read_in_ns(text: str, expected: int, tmp_path: Path) -> None:
-    engine = find_engine("null", never)
-    server = engine.start(engine.program(text, {}, quiet), tmp_path, {})
+    engine = find_engine("null", ask_nothing)
+    server = engine.start(engine.program(text, {}, say_nothing), tmp_path, {})
     assert server.session == {"kind": "null", "delay_ns": expected}
     assert engine.settings(server) == {"delay_ns": str(expected)}
 
 
 def test_bare_null_answers_at_once() -> None:
-    assert find_engine("null", never).program("", {}, quiet).facts["delay_ns"] == "0"
+    assert find_engine("null", ask_nothing).program("", {}, say_nothing).facts["delay_ns"] == "0"
 
 
 @pytest.mark.parametrize("text", ["200", "us", "-5us", "1h", "fast", "1e3us", "61s", ""])

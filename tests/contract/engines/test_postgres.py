@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unasked import never
+from engine_callbacks import ask_nothing
 
 from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import Launch
@@ -18,7 +18,7 @@ from dyno.engines.postgres.settings import TABLE, choose_settings, settings_file
 from dyno.errors import TrialFailed, UsageError
 from dyno.plan import Session
 
-ENGINE = find_engine("postgres", never)
+ENGINE = find_engine("postgres", ask_nothing)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_major_version_stands_for_its_newest_minor_one() -> None:
 )
 def test_a_setting_that_cannot_be_is_refused(settings: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        find_engine("postgres", never).check("18", {}, settings)  # type: ignore[attr-defined]
+        find_engine("postgres", ask_nothing).check("18", {}, settings)  # type: ignore[attr-defined]
 
 
 def test_a_prefix_must_hold_a_server(tmp_path: Path) -> None:

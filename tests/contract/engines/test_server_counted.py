@@ -48,7 +48,7 @@ def test_before_a_phase_nobody_waits_for_open_connections() -> None:
     assert counted("postgres", ask, after_disconnect=False) == {"transactions": 70}
 
 
-def test_after_it_the_count_is_read_once_the_last_backend_is_gone() -> None:
+def test_after_a_phase_the_count_is_read_once_the_last_backend_is_gone() -> None:
     ask = telling(backends(8), backends(1), backends(0), total(99))
     assert counted("postgres", ask, after_disconnect=True) == {"transactions": 99}
 

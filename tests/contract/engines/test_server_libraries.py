@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from outsiders import stub
-from unasked import quiet
+from engine_callbacks import say_nothing
+from stub_programs import stub
 
 from dyno.builds import Build
 from dyno.engines._server import libraries
@@ -75,8 +75,8 @@ def test_what_is_missing_is_fetched_until_the_loader_has_all(lacking: Path, mirr
 
 
 def test_a_program_that_lacks_nothing_is_left_alone(tmp_path: Path) -> None:
-    assert libraries.fetch(Path("/bin/sh"), (), quiet) == ()
-    assert libraries.fetch(tmp_path / "none", (), quiet) == ()
+    assert libraries.fetch(Path("/bin/sh"), (), say_nothing) == ()
+    assert libraries.fetch(tmp_path / "none", (), say_nothing) == ()
 
 
 @pytest.mark.parametrize("why", ["no mirror", "unknown", "useless"])
@@ -89,7 +89,7 @@ def test_a_library_that_cannot_be_had_is_told_with_its_package(
     if why != "useless":
         stub(tmp_path / "tools", "apt-cache", "echo 'E: Unable to locate package' >&2; exit 100")
     with pytest.raises(HostError, match=r"^/bin/sh cannot start") as caught:
-        libraries.fetch(Path("/bin/sh"), (), quiet)
+        libraries.fetch(Path("/bin/sh"), (), say_nothing)
     assert caught.value.cause == f"this system has no {soname}"
     assert caught.value.hint.startswith("install it")
     assert ("libnuma1" in caught.value.hint) == (why != "unknown")
@@ -100,7 +100,7 @@ def test_a_mysql_is_asked_for_its_version_with_them(mirror: Path) -> None:
     program = _program(mirror / "m" / "bin" / "mysqld", "mysqld  Ver 5.6.14 for linux")
     (mirror / "m" / "share" / "english").mkdir(parents=True)
     (mirror / "m" / "share" / "english" / "errmsg.sys").touch()
-    build = describe_build("mysql", "5.6.14", program, "file", quiet)
+    build = describe_build("mysql", "5.6.14", program, "file", say_nothing)
     _check_build(build, mirror)
     path = f"{mirror}/{LIBAIO}:{mirror}/{LIBNUMA}"
     assert prefix_of(program, build.libraries).environment() == {"LD_LIBRARY_PATH": path}
@@ -110,7 +110,7 @@ def test_a_mysql_is_asked_for_its_version_with_them(mirror: Path) -> None:
 def test_a_postgres_is_asked_for_its_version_with_them(mirror: Path) -> None:
     _program(mirror / "p" / "bin" / "postgres", "postgres (PostgreSQL) 18.6")
     _program(mirror / "p" / "bin" / "initdb", "")
-    _check_build(find_build(str(mirror / "p"), quiet), mirror)
+    _check_build(find_build(str(mirror / "p"), say_nothing), mirror)
 
 
 def _check_build(build: Build, mirror: Path) -> None:

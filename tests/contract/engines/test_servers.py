@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inhabitants import inhabitants, left_in
+from processes import processes_in, processes_left_in
 
 from dyno.engines import NO_CONDITIONS, Server, StartConditions, _server
 from dyno.engines._server import account, process, socket, watchdog
@@ -44,11 +44,11 @@ def started(home: Path, script: str) -> Server:
 
 def test_a_server_starts_answers_and_stops(home: Path) -> None:
     server = started(home, OBEDIENT)
-    assert server.pid in inhabitants(home)
+    assert server.pid in processes_in(home)
     assert server.handle.poll() is None
     _server.stop_server(server)
     assert (home / "server.log").read_text() == "child of mine\nstopping\n"
-    assert not left_in(home, 10)
+    assert not processes_left_in(home, 10)
     assert server.handle.poll() == 0
     _server.stop_server(server)
 
@@ -67,7 +67,7 @@ def test_a_server_that_stands_still_is_woken_to_stop(home: Path) -> None:
     os.kill(server.pid, signal.SIGSTOP)
     _server.stop_server(server)
     assert (home / "server.log").read_text() == "child of mine\nstopping\n"
-    assert not left_in(home, 10)
+    assert not processes_left_in(home, 10)
 
 
 def test_a_server_that_does_not_stop_is_killed_with_its_children(home: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_server_that_does_not_stop_is_killed_with_its_children(home: Path) -> 
         time.sleep(0.02)
     with pytest.raises(TrialFailed, match=r"did not stop in 0 s and was killed(.|\n)*stopping"):
         _server.stop_server(server, limit_s=0.2)
-    assert not left_in(home, 10)
+    assert not processes_left_in(home, 10)
 
 
 def test_a_server_that_dies_at_its_start_leaves_its_words(home: Path) -> None:
@@ -104,11 +104,11 @@ def test_a_server_that_never_answers_is_killed_at_the_deadline(home: Path) -> No
     _server.wait_ready(running, lambda: None)
     with pytest.raises(TrialFailed, match=r"did not answer in 0 s \(it starts up\)"):
         _server.wait_ready(running, refuse, limit_s=0.4)
-    assert running.poll() is not None and not left_in(home, 10)
+    assert running.poll() is not None and not processes_left_in(home, 10)
     again = _server.start_server(launch(home, OBEDIENT))
     with pytest.raises(KeyboardInterrupt):
         _server.wait_ready(again, interrupt)
-    assert again.poll() is not None and not left_in(home, 10)
+    assert again.poll() is not None and not processes_left_in(home, 10)
 
 
 def test_the_controls_reach_the_server(home: Path) -> None:
@@ -148,9 +148,9 @@ def stubborn(home: Path) -> int | None:
 def frozen(home: Path) -> int:
     """One that stands still with all its children, before it answers anybody."""
     pid = deaf(home)
-    while len(inhabitants(home)) < 3:
+    while len(processes_in(home)) < 3:
         time.sleep(0.01)
-    for each in inhabitants(home):
+    for each in processes_in(home):
         os.kill(each, signal.SIGSTOP)
     return pid
 
@@ -185,7 +185,7 @@ def test_nothing_outlives_a_starter_that_is_killed(home: Path, word: str, later_
         assert starter.stdout is not None and starter.stdout.readline()
         time.sleep(later_s)
         starter.kill()
-    assert not left_in(home, 10)
+    assert not processes_left_in(home, 10)
 
 
 def test_a_signal_that_we_inherited_as_ignored_is_not_handed_on(home: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_signal_that_we_inherited_as_ignored_is_not_handed_on(home: Path) -> N
         ignored = int(starter.stdout.readline(), 16)
         starter.kill()
     assert not ignored & 1 << (signal.SIGQUIT - 1)
-    assert not left_in(home, 10)
+    assert not processes_left_in(home, 10)
 
 
 def test_a_home_that_is_made_anew_meanwhile_is_another(home: Path) -> None:
@@ -206,5 +206,5 @@ def test_a_home_that_is_made_anew_meanwhile_is_another(home: Path) -> None:
     with subprocess.Popen(["/bin/sleep", "60"], cwd=home) as resumed:
         time.sleep(watchdog.GRACE_S + 1.0)
         assert resumed.poll() is None
-        assert list(inhabitants(home)) == [resumed.pid]
+        assert list(processes_in(home)) == [resumed.pid]
         resumed.kill()

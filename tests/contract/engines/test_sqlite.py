@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from unasked import never
+from engine_callbacks import ask_nothing
 
 from dyno.builds import Build
 from dyno.engines import find_engine
@@ -78,7 +78,7 @@ def test_a_wrong_setting_is_refused_with_what_would_be_right(
     name: str, value: str, hint: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        find_engine("sqlite", never).start(BUILD, tmp_path, {name: value})
+        find_engine("sqlite", ask_nothing).start(BUILD, tmp_path, {name: value})
     assert hint in caught.value.hint
 
 

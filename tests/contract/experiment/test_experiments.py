@@ -38,7 +38,7 @@ def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
             assert figure.get(key, "") in {"", *names}, f"{figure} hits nothing"
 
 
-def test_they_are_known_by_name_in_any_folder(
+def test_experiments_are_known_by_name_in_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_run
-from nights import Shown, built, nightly, shower, written
+from nightly_runs import HistoryCommand, history_command, make_build, write_nightly_runs, write_run
 
 from dyno.cli import command, exit_code
 from dyno.record import Run
@@ -21,14 +21,14 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
-    return shower(runs, capsys)
+def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
+    return history_command(runs, capsys)
 
 
 def test_a_step_is_nominated_with_both_builds_and_the_command_that_convicts(
-    runs: Path, shown: Shown
+    runs: Path, shown: HistoryCommand
 ) -> None:
-    nightly(runs, [0.0] * 6 + [0.05] * 6)
+    write_nightly_runs(runs, [0.0] * 6 + [0.05] * 6)
     said = shown()
     assert "1 nomination in 1 series" in said
     assert re.search(
@@ -43,50 +43,54 @@ def test_a_step_is_nominated_with_both_builds_and_the_command_that_convicts(
     assert words[1] in command.commands
 
 
-def test_one_run_far_out_nominates_nothing(runs: Path, shown: Shown) -> None:
-    nightly(runs, [0.0] * 11 + [0.8])
+def test_one_run_far_out_nominates_nothing(runs: Path, shown: HistoryCommand) -> None:
+    write_nightly_runs(runs, [0.0] * 11 + [0.8])
     assert "0 nominations in 1 series" in shown()
 
 
-def test_versions_of_one_run_stand_in_the_order_of_versions(runs: Path, shown: Shown) -> None:
+def test_versions_of_one_run_stand_in_the_order_of_versions(
+    runs: Path, shown: HistoryCommand
+) -> None:
     levels = {f"8.0.{n}": 0.1 if n > 9 else 0.0 for n in (4, 33, 12, 5, 6, 7, 11, 10, 8, 9, 14)}
-    written(runs, 1, levels)
+    write_run(runs, 1, levels)
     said = shown()
     assert "before: null@8.0.9 " in said
     assert "after:  null@8.0.10 " in said
 
 
-def test_builds_of_one_version_stand_in_the_order_of_the_nights(runs: Path, shown: Shown) -> None:
+def test_builds_of_one_version_stand_in_the_order_of_the_nights(
+    runs: Path, shown: HistoryCommand
+) -> None:
     for day in range(1, 13):
-        head = built("9.0", build={"version": "9.0", "sha256": str(99 - day)})
-        written(runs, day, {"9.0": 0.1 * (day > 7)}, candidates=(head,))
+        head = make_build("9.0", build={"version": "9.0", "sha256": str(99 - day)})
+        write_run(runs, day, {"9.0": 0.1 * (day > 7)}, candidates=(head,))
     said = shown()
     assert "before: null@9.0 (9.0), 2026-01-07" in said
     assert "another program under the same name" in said
 
 
-def test_a_change_of_one_program_accuses_no_build(runs: Path, shown: Shown) -> None:
+def test_a_change_of_one_program_accuses_no_build(runs: Path, shown: HistoryCommand) -> None:
     for day in range(1, 13):
-        written(runs, day, {"9.0": 0.1 * (day > 7)})
+        write_run(runs, day, {"9.0": 0.1 * (day > 7)})
     assert "the same program on both sides" in shown()
 
 
-def test_the_same_run_named_twice_counts_once(runs: Path, shown: Shown) -> None:
-    one = nightly(runs, [0.0] * 10)[0]
+def test_the_same_run_named_twice_counts_once(runs: Path, shown: HistoryCommand) -> None:
+    one = write_nightly_runs(runs, [0.0] * 10)[0]
     assert " 10 " in shown(str(one))
 
 
-def test_runs_of_an_a_a_comparison_are_one_point_each(runs: Path, shown: Shown) -> None:
+def test_runs_of_an_a_a_comparison_are_one_point_each(runs: Path, shown: HistoryCommand) -> None:
     for day in range(1, 11):
-        sides = (built("1.0"), built("1.0", name="1.0#2"))
+        sides = (make_build("1.0"), make_build("1.0", name="1.0#2"))
         run: Run = dataclasses.replace(make_run(["1.0", "1.0#2"]), candidates=sides)
-        written(runs, day, {"1.0": 0.0, "1.0#2": 0.0}, candidates=sides, design=run.design)
+        write_run(runs, day, {"1.0": 0.0, "1.0#2": 0.0}, candidates=sides, design=run.design)
     assert " 10 " in shown()
 
 
 @pytest.mark.slow
 def test_a_step_planted_in_the_null_engine_is_nominated(
-    runs: Path, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: Path, shown: HistoryCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(runs))
     delays = [*range(1000, 1005), *range(10000, 10005)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_run
-from nights import Shown, nightly, shower, written
+from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
 
 from dyno.cli import exit_code
 from dyno.run_folder import create_run
@@ -20,12 +20,12 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
-    return shower(runs, capsys)
+def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
+    return history_command(runs, capsys)
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Shown:
+def refused(capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
     def refuse(*words: str) -> str:
         assert exit_code(["history", *words]) == 64
         sentence, hint = capsys.readouterr().err.splitlines()
@@ -46,10 +46,12 @@ CUTS: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("what", CUTS)
-def test_a_series_is_cut_where_something_else_changed(what: str, runs: Path, shown: Shown) -> None:
+def test_a_series_is_cut_where_something_else_changed(
+    what: str, runs: Path, shown: HistoryCommand
+) -> None:
     changed, clause = CUTS[what]
-    nightly(runs, [0.0] * 10)
-    nightly(runs, [0.1] * 10, first=11, **changed)
+    write_nightly_runs(runs, [0.0] * 10)
+    write_nightly_runs(runs, [0.1] * 10, first=11, **changed)
     said = shown()
     assert "0 nominations in 2 series" in said
     flat = " ".join(said.split())
@@ -57,31 +59,31 @@ def test_a_series_is_cut_where_something_else_changed(what: str, runs: Path, sho
     assert clause.split(" was ")[0] in flat
 
 
-def test_what_had_to_be_left_out_is_named(runs: Path, shown: Shown) -> None:
-    nightly(runs, [0.0] * 10)
+def test_what_had_to_be_left_out_is_named(runs: Path, shown: HistoryCommand) -> None:
+    write_nightly_runs(runs, [0.0] * 10)
     torn = create_run(dataclasses.replace(make_run(), name="torn"), runs)
     said = shown()
     assert f"left out: {torn.path.name}: no valid block of select" in said
 
 
 def test_what_is_no_history_is_refused_with_what_is_missing(
-    runs: Path, tmp_path: Path, refused: Shown
+    runs: Path, tmp_path: Path, refused: HistoryCommand
 ) -> None:
     assert "there is no folder" in refused(str(tmp_path / "nowhere"))
     (tmp_path / "empty").mkdir()
     assert "there is no run under" in refused(str(tmp_path / "empty"))
-    one = written(runs, 1, {"1.0": 0.0})
+    one = write_run(runs, 1, {"1.0": 0.0})
     said = refused(str(one))
     assert "the longest has 1 point" in said
     assert "at least 10 are needed" in said
-    nightly(runs, [0.0] * 9, first=2, driver_sha256="f" * 64)
+    write_nightly_runs(runs, [0.0] * 9, first=2, driver_sha256="f" * 64)
     assert "series were cut where driver was" in refused(str(runs))
 
 
 def test_a_damaged_or_newer_run_is_named_and_blocks_no_other(
-    runs: Path, shown: Shown, tmp_path: Path
+    runs: Path, shown: HistoryCommand, tmp_path: Path
 ) -> None:
-    *_, newer, torn, broken = nightly(runs, [0.0] * 13)
+    *_, newer, torn, broken = write_nightly_runs(runs, [0.0] * 13)
     text = (newer / "run.json").read_text()
     (newer / "run.json").write_text(re.sub(r'"schema":\d+', '"schema":999', text))
     (torn / "run.json").write_text('{"name"')
@@ -97,8 +99,8 @@ def test_a_damaged_or_newer_run_is_named_and_blocks_no_other(
         assert "0001.json is damaged: it is nested too deeply" in text
 
 
-def test_a_damaged_record_is_named(runs: Path, refused: Shown) -> None:
-    last = nightly(runs, [0.0] * 10)[-1]
+def test_a_damaged_record_is_named(runs: Path, refused: HistoryCommand) -> None:
+    last = write_nightly_runs(runs, [0.0] * 10)[-1]
     (last / "trials" / "0001.json").write_text("{")
     said = refused(str(runs))
     assert "0001.json is damaged" in said

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from nights import nightly
+from nightly_runs import write_nightly_runs
 
 from dyno import decode
 from dyno.cli import exit_code
@@ -15,8 +15,8 @@ from dyno.record import SCHEMA, History
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    nightly(tmp_path / "runs", [0.0] * 6 + [0.05] * 6)
-    nightly(tmp_path / "runs", [0.0], first=20, host={"cpu": "four of them"})
+    write_nightly_runs(tmp_path / "runs", [0.0] * 6 + [0.05] * 6)
+    write_nightly_runs(tmp_path / "runs", [0.0], first=20, host={"cpu": "four of them"})
     return tmp_path / "runs"
 
 

@@ -17,12 +17,12 @@ FAIR = Observation("turbo", "on", "fair", "it is", "do [another] thing", 4)
 GOOD = Observation("swap", "none", "good", "it was not")
 
 
-def test_it_ends_well_and_says_a_score(capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_ends_with_0_and_says_a_score(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["doctor", "--watch", "10ms"]) == 0
     assert " of 100, " in capsys.readouterr().out
 
 
-def test_its_json_has_everything_that_was_looked_at(
+def test_the_json_of_doctor_has_everything_that_was_looked_at(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert exit_code(["doctor", str(tmp_path), "--watch", "10ms", "--json"]) == 0

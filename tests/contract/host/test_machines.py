@@ -85,7 +85,7 @@ def test_the_worst_comes_first(tmp_path: Path) -> None:
     assert order == sorted(order, key=["poor", "fair", "unknown", "good"].index)
 
 
-def test_nobody_is_watched_where_nobody_waits(tmp_path: Path) -> None:
+def test_without_a_watch_no_other_process_is_counted(tmp_path: Path) -> None:
     machines.write(tmp_path, machines.PLAIN)
     unwatched = Machine(tmp_path, pause=lambda _: pytest.fail("it waits"))
     assert not {"steal", "other load", "pressure"} & {o.name for o in survey(unwatched)}

@@ -72,7 +72,7 @@ def limit(line: str) -> dict[str, str]:
         ({f"{machines.DISK}/queue/scheduler": "none [bfq]"}, "I/O scheduler", "fair", "bfq"),
     ],
 )
-def test_a_value_has_its_mark(
+def test_each_observation_has_its_mark(
     tmp_path: Path, files: dict[str, str], name: str, mark: str, found: str
 ) -> None:
     seen = one(tmp_path, files, name)

@@ -1,10 +1,14 @@
-"""Which block comes next, as the trials on disk tell."""
+"""Which block comes next, as the trials on disk tell, and the order of the candidates in it."""
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
+
+import pytest
 from fakes import make_run, make_trial
 
-from dyno.play.blocks import NextBlock, next_block
+from dyno.play.blocks import NextBlock, block_order, next_block
 
 
 def test_the_next_block_is_read_off_the_trials() -> None:
@@ -25,3 +29,20 @@ def test_the_next_block_is_read_off_the_trials() -> None:
     assert after((0, "a", 1, "failed"), (0, "a", 2, "failed")) == NextBlock(1, 1)
     assert after((0, "a", 1, "failed"), (0, "a", 2, "ok")) == NextBlock(0, 3)
     assert after((0, "a", 1, "ok"), (0, "a", 2, "ok"), (0, "b", 2, "ok")) == NextBlock(1, 1)
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c"), ("a", "b", "c", "d")])
+def test_the_order_is_balanced_in_every_cycle_and_the_seed_s_own(names: tuple[str, ...]) -> None:
+    cycle = len(names) * (2 if len(names) == 3 else 1)
+    blocks = [block_order(1, "w", block, names) for block in range(cycle)]
+    assert all(sorted(block) == sorted(names) for block in blocks)
+    for place in range(len(names)):
+        assert len(set(Counter(block[place] for block in blocks).values())) == 1
+    followers = Counter(pair for block in blocks for pair in pairwise(block))
+    assert len(followers) == len(names) * (len(names) - 1)
+    assert len(set(followers.values())) <= 1
+    assert blocks == [block_order(1, "w", block, names) for block in range(cycle)]
+    longer = {
+        seed: [block_order(seed, "w", block, names) for block in range(24)] for seed in range(9)
+    }
+    assert len(names) == 1 or len({str(blocks) for blocks in longer.values()}) > 1

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-import knob_tree
+import fake_sysfs
 import pytest
-from outsiders import stub
-from theatre_props import register_engine
+from fake_engine import register_engine
+from stub_programs import stub
 
 from dyno import driver
 from dyno.builds import Build
@@ -40,14 +40,14 @@ def _played(*words: str, spec: str = "null@10us", status: str = "ok") -> tuple[T
 
 
 def test_a_trial_has_every_control_among_its_conditions(knobs: Path) -> None:
-    before = knob_tree.values(knobs)
+    before = fake_sysfs.read_all(knobs)
     trial, said = _played("thp=never", "governor=performance")
     found = trial.conditions.controls
     assert found.keys() == controls().keys()
     assert found["thp"] == ControlCondition("never", before="madvise", set="never")
     assert found["swap"].value == "keep" and not found["swap"].set
     assert all(each.before for each in found.values())
-    assert (said, knob_tree.values(knobs)) == ([], before)
+    assert (said, fake_sysfs.read_all(knobs)) == ([], before)
 
 
 def test_what_cannot_be_held_is_said_before_and_recorded_after(knobs: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from processes import users_of, wait_for
-from resolving import PLAIN
+from small_scripts import PLAIN
 
 from dyno import experiment
 from dyno.errors import UsageError

@@ -1,4 +1,4 @@
-"""The conductor: the order of what it does is its behaviour, so that is what is looked at."""
+"""A run as it is played: the order of what it does is its behaviour, so that is looked at."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from theatre import GOOD, Theatre, begin, counting, opened
+from fake_driver import GOOD, FakeSetup, begin_run, fake_setup, judge_by_blocks
 
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.play import watch
@@ -17,27 +17,27 @@ from dyno.run_folder import RunFolder
 
 
 @pytest.fixture
-def staged() -> Theatre:
-    return opened()
+def setup() -> FakeSetup:
+    return fake_setup()
 
 
-def played(stage: Theatre, prepared: Prepared, kept: RunFolder) -> None:
+def played(setup: FakeSetup, prepared: Prepared, kept: RunFolder) -> None:
     """Plays with a judge who looks at 2 and 4 blocks, and has decided at 2."""
     rules = Rules(
-        look=counting((2, 4), decided=2),
-        needs_floor=lambda _: stage.floor,
-        tools=stage.tools,
+        look=judge_by_blocks((2, 4), decided=2),
+        needs_floor=lambda _: setup.floor,
+        tools=setup.tools,
     )
-    play_run(prepared, kept, stage.events.append, rules)
+    play_run(prepared, kept, setup.events.append, rules)
 
 
 def _seeds(trials: list[Trial], block: int) -> set[int]:
     return {t.conditions.driver.seed for t in trials if t.conditions.driver and t.block == block}
 
 
-def test_a_run_plays_blocks_until_the_judge_is_done(staged: Theatre, tmp_path: Path) -> None:
-    prepared, kept = begin(staged, tmp_path)
-    played(staged, prepared, kept)
+def test_a_run_plays_blocks_until_the_judge_is_done(setup: FakeSetup, tmp_path: Path) -> None:
+    prepared, kept = begin_run(setup, tmp_path)
+    played(setup, prepared, kept)
     trials = kept.trials()
     assert [(t.number, t.block, t.order) for t in trials] == [
         *((1, 0, 0), (2, 0, 1)),
@@ -46,27 +46,27 @@ def test_a_run_plays_blocks_until_the_judge_is_done(staged: Theatre, tmp_path: P
     for block in (0, 1):
         assert {t.candidate for t in trials if t.block == block} == {"a", "b"}
     assert {t.candidate for t in trials if t.order == 0} == {"a", "b"}
-    alive = [line for line in staged.journal if line.split()[0] in ("start", "stop")]
+    alive = [line for line in setup.journal if line.split()[0] in ("start", "stop")]
     assert [line.split()[0] for line in alive] == ["start", "stop"] * 4
-    assert isinstance(staged.events[-1], watch.RunEnded)
+    assert isinstance(setup.events[-1], watch.RunEnded)
     assert not kept.homes().exists()
     assert _seeds(trials, 0) != _seeds(trials, 1)
 
 
-def test_a_run_that_is_over_plays_nothing_more(staged: Theatre, tmp_path: Path) -> None:
-    prepared, kept = begin(staged, tmp_path)
-    played(staged, prepared, kept)
-    staged.journal.clear()
-    played(staged, prepared, kept)
-    assert staged.journal == []
+def test_a_run_that_is_over_plays_nothing_more(setup: FakeSetup, tmp_path: Path) -> None:
+    prepared, kept = begin_run(setup, tmp_path)
+    played(setup, prepared, kept)
+    setup.journal.clear()
+    played(setup, prepared, kept)
+    assert setup.journal == []
     assert len(kept.trials()) == 4
 
 
-def test_a_block_with_a_failed_trial_is_replayed_once(staged: Theatre, tmp_path: Path) -> None:
+def test_a_block_with_a_failed_trial_is_replayed_once(setup: FakeSetup, tmp_path: Path) -> None:
     failing = (GOOD[0], TrialFailed("the driver was killed (signal 9)"))
-    staged.says = [GOOD, GOOD, failing]
-    prepared, kept = begin(staged, tmp_path)
-    played(staged, prepared, kept)
+    setup.driver_says = [GOOD, GOOD, failing]
+    prepared, kept = begin_run(setup, tmp_path)
+    played(setup, prepared, kept)
     states = [(t.block, t.attempt, t.status) for t in kept.trials()]
     assert states == [
         *((0, 1, "ok"), (0, 1, "ok")),
@@ -74,50 +74,50 @@ def test_a_block_with_a_failed_trial_is_replayed_once(staged: Theatre, tmp_path:
         *((1, 2, "ok"), (1, 2, "ok")),
     ]
     assert kept.trials()[2].failure == Failure("the driver was killed (signal 9)")
-    assert not any(isinstance(event, watch.BlockDropped) for event in staged.events)
+    assert not any(isinstance(event, watch.BlockDropped) for event in setup.events)
 
 
 def test_a_block_that_fails_twice_is_given_up_and_another_played(
-    staged: Theatre, tmp_path: Path
+    setup: FakeSetup, tmp_path: Path
 ) -> None:
     failing = (GOOD[0], TrialFailed("out of luck", cause="a\nb"))
-    staged.says = [GOOD, GOOD, GOOD, failing, GOOD, failing]
-    prepared, kept = begin(staged, tmp_path)
-    played(staged, prepared, kept)
+    setup.driver_says = [GOOD, GOOD, GOOD, failing, GOOD, failing]
+    prepared, kept = begin_run(setup, tmp_path)
+    played(setup, prepared, kept)
     assert [t.block for t in kept.trials()] == [0, 0, 1, 1, 1, 1, 2, 2]
-    dropped = [event for event in staged.events if isinstance(event, watch.BlockDropped)]
+    dropped = [event for event in setup.events if isinstance(event, watch.BlockDropped)]
     assert [event.block for event in dropped] == [1]
     assert dropped[0].reason.endswith("failed: out of luck: a")
 
 
-def test_a_candidate_that_never_works_ends_the_run_early(staged: Theatre, tmp_path: Path) -> None:
-    staged.says = [(TrialFailed("no such table"),)] * 9
-    prepared, kept = begin(staged, tmp_path)
+def test_a_candidate_that_never_works_ends_the_run_early(setup: FakeSetup, tmp_path: Path) -> None:
+    setup.driver_says = [(TrialFailed("no such table"),)] * 9
+    prepared, kept = begin_run(setup, tmp_path)
     with pytest.raises(TrialFailed, match="fails on select every time: no such table"):
-        played(staged, prepared, kept)
+        played(setup, prepared, kept)
     assert len(kept.trials()) == 2
 
 
 @pytest.mark.parametrize("error", [UsageError("a wrong word"), HostError("no room")])
 def test_what_more_trials_would_not_mend_ends_the_run_at_once(
-    staged: Theatre, tmp_path: Path, error: DynoError
+    setup: FakeSetup, tmp_path: Path, error: DynoError
 ) -> None:
-    staged.says = [GOOD, (GOOD[0], error)]
-    prepared, kept = begin(staged, tmp_path)
+    setup.driver_says = [GOOD, (GOOD[0], error)]
+    prepared, kept = begin_run(setup, tmp_path)
     with pytest.raises(type(error)):
-        played(staged, prepared, kept)
+        played(setup, prepared, kept)
     assert [t.status for t in kept.trials()] == ["ok", "failed"]
 
 
 def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
-    staged: Theatre, tmp_path: Path
+    setup: FakeSetup, tmp_path: Path
 ) -> None:
-    staged.says = [GOOD, GOOD, GOOD, (GOOD[0], KeyboardInterrupt())]
-    prepared, kept = begin(staged, tmp_path)
+    setup.driver_says = [GOOD, GOOD, GOOD, (GOOD[0], KeyboardInterrupt())]
+    prepared, kept = begin_run(setup, tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        played(staged, prepared, kept)
+        played(setup, prepared, kept)
     (kept.homes()).mkdir()
-    played(staged, prepared, kept)
+    played(setup, prepared, kept)
     states = [(t.block, t.attempt, t.status) for t in kept.trials()]
     assert states[2:] == [
         *((1, 1, "ok"), (1, 1, "interrupted")),
@@ -127,23 +127,23 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
 
 
 def test_the_floor_is_played_first_and_its_failure_is_borne(
-    staged: Theatre, tmp_path: Path
+    setup: FakeSetup, tmp_path: Path
 ) -> None:
-    staged.floor = True
-    staged.says = [(UsageError("no row came back"),)] * 2
-    prepared, kept = begin(staged, tmp_path)
-    played(staged, prepared, kept)
+    setup.floor = True
+    setup.driver_says = [(UsageError("no row came back"),)] * 2
+    prepared, kept = begin_run(setup, tmp_path)
+    played(setup, prepared, kept)
     floors = [t for t in kept.trials() if t.candidate == FLOOR]
     assert [(t.number, t.block, t.attempt, t.status) for t in floors] == [
         *((1, -1, 1, "failed"), (2, -1, 2, "failed")),
     ]
-    assert staged.plans[0].session == {"kind": "null", "delay_ns": 0}
+    assert setup.plans[0].session == {"kind": "null", "delay_ns": 0}
     assert len(kept.trials()) == 6
 
 
-def test_a_full_disk_is_noticed_before_the_run(staged: Theatre, tmp_path: Path) -> None:
-    prepared, kept = begin(staged, tmp_path)
+def test_a_full_disk_is_noticed_before_the_run(setup: FakeSetup, tmp_path: Path) -> None:
+    prepared, kept = begin_run(setup, tmp_path)
     huge = dataclasses.replace(prepared, size_bytes=1 << 60)
     with pytest.raises(HostError, match=r"MB free(.|\n)*hint: free some"):
-        played(staged, huge, kept)
+        played(setup, huge, kept)
     assert kept.trials() == []

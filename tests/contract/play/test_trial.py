@@ -1,4 +1,4 @@
-"""A trial as it is conducted: the order of what is done is its behaviour, so that is looked at."""
+"""A trial as it is played: the order of what is done is its behaviour, so that is looked at."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from fake_driver import GOOD, PHASE, FakeSetup, fake_setup
 from fakes import make_candidate
-from theatre import GOOD, PHASE, Theatre, opened
 
 from dyno.errors import TrialFailed, UsageError
 from dyno.play import watch
@@ -16,19 +16,19 @@ from dyno.record import ControlCondition, Failure, Reading
 
 
 @pytest.fixture
-def theatre() -> Theatre:
-    return opened()
+def setup() -> FakeSetup:
+    return fake_setup()
 
 
-def test_a_trial_does_one_thing_after_the_other(theatre: Theatre, tmp_path: Path) -> None:
-    played, error = play_trial(theatre.job(tmp_path), theatre.events.append)
+def test_a_trial_does_one_thing_after_the_other(setup: FakeSetup, tmp_path: Path) -> None:
+    played, error = play_trial(setup.job(tmp_path), setup.events.append)
     assert error is None
-    assert theatre.journal == [
+    assert setup.journal == [
         *("hold off", "start a", "drive", "settle", "go"),
         *("sample", "go", "sample", "go", "close"),
         *("ledger", "ask count", "settings", "stop a", "release"),
     ]
-    assert theatre.events == [
+    assert setup.events == [
         watch.PhaseStarted("run", 10.0),
         watch.Progressed("run", 1.0, ()),
         watch.PhaseEnded("run"),
@@ -36,9 +36,9 @@ def test_a_trial_does_one_thing_after_the_other(theatre: Theatre, tmp_path: Path
     assert played.status == "ok"
 
 
-def test_a_trial_records_what_was_measured_held_and_found(theatre: Theatre, tmp_path: Path) -> None:
-    job = theatre.job(tmp_path)
-    played, _ = play_trial(job, theatre.events.append)
+def test_a_trial_records_what_was_measured_held_and_found(setup: FakeSetup, tmp_path: Path) -> None:
+    job = setup.job(tmp_path)
+    played, _ = play_trial(job, setup.events.append)
     counter = Reading("fake", "counter", "ns", "lower", 10.0, True)
     gauge = Reading("fake", "gauge", "B", "lower", 7.0, False)
     assert played.phases == (dataclasses.replace(PHASE, readings=(counter, gauge)),)
@@ -49,38 +49,38 @@ def test_a_trial_records_what_was_measured_held_and_found(theatre: Theatre, tmp_
     assert played.settings == {"journal_mode": "wal"}
     assert played.size_bytes == 1000
     assert not job.home.exists()
-    assert theatre.plans[0].cpus == (1,)
-    assert theatre.launches[0].prefix == ("nice",)
-    assert theatre.launches[0].environment == {"MARK": "1", "TMPDIR": str(job.home)}
+    assert setup.plans[0].cpus == (1,)
+    assert setup.launches[0].prefix == ("nice",)
+    assert setup.launches[0].environment == {"MARK": "1", "TMPDIR": str(job.home)}
 
 
 @pytest.mark.parametrize("error", [TrialFailed("it gave up"), UsageError("a wrong word")])
 def test_a_trial_that_ends_badly_keeps_what_it_has_and_leaves_nothing(
-    theatre: Theatre, tmp_path: Path, error: BaseException
+    setup: FakeSetup, tmp_path: Path, error: BaseException
 ) -> None:
-    theatre.says = [(GOOD[0], PHASE, error)]
-    job = theatre.job(tmp_path)
-    played, stopped = play_trial(job, theatre.events.append)
+    setup.driver_says = [(GOOD[0], PHASE, error)]
+    job = setup.job(tmp_path)
+    played, stopped = play_trial(job, setup.events.append)
     assert stopped is error
     assert (played.status, len(played.phases)) == ("failed", 1)
     assert played.failure == Failure(str(error))
-    assert theatre.journal[-3:] == ["close", "stop a", "release"]
+    assert setup.journal[-3:] == ["close", "stop a", "release"]
     assert not job.home.exists()
 
 
 def test_an_interrupted_trial_keeps_the_driver_s_last_words(
-    theatre: Theatre, tmp_path: Path
+    setup: FakeSetup, tmp_path: Path
 ) -> None:
-    theatre.says = [(*GOOD[:2], KeyboardInterrupt(), *GOOD[2:])]
-    played, _ = play_trial(theatre.job(tmp_path), theatre.events.append)
+    setup.driver_says = [(*GOOD[:2], KeyboardInterrupt(), *GOOD[2:])]
+    played, _ = play_trial(setup.job(tmp_path), setup.events.append)
     assert (played.status, len(played.phases)) == ("interrupted", 1)
-    assert theatre.journal[-4:] == ["interrupt", "close", "stop a", "release"]
+    assert setup.journal[-4:] == ["interrupt", "close", "stop a", "release"]
 
 
 def test_the_engine_s_process_gets_prefix_and_environment_not_the_driver_s(
-    theatre: Theatre, tmp_path: Path
+    setup: FakeSetup, tmp_path: Path
 ) -> None:
     served = dataclasses.replace(make_candidate("a"), embedded=False)
-    play_trial(theatre.job(tmp_path, candidate=served), theatre.events.append)
-    assert theatre.launches[0].prefix == ()
-    assert "MARK" not in theatre.launches[0].environment
+    play_trial(setup.job(tmp_path, candidate=served), setup.events.append)
+    assert setup.launches[0].prefix == ()
+    assert "MARK" not in setup.launches[0].environment

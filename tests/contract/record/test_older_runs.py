@@ -72,7 +72,7 @@ def same(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
-def test_it_is_read_whole_and_becomes_of_today_s_schema() -> None:
+def test_an_older_run_is_read_whole_and_becomes_of_today_s_schema() -> None:
     (workload,) = OLD.run().workloads
     (phase,) = workload.phases
     assert (phase.stop.kind, phase.streams[0].pace.kind) == ("time", "closed")
@@ -86,7 +86,7 @@ def test_no_file_of_it_names_a_folder_of_the_machine_it_was_played_on() -> None:
     assert not [root for root in ("/root", "/home", "/tmp", "/work") if f"{root}/" in text]
 
 
-def test_its_failed_trial_says_why() -> None:
+def test_a_failed_trial_of_an_older_run_says_why() -> None:
     failed = [each for each in OLD.trials() if each.status == "failed"]
     assert [(each.number, each.failure) for each in failed] == [
         (3, Failure("the driver was killed (signal 9)"))
@@ -103,7 +103,7 @@ def test_a_hint_that_stood_below_the_failure_is_a_hint_again(copied: RunFolder) 
     assert failure.sentence == "the server died (signal 11): its log ends with:"
 
 
-def test_its_conditions_are_typed() -> None:
+def test_the_conditions_of_an_older_run_are_typed() -> None:
     found = trial(OLD, 1).conditions
     details = {"filler_bytes": "3621"}
     assert found.controls["aslr"] == ControlCondition("on", before="on", set="on", details=details)
@@ -146,7 +146,7 @@ def test_conditions_that_were_text_are_numbers(copied: RunFolder) -> None:
     assert found.data.decided_by == {"fsync": "off"}
 
 
-def test_it_is_judged_as_it_was() -> None:
+def test_an_older_run_is_judged_as_it_was() -> None:
     verdict = judge(OLD.run(), OLD.trials())
     found = json.loads(json.dumps(asdict(verdict)))
     for name in ("overall", "sentence", "complete", "comparisons", "findings", "looks", "spread"):
@@ -154,7 +154,7 @@ def test_it_is_judged_as_it_was() -> None:
     assert text_form(verdict) == EXPECTED["dropped"]
 
 
-def test_its_own_verdict_is_read_too() -> None:
+def test_the_verdict_of_an_older_run_is_read_too() -> None:
     verdict = OLD.verdict()
     assert verdict is not None and verdict.schema == SCHEMA
     assert verdict.dropped == DROPPED

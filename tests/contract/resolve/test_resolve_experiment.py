@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from resolving import PHASES, PLAIN, resolve
+from small_scripts import PHASES, PLAIN, resolve
 
 from dyno import experiment
 from dyno.errors import UsageError

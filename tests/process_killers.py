@@ -49,7 +49,7 @@ class Stopper(Killer):
     """Stops the whole server in the same way, and never lets it go on."""
 
     def _kill(self) -> None:
-        processes.signalled(self.whom(os.getpid()), signal.SIGSTOP)
+        processes.send_signal(self.whom(os.getpid()), signal.SIGSTOP)
 
 
 class Pauser:
@@ -60,7 +60,7 @@ class Pauser:
 
     def __call__(self, event: Event) -> None:
         if self.timer is None and isinstance(event, Progressed) and event.phase == "run":
-            server = processes.server(os.getpid())
-            processes.signalled(server, signal.SIGSTOP)
-            self.timer = threading.Timer(2.2, processes.signalled, (server, signal.SIGCONT))
+            server = processes.server_below(os.getpid())
+            processes.send_signal(server, signal.SIGSTOP)
+            self.timer = threading.Timer(2.2, processes.send_signal, (server, signal.SIGCONT))
             self.timer.start()

@@ -16,10 +16,10 @@ from dyno.cli import exit_code
 from dyno.record import Candidate
 from dyno.run_folder import create_run
 
-Shown = Callable[..., str]
+HistoryCommand = Callable[..., str]
 
 
-def shower(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
+def history_command(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
     """What `dyno history` says of the runs; its exit code is 0 whatever it nominates."""
 
     def show(*words: str) -> str:
@@ -29,18 +29,18 @@ def shower(runs: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
     return show
 
 
-def built(version: str, **changes: object) -> Candidate:
+def make_build(version: str, **changes: object) -> Candidate:
     """A build of `null`, of that version."""
     made = Candidate(version, f"null@{version}", "null", True, {"version": version}, {}, {})
     return dataclasses.replace(made, **changes)  # type: ignore[arg-type]
 
 
-def written(
+def write_run(
     runs: Path, day: int, logs: dict[str, float], restarts: int = 3, **changes: object
 ) -> Path:
     """A run of that day: each version's log of time, so many restarts of 1 % around it."""
     stamp = f"2026-01-{day:02}T00:00:00Z"
-    sides = tuple(built(version) for version in logs)
+    sides = tuple(make_build(version) for version in logs)
     made = dataclasses.replace(make_run(list(logs)), created_utc=stamp, candidates=sides)
     made = dataclasses.replace(made, **changes)  # type: ignore[arg-type]
     kept = create_run(made, runs)
@@ -52,9 +52,11 @@ def written(
     return kept.path
 
 
-def nightly(runs: Path, levels: Sequence[float], first: int = 1, **changes: Any) -> list[Path]:
+def write_nightly_runs(
+    runs: Path, levels: Sequence[float], first: int = 1, **changes: Any
+) -> list[Path]:
     """A run a night, of a new build each."""
     return [
-        written(runs, day, {f"1.{day}": level}, **changes)
+        write_run(runs, day, {f"1.{day}": level}, **changes)
         for day, level in enumerate(levels, first)
     ]

@@ -1,4 +1,4 @@
-"""For engines that a test does not start: one that nobody may ask, one who hears what is said."""
+"""What an engine is given that a test does not start: questions that fail, words that are lost."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dyno.plan import Session
 
 
-def never(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+def ask_nothing(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
     """An `engines.Ask` that must not be called."""
     raise AssertionError(f"asked {statements} of {session}")
 
 
-def quiet(clause: str) -> None:
+def say_nothing(clause: str) -> None:
     """A `builds.Say` for what matters to nobody."""
     assert clause

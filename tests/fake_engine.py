@@ -1,4 +1,4 @@
-"""The conductor's partners as fakes, all of whom write into one journal: engine, control, probe."""
+"""An engine, a control and a probe as fakes that note every call in one journal."""
 
 from __future__ import annotations
 

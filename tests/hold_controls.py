@@ -1,4 +1,4 @@
-"""A process that holds controls as a trial does: `holding_process.py NAME=VALUE...`
+"""A process that holds controls as a trial does: `hold_controls.py NAME=VALUE...`
 
 It says `held` and what it found, as one line of JSON, waits for the end of its stdin, and lets go.
 After `--before-write` it kills itself in the middle, as soon as the journal has its entry; after
@@ -13,17 +13,25 @@ import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from dyno.controls import ControlTarget, _knob, controls
 
 NOBODY = 65534
 
 
+def die_before_write(event: str, given: tuple[Any, ...]) -> None:
+    """Kills us where a knob is about to be opened for writing."""
+    writes = event == "open" and isinstance(given[0], str | Path) and given[2] & os.O_WRONLY
+    if writes and Path(given[0]).is_relative_to(os.environ[_knob.ROOT]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def main() -> None:
     """Holds, tells, waits."""
     words, known = sys.argv[1:], controls()
     if words[0] == "--before-write":
-        _knob.set_value = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(die_before_write)
     if words[0] == "--as-nobody":
         os.setgroups([])
         os.setgid(NOBODY)

@@ -37,31 +37,31 @@ FILES = {
 }
 
 
-def lay(folder: Path) -> Path:
+def make_tree(folder: Path) -> Path:
     """Lays the tree under `folder`, with a disk (`sda`, of which `sda1` holds `folder`)."""
     folder.mkdir()
     for name, text in FILES.items():
-        write(folder, name, text)
+        write_file(folder, name, text)
     disk = folder / "sys/devices/pci/block/sda"
-    write(folder, "/sys/devices/pci/block/sda/queue/scheduler", "mq-deadline")
-    write(folder, "/sys/devices/pci/block/sda/sda1/partition", "1")
+    write_file(folder, "/sys/devices/pci/block/sda/queue/scheduler", "mq-deadline")
+    write_file(folder, "/sys/devices/pci/block/sda/sda1/partition", "1")
     number = folder.stat().st_dev
     link = folder / f"sys/dev/block/{os.major(number)}:{os.minor(number)}"
     link.parent.mkdir(parents=True)
     link.symlink_to(disk / "sda1")
     if not os.major(number):  # a file system without a device of its own
-        write(folder, io_scheduler.MOUNTS, "")
+        write_file(folder, io_scheduler.MOUNTS, "")
     return folder
 
 
-def write(folder: Path, name: str, text: str) -> None:
+def write_file(folder: Path, name: str, text: str) -> None:
     """Makes one file of the tree hold `text`."""
     file = folder / name.lstrip("/")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text + "\n")
 
 
-def values(folder: Path) -> dict[str, str]:
+def read_all(folder: Path) -> dict[str, str]:
     """What every file of the tree holds."""
     files = [file for file in folder.rglob("*") if file.is_file()]
     return {str(file.relative_to(folder)): file.read_text().strip() for file in files}

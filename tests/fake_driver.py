@@ -1,4 +1,7 @@
-"""A stage for the conductor: fakes on both sides of it, and a driver that says what it is told."""
+"""A driver, an engine, a control and a probe as fakes for tests of how runs and trials are played.
+
+All note what is asked of them in one journal; the driver says the events that a test hands it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fake_engine import FakeControl, FakeEngine, FakeProbe, Journal
 from fakes import make_candidate, make_record, make_run, make_tally, make_workload
-from theatre_props import FakeControl, FakeEngine, FakeProbe, Journal
 
 from dyno import driver
 from dyno.analysis import judge
@@ -25,8 +28,7 @@ from dyno.resolve.experiment import Prepared
 from dyno.run_folder import RunFolder, create_run
 
 PHASE = make_record([make_tally(100.0)])
-
-
+#: The events of a trial in which all goes well.
 GOOD: tuple[Event, ...] = (
     Settle("run"),
     Ready("run", 1),
@@ -37,11 +39,16 @@ GOOD: tuple[Event, ...] = (
 
 
 @dataclasses.dataclass
-class Theatre:
-    """Fakes on both sides of the conductor, one journal, and what the driver will say."""
+class FakeSetup:
+    """What a run is played with, all of it fake, and what it noted.
+
+    `driver_says` are the events of the next trials, one sequence each; the trials beyond are
+    `GOOD`. `journal` has every step in its order, `events` what the watch was told, `floor` is
+    whether the floor is played.
+    """
 
     journal: Journal
-    says: list[Sequence[Event | BaseException]] = dataclasses.field(default_factory=list)
+    driver_says: list[Sequence[Event | BaseException]] = dataclasses.field(default_factory=list)
     launches: list[driver.Launch] = dataclasses.field(default_factory=list)
     plans: list[Plan] = dataclasses.field(default_factory=list)
     tools: Tools = dataclasses.field(default_factory=Tools)
@@ -74,7 +81,7 @@ class Theatre:
         return Prepared(run, dict.fromkeys(names, engine), builds)
 
 
-def counting(looks: Sequence[int], decided: int) -> Callable[..., judge.Look]:
+def judge_by_blocks(looks: Sequence[int], decided: int) -> Callable[..., judge.Look]:
     """A judge that takes every whole block, and has decided at the look of `decided` blocks."""
 
     def look(run: Run, trials: Sequence[Trial]) -> judge.Look:
@@ -93,25 +100,25 @@ def counting(looks: Sequence[int], decided: int) -> Callable[..., judge.Look]:
     return look
 
 
-def begin(theatre: Theatre, tmp_path: Path, **changes: Any) -> tuple[Prepared, RunFolder]:
+def begin_run(setup: FakeSetup, tmp_path: Path, **changes: Any) -> tuple[Prepared, RunFolder]:
     planned = make_run(("a", "b"), looks=(2, 4), controls={"fake": "on"}, **changes)
-    return theatre.prepared(planned), create_run(planned, tmp_path)
+    return setup.prepared(planned), create_run(planned, tmp_path)
 
 
-class FakeProcess:
-    """A driver in whose mouth the theatre has put its words."""
+class FakeDriver:
+    """A driver that says the events which the test handed in, and then is killed."""
 
     pid = 42
 
-    def __init__(self, stage: Theatre, plan: Plan, launch: driver.Launch) -> None:
-        stage.journal.append("drive")
-        stage.plans.append(plan)
-        stage.launches.append(launch)
-        self.journal = stage.journal
-        said = stage.says.pop(0) if stage.says else GOOD
+    def __init__(self, setup: FakeSetup, plan: Plan, launch: driver.Launch) -> None:
+        setup.journal.append("drive")
+        setup.plans.append(plan)
+        setup.launches.append(launch)
+        self.journal = setup.journal
+        said = setup.driver_says.pop(0) if setup.driver_says else GOOD
         self.events = iter((*said, TrialFailed("the driver was killed (signal 2)")))
 
-    def __enter__(self) -> FakeProcess:
+    def __enter__(self) -> FakeDriver:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,24 +137,24 @@ class FakeProcess:
         self.journal.append("interrupt")
 
 
-def opened() -> Theatre:
-    """A theatre with driver, probes and controls of its own in the place of the real ones."""
-    stage = Theatre([])
+def fake_setup() -> FakeSetup:
+    """Fakes in the place of the real driver, probes and controls."""
+    setup = FakeSetup([])
     entry = LedgerEntry("rows", "count", {"inserted": 1, "deleted": -1})
 
     def describe(plan: Plan) -> Description:
-        stage.journal.append("ledger")
+        setup.journal.append("ledger")
         return Description("", (), (), (), (entry,), 0)
 
     def ask(session: Any, statements: Sequence[str]) -> list[list[list[str | None]]]:
-        stage.journal.append(f"ask {' '.join(statements)}")
+        setup.journal.append(f"ask {' '.join(statements)}")
         return [[["2"]] for _ in statements]
 
-    stage.tools = Tools(
-        drive=partial(FakeProcess, stage),
+    setup.tools = Tools(
+        drive=partial(FakeDriver, setup),
         describe=describe,
         ask=ask,
-        probes={"fake": FakeProbe(stage.journal)},
-        controls={"fake": FakeControl(stage.journal)},
+        probes={"fake": FakeProbe(setup.journal)},
+        controls={"fake": FakeControl(setup.journal)},
     )
-    return stage
+    return setup
