@@ -114,7 +114,11 @@ def windows_of(restarts: Iterable[Mapping[str, Any]], side: str) -> list[Sequenc
 
 
 def made(slower: bool, rates: Mapping[str, Sequence[Sequence[float]]]) -> Made:
-    """Rates as times per operation, each restart cut to as many windows as all have."""
+    """Rates as times per operation, each restart cut to as many windows as all have.
+
+    A window in which nothing was done, on a crowded host, has no time per operation.
+    """
+    rates = {s: [[rate for rate in each if rate > 0] for each in rates[s]] for s in SIDES}
     least = min(len(windows) for side in SIDES for windows in rates[side])
     base, candidate = (1.0 / np.array([windows[:least] for windows in rates[s]]) for s in SIDES)
     return Made(slower, Log(base, candidate))

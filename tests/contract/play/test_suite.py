@@ -85,7 +85,7 @@ def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_block
     specs = ["a=null@2ms", "b=null@2ms", "c=null@10ms"]
     busy = {"steal_percent": 100.0, "foreign_percent": 100.0}  # tests run beside one another
     measuring = Measuring(50.0, blocks=3, fixed=True, seed=1, limits=busy, aa=True)
-    options = {"time": "0", "events": "5", "warmup_time": "0"}
+    options = {"time": "0", "events": "12", "warmup_time": "0"}
     made: Experiment = compare_candidates(specs, "oltp_point_select", options, measuring)
     more = Workload("oltp_read_only", options)
     made = dataclasses.replace(made, workloads=(*made.workloads, more))
