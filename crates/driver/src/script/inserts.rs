@@ -6,8 +6,6 @@
 use serde::Deserialize;
 
 use super::random::{Draw, Rand};
-use super::shared::{RequestState, Shared};
-use crate::plan::error::Error;
 use crate::sessions::sql::Quoting;
 use crate::sessions::{Value, literal};
 
@@ -78,7 +76,7 @@ pub struct Insert<'a> {
     pub head: &'a [u8],
     /// How many.
     pub count: usize,
-    /// Which of [`Shared::rows`].
+    /// Which of the user's declared rows.
     pub row: usize,
     /// Literals that every row begins with; may be empty.
     pub given: &'a [u8],
@@ -100,23 +98,13 @@ impl Row {
     }
 }
 
-impl Shared {
-    /// Sends rows as one statement, made in memory that is used again.
-    pub fn insert(&mut self, connection: usize, insert: &Insert) -> RequestState {
-        let mut text = std::mem::take(&mut self.text);
-        text.clear();
-        self.put_rows(insert, &mut text);
-        let sent = self.query_bytes(connection, &text);
-        self.text = text;
-        sent
-    }
-
-    fn put_rows(&mut self, insert: &Insert, text: &mut Vec<u8>) {
-        let row = &mut self.rows[insert.row];
-        text.extend_from_slice(insert.head);
-        for number in 0..insert.count {
+impl Insert<'_> {
+    /// Appends the statement with its rows.
+    pub fn put(&self, row: &mut Row, rand: &mut Rand, quoting: Quoting, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.head);
+        for number in 0..self.count {
             text.extend_from_slice(if number == 0 { b"(" } else { b",(" });
-            row.put(insert.given, &mut self.rand, self.quoting, text);
+            row.put(self.given, rand, quoting, text);
             text.push(b')');
         }
     }
@@ -146,32 +134,14 @@ impl Bulk {
     pub fn put(&mut self, rows: &[u8]) {
         self.text.extend_from_slice(rows);
     }
-}
 
-impl Shared {
-    /// The bulk insert of a connection's number.
-    pub fn bulk(&mut self, connection: usize) -> Result<&mut Bulk, Error> {
-        let bulk = self.bulks.get_mut(connection);
-        bulk.ok_or_else(|| Error::user("a bulk insert without a connection"))
+    /// The statement with the rows gathered.
+    pub fn text(&self) -> &[u8] {
+        &self.text
     }
 
-    /// Sends the rows that were gathered, and goes back to the head.
-    pub fn send_bulk(&mut self, connection: usize) -> Result<RequestState, Error> {
-        let Bulk { head_bytes, mut text } = std::mem::take(self.bulk(connection)?);
-        let sent = self.query_bytes(connection, &text);
-        text.truncate(head_bytes);
-        *self.bulk(connection)? = Bulk { head_bytes, text };
-        Ok(sent)
-    }
-
-    /// Sends a text made outside of Lua.
-    pub fn query_bytes(&mut self, connection: usize, text: &[u8]) -> RequestState {
-        match literal::sql(text) {
-            Ok(sql) => self.query(connection, sql),
-            Err(error) => {
-                self.fail(error);
-                RequestState::Failed
-            }
-        }
+    /// Goes back to the head.
+    pub fn forget_rows(&mut self) {
+        self.text.truncate(self.head_bytes);
     }
 }

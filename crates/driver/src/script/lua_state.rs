@@ -206,13 +206,19 @@ impl LuaState {
     /// Names the chunk by its file only: LuaJIT cuts names of more than 60 bytes in its messages.
     fn run_script(&self, text: &[u8]) -> Result<(), Error> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let text_in_lua = self.lua.create_string(text).map_err(internal)?;
         if prelude::is_pgbench(&self.path, text) {
-            return prelude::run(self, text, &name);
+            self.assemble(prelude::PGBENCH, prelude::PGBENCH_PARTS)?;
+            return self.call("run_pgbench", (text_in_lua, name));
         }
-        self.call(
-            "run_script",
-            (self.lua.create_string(text).map_err(internal)?, format!("@{name}")),
-        )
+        self.call("run_script", (text_in_lua, format!("@{name}")))
+    }
+
+    /// Runs a text with `raw`, `identity`, and a function that runs one of the parts by its name.
+    fn assemble(&self, text: prelude::Text, parts: &'static [prelude::Text]) -> Result<(), Error> {
+        let identity: Table = self.raw.raw_get("identity").map_err(internal)?;
+        let (run, part) = prelude::functions(&self.lua, text, parts).map_err(internal)?;
+        run.call((&self.raw, identity, part)).map_err(|error| self.lua_error(&error))
     }
 
     /// A Lua error's text without its place, which stands beside it.
@@ -294,6 +300,6 @@ fn missing(path: &Path, error: &std::io::Error) -> Error {
         .hint(error::nearest(&name, names.iter().map(String::as_str)))
 }
 
-pub fn internal(error: mlua::Error) -> Error {
+fn internal(error: mlua::Error) -> Error {
     Error::driver("the script's state could not be made").because(error)
 }

@@ -2,6 +2,7 @@
 
 mod api;
 mod connection;
+mod declared;
 mod describe;
 mod inserts;
 mod lua_state;

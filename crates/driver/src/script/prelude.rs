@@ -1,11 +1,8 @@
-//! The driver's own texts of Lua, pgbench's reader among them, and how a state runs them.
+//! The driver's own texts of Lua, pgbench's reader among them.
 
 use std::path::Path;
 
-use mlua::{Function, Lua, MultiValue, Table};
-
-use super::lua_state::{LuaState, internal};
-use crate::plan::error::Error;
+use mlua::{Function, Lua, MultiValue};
 
 /// A text and its name.
 pub type Text = (&'static str, &'static str);
@@ -28,20 +25,19 @@ pub const PARTS: &[Text] = &[
     ("sysbench", include_str!("../lua/sysbench.lua")),
 ];
 
-impl LuaState {
-    /// Runs a text with `raw`, `identity`, and a function that runs one of the parts by its name.
-    pub fn assemble(&self, (whole, text): Text, parts: &'static [Text]) -> Result<(), Error> {
-        let identity: Table = self.raw.raw_get("identity").map_err(internal)?;
-        let part = move |lua: &Lua, (name, arguments): (String, MultiValue)| {
-            let Some((_, text)) = parts.iter().find(|(part, _)| *part == name) else {
-                return Err(mlua::Error::runtime(format!("there is no text {whole}/{name}")));
-            };
-            loaded(lua, &format!("{whole}/{name}"), text)?.call::<MultiValue>(arguments)
+/// A text as a function, and what runs one of its parts by the part's name.
+pub fn functions(
+    lua: &Lua,
+    (whole, text): Text,
+    parts: &'static [Text],
+) -> mlua::Result<(Function, Function)> {
+    let part = move |lua: &Lua, (name, arguments): (String, MultiValue)| {
+        let Some((_, text)) = parts.iter().find(|(part, _)| *part == name) else {
+            return Err(mlua::Error::runtime(format!("there is no text {whole}/{name}")));
         };
-        let part = self.lua.create_function(part).map_err(internal)?;
-        let run = loaded(&self.lua, whole, text).map_err(internal)?;
-        run.call((&self.raw, identity, part)).map_err(|error| self.lua_error(&error))
-    }
+        loaded(lua, &format!("{whole}/{name}"), text)?.call::<MultiValue>(arguments)
+    };
+    Ok((loaded(lua, whole, text)?, lua.create_function(part)?))
 }
 
 /// A text as a function; named in brackets, so that no line of it is taken for one of the script.
@@ -51,10 +47,11 @@ fn loaded(lua: &Lua, name: &str, text: &str) -> mlua::Result<Function> {
 
 // Script files of PostgreSQL's pgbench, played by lua/pgbench/*.lua.
 
-const PGBENCH: Text = ("pgbench", include_str!("../lua/pgbench/pgbench.lua"));
+/// Makes the file's functions: `event`, `thread_init`, `prepare`, `cleanup`.
+pub const PGBENCH: Text = ("pgbench", include_str!("../lua/pgbench/pgbench.lua"));
 
 /// The parts that lua/pgbench/pgbench.lua puts together.
-const PGBENCH_PARTS: &[Text] = &[
+pub const PGBENCH_PARTS: &[Text] = &[
     ("atoms", include_str!("../lua/pgbench/atoms.lua")),
     ("commands", include_str!("../lua/pgbench/commands.lua")),
     ("expression", include_str!("../lua/pgbench/expression.lua")),
@@ -69,10 +66,4 @@ const PGBENCH_PARTS: &[Text] = &[
 /// Is it not Lua? Lua is what is called so, or begins with a line for the shell.
 pub fn is_pgbench(path: &Path, text: &[u8]) -> bool {
     path.extension().is_none_or(|it| it != "lua") && !text.starts_with(b"#!")
-}
-
-/// Makes the file's functions: `event`, `thread_init`, `prepare`, `cleanup`.
-pub fn run(state: &LuaState, text: &[u8], name: &str) -> Result<(), Error> {
-    state.assemble(PGBENCH, PGBENCH_PARTS)?;
-    state.call("run_pgbench", (state.lua.create_string(text).map_err(internal)?, name))
 }

@@ -4,11 +4,8 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::connection::open;
 use super::random::{Draw, Rand};
-use super::shared::{RequestState, Shared};
 use super::statement::put_text;
-use crate::plan::error::Error;
 use crate::sessions::Value;
 
 /// A declared event, how far it is played, and what it counted.
@@ -204,83 +201,4 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Er
         GivenValue::Text(text) => Value::Text(text.into_bytes()),
     };
     Ok(Vec::deserialize(deserializer)?.into_iter().map(value).collect())
-}
-
-// Declared events at play: from one statement to the next as answers come.
-
-impl Shared {
-    /// Plays a declared event from its beginning to its end, or to where it must wait. One that
-    /// has just failed without a script's knowing fails once more instead.
-    pub fn run_declared(&mut self, program: usize) -> RequestState {
-        if self.failed_statement.is_some() {
-            return RequestState::Failed;
-        }
-        self.playing = Some(program);
-        self.send_statements()
-    }
-
-    /// Takes an answer. Where it belongs to a declared event, plays on.
-    #[inline]
-    pub fn continue_declared(&mut self, answer: RequestState) -> RequestState {
-        match (self.playing, &answer) {
-            (None, _) | (_, RequestState::Pending) => answer,
-            (_, RequestState::Failed) => self.fail_event(),
-            (Some(program), _) => {
-                self.count_changed(program, &answer);
-                self.send_statements()
-            }
-        }
-    }
-
-    /// Forgets the event under way.
-    pub fn abandon_declared(&mut self) {
-        if let Some(program) = self.playing.take() {
-            self.programs[program].finish(false);
-        }
-    }
-
-    fn send_statements(&mut self) -> RequestState {
-        while let Some(program) = self.playing {
-            match self.send_next(program) {
-                None => {
-                    self.playing = None;
-                    self.programs[program].finish(true);
-                }
-                Some(RequestState::Pending) => return RequestState::Pending,
-                Some(RequestState::Failed) => return self.fail_event(),
-                Some(answer) => self.count_changed(program, &answer),
-            }
-        }
-        RequestState::Changed(0)
-    }
-
-    #[inline]
-    fn count_changed(&mut self, program: usize, answer: &RequestState) {
-        if let RequestState::Changed(changed) = answer {
-            self.programs[program].count(*changed);
-        }
-    }
-
-    /// Sends the next statement; `None`: there is none.
-    #[inline]
-    fn send_next(&mut self, program: usize) -> Option<RequestState> {
-        let declared = self.programs.get_mut(program)?.next(&mut self.rand)?;
-        self.counts.queries += 1;
-        let Some(statement) = self.statements.get(declared.statement) else {
-            self.fail(Error::user("a closed statement was executed"));
-            return Some(RequestState::Failed);
-        };
-        let connection = statement.connection;
-        let reply = open(&mut self.connections, connection)
-            .and_then(|it| statement.form.send(it.keeping(false), &declared.values));
-        Some(self.take_reply(connection, reply))
-    }
-
-    #[cold]
-    fn fail_event(&mut self) -> RequestState {
-        let program = self.playing.and_then(|program| self.programs.get(program));
-        self.failed_statement = program.and_then(|it| it.last_statement()).map(|it| it.statement);
-        self.abandon_declared();
-        RequestState::Failed
-    }
 }

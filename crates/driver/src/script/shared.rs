@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicU64;
 use slab::Slab;
 
 use super::connection::{Batch, Connection, open};
-use super::inserts::{Bulk, Row};
+use super::inserts::{Bulk, Insert, Row};
 use super::program::Program;
 use super::random::Rand;
 use super::statement::{Form, Kind, Statement};
 use crate::plan::error::Error;
-use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns, ns};
+use crate::schedule::clock::{now_ns, ns};
 use crate::sessions::sql::Quoting;
-use crate::sessions::{Reply, Rows};
+use crate::sessions::{Reply, Rows, literal};
 use crate::tally::UserCounts;
-use crate::{generate, plan, sessions, wire};
+use crate::{generate, plan, sessions};
 
 /// One user's sessions and all that hangs on them.
 pub struct Shared {
@@ -154,6 +154,42 @@ impl Shared {
         self.take_reply(connection, reply)
     }
 
+    /// Sends a text made outside of Lua.
+    pub fn query_bytes(&mut self, connection: usize, text: &[u8]) -> RequestState {
+        match literal::sql(text) {
+            Ok(sql) => self.query(connection, sql),
+            Err(error) => {
+                self.fail(error);
+                RequestState::Failed
+            }
+        }
+    }
+
+    /// Sends rows as one statement, made in memory that is used again.
+    pub fn insert(&mut self, connection: usize, insert: &Insert) -> RequestState {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        insert.put(&mut self.rows[insert.row], &mut self.rand, self.quoting, &mut text);
+        let sent = self.query_bytes(connection, &text);
+        self.text = text;
+        sent
+    }
+
+    /// The bulk insert of a connection's number.
+    pub fn bulk(&mut self, connection: usize) -> Result<&mut Bulk, Error> {
+        let bulk = self.bulks.get_mut(connection);
+        bulk.ok_or_else(|| Error::user("a bulk insert without a connection"))
+    }
+
+    /// Sends the rows that were gathered, and goes back to the head.
+    pub fn send_bulk(&mut self, connection: usize) -> Result<RequestState, Error> {
+        let mut bulk = std::mem::take(self.bulk(connection)?);
+        let sent = self.query_bytes(connection, bulk.text());
+        bulk.forget_rows();
+        *self.bulk(connection)? = bulk;
+        Ok(sent)
+    }
+
     /// Will the rows of the next answer be read?
     #[inline]
     fn keeps(&self) -> bool {
@@ -235,43 +271,6 @@ impl Shared {
     pub fn poll(&mut self, connection: usize) -> RequestState {
         let reply = open(&mut self.connections, connection).and_then(|it| it.session().poll());
         self.take_reply(connection, reply)
-    }
-
-    /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
-    pub fn poll_pending(&mut self) -> Option<u64> {
-        let connection = match self.wait {
-            Wait::Request { connection, .. } => connection,
-            Wait::Sleep { until_ns } if now_ns() < until_ns => return Some(until_ns),
-            _ => {
-                self.wait = Wait::Nothing;
-                return None;
-            }
-        };
-        let answer = self.poll(connection);
-        match self.continue_declared(answer) {
-            RequestState::Pending => match self.wait {
-                Wait::Request { until_ns, .. } => Some(until_ns),
-                _ => None,
-            },
-            answer => {
-                self.arrived = Some(answer);
-                None
-            }
-        }
-    }
-
-    /// Waits for the request under way, outside the driver's coroutine: nobody else of the thread
-    /// plays meanwhile, so that an answer which does not come soon is given up.
-    pub fn drain(&mut self) {
-        self.abandon_declared();
-        let limit_ns = now_ns() + PATIENCE_NS;
-        while let Wait::Request { connection, until_ns } = self.wait {
-            if now_ns() > limit_ns {
-                self.drop_connections();
-            }
-            wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
-            self.poll(connection);
-        }
     }
 
     /// Gives all connections up: a request under way is lost, and so is whatever is sent later.

@@ -1,8 +1,8 @@
 //! A statement that a script sends again and again, and the values of its next execution.
 
 use crate::plan::error::Error;
-use crate::sessions::sql::TextStatement;
-use crate::sessions::{Reply, Session, Value, literal};
+use crate::sessions::literal::{self, TextStatement};
+use crate::sessions::{Reply, Session, Value};
 
 /// A statement and the values bound to it; reused, so that none allocates.
 pub struct Statement {

@@ -1,7 +1,7 @@
-//! Values as SQL literals, appended to a statement's text.
+//! Values as SQL literals, and statements sent as text, in whose parameters' places they go.
 
 use super::Value;
-use super::sql::Quoting;
+use super::sql::{self, Quoting};
 use crate::plan::error::Error;
 
 /// Digits of the longest whole number.
@@ -81,6 +81,44 @@ pub fn sql(text: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(text).map_err(|it| Error::user("a text is not UTF-8").because(it))
 }
 
+/// A statement that is sent as text: cut at its parameters, in whose places literals go.
+pub struct TextStatement {
+    pieces: Vec<String>,
+    quoting: Quoting,
+}
+
+impl TextStatement {
+    /// Cuts a text.
+    pub fn new(sql: &str, quoting: Quoting) -> Self {
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for at in sql::parameters(sql, quoting) {
+            pieces.push(sql[from..at].to_owned());
+            from = at + 1;
+        }
+        pieces.push(sql[from..].to_owned());
+        Self { pieces, quoting }
+    }
+
+    /// How many values it takes.
+    pub fn parameters(&self) -> usize {
+        self.pieces.len() - 1
+    }
+
+    /// Appends the text with its values; a question mark without one stays as it is.
+    pub fn put(&self, out: &mut Vec<u8>, values: &[Value]) {
+        let mut values = values.iter();
+        for (number, piece) in self.pieces.iter().enumerate() {
+            if number > 0 {
+                match values.next() {
+                    Some(value) => put(out, value, self.quoting),
+                    None => out.push(b'?'),
+                }
+            }
+            out.extend_from_slice(piece.as_bytes());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +148,39 @@ mod tests {
             let mut text = Vec::new();
             put(&mut text, &value, Quoting::Standard);
             assert_eq!(text, expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn question_marks_in_quotes_and_comments_are_no_parameters() {
+        use Quoting::{Mysql, Standard};
+        for (sql, quoting, count) in [
+            (r"SELECT 'it\'s ?', ?", Mysql, 1),
+            (r#"SELECT "\"?", `?`, ?"#, Mysql, 1),
+            ("SELECT ? -- ?\n, ?", Mysql, 2),
+            ("SELECT ? # ?\n, ?", Mysql, 2),
+            ("SELECT /* ? /* */ ?", Mysql, 1),
+            ("SELECT 1 --?", Mysql, 1),
+            ("/*!40101 SELECT ? */", Mysql, 1),
+            (r"SELECT '\', ?", Standard, 1),
+            ("SELECT '?', /* ? */ ? --?", Standard, 1),
+            ("SELECT $$?$$", Standard, 1),
+        ] {
+            assert_eq!(TextStatement::new(sql, quoting).parameters(), count, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_text_statement_has_literals_in_its_parameters_places() {
+        let text = Value::Text(br"it's \".to_vec());
+        for (quoting, wanted) in [
+            (Quoting::Standard, r"VALUES (-3, 'a?', 'it''s \', NULL, ?)"),
+            (Quoting::Mysql, r"VALUES (-3, 'a?', 'it\'s \\', NULL, ?)"),
+        ] {
+            let statement = TextStatement::new("VALUES (?, 'a?', ?, ?, ?)", quoting);
+            let mut out = Vec::new();
+            statement.put(&mut out, &[Value::Integer(-3), text.clone(), Value::Null]);
+            assert_eq!(String::from_utf8_lossy(&out), wanted);
         }
     }
 }

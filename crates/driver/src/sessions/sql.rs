@@ -6,9 +6,6 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::Value;
-use super::literal;
-
 /// How an engine reads quotes and comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
@@ -129,7 +126,7 @@ fn plain_places(sql: &[u8], quoting: Quoting) -> impl Iterator<Item = usize> {
 }
 
 /// Places of the question marks that stand for parameters.
-fn parameters(sql: &str, quoting: Quoting) -> Vec<usize> {
+pub fn parameters(sql: &str, quoting: Quoting) -> Vec<usize> {
     let places = plain_places(sql.as_bytes(), quoting);
     places.filter(|at| sql.as_bytes()[*at] == b'?').collect()
 }
@@ -156,44 +153,6 @@ fn has_numbers(sql: &[u8]) -> bool {
         let in_word = at > 0 && is_word_byte(sql[at - 1]);
         sql[at] == b'$' && !in_word && sql.get(at + 1).is_some_and(u8::is_ascii_digit)
     })
-}
-
-/// A statement that is sent as text: cut at its parameters, in whose places literals go.
-pub struct TextStatement {
-    pieces: Vec<String>,
-    quoting: Quoting,
-}
-
-impl TextStatement {
-    /// Cuts a text.
-    pub fn new(sql: &str, quoting: Quoting) -> Self {
-        let (mut pieces, mut from) = (Vec::new(), 0);
-        for at in parameters(sql, quoting) {
-            pieces.push(sql[from..at].to_owned());
-            from = at + 1;
-        }
-        pieces.push(sql[from..].to_owned());
-        Self { pieces, quoting }
-    }
-
-    /// How many values it takes.
-    pub fn parameters(&self) -> usize {
-        self.pieces.len() - 1
-    }
-
-    /// Appends the text with its values; a question mark without one stays as it is.
-    pub fn put(&self, out: &mut Vec<u8>, values: &[Value]) {
-        let mut values = values.iter();
-        for (number, piece) in self.pieces.iter().enumerate() {
-            if number > 0 {
-                match values.next() {
-                    Some(value) => literal::put(out, value, self.quoting),
-                    None => out.push(b'?'),
-                }
-            }
-            out.extend_from_slice(piece.as_bytes());
-        }
-    }
 }
 
 /// PostgreSQL's SERIAL in a `CREATE TABLE`; each engine has its own words for it.
@@ -257,39 +216,6 @@ mod tests {
     fn a_statement_with_numbers_or_broken_off_is_left_as_it_is() {
         for sql in ["SELECT j ? 'key', $1", "SELECT '?", "SELECT /* ?", "SELECT $x$ ?", "-- ?"] {
             assert_eq!(number_placeholders(sql), sql);
-        }
-    }
-
-    #[test]
-    fn question_marks_in_quotes_and_comments_are_no_parameters() {
-        use Quoting::{Mysql, Standard};
-        for (sql, quoting, count) in [
-            (r"SELECT 'it\'s ?', ?", Mysql, 1),
-            (r#"SELECT "\"?", `?`, ?"#, Mysql, 1),
-            ("SELECT ? -- ?\n, ?", Mysql, 2),
-            ("SELECT ? # ?\n, ?", Mysql, 2),
-            ("SELECT /* ? /* */ ?", Mysql, 1),
-            ("SELECT 1 --?", Mysql, 1),
-            ("/*!40101 SELECT ? */", Mysql, 1),
-            (r"SELECT '\', ?", Standard, 1),
-            ("SELECT '?', /* ? */ ? --?", Standard, 1),
-            ("SELECT $$?$$", Standard, 1),
-        ] {
-            assert_eq!(TextStatement::new(sql, quoting).parameters(), count, "{sql}");
-        }
-    }
-
-    #[test]
-    fn a_text_statement_has_literals_in_its_parameters_places() {
-        let text = Value::Text(br"it's \".to_vec());
-        for (quoting, wanted) in [
-            (Quoting::Standard, r"VALUES (-3, 'a?', 'it''s \', NULL, ?)"),
-            (Quoting::Mysql, r"VALUES (-3, 'a?', 'it\'s \\', NULL, ?)"),
-        ] {
-            let statement = TextStatement::new("VALUES (?, 'a?', ?, ?, ?)", quoting);
-            let mut out = Vec::new();
-            statement.put(&mut out, &[Value::Integer(-3), text.clone(), Value::Null]);
-            assert_eq!(String::from_utf8_lossy(&out), wanted);
         }
     }
 }

@@ -10,9 +10,11 @@ use rustix::net::addr::SocketAddrArg;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use super::line::PATIENCE;
 use crate::plan::Login;
 use crate::plan::error::Error;
+
+/// What connecting and each answer during the log-in may take.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A silent peer is asked whether it still lives after so long, so often, with such gaps: a host
 /// that vanished (a pulled cable sends no word) ends a wait after a minute.

@@ -1,16 +1,13 @@
 //! One connection to a server: bytes out, bytes in, TLS in between.
 
 use std::io::ErrorKind;
-use std::time::Duration;
 
+use super::connect::{self, PATIENCE};
 use super::tls::TlsState;
-use super::{CURRENT_SLOT, Shared, connect, thread_exchange};
+use super::{CURRENT_SLOT, Shared, thread_exchange};
 use crate::plan::error::Error;
 use crate::plan::{Login, Tls};
 use crate::schedule::clock::{SECOND_NS, now_ns};
-
-/// What connecting and each answer during the log-in may take.
-pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection to a server, before and after its log-in.
 pub struct Line {

@@ -9,7 +9,8 @@ use crate::script::inserts::{Insert, Row};
 use crate::script::program::Program;
 use crate::script::shared::Shared;
 use crate::script::statement::{Form, Kind};
-use crate::sessions::sql::{Quoting, TextStatement, passage};
+use crate::sessions::literal::TextStatement;
+use crate::sessions::sql::{Quoting, passage};
 
 impl RawTable<'_> {
     pub fn statements(&self) -> mlua::Result<()> {

@@ -1,8 +1,8 @@
 //! What has been read of the answers under way, result by result, and what came of them.
 
-use super::failure;
-use super::packet::{PART, Reader, garbage};
+use super::packet::{HEADER, PART, Reader, garbage, length};
 use super::rows::Column;
+use super::{failure, rows};
 use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows};
 
@@ -13,23 +13,23 @@ const IN_TRANSACTION: u16 = 0x01;
 pub struct Answer {
     /// Rows of the last result that had columns.
     pub rows: Rows,
-    pub(super) deprecates_eof: bool,
-    pub(super) status: u16,
-    pub(super) next_packet: NextPacket,
+    deprecates_eof: bool,
+    status: u16,
+    next_packet: NextPacket,
     /// Bytes to pass over, then: is what follows the same packet's next part?
-    pub(super) skip: usize,
-    pub(super) continues: bool,
-    pub(super) joined: Vec<u8>,
-    pub(super) columns: Vec<Column>,
-    pub(super) asked: AnswerShape,
+    skip: usize,
+    continues: bool,
+    joined: Vec<u8>,
+    columns: Vec<Column>,
+    asked: AnswerShape,
     /// Answers that come first and are nobody's any more.
-    pub(super) unwanted: u32,
+    unwanted: u32,
     /// Answers that come then.
-    pub(super) wanted: u32,
-    pub(super) counted: u64,
-    pub(super) total: u64,
-    pub(super) changed: u64,
-    pub(super) error: Option<Error>,
+    wanted: u32,
+    counted: u64,
+    total: u64,
+    changed: u64,
+    error: Option<Error>,
     /// Results that followed the first of a request, since somebody last took their number.
     pub(super) further: u64,
 }
@@ -47,7 +47,7 @@ pub struct AnswerShape {
 
 /// Which packet comes next.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum NextPacket {
+enum NextPacket {
     /// A result's first packet.
     #[default]
     Head,
@@ -113,7 +113,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn forget(&mut self) {
+    fn forget(&mut self) {
         self.rows.clear();
         self.joined.clear();
         (self.counted, self.total, self.changed) = (0, 0, 0);
@@ -126,16 +126,18 @@ impl Answer {
 const MORE_RESULTS: u16 = 0x08;
 /// The engines' own limit is 4096.
 const MOST_COLUMNS: u64 = u16::MAX as u64;
+/// No row is longer: `max_allowed_packet` has this limit.
+const LONGEST_ROW: usize = 1 << 30;
 
 /// Anything that is neither an end nor an error; a field that begins with 0xFE fills whole parts.
 #[inline]
-pub fn is_row(first: u8, length: usize) -> bool {
+fn is_row(first: u8, length: usize) -> bool {
     first < 0xfe || (first == 0xfe && length == PART)
 }
 
 impl Answer {
     /// One packet; true: the server wants a file's content.
-    pub(super) fn take(&mut self, content: &[u8]) -> Result<bool, Error> {
+    fn take(&mut self, content: &[u8]) -> Result<bool, Error> {
         let is_part = self.continues || content.len() == PART;
         match self.next_packet {
             NextPacket::Head => return self.head(content),
@@ -169,7 +171,7 @@ impl Answer {
     }
 
     /// What comes after a definition, of which `left` were to come.
-    pub(super) fn after_column(&self, left: u64) -> NextPacket {
+    fn after_column(&self, left: u64) -> NextPacket {
         match left {
             2.. => NextPacket::Columns { left: left - 1 },
             _ if self.deprecates_eof => NextPacket::Rows,
@@ -183,6 +185,29 @@ impl Answer {
         self.columns.push(column);
         self.next_packet = self.after_column(left);
         Ok(())
+    }
+
+    /// A row that came in several packets.
+    #[cold]
+    fn join(&mut self, content: &[u8]) -> Result<(), Error> {
+        self.joined.extend_from_slice(content);
+        self.continues = content.len() == PART;
+        if self.joined.len() > LONGEST_ROW {
+            return Err(garbage("a row of more than 1 GiB"));
+        }
+        if !self.continues {
+            let joined = std::mem::take(&mut self.joined);
+            self.row(&joined)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, content: &[u8]) -> Result<(), Error> {
+        self.counted += 1;
+        match self.asked.binary {
+            true => rows::put_binary(&self.columns, content, &mut self.rows),
+            false => rows::put_text(self.columns.len(), content, &mut self.rows),
+        }
     }
 
     /// An OK of the new kind, or the EOF that older servers send.
@@ -236,6 +261,105 @@ impl Answer {
         } else {
             self.wanted -= 1;
             self.total += std::mem::take(&mut self.counted);
+        }
+    }
+}
+
+// Finds the packets in whatever bytes have come. Rows that nobody will read are passed over as
+// they come and only counted, so they never lie in memory whole.
+
+/// No packet but a row is longer.
+const LONGEST: usize = 1 << 20;
+
+/// How far the answers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedState {
+    /// More bytes must come.
+    More,
+    /// The server wants a file's content; it begins with the packet of this number.
+    Infile(u8),
+    /// All are there.
+    Done,
+}
+
+enum PacketAction {
+    Skip,
+    Wait,
+    Take,
+}
+
+impl Answer {
+    /// Reads on; says how many bytes were used and need not be shown again.
+    #[inline]
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, FeedState), Error> {
+        let mut at = 0;
+        loop {
+            let passed = self.skip.min(bytes.len() - at);
+            self.skip -= passed;
+            at += passed;
+            if self.skip > 0 {
+                return Ok((at, FeedState::More));
+            }
+            if self.wanted + self.unwanted == 0 {
+                return Ok((at, FeedState::Done));
+            }
+            let rest = &bytes[at..];
+            match self.packet_action(rest)? {
+                PacketAction::Skip => self.skip = HEADER + length(rest),
+                PacketAction::Wait => return Ok((at, FeedState::More)),
+                PacketAction::Take => {
+                    let (head, rest) = rest.split_at(HEADER);
+                    let content = &rest[..length(head)];
+                    at += HEADER + content.len();
+                    if self.take(content)? {
+                        return Ok((at, FeedState::Infile(head[3].wrapping_add(1))));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Can the next packet be passed over, or must it be there whole?
+    #[inline]
+    fn packet_action(&mut self, rest: &[u8]) -> Result<PacketAction, Error> {
+        if rest.len() < HEADER {
+            return Ok(PacketAction::Wait);
+        }
+        let length = length(rest);
+        let passes = if self.continues {
+            !self.keeps()
+        } else if length == 0 {
+            return Err(garbage("an empty packet"));
+        } else if rest.len() == HEADER {
+            return Ok(PacketAction::Wait);
+        } else {
+            self.passes(rest[HEADER], length)?
+        };
+        if passes {
+            self.continues = length == PART;
+            return Ok(PacketAction::Skip);
+        }
+        Ok(if rest.len() < HEADER + length { PacketAction::Wait } else { PacketAction::Take })
+    }
+
+    #[inline]
+    fn keeps(&self) -> bool {
+        self.asked.keeps && self.unwanted == 0
+    }
+
+    #[inline]
+    fn passes(&mut self, first: u8, length: usize) -> Result<bool, Error> {
+        match self.next_packet {
+            NextPacket::Columns { left } if !self.keeps() => {
+                self.next_packet = self.after_column(left);
+                Ok(true)
+            }
+            NextPacket::Rows if is_row(first, length) => {
+                self.counted += u64::from(!self.keeps());
+                Ok(!self.keeps())
+            }
+            _ if length > LONGEST => Err(garbage("a packet that is too long")),
+            _ => Ok(false),
         }
     }
 }

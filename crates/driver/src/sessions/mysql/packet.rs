@@ -1,8 +1,7 @@
-//! Packets: written, taken apart, and found in whatever bytes have come.
+//! Packets: written and taken apart.
 //!
 //! Four bytes of header (length and number), then at most 16 MB; longer ones in parts.
 
-use super::answer::{Answer, NextPacket, is_row};
 use crate::plan::error::Error;
 
 /// Bytes before a packet's content: its length in three, its number in one.
@@ -155,104 +154,5 @@ impl<'a> Reader<'a> {
         let (bytes, rest) = self.0.split_at(end);
         self.0 = rest.get(1..).unwrap_or(&[]);
         bytes
-    }
-}
-
-// Finds the packets in whatever bytes have come. Rows that nobody will read are passed over as
-// they come and only counted, so they never lie in memory whole.
-
-/// No packet but a row is longer.
-const LONGEST: usize = 1 << 20;
-
-/// How far the answers are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FeedState {
-    /// More bytes must come.
-    More,
-    /// The server wants a file's content; it begins with the packet of this number.
-    Infile(u8),
-    /// All are there.
-    Done,
-}
-
-enum PacketAction {
-    Skip,
-    Wait,
-    Take,
-}
-
-impl Answer {
-    /// Reads on; says how many bytes were used and need not be shown again.
-    #[inline]
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, FeedState), Error> {
-        let mut at = 0;
-        loop {
-            let passed = self.skip.min(bytes.len() - at);
-            self.skip -= passed;
-            at += passed;
-            if self.skip > 0 {
-                return Ok((at, FeedState::More));
-            }
-            if self.wanted + self.unwanted == 0 {
-                return Ok((at, FeedState::Done));
-            }
-            let rest = &bytes[at..];
-            match self.packet_action(rest)? {
-                PacketAction::Skip => self.skip = HEADER + length(rest),
-                PacketAction::Wait => return Ok((at, FeedState::More)),
-                PacketAction::Take => {
-                    let (head, rest) = rest.split_at(HEADER);
-                    let content = &rest[..length(head)];
-                    at += HEADER + content.len();
-                    if self.take(content)? {
-                        return Ok((at, FeedState::Infile(head[3].wrapping_add(1))));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Can the next packet be passed over, or must it be there whole?
-    #[inline]
-    fn packet_action(&mut self, rest: &[u8]) -> Result<PacketAction, Error> {
-        if rest.len() < HEADER {
-            return Ok(PacketAction::Wait);
-        }
-        let length = length(rest);
-        let passes = if self.continues {
-            !self.keeps()
-        } else if length == 0 {
-            return Err(garbage("an empty packet"));
-        } else if rest.len() == HEADER {
-            return Ok(PacketAction::Wait);
-        } else {
-            self.passes(rest[HEADER], length)?
-        };
-        if passes {
-            self.continues = length == PART;
-            return Ok(PacketAction::Skip);
-        }
-        Ok(if rest.len() < HEADER + length { PacketAction::Wait } else { PacketAction::Take })
-    }
-
-    #[inline]
-    fn keeps(&self) -> bool {
-        self.asked.keeps && self.unwanted == 0
-    }
-
-    #[inline]
-    fn passes(&mut self, first: u8, length: usize) -> Result<bool, Error> {
-        match self.next_packet {
-            NextPacket::Columns { left } if !self.keeps() => {
-                self.next_packet = self.after_column(left);
-                Ok(true)
-            }
-            NextPacket::Rows if is_row(first, length) => {
-                self.counted += u64::from(!self.keeps());
-                Ok(!self.keeps())
-            }
-            _ if length > LONGEST => Err(garbage("a packet that is too long")),
-            _ => Ok(false),
-        }
     }
 }

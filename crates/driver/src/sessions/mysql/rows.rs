@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::answer::Answer;
-use super::packet::{PART, Reader, garbage};
+use super::packet::{Reader, garbage};
 use crate::plan::error::Error;
+use crate::sessions::Rows;
 
 const ZEROFILL: u16 = 64;
 const UNSIGNED: u16 = 32;
@@ -120,61 +120,35 @@ fn short(n: f32) -> f64 {
 
 // Rows that will be read, as text, whichever protocol they came in.
 
-/// No row is longer: `max_allowed_packet` has this limit.
-const LONGEST_ROW: usize = 1 << 30;
-
-impl Answer {
-    /// A row that came in several packets.
-    #[cold]
-    pub(super) fn join(&mut self, content: &[u8]) -> Result<(), Error> {
-        self.joined.extend_from_slice(content);
-        self.continues = content.len() == PART;
-        if self.joined.len() > LONGEST_ROW {
-            return Err(garbage("a row of more than 1 GiB"));
-        }
-        if !self.continues {
-            let joined = std::mem::take(&mut self.joined);
-            self.row(&joined)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn row(&mut self, content: &[u8]) -> Result<(), Error> {
-        self.counted += 1;
-        match self.asked.binary {
-            true => self.binary_row(content),
-            false => self.text_row(content),
+/// Adds a row of the text protocol.
+pub fn put_text(columns: usize, content: &[u8], rows: &mut Rows) -> Result<(), Error> {
+    let mut reader = Reader(content);
+    for _ in 0..columns {
+        if let [0xfb, rest @ ..] = reader.0 {
+            reader = Reader(rest);
+            rows.push(None)?;
+        } else {
+            let field = reader.text().ok_or_else(|| garbage("a torn row"))?;
+            rows.push(Some(field))?;
         }
     }
+    Ok(())
+}
 
-    fn text_row(&mut self, content: &[u8]) -> Result<(), Error> {
-        let mut reader = Reader(content);
-        for _ in 0..self.columns.len() {
-            if let [0xfb, rest @ ..] = reader.0 {
-                reader = Reader(rest);
-                self.rows.push(None)?;
-            } else {
-                let field = reader.text().ok_or_else(|| garbage("a torn row"))?;
-                self.rows.push(Some(field))?;
-            }
+/// Adds a row of the binary protocol: after the first byte a bit per column for NULL, the first two
+/// bits unused.
+pub fn put_binary(columns: &[Column], content: &[u8], rows: &mut Rows) -> Result<(), Error> {
+    let torn = || garbage("a torn row");
+    let mut reader = Reader(content);
+    reader.u8().filter(|byte| *byte == 0).ok_or_else(torn)?;
+    let nulls = reader.bytes((columns.len() + 9) / 8).ok_or_else(torn)?;
+    for (at, column) in columns.iter().enumerate() {
+        if nulls[(at + 2) / 8] & (1 << ((at + 2) % 8)) != 0 {
+            rows.push(None)?;
+        } else {
+            column.put(&mut reader, &mut rows.bytes).ok_or_else(torn)?;
+            rows.push(Some(&[]))?;
         }
-        Ok(())
     }
-
-    /// After the first byte a bit per column for NULL, the first two bits unused.
-    fn binary_row(&mut self, content: &[u8]) -> Result<(), Error> {
-        let torn = || garbage("a torn row");
-        let mut reader = Reader(content);
-        reader.u8().filter(|byte| *byte == 0).ok_or_else(torn)?;
-        let nulls = reader.bytes((self.columns.len() + 9) / 8).ok_or_else(torn)?;
-        for (at, column) in self.columns.iter().enumerate() {
-            if nulls[(at + 2) / 8] & (1 << ((at + 2) % 8)) != 0 {
-                self.rows.push(None)?;
-            } else {
-                column.put(&mut reader, &mut self.rows.bytes).ok_or_else(torn)?;
-                self.rows.push(Some(&[]))?;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! The session's requests, their answers as they come, and bulk loads.
 
-use super::answer::{Answer, AnswerShape};
+use super::answer::{Answer, AnswerShape, FeedState};
 use super::dialogue::Dialogue;
-use super::packet::{FeedState, HEADER, begin, end, garbage};
+use super::packet::{HEADER, begin, end, garbage};
 use super::statement::Statement;
 use super::{Batch, COM_QUERY, COM_STMT_CLOSE, Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
@@ -185,7 +185,8 @@ impl Mysql {
         self.line = line;
         self.deprecates_eof = deprecates_eof;
         let further = self.answer.further;
-        self.answer = Answer { further, ..Answer::new(deprecates_eof) };
+        self.answer = Answer::new(deprecates_eof);
+        self.answer.further = further;
         self.load = None;
         self.is_lost = false;
         self.reconnected += 1;

@@ -4,7 +4,8 @@ use super::COM_QUERY;
 use super::packet::{begin, end, put_length};
 use crate::plan::error::Error;
 use crate::sessions::Value;
-use crate::sessions::sql::{Quoting, TextStatement};
+use crate::sessions::literal::TextStatement;
+use crate::sessions::sql::Quoting;
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 const LONGLONG: u8 = 8;

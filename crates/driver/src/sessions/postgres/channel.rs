@@ -2,24 +2,27 @@
 
 use super::answer::{Answer, AnswerMode};
 use super::copy::Load;
-use super::statement::query;
+use super::frame::query;
 use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows};
 use crate::wire::Line;
 
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
 
+/// So much may be on its way to the server before a load makes more rows.
+const WINDOW: usize = 128 * 1024;
+
 /// A connection in one of the states: idle, an answer awaited, lost.
 pub struct Channel {
-    pub(super) line: Line,
-    pub(super) answer: Answer,
+    line: Line,
+    answer: Answer,
     /// What is wanted of the answer that is awaited, once the owed ones have come.
-    pub(super) mode: Option<AnswerMode>,
+    mode: Option<AnswerMode>,
     /// Answers to come before it, which nobody reads: to `ROLLBACK`s and abandoned requests.
-    pub(super) owed: u32,
+    owed: u32,
     /// The rows of a `COPY … FROM STDIN` under way.
-    pub(super) load: Option<Load>,
-    pub(super) is_lost: bool,
+    load: Option<Load>,
+    is_lost: bool,
     /// Transactions that ended, as the server counts commits and rollbacks.
     pub(super) ended: u64,
 }
@@ -119,6 +122,25 @@ impl Channel {
         }
     }
 
+    /// Sends a `COPY … FROM STDIN` as text; its rows follow as the server takes them.
+    pub fn load(&mut self, sql: &str, load: Load) -> Result<Reply, Error> {
+        query(sql, self.out()?);
+        self.load = Some(load);
+        self.send(AnswerMode::Counts)
+    }
+
+    /// Sends more rows, while there is room for them; who waits is woken when all have left.
+    #[cold]
+    fn feed(&mut self) -> Result<(), Error> {
+        let load = self.load.get_or_insert_with(Load::refused);
+        while !load.is_over() && self.line.unsent() < WINDOW {
+            load.fill(self.line.out());
+            if let Err(error) = self.line.send() {
+                return Err(self.connection_error(error));
+            }
+        }
+        Ok(())
+    }
     /// Has the connection to be made anew?
     pub fn is_lost(&self) -> bool {
         self.is_lost
@@ -135,7 +157,7 @@ impl Channel {
 impl Channel {
     /// What the server said before it hung up was read before this.
     #[cold]
-    pub(super) fn connection_error(&mut self, error: Error) -> Error {
+    fn connection_error(&mut self, error: Error) -> Error {
         self.is_lost = true;
         error.sql(0, "08006")
     }

@@ -1,15 +1,8 @@
 //! `COPY … FROM STDIN`: rows on their way to the server.
 
-use super::answer::AnswerMode;
-use super::channel::Channel;
 use super::frame::{put, put_text};
-use super::statement::query;
 use crate::generate::Source;
 use crate::plan::error::Error;
-use crate::sessions::Reply;
-
-/// So much may be on its way to the server before a load makes more rows.
-const WINDOW: usize = 128 * 1024;
 
 /// The rows of one `COPY`, sent piece by piece.
 pub struct Load {
@@ -59,28 +52,6 @@ impl Load {
     /// Ends it without its last rows; the server then keeps none.
     pub fn give_up(self, out: &mut Vec<u8>) {
         fail(out);
-    }
-}
-
-impl Channel {
-    /// Sends a `COPY … FROM STDIN` as text; its rows follow as the server takes them.
-    pub fn load(&mut self, sql: &str, load: Load) -> Result<Reply, Error> {
-        query(sql, self.out()?);
-        self.load = Some(load);
-        self.send(AnswerMode::Counts)
-    }
-
-    /// Sends more rows, while there is room for them; who waits is woken when all have left.
-    #[cold]
-    pub(super) fn feed(&mut self) -> Result<(), Error> {
-        let load = self.load.get_or_insert_with(Load::refused);
-        while !load.is_over() && self.line.unsent() < WINDOW {
-            load.fill(self.line.out());
-            if let Err(error) = self.line.send() {
-                return Err(self.connection_error(error));
-            }
-        }
-        Ok(())
     }
 }
 

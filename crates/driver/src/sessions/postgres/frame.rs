@@ -110,3 +110,8 @@ pub fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
     out.push(0);
 }
+
+/// Appends a text statement, or several, in the simple protocol.
+pub fn query(sql: &str, out: &mut Vec<u8>) {
+    put(out, b'Q', |out| put_text(out, sql.as_bytes()));
+}

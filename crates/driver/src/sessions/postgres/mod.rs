@@ -102,7 +102,7 @@ impl Session for Postgres {
             statement::execute_unnamed(sql, &mut self.batch);
             return Ok(QUEUED);
         }
-        statement::query(sql, self.channel.out()?);
+        frame::query(sql, self.channel.out()?);
         self.text_rows.clear();
         self.last = None;
         self.channel.send(self.mode)

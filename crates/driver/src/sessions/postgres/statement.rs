@@ -93,11 +93,6 @@ pub fn execute_unnamed(sql: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(EXECUTE);
 }
 
-/// Appends a text statement, or several, in the simple protocol.
-pub fn query(sql: &str, out: &mut Vec<u8>) {
-    put(out, b'Q', |out| put_text(out, sql.as_bytes()));
-}
-
 // `Bind`: a statement's name and its parameters, each in the form that is cheaper.
 
 /// Object identifiers of the types whose binary form is cheaper than digits (`pg_type.dat`).

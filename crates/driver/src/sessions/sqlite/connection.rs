@@ -8,7 +8,6 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::library::{Api, Sqlite3};
-use super::statement::Statement;
 use super::{Sqlite, failure};
 use crate::plan::error::Error;
 use crate::sessions::Session;
@@ -22,7 +21,7 @@ pub struct Connection {
     pub api: Api,
     /// Waits for locks.
     pub busy: Busy,
-    handle: Sqlite3,
+    pub(super) handle: Sqlite3,
 }
 
 /// A result code, extended where SQLite told it, and the message.
@@ -74,29 +73,6 @@ impl Connection {
     /// holder waits for us (sqlite3_busy_handler's documentation).
     fn is_deadlock(&self, code: c_int) -> bool {
         code == failure::BUSY_SNAPSHOT || code == failure::BUSY && !self.busy.asked.get()
-    }
-
-    /// Compiles the first statement of a text, where it has any; the rest of the text is returned.
-    pub fn compile<'a>(
-        self: &Rc<Self>,
-        sql: &'a str,
-    ) -> Result<(Option<Statement>, &'a str), Error> {
-        let length = c_int::try_from(sql.len())
-            .map_err(|_| Error::user("a statement of more than 2 GiB"))?;
-        self.busy.asked.set(false);
-        let (mut statement, mut tail) = (ptr::null_mut(), ptr::null());
-        let start = sql.as_ptr().cast();
-        // SAFETY: pointer and length are those of the text; the tail points into it or to its end.
-        let (code, rest) = unsafe {
-            let prepare = self.api.prepare;
-            let code = prepare(self.handle, start, length, &mut statement, &mut tail);
-            (code, if tail.is_null() { 0 } else { tail.offset_from(start) })
-        };
-        if code != 0 {
-            return Err(self.error(code, sql));
-        }
-        let it = (!statement.is_null()).then(|| Statement::new(Rc::clone(self), statement));
-        Ok((it, sql.get(rest as usize..).unwrap_or_default()))
     }
 
     /// Rows that were changed since the connection was opened.

@@ -77,7 +77,7 @@ impl Sqlite {
     fn texts(&self, sql: &str, rows: &mut Rows) -> Result<Reply, Error> {
         let (mut reply, mut rest) = (Reply::Ready { rows: 0, changed: 0 }, sql);
         while !rest.trim().is_empty() {
-            let (statement, tail) = self.connection.compile(rest)?;
+            let (statement, tail) = Statement::compile(&self.connection, rest)?;
             rest = tail;
             if let Some(mut statement) = statement {
                 rows.clear();
@@ -100,7 +100,7 @@ impl Session for Sqlite {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
-        let (statement, _) = self.connection.compile(sql)?;
+        let (statement, _) = Statement::compile(&self.connection, sql)?;
         let statement = statement.ok_or_else(|| Error::user("an empty statement was prepared"))?;
         let (sql, rows) = (sql.to_owned(), Rows::default());
         Ok(self.statements.insert(Prepared { statement, sql, rows }) as u32)

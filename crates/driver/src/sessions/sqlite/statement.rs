@@ -27,8 +27,31 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// Compiles the first statement of a text, where it has any; the rest of the text is returned.
+    pub fn compile<'a>(
+        connection: &Rc<Connection>,
+        sql: &'a str,
+    ) -> Result<(Option<Self>, &'a str), Error> {
+        let length = c_int::try_from(sql.len())
+            .map_err(|_| Error::user("a statement of more than 2 GiB"))?;
+        connection.busy.asked.set(false);
+        let (mut statement, mut tail) = (ptr::null_mut(), ptr::null());
+        let start = sql.as_ptr().cast();
+        // SAFETY: pointer and length are those of the text; the tail points into it or to its end.
+        let (code, rest) = unsafe {
+            let prepare = connection.api.prepare;
+            let code = prepare(connection.handle, start, length, &mut statement, &mut tail);
+            (code, if tail.is_null() { 0 } else { tail.offset_from(start) })
+        };
+        if code != 0 {
+            return Err(connection.error(code, sql));
+        }
+        let it = (!statement.is_null()).then(|| Self::new(Rc::clone(connection), statement));
+        Ok((it, sql.get(rest as usize..).unwrap_or_default()))
+    }
+
     /// Takes over what `sqlite3_prepare` has just compiled for this connection.
-    pub(super) fn new(connection: Rc<Connection>, handle: Stmt) -> Self {
+    fn new(connection: Rc<Connection>, handle: Stmt) -> Self {
         // SAFETY: just compiled.
         let parameters = unsafe { (connection.api.bind_parameter_count)(handle) } as usize;
         Self { parameters, connection, handle }

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::plan::error::Error;
 use crate::sessions::Reply;
-use crate::sessions::mysql::answer::{Answer, AnswerShape};
-use crate::sessions::mysql::packet::{FeedState, PART, Reader};
+use crate::sessions::mysql::answer::{Answer, AnswerShape, FeedState};
+use crate::sessions::mysql::packet::{PART, Reader};
 use crate::sessions::mysql::rows::Column;
 
 const KEPT: AnswerShape = AnswerShape { binary: false, keeps: true, is_batch: false };

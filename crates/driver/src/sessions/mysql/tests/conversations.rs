@@ -10,11 +10,11 @@ use super::{
 };
 use crate::plan::error::Error;
 use crate::sessions::Value;
-use crate::sessions::mysql::answer::{Answer, AnswerShape};
+use crate::sessions::mysql::answer::{Answer, AnswerShape, FeedState};
 use crate::sessions::mysql::auth;
 use crate::sessions::mysql::auth::Auth;
 use crate::sessions::mysql::login::Greeting;
-use crate::sessions::mysql::packet::{FeedState, HEADER, length};
+use crate::sessions::mysql::packet::{HEADER, length};
 use crate::testing::{OneText, disorder, mutate};
 
 const CASES: usize = 300;

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::generate::Source;
 use crate::plan::error::Error;
-use crate::sessions::mysql::answer::{Answer, AnswerShape};
+use crate::sessions::mysql::answer::{Answer, AnswerShape, FeedState};
 use crate::sessions::mysql::packet;
-use crate::sessions::mysql::packet::{FeedState, HEADER, PART, Reader, put_length};
+use crate::sessions::mysql::packet::{HEADER, PART, Reader, put_length};
 use crate::sessions::mysql::statement::Statement;
 use crate::sessions::{Reply, Session, Value};
 

@@ -1,0 +1,126 @@
+//! Declared events at play: from one statement to the next as answers come, also while the script's
+//! coroutine waits.
+
+use super::connection::open;
+use super::shared::{RequestState, Shared, Wait};
+use crate::plan::error::Error;
+use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
+use crate::wire;
+
+impl Shared {
+    /// Plays a declared event from its beginning to its end, or to where it must wait. One that
+    /// has just failed without a script's knowing fails once more instead.
+    pub fn run_declared(&mut self, program: usize) -> RequestState {
+        if self.failed_statement.is_some() {
+            return RequestState::Failed;
+        }
+        self.playing = Some(program);
+        self.send_statements()
+    }
+
+    /// Takes an answer. Where it belongs to a declared event, plays on.
+    #[inline]
+    pub fn continue_declared(&mut self, answer: RequestState) -> RequestState {
+        match (self.playing, &answer) {
+            (None, _) | (_, RequestState::Pending) => answer,
+            (_, RequestState::Failed) => self.fail_event(),
+            (Some(program), _) => {
+                self.count_changed(program, &answer);
+                self.send_statements()
+            }
+        }
+    }
+
+    /// Forgets the event under way.
+    pub fn abandon_declared(&mut self) {
+        if let Some(program) = self.playing.take() {
+            self.programs[program].finish(false);
+        }
+    }
+
+    fn send_statements(&mut self) -> RequestState {
+        while let Some(program) = self.playing {
+            match self.send_next(program) {
+                None => {
+                    self.playing = None;
+                    self.programs[program].finish(true);
+                }
+                Some(RequestState::Pending) => return RequestState::Pending,
+                Some(RequestState::Failed) => return self.fail_event(),
+                Some(answer) => self.count_changed(program, &answer),
+            }
+        }
+        RequestState::Changed(0)
+    }
+
+    #[inline]
+    fn count_changed(&mut self, program: usize, answer: &RequestState) {
+        if let RequestState::Changed(changed) = answer {
+            self.programs[program].count(*changed);
+        }
+    }
+
+    /// Sends the next statement; `None`: there is none.
+    #[inline]
+    fn send_next(&mut self, program: usize) -> Option<RequestState> {
+        let declared = self.programs.get_mut(program)?.next(&mut self.rand)?;
+        self.counts.queries += 1;
+        let Some(statement) = self.statements.get(declared.statement) else {
+            self.fail(Error::user("a closed statement was executed"));
+            return Some(RequestState::Failed);
+        };
+        let connection = statement.connection;
+        let reply = open(&mut self.connections, connection)
+            .and_then(|it| statement.form.send(it.keeping(false), &declared.values));
+        Some(self.take_reply(connection, reply))
+    }
+
+    #[cold]
+    fn fail_event(&mut self) -> RequestState {
+        let program = self.playing.and_then(|program| self.programs.get(program));
+        self.failed_statement = program.and_then(|it| it.last_statement()).map(|it| it.statement);
+        self.abandon_declared();
+        RequestState::Failed
+    }
+}
+
+// Requests under way: polled for the coroutine, or waited for.
+
+impl Shared {
+    /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
+    pub fn poll_pending(&mut self) -> Option<u64> {
+        let connection = match self.wait {
+            Wait::Request { connection, .. } => connection,
+            Wait::Sleep { until_ns } if now_ns() < until_ns => return Some(until_ns),
+            _ => {
+                self.wait = Wait::Nothing;
+                return None;
+            }
+        };
+        let answer = self.poll(connection);
+        match self.continue_declared(answer) {
+            RequestState::Pending => match self.wait {
+                Wait::Request { until_ns, .. } => Some(until_ns),
+                _ => None,
+            },
+            answer => {
+                self.arrived = Some(answer);
+                None
+            }
+        }
+    }
+
+    /// Waits for the request under way, outside the driver's coroutine: nobody else of the thread
+    /// plays meanwhile, so that an answer which does not come soon is given up.
+    pub fn drain(&mut self) {
+        self.abandon_declared();
+        let limit_ns = now_ns() + PATIENCE_NS;
+        while let Wait::Request { connection, until_ns } = self.wait {
+            if now_ns() > limit_ns {
+                self.drop_connections();
+            }
+            wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
+            self.poll(connection);
+        }
+    }
+}
