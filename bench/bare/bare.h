@@ -50,5 +50,8 @@ uint64_t play_plain(struct connection *, uint64_t until_ns);
 uint64_t play_ring(struct connection *, unsigned count, uint64_t until_ns);
 uint64_t now_ns(void);
 extern const struct protocol *spoken;
+/* How many rows there are to ask for, and where the random numbers stand. */
+extern uint32_t ids;
+extern uint64_t random_state;
 
 #endif
