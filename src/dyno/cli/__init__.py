@@ -35,7 +35,7 @@ from dyno.cli import (
     run,
     show,
 )
-from dyno.experiment.candidates import mask_word
+from dyno.passwords import mask_word
 
 #: The fields of proc_pid_stat(5) that say where a process's arguments lie, counted behind its name.
 ARGUMENTS = slice(45, 47)

@@ -25,7 +25,7 @@ from dyno.errors import (
     UsageError,
     space,
 )
-from dyno.experiment.candidates import mask_sentence, mask_word
+from dyno.passwords import mask_sentence, mask_word
 
 #: A process that dies of SIGPIPE would end so; `dyno show | head` is no failure of ours.
 PIPE_EXIT = 141

@@ -41,7 +41,7 @@ class RunWishes:
 
 def typed_command() -> str:
     """The command that is being played, as one would type it again, without a password."""
-    from dyno.experiment.candidates import mask_password
+    from dyno.passwords import mask_password
 
     return shlex.join(["dyno", *map(mask_password, sys.argv[1:])])
 

@@ -13,10 +13,10 @@ from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import stream_line
 from dyno.errors import UsageError
-from dyno.record import Failure, Latency, Trial
 
 if TYPE_CHECKING:
     from dyno.play.watch import Event
+    from dyno.record import Latency, Trial
 
 PERCENTILES = ("50", "95", "99", "99.9")
 
@@ -79,6 +79,8 @@ def print_summary(trial: Trial) -> None:
     if trial.status == "interrupted":
         raise KeyboardInterrupt
     if trial.status == "failed":
+        from dyno.record import Failure
+
         why = trial.failure or Failure("the trial failed")
         hint = why.hint or "what was measured before stands above"
         raise UsageError(why.message, cause=why.cause, hint=hint)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dyno.errors import UsageError, unknown
+from dyno.passwords import HIDDEN, IN_URL, mask_password, mask_word
 
 FORM = "[name=]engine@build?key=value&key=value"
 
@@ -18,17 +19,6 @@ _SPEC = re.compile(
     r"(?:(?P<name>[^@=?&/]+)=)?(?P<engine>[^@=?&/:]+)"
     r"(?:@(?P<build>[^?]*)|:(?P<url>//[^?]*))?(?:\?(?P<keys>.*))?"
 )
-#: All up to the last @ before the keys or, where the password holds a raw ?, up to the last of all.
-_PASSWORD = re.compile(r"(://[^:@/?#]*):([^?]*|(?!\d*/).*)@")
-#: What may be a password in a word that is no URL, but was meant for one: from the colon behind a
-#: user, whatever stands before it, to the last @; or behind a host, where it is no port.
-_MISTYPED = re.compile(
-    r"((?:\w+(?:[:/\\@]|\s)+)?[^\s:@/\\'\"(]*):(?!//|\*{3}@|\d+(?:[/?]|$))[^\n]+(?=@)"
-    r"|(:/{1,2}[^\s:@/?#\[]*):(?!\d*(?:[/?'\")]|$))[^\s/@?'\")]+"
-)
-#: The words of a sentence: in quotes, in brackets, or bare.
-_WORDS = re.compile(r"'[^'\n]*'|\([^()\n]*\)|[^\s'()]+")
-HIDDEN = "***"
 
 
 @dataclass(frozen=True)
@@ -72,7 +62,7 @@ def parse_candidate(text: str) -> Spec:
     Without a name the candidate is called by the text itself; without a build the engine gets
     an empty one, which it may take as its default.
     """
-    password, text = _PASSWORD.search(text), mask_password(text.strip())
+    password, text = IN_URL.search(text), mask_password(text.strip())
     match = _SPEC.fullmatch(text)
     if match is None:
         raise UsageError(f"'{mask_word(text)}' does not name a candidate", hint=f"write {FORM}")
@@ -80,23 +70,6 @@ def parse_candidate(text: str) -> Spec:
     build = match["build"] or match["url"] or ""
     secret = password[2] if password and password[2] != HIDDEN else ""
     return Spec(match["name"] or text, match["engine"], build, keys, text, secret)
-
-
-def mask_password(text: str) -> str:
-    """The text with `***` for a URL's password: what may be shown and kept."""
-    return _PASSWORD.sub(rf"\1:{HIDDEN}@", text)
-
-
-def mask_word(word: str) -> str:
-    """The word with `***` for all that may be a password in it, though it is no URL: for messages
-    about a word that is refused. It may hide too much, so it is not for what is kept.
-    """
-    return _MISTYPED.sub(rf"\1\2:{HIDDEN}", mask_password(word))
-
-
-def mask_sentence(sentence: str) -> str:
-    """The sentence with `***` for the password of every URL in it, mistyped ones too."""
-    return _WORDS.sub(lambda word: mask_word(word[0]), sentence)
 
 
 def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dyno import passwords
 from dyno.cli import exit_code
 from dyno.errors import UsageError
 from dyno.experiment import candidates
@@ -37,7 +38,7 @@ URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
 )
 def test_a_password_leaves_the_text_at_once(text: str, shown: str, secret: str) -> None:
     spec = candidates.parse_candidate(text)
-    assert (spec.text, spec.secret, candidates.mask_password(text)) == (shown, secret, shown)
+    assert (spec.text, spec.secret, passwords.mask_password(text)) == (shown, secret, shown)
     assert not secret or secret not in repr(spec)
     again = candidates.parse_candidate(spec.text)
     assert (again.name, again.engine, again.build) == (spec.name, spec.engine, spec.build)
@@ -97,7 +98,7 @@ def test_a_mistyped_url_is_refused_without_its_password(
     ],
 )
 def test_what_holds_no_password_is_said_as_it_is(sentence: str) -> None:
-    assert candidates.mask_sentence(sentence) == sentence
+    assert passwords.mask_sentence(sentence) == sentence
 
 
 SHOWN = """

@@ -6,29 +6,23 @@ The panel shows block and time left, trial, phase and rate.
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
 
 from dyno.cli.terminal import screen
-from dyno.record import FLOOR, PhaseRecord, Run, Tally, Trial
-
-if TYPE_CHECKING:
-    from dyno.play.watch import Event
-import time
-from dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from dyno.forecast.estimate import Forecast
     from dyno.play import watch
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-if TYPE_CHECKING:
-    from dyno.forecast.estimate import Forecast
-    from dyno.play.watch import Watch
+    from dyno.play.watch import Event, Watch
+    from dyno.record import PhaseRecord, Run, Tally, Trial
 
 
 class LinePrinter:
@@ -51,13 +45,20 @@ class LinePrinter:
 def trial_line(run: Run, trial: Trial) -> str:
     """A trial that is over, on one line."""
     block = block_place(run, trial.block)
-    who = "null" if trial.candidate == FLOOR else trial.candidate
+    who = who_plays(trial.candidate)
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
     if trial.status == "failed":
         return f"{said}: {trial.why_failed}"
     rates = "  ".join(rate_line(phase, tally) for phase, tally in judged_streams(run, trial))
     seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
     return f"{said}  {rates}  {screen.format_duration(seconds)}"
+
+
+def who_plays(candidate: str) -> str:
+    """The candidate's name; the floor is played on `null`."""
+    from dyno.record import FLOOR
+
+    return "null" if candidate == FLOOR else candidate
 
 
 def block_place(run: Run, block: int) -> str:
@@ -190,7 +191,7 @@ def block_line(state: RunState) -> str:
 def trial_started_line(trial: watch.TrialStarted) -> str:
     """Which candidate plays what."""
     again = f" · attempt {trial.attempt}" if trial.attempt > 1 else ""
-    who = "null" if trial.candidate == FLOOR else trial.candidate
+    who = who_plays(trial.candidate)
     return f"trial {trial.place} of {trial.of} · {who} · {trial.workload}{again}"
 
 

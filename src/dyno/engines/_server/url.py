@@ -21,6 +21,7 @@ from urllib.parse import quote, unquote
 
 from dyno.builds import Build
 from dyno.errors import UsageError, unknown
+from dyno.passwords import HIDDEN
 from dyno.plan import Session
 
 
@@ -56,8 +57,6 @@ class Login:
         }
 
 
-#: What stands in the place of a password in everything that is kept.
-HIDDEN = "***"
 MODES = ("disable", "require", "verify-ca", "verify-full")
 #: The keys of a URL, which belong to the build: they say how it is reached.
 FLAGS = {

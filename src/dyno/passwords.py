@@ -1,0 +1,38 @@
+"""Passwords in what users write: what may be shown, kept or said has stars in their place.
+
+Knows nothing else of ours, so that an error can be said where nothing more can be loaded.
+"""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "***"
+
+#: All up to the last @ before the keys or, where the password holds a raw ?, up to the last of all.
+IN_URL = re.compile(r"(://[^:@/?#]*):([^?]*|(?!\d*/).*)@")
+#: What may be a password in a word that is no URL, but was meant for one: from the colon behind a
+#: user, whatever stands before it, to the last @; or behind a host, where it is no port.
+_MISTYPED = re.compile(
+    r"((?:\w+(?:[:/\\@]|\s)+)?[^\s:@/\\'\"(]*):(?!//|\*{3}@|\d+(?:[/?]|$))[^\n]+(?=@)"
+    r"|(:/{1,2}[^\s:@/?#\[]*):(?!\d*(?:[/?'\")]|$))[^\s/@?'\")]+"
+)
+#: The words of a sentence: in quotes, in brackets, or bare.
+_WORDS = re.compile(r"'[^'\n]*'|\([^()\n]*\)|[^\s'()]+")
+
+
+def mask_password(text: str) -> str:
+    """The text with `***` for a URL's password: what may be shown and kept."""
+    return IN_URL.sub(rf"\1:{HIDDEN}@", text)
+
+
+def mask_word(word: str) -> str:
+    """The word with `***` for all that may be a password in it, though it is no URL: for messages
+    about a word that is refused. It may hide too much, so it is not for what is kept.
+    """
+    return _MISTYPED.sub(rf"\1\2:{HIDDEN}", mask_password(word))
+
+
+def mask_sentence(sentence: str) -> str:
+    """The sentence with `***` for the password of every URL in it, mistyped ones too."""
+    return _WORDS.sub(lambda word: mask_word(word[0]), sentence)
