@@ -5,6 +5,7 @@ use std::io::Write;
 use super::answer::Answer;
 use super::packet::{PART, Reader, garbage};
 use crate::plan::error::Error;
+use crate::sessions::rows::check_room;
 
 const ZEROFILL: u16 = 64;
 const UNSIGNED: u16 = 32;
@@ -120,18 +121,13 @@ fn short(n: f32) -> f64 {
 
 // Rows that will be read, as text, whichever protocol they came in.
 
-/// No row is longer: `max_allowed_packet` has this limit.
-const LONGEST_ROW: usize = 1 << 30;
-
 impl Answer {
     /// A row that came in several packets.
     #[cold]
     pub(super) fn join(&mut self, content: &[u8]) -> Result<(), Error> {
         self.joined.extend_from_slice(content);
         self.continues = content.len() == PART;
-        if self.joined.len() > LONGEST_ROW {
-            return Err(garbage("a row of more than 1 GiB"));
-        }
+        check_room(self.joined.len())?;
         if !self.continues {
             let joined = std::mem::take(&mut self.joined);
             self.row(&joined)?;
