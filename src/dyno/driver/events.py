@@ -25,9 +25,11 @@ _BLAME: dict[str, type[DynoError]] = {
 def error_of_event(event: Mapping[str, Any]) -> DynoError:
     """The driver's error event as the exception of whoever can put it right, with its place."""
     place, connection, phase = event.get("place"), event.get("connection"), event.get("phase")
+    stream = event.get("stream")
     places = [
         place,
         f"connection {connection}" if connection is not None and (place or phase) else None,
+        f"stream {stream}" if stream else None,
         f"phase {phase}" if phase else None,
     ]
     where = ", ".join(filter(None, places))

@@ -20,7 +20,9 @@ def go() -> None:
 
 
 def failure(blame: str) -> dict[str, Any]:
-    where = {"phase": "run", "place": "mine.lua:7", "connection": 3}
+    where: dict[str, Any] = {"phase": "run", "place": "mine.lua:7", "connection": 3}
+    if blame == "streams":
+        blame, where["stream"] = "user", "readers"
     return {"blame": blame, "message": "it broke: for a reason", "hint": "mend it", **where}
 
 

@@ -48,6 +48,7 @@ def test_a_good_trial_is_told_event_by_event(tmp_path: Path) -> None:
     ("act", "kind", "says"),
     [
         ("user", UsageError, "it broke: for a reason (mine.lua:7, connection 3, phase run)"),
+        ("streams", UsageError, "(mine.lua:7, connection 3, stream readers, phase run)"),
         ("host", HostError, "hint: mend it"),
         ("engine", TrialFailed, "mine.lua:7"),
         ("driver", InternalError, "mine.lua:7"),

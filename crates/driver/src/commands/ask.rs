@@ -4,40 +4,78 @@
 
 use std::process::ExitCode;
 
-use crate::plan::error::Error;
+use crate::plan::error::{Error, shorten};
 use crate::plan::event::Answer;
 use crate::plan::parent;
 use crate::plan::parent::Parent;
+use crate::sessions::rows::{self, TOO_LARGE};
 use crate::sessions::{Reply, Rows, Session};
 use crate::{sessions, wire};
+
+/// What all answers may take: more than two of MySQL's packets, and less than what
+/// `src/dyno/driver/questions.py` reads, unless JSON writes much of it as escapes.
+const MOST_BYTES: usize = 40 << 20;
+
+/// Rows of one answer.
+const MOST_ROWS: usize = 500_000;
 
 /// Answers all statements or, at the first that fails, none.
 pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
     let ask = parent.ask()?;
+    rows::set_limit(MOST_BYTES);
     let mut session = sessions::open(&ask.session)?;
-    let answers: Result<Vec<Answer>, Error> =
-        ask.statements.iter().map(|sql| answer(session.as_mut(), sql)).collect();
-    parent::print_json(&answers?)?;
+    let (mut answers, mut bytes) = (Vec::new(), 0);
+    for sql in &ask.statements {
+        let changed = send(session.as_mut(), sql).map_err(|error| bounded(error, sql))?;
+        let rows = session.rows();
+        bytes += rows.size();
+        if bytes > MOST_BYTES {
+            return Err(too_many_bytes(sql));
+        }
+        answers.push(text(rows, changed, sql)?);
+    }
+    parent::print_json(&answers)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn answer(session: &mut dyn Session, sql: &str) -> Result<Answer, Error> {
+/// Sends a statement and waits for its answer: rows changed.
+fn send(session: &mut dyn Session, sql: &str) -> Result<u64, Error> {
     let mut reply = session.query(sql)?;
     loop {
         match reply {
-            Reply::Ready { changed, .. } => return Ok(text(session.rows(), changed)),
+            Reply::Ready { changed, .. } => return Ok(changed),
             Reply::Pending { until_ns } => wire::wait_in_turn(until_ns),
         }
         reply = session.poll()?;
     }
 }
 
-fn text(rows: &Rows, changed: u64) -> Answer {
-    let fields: Vec<Option<String>> = rows
-        .fields()
-        .map(|field| field.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
-        .collect();
+fn text(rows: &Rows, changed: u64, sql: &str) -> Result<Answer, Error> {
     let width = rows.columns.len().max(1);
-    let rows_of_text = fields.chunks(width).map(<[_]>::to_vec).collect();
-    Answer { columns: rows.columns.clone(), rows: rows_of_text, changed }
+    if rows.ends.len() / width > MOST_ROWS {
+        return Err(too_large(&format!("{MOST_ROWS} rows"), sql));
+    }
+    let text = |field: Option<&[u8]>| field.map(|it| String::from_utf8_lossy(it).into_owned());
+    let mut fields = rows.fields().map(text).peekable();
+    let mut rows_of_text = Vec::new();
+    while fields.peek().is_some() {
+        rows_of_text.push(fields.by_ref().take(width).collect());
+    }
+    Ok(Answer { columns: rows.columns.clone(), rows: rows_of_text, changed })
+}
+
+/// The session's own error, but for an answer that was too large: none of ours has to be.
+fn bounded(error: Error, sql: &str) -> Error {
+    match error.engine_code() {
+        Some(TOO_LARGE) => too_many_bytes(sql),
+        _ => error,
+    }
+}
+
+fn too_many_bytes(sql: &str) -> Error {
+    too_large(&format!("{} MiB", MOST_BYTES >> 20), sql)
+}
+
+fn too_large(what: &str, sql: &str) -> Error {
+    Error::engine(format!("the engine answered with more than {what}")).because(shorten(sql))
 }

@@ -20,6 +20,8 @@ local general = {
    rand_spec_res = { "Percent of numbers that are special values", 75, cmdline.ARG_INT },
    rand_pareto_h = { "Shape h of the Pareto distribution", 0.2 },
    rand_zipfian_exp = { "Exponent of the Zipfian distribution", 0.8 },
+   memory_bytes = { "Bytes that the driver may hold: half of it in answers, half in Lua states",
+      2 ^ 30, cmdline.ARG_SIZE },
    percentile = { "Percentile that a report hook reads as latency_pct", 95, cmdline.ARG_INT },
    db_driver = { "What the null engine calls itself towards the script", "pgsql" },
    db_ps_mode = { "Prepared statements: auto, or disable to send them as text", "auto" },

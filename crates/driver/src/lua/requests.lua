@@ -146,7 +146,7 @@ local sql = sysbench.sql
 
 -- Throws what the engine said: to be caught as a restart, or as a text.
 local function raise(con, query)
-   local failure = raw.failure()
+   local failure = raw.failure(query)
    con.error = failure.restartable and sql.error.IGNORABLE or sql.error.FATAL
    con.sql_errno, con.sql_state, con.sql_errmsg = failure.number, failure.state, failure.message
    local description = {

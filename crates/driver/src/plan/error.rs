@@ -17,6 +17,7 @@ struct Inner {
     code: Option<String>,
     place: Option<String>,
     connection: Option<u32>,
+    stream: Option<String>,
     number: i32,
     state: String,
     restartable: bool,
@@ -60,6 +61,7 @@ impl Error {
             code: None,
             place: None,
             connection: None,
+            stream: None,
             number: 0,
             state: "HY000".to_owned(),
             restartable: false,
@@ -100,6 +102,7 @@ impl Error {
             phase: phase.map(str::to_owned),
             place: self.0.place.clone(),
             connection: self.0.connection,
+            stream: self.0.stream.clone(),
         }
     }
 }
@@ -165,6 +168,13 @@ impl Error {
         self
     }
 
+    /// Adds the stream whose user it was, where a phase has several.
+    #[must_use]
+    pub fn of_stream(mut self, stream: &str) -> Self {
+        self.0.stream = Some(stream.to_owned());
+        self
+    }
+
     /// Takes the user's number away: a report hook has a state, but no user.
     #[must_use]
     pub fn without_connection(mut self) -> Self {
@@ -185,6 +195,18 @@ impl Error {
     pub fn restartable(mut self) -> Self {
         self.0.restartable = true;
         self
+    }
+}
+
+/// How much of another's text is shown: a server's message may repeat a whole statement.
+const SHOWN: usize = 400;
+
+/// A text of somebody else's on one line, cut, with how many characters more there were.
+pub fn shorten(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}... ({} more)", &line[..end], line[end..].chars().count()),
+        None => line,
     }
 }
 

@@ -223,6 +223,8 @@ pub struct Failure {
     pub place: Option<String>,
     /// The user's number (sysbench's thread id), where one was at work.
     pub connection: Option<u32>,
+    /// The user's stream, where the phase has several.
+    pub stream: Option<String>,
 }
 
 /// What `dyno-driver describe` says of a script: one JSON object.

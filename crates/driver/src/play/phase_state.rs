@@ -18,6 +18,15 @@ pub struct PhaseState<'a> {
     stop_ns: AtomicU64,
 }
 
+/// A user's place in a phase: which stream, which number in it.
+#[derive(Debug, Clone, Copy)]
+pub struct UserPlace {
+    /// The stream's place in the phase.
+    pub stream: usize,
+    /// The user's number in the stream.
+    pub number: u32,
+}
+
 impl<'a> PhaseState<'a> {
     /// Nothing runs yet.
     pub fn new(phase_ref: PhaseRef<'a>) -> Result<Self, Error> {
@@ -69,6 +78,16 @@ impl<'a> PhaseState<'a> {
     /// Users who have more to play.
     pub fn users(&self) -> u32 {
         self.streams.iter().map(StreamState::users).sum()
+    }
+
+    /// An error with the user who met it.
+    #[cold]
+    pub fn of_user(&self, error: Error, place: UserPlace) -> Error {
+        let error = error.on(place.number);
+        match self.streams.len() {
+            1 => error,
+            _ => error.of_stream(&self.streams[place.stream].declared.name),
+        }
     }
 
     /// A user of a stream has nothing more to play, which may end the phase.

@@ -1,6 +1,6 @@
 //! One user on a worker's thread: its state, and its calls outside the measured time.
 
-use super::phase_state::PhaseState;
+use super::phase_state::{PhaseState, UserPlace};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
 use crate::script::{Step, User, UserIdentity};
@@ -8,21 +8,12 @@ use crate::tally::count::EventTimes;
 use crate::tally::share::StreamShare;
 use crate::wire;
 
-/// A user's place in a phase: which stream, which number in it.
-#[derive(Debug, Clone, Copy)]
-pub struct UserPlace {
-    /// The stream's place in the phase.
-    pub stream: usize,
-    /// The user's number in the stream.
-    pub number: u32,
-}
-
 /// One user, as its worker plays it.
 pub struct UserSlot {
     /// Its Lua state and connections.
     pub user: User,
-    /// Its number in the stream.
-    pub number: u32,
+    /// Its stream, and its number in it.
+    pub place: UserPlace,
     /// Which of the worker's shares is its stream's.
     pub share: usize,
     /// What it does now.
@@ -70,7 +61,7 @@ impl UserSlot {
         }
         Ok(Self {
             user,
-            number: place.number,
+            place,
             share,
             state: UserState::Finished,
             measured: false,

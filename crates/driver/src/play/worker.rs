@@ -7,9 +7,9 @@
 //! costs nothing for either.
 //! The clock is read once per answer: in a closed loop that is the next event's intended time.
 
-use super::phase_state::PhaseState;
+use super::phase_state::{PhaseState, UserPlace};
 use super::run_queue::RunQueue;
-use super::user_slot::{UserPlace, UserSlot, UserState, call};
+use super::user_slot::{UserSlot, UserState, call};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, now_ns, wait_until};
 use crate::script::Step;
@@ -63,8 +63,8 @@ impl<'a> Worker<'a> {
                 shares.push(StreamShare::new(stream, live, places.len(), seconds)?);
             }
             let share = known.unwrap_or(shares.len() - 1);
-            let mut slot =
-                UserSlot::load(phase, *place, share).map_err(|it| it.on(place.number))?;
+            let mut slot = UserSlot::load(phase, *place, share)
+                .map_err(|error| phase.of_user(error, *place))?;
             shares[share].claimed_before += slot.user.take_counts().claimed.unwrap_or(0);
             slots.push(slot);
         }
@@ -234,7 +234,7 @@ impl<'a> Worker<'a> {
     fn fatal(&mut self, slot: &mut UserSlot, event: EventTimes, error: Error) {
         self.shares[slot.share].failed(event);
         self.phase.stop(event.answered_ns);
-        self.error.get_or_insert(error.on(slot.number));
+        self.error.get_or_insert(self.phase.of_user(error, slot.place));
         slot.state = self.finished(slot.share);
     }
 
@@ -255,7 +255,7 @@ impl<'a> Worker<'a> {
             }
             if self.error.is_none() && !slot.disconnected && self.phase.phase_ref.is_load() {
                 let ended = call(self.phase, &mut slot.user, "thread_done");
-                self.error = ended.err().map(|error| error.on(slot.number));
+                self.error = ended.err().map(|error| self.phase.of_user(error, slot.place));
                 let counts = slot.user.take_counts();
                 share.statements.claim(counts.claimed, counts.further);
             }

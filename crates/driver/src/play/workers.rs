@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::phase_state::PhaseState;
-use super::user_slot::UserPlace;
+use super::phase_state::{PhaseState, UserPlace};
 use super::worker::{Worker, WorkerReport};
 use crate::plan::error::Error;
 use crate::schedule::clock::sharpen_sleep;

@@ -14,7 +14,7 @@ use super::shared::{Shared, Wait};
 use super::{UserIdentity, api, prelude};
 use crate::plan::error::Error;
 use crate::plan::{Plan, error};
-use crate::sessions;
+use crate::sessions::{self, rows};
 
 /// A declared event's program and transaction type.
 pub type Declared = Option<(usize, i64)>;
@@ -49,7 +49,8 @@ impl LuaState {
         state.fill(plan, identity)?;
         state.run_script(&text)?;
         let list: Table = state.call("settle_options", ())?;
-        // Once more: the script may have declared `rand_type` with a default of its own.
+        // Once more: the script may have declared these options with defaults of its own.
+        state.limit_memory(identity)?;
         state.seed(plan, identity)?;
         Ok(Self { options: list, ..state })
     }
@@ -161,7 +162,16 @@ impl LuaState {
         let table = self.identity(plan, identity).map_err(internal)?;
         self.raw.raw_set("identity", table).map_err(internal)?;
         self.assemble(prelude::PRELUDE, prelude::PARTS)?;
+        self.limit_memory(identity)?;
         self.seed(plan, identity)
+    }
+
+    /// What the answers of the whole process may take, and this state.
+    fn limit_memory(&self, identity: &UserIdentity) -> Result<(), Error> {
+        let half = self.call::<f64>("general", "memory_bytes")? as usize / 2;
+        rows::set_limit(half);
+        self.lua.set_memory_limit(memory_of_user(half, identity.users)).map_err(internal)?;
+        Ok(())
     }
 
     fn seed(&self, plan: &Plan, identity: &UserIdentity) -> Result<(), Error> {
@@ -227,11 +237,21 @@ impl LuaState {
             Some((place, rest)) => (Some(self.full(place)), rest),
             None => (located, text),
         };
-        let error = Error::user("the script failed").because(text.trim());
+        let is_full = text.lines().next().is_some_and(|line| line.ends_with(NO_MEMORY));
+        let error = match is_full {
+            true => self.out_of_memory(),
+            false => Error::user("the script failed").because(text.trim()),
+        };
         match place {
             Some(place) => error.at(place),
             None => error,
         }
+    }
+
+    fn out_of_memory(&self) -> Error {
+        let mib = self.lua.set_memory_limit(0).unwrap_or(0) >> 20;
+        Error::user(format!("a user's Lua state takes more than the {mib} MiB that it may"))
+            .hint("let the script hold less, or raise the option memory_bytes: half is for Lua")
     }
 
     /// `file.lua:12` as a path, where the script's folder holds that file.
@@ -242,6 +262,17 @@ impl LuaState {
             false => place.to_owned(),
         }
     }
+}
+
+/// How Lua's and mlua's words end where an allocation was refused.
+const NO_MEMORY: &str = "not enough memory";
+
+/// No state has less, however many there are: garbage alone takes as much as what is alive.
+const LEAST_OF_USER: usize = 32 << 20;
+
+/// A user's share of what the Lua states of a stream may take.
+fn memory_of_user(all: usize, users: u32) -> usize {
+    (all / users.max(1) as usize).max(LEAST_OF_USER)
 }
 
 fn origin<'a>(seed: u64, identity: &UserIdentity<'a>) -> Origin<'a> {

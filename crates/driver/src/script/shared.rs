@@ -10,8 +10,9 @@ use super::inserts::{Bulk, Insert, Row};
 use super::program::Program;
 use super::random::Rand;
 use super::statement::{Form, Kind, Statement};
-use crate::plan::error::Error;
+use crate::plan::error::{Error, shorten};
 use crate::schedule::clock::{now_ns, ns};
+use crate::sessions::rows::TOO_LARGE;
 use crate::sessions::sql::Quoting;
 use crate::sessions::{Reply, Rows, literal};
 use crate::tally::UserCounts;
@@ -323,6 +324,15 @@ impl Shared {
             self.stop.get_or_insert_with(|| error.clone());
         }
         self.failure = Some(error);
+    }
+
+    /// Adds the statement to the error of an answer that was too large; its session has lost it.
+    pub fn name_statement(&mut self, sql: &str) {
+        let is_it = |error: &Error| error.engine_code() == Some(TOO_LARGE);
+        if let Some(error) = self.failure.take_if(|error| is_it(error)) {
+            self.stop = Some(error.because(shorten(sql)));
+            self.failure.clone_from(&self.stop);
+        }
     }
 
     pub fn take_reply(&mut self, connection: usize, reply: Result<Reply, Error>) -> RequestState {

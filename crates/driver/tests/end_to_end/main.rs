@@ -6,4 +6,5 @@ mod driver;
 mod failing;
 mod handshake;
 mod hooks;
+mod memory;
 mod pacing;

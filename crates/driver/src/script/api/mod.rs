@@ -129,10 +129,25 @@ pub fn answer(lua: &Lua, it: &Shared, sent: RequestState) -> mlua::Result<Value>
     match sent {
         RequestState::Changed(changed) => Ok(Value::Integer(changed as i64)),
         RequestState::Counted { columns, rows } => Ok(Value::Number(counted(columns, rows))),
-        RequestState::Rows => lua.create_string(&it.packed)?.into_lua(lua),
+        RequestState::Rows => string(lua, &it.packed)?.into_lua(lua),
         RequestState::Pending => Ok(Value::Boolean(false)),
         RequestState::Failed => Ok(Value::Boolean(true)),
     }
+}
+
+/// Longer strings cost more to fill than to guard.
+const SMALL: usize = 4096;
+
+/// A string for Lua. Where a state has a limit, mlua guards each by a call of its own, in case that
+/// the memory is refused: 200 ns, a quarter of what a row costs. A small one may exceed the limit.
+pub fn string(lua: &Lua, bytes: &[u8]) -> mlua::Result<LuaString> {
+    if bytes.len() > SMALL {
+        return lua.create_string(bytes);
+    }
+    let limit = lua.set_memory_limit(0)?;
+    let string = lua.create_string(bytes);
+    lua.set_memory_limit(limit)?;
+    string
 }
 
 /// As lua/requests.lua takes it apart.
@@ -151,7 +166,10 @@ fn stop(it: &mut Shared, error: Error) -> mlua::Error {
 
 impl RawTable<'_> {
     pub fn errors(&self) -> mlua::Result<()> {
-        self.add("failure", |lua, it, ()| failure(lua, it))?;
+        self.add("failure", |lua, it, query: LuaString| {
+            it.name_statement(&query.to_string_lossy());
+            failure(lua, it)
+        })?;
         self.add("thrown", |_, it, text: LuaString| {
             it.thrown = text.to_string_lossy();
             Ok(text)

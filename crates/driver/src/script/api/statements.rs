@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use mlua::{Lua, LuaSerdeExt, LuaString, MultiValue, Value};
 
-use super::{RawTable, answer, stop, unreadable};
+use super::{RawTable, answer, stop, string, unreadable};
 use crate::script::inserts::{Insert, Row};
 use crate::script::program::Program;
 use crate::script::shared::Shared;
@@ -144,12 +144,12 @@ impl RawTable<'_> {
         self.add("rand_string", |lua, it, template: LuaString| {
             it.packed.clear();
             it.rand.string(&template.as_bytes(), &mut it.packed);
-            lua.create_string(&it.packed)
+            string(lua, &it.packed)
         })?;
         self.add("rand_varstring", |lua, it, (least, most)| {
             it.packed.clear();
             it.rand.varstring(least, most, &mut it.packed);
-            lua.create_string(&it.packed)
+            string(lua, &it.packed)
         })?;
         self.add("turn", |_, it, ()| Ok(it.turns.fetch_add(1, Ordering::Relaxed)))?;
         self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;

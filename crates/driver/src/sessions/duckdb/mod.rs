@@ -34,6 +34,8 @@ struct Duckdb {
     text_rows: Rows,
     /// The statement whose rows were read last; `None`: those of a text query.
     last: Option<u32>,
+    /// Rows will be read.
+    keeps: bool,
 }
 
 /// Opens the library and connects to the database that the plan names.
@@ -47,6 +49,7 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         statements: Slab::new(),
         text_rows: Rows::default(),
         last: None,
+        keeps: true,
     }))
 }
 
@@ -57,6 +60,7 @@ impl Session for Duckdb {
         let c_sql = text(sql.as_bytes())?;
         self.last = None;
         self.text_rows.clear();
+        self.text_rows.is_unread = !self.keeps;
         // SAFETY: the connection is open and the text ends in NUL.
         let send = |answer: &mut Answer| unsafe { (api.query)(connection, c_sql.as_ptr(), answer) };
         answer::send(api, &sql, send)?.into_rows(&mut self.text_rows)
@@ -70,12 +74,17 @@ impl Session for Duckdb {
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
         let prepared = open_statement(&mut self.statements, statement)?;
         self.last = Some(statement);
+        prepared.rows.is_unread = !self.keeps;
         prepared.execute(values)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
         self.statements.try_remove(statement as usize);
         Ok(())
+    }
+
+    fn keep_rows(&mut self, wanted: bool) {
+        self.keeps = wanted;
     }
 
     /// The C API does not tell whether a transaction is open, so DuckDB is asked to end it and may

@@ -4,6 +4,7 @@ use super::packet::{HEADER, PART, Reader, garbage, length};
 use super::rows::Column;
 use super::{failure, rows};
 use crate::plan::error::Error;
+use crate::sessions::rows::check_room;
 use crate::sessions::{Reply, Rows};
 
 const IN_TRANSACTION: u16 = 0x01;
@@ -126,8 +127,6 @@ impl Answer {
 const MORE_RESULTS: u16 = 0x08;
 /// The engines' own limit is 4096.
 const MOST_COLUMNS: u64 = u16::MAX as u64;
-/// No row is longer: `max_allowed_packet` has this limit.
-const LONGEST_ROW: usize = 1 << 30;
 
 /// Anything that is neither an end nor an error; a field that begins with 0xFE fills whole parts.
 #[inline]
@@ -192,9 +191,7 @@ impl Answer {
     fn join(&mut self, content: &[u8]) -> Result<(), Error> {
         self.joined.extend_from_slice(content);
         self.continues = content.len() == PART;
-        if self.joined.len() > LONGEST_ROW {
-            return Err(garbage("a row of more than 1 GiB"));
-        }
+        check_room(self.joined.len())?;
         if !self.continues {
             let joined = std::mem::take(&mut self.joined);
             self.row(&joined)?;

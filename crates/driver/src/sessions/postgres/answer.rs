@@ -3,7 +3,7 @@
 use super::failure::ErrorResponse;
 use super::frame::{Body, HEAD, check, garbage, head};
 use crate::plan::error::Error;
-use crate::sessions::Rows;
+use crate::sessions::rows::{Rows, check_room};
 
 /// What is wanted of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +95,7 @@ impl Answer {
             if length > here.len() {
                 if kind != b'D' || self.mode == AnswerMode::Rows {
                     check(kind)?;
+                    check_room(here.len())?;
                     break;
                 }
                 self.count += 1;

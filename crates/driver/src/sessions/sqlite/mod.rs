@@ -37,6 +37,8 @@ struct Sqlite {
     text_rows: Rows,
     /// The statement whose rows were read last; `None`: those of a text query.
     last: Option<u32>,
+    /// Rows will be read.
+    keeps: bool,
 }
 
 /// A prepared statement with the rows of its last execution.
@@ -56,6 +58,7 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         statements: Slab::new(),
         text_rows: Rows::default(),
         last: None,
+        keeps: true,
     };
     connection::set_all(&mut it, pragmas)?;
     it.connection.busy.count.set(0);
@@ -93,6 +96,7 @@ impl Session for Sqlite {
         let sql = statement::with_integer_key(sql)?;
         let mut rows = std::mem::take(&mut self.text_rows);
         rows.clear();
+        rows.is_unread = !self.keeps;
         let reply = self.texts(&sql, &mut rows);
         self.text_rows = rows;
         self.last = None;
@@ -109,6 +113,7 @@ impl Session for Sqlite {
     fn execute(&mut self, handle: u32, values: &[Value]) -> Result<Reply, Error> {
         let Prepared { statement, sql, rows } = open_statement(&mut self.statements, handle)?;
         self.last = Some(handle);
+        rows.is_unread = !self.keeps;
         if statement.parameters != values.len() {
             let (wanted, given) = (statement.parameters, values.len());
             let told = format!("a statement with {wanted} parameters got {given} values");
@@ -120,6 +125,10 @@ impl Session for Sqlite {
     fn close(&mut self, statement: u32) -> Result<(), Error> {
         self.statements.try_remove(statement as usize);
         Ok(())
+    }
+
+    fn keep_rows(&mut self, wanted: bool) {
+        self.keeps = wanted;
     }
 
     fn reset(&mut self) -> Result<(), Error> {
