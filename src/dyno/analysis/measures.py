@@ -2,10 +2,11 @@
 
 - `rate_per_s`: units done ÷ the phase's measured seconds. A stream that ended before its phase did
   (stop by count, several streams) is divided by the same seconds.
-- `latency_ns_p50` … `latency_ns_max`: from the intended time, of events that were answered.
+- `latency_ns_p50` … `latency_ns_max`: from the intended time, of events that were answered, and of
+  those cut off without an answer what they had waited.
 - The latencies of `all <unit> streams` of a phase, where several count in one unit. Percentiles do
-  not average, so histograms are added up first (`stats.histogram`): the driver does it for the
-  threads and transaction types of a stream, this module for the streams of a phase.
+  not average, so histograms are added up first: the driver does it for the threads and transaction
+  types of a stream, and for the streams of a phase (`stats.histogram` for old records).
 - `failed_percent`: events failed ÷ events played.
 - `X_per_op`: a probe's reading X ÷ the phase's operations, which are the units of its closed-loop
   streams (of all streams, where all are paced): rows where rows are inserted at full speed,
@@ -53,8 +54,18 @@ def latency_figures(latency: Latency) -> dict[tuple[str, str], float]:
     return found | {identity: float(value) for identity, value in ends.items()}
 
 
+def together_percentiles(record: PhaseRecord) -> dict[str, dict[str, int]]:
+    """Unit to percentile to ns, for each unit that two or more of a phase's streams answered in."""
+    if not record.together:
+        return merged_percentiles(record.streams)
+    return {
+        unit: {name: latency.percentiles_ns[name] for name in PERCENTILES}
+        for unit, latency in record.together.items()
+    }
+
+
 def merged_percentiles(streams: Sequence[Tally]) -> dict[str, dict[str, int]]:
-    """Unit to percentile to ns, for each unit that two or more of `streams` answered in."""
+    """The same of an old record, whose driver did not add the streams up."""
     texts: dict[str, list[str]] = {}
     for tally in streams:
         if tally.latency.count:
@@ -126,7 +137,7 @@ def _phase_measures(
             for (name, unit), value in latency_figures(latency).items():
                 transaction = f"{tally.name}/{kind}"
                 yield Metric(workload, record.phase, transaction, name, unit, "lower"), value
-    for common, percentiles in merged_percentiles(record.streams).items():
+    for common, percentiles in together_percentiles(record).items():
         for name, ns in percentiles.items():
             identity = (f"all {common} streams", f"latency_ns_p{name}", "ns")
             yield Metric(workload, record.phase, *identity, "lower"), float(ns)

@@ -1,7 +1,7 @@
 """Audit `coordinated_omission`: do the latencies tell of every wait that a user would have had?
 
 Coordinated omission (G. Tene) is what a load generator commits that waits for a slow answer and
-leaves out the requests that were due meanwhile. Four ways in which latencies would be told too low:
+leaves out the requests that were due meanwhile. Five ways in which latencies would be told too low:
 
 - An event's latency counts from its intended time, so it is no less than its lateness: the same of
   their means and of each percentile, but for the three digits of a histogram. Else the wait before
@@ -11,6 +11,9 @@ leaves out the requests that were due meanwhile. Four ways in which latencies wo
   *invalid*. An event at either end may be cut for each user. Judged where a phase ends by time.
 - Arrivals of a paced stream that nobody was free to begin (`skipped`) would have been the slowest.
   If they are a larger part than lies beyond a primary's percentile, it is told too low: *doubtful*.
+- Events that had no answer long after the phase's end were cut off: their latency is at least what
+  they had waited. If they are a larger part than lies beyond a primary's percentile, it is a lower
+  bound: *doubtful*.
 - A closed loop sends nothing while it waits. A user who comes by the clock finds a stall as often
   as stalls take time: with T of the time in events of more than twice the percentile (the longest
   of each second, for one of the users), T/2 of all come when there is more than it left to wait.
@@ -62,6 +65,7 @@ def _faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
     tallies = [tally for _, tally in seen]
     if any(_under(tally) for tally in tallies):
         yield "invalid", "events were answered before they were late: the wait was left out"
+    yield from _cut(case, stream, tallies)
     if not any(tally.paced for tally in tallies):
         yield from _fill_faults(case, seen)
         yield from _stall_faults(case, stream, seen)
@@ -130,6 +134,15 @@ def _skip_faults(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[
         if share > 1 - float(percentile) / 100:
             words = f"{100 * share:.1f} % of what was due was never begun, beyond the p{percentile}"
             yield "doubtful", f"{words}: they would have been the slowest"
+
+
+def _cut(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
+    told, cut = (sum(t.latency.count for t in tallies), sum(t.cut for t in tallies))
+    for percentile in _percentiles(case, stream):
+        if cut > told * (1 - float(percentile) / 100):
+            waited_s = max(t.cut_ns_max for t in tallies) / 1e9
+            words = f"{cut} of {told} events were cut off after {waited_s:.0f} s at most"
+            yield "doubtful", f"{words}, without an answer: the p{percentile} is a lower bound"
 
 
 def _percentiles(case: Case, stream: str) -> list[str]:

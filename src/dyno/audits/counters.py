@@ -74,7 +74,7 @@ def _accounts(tally: Tally) -> Iterator[tuple[str, str]]:
     parts = tally.done + tally.failed + tally.skipped
     if tally.intended != parts:
         yield "events are missing", f"{tally.intended} intended, {parts} accounted for"
-    accounts = {"histogram": (tally.latency.count, tally.done)}
+    accounts = {"histogram": (tally.latency.count, tally.done + tally.cut)}
     accounts["seconds"] = sum(tally.series.done), tally.done
     accounts["seconds of failures"] = sum(tally.series.failed), tally.failed
     accounts["lateness"] = tally.lateness.count, tally.done + tally.failed

@@ -119,6 +119,13 @@ def error_words(trial: Trial) -> list[str]:
         for tally in phase.streams:
             where = f"{phase.phase} {tally.name}"
             lines += [f"{where}: error {c}, {n:,} times" for c, n in tally.errors.items()]
+            if tally.cut:
+                events = "event was" if tally.cut == 1 else "events were"
+                longest = screen.format_latency(tally.cut_ns_max)
+                lines.append(
+                    f"{where}: {tally.cut:,} {events} cut off without an answer, the longest after "
+                    f"{longest}; that wait is in the latencies, which are at least as long"
+                )
             if tally.skipped:
                 lines.append(f"{where}: {tally.skipped:,} of {tally.intended:,} were never sent")
             if tally.busy:

@@ -56,6 +56,8 @@ class Tally:
     included; None where nobody counts along. `claimed_before` is the same of `thread_init`.
     `claimed_further` is what the server may have counted beyond that: results that followed the
     first of a request, which are a text's next statements or a procedure's own.
+    `cut` of the failed events had no answer long after the phase's end, when their connections were
+    cut. What they had waited (`cut_ns_max` at most) is in `latency`, and less than theirs would be.
     """
 
     name: str
@@ -83,6 +85,8 @@ class Tally:
     claimed: int | None = None
     claimed_before: int = 0
     claimed_further: int = 0
+    cut: int = 0
+    cut_ns_max: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:
@@ -128,7 +132,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class PhaseRecord:
-    """What one phase of one trial measured; times are CLOCK_MONOTONIC."""
+    """What one phase of one trial measured; times are CLOCK_MONOTONIC.
+
+    `together` are the latencies of all streams that count in a unit, where two or more answered in
+    it; records of older drivers have none.
+    """
 
     phase: str
     started_ns: int
@@ -138,6 +146,7 @@ class PhaseRecord:
     usage: Usage
     streams: tuple[Tally, ...]
     readings: tuple[Reading, ...] = ()
+    together: dict[str, Latency] = field(default_factory=dict)
 
     @property
     def duration_s(self) -> float:

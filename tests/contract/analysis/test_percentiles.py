@@ -12,7 +12,8 @@ from fakes import make_latency, make_record, make_run, make_tally, make_trial
 from hdr import encoded
 from judging import judge_unaudited
 
-from dyno.analysis.measures import measures, merged_percentiles
+from dyno.analysis.measures import measures, merged_percentiles, together_percentiles
+from dyno.plan import Plan, Script
 from dyno.record import Metric, Tally
 from dyno.stats.histogram import decode_histogram, merge_histograms
 
@@ -24,6 +25,16 @@ function event(thread)
    for _ = 1, turns do con:query("SELECT 1") end
 end
 function thread_init() con = sysbench.sql.driver():connect() end
+"""
+
+STREAMS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function one() con:query("SELECT 1") end
+function two() con:query("SELECT 1") con:query("SELECT 2") end
+dyno.phases = { { name = "both", stop = { kind = "time", duration_s = 0.3 }, streams = {
+   { name = "quick", run = "one", connections = 2 },
+   { name = "slow", run = "two", connections = 1 },
+   { name = "writer", run = "two", connections = 1, unit = "row" } } } }
 """
 
 
@@ -77,3 +88,17 @@ def test_the_driver_adds_up_threads_and_types(tmp_path: Path) -> None:
         assert (
             merge_histograms(parts).percentile(float(name)) == whole.percentile(float(name)) == ns
         )
+
+
+def test_the_driver_adds_up_the_streams_of_a_unit_as_we_do(tmp_path: Path) -> None:
+    path = tmp_path / "script.lua"
+    path.write_text(STREAMS)
+    session = {"kind": "null", "delay_ns": 50_000}
+    record = trial.played(Plan(session, Script(str(path)), 7, commands=("run",), progress_s=0))
+    assert list(record.together) == ["event"]
+    own = [decode_histogram(tally.latency.hdr) for tally in record.streams[:2]]
+    assert record.together["event"].count == sum(each.count for each in own) > 1000
+    old = dataclasses.replace(record, together={})
+    assert together_percentiles(record) == together_percentiles(old) != {}
+    run = [make_trial(1, "new", 0, 1.0, phases=(each,)) for each in (record, old)]
+    assert measures(run[0]) == measures(run[1])

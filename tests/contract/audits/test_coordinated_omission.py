@@ -99,3 +99,22 @@ def test_a_closed_loop_hides_stalls_from_its_tail(
     finding = _judged(_run(metric), series=series)
     assert finding.soundness == soundness
     assert soundness == "sound" or "only a paced stream shows that" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("cut", "metric", "soundness"),
+    [
+        (200, "latency_ns_p99", "doubtful"),
+        (200, "latency_ns_p95", "sound"),
+        (2, "latency_ns_p99", "sound"),
+        (2, "latency_ns_p99.9", "sound"),
+        (200, "rate_per_s", "sound"),
+    ],
+)
+def test_a_percentile_among_events_that_were_cut_off_is_a_lower_bound(
+    cut: int, metric: str, soundness: str
+) -> None:
+    lost = {"cut": cut, "cut_ns_max": 13_000_000_000, "failed": cut, "intended": 10_000 + cut}
+    finding = _judged(_run(metric), latency=make_latency(1e6, 10_000 + cut), **lost)
+    assert finding.soundness == soundness
+    assert soundness == "sound" or "200 of 10200 events were cut off" in finding.sentence

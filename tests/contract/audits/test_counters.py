@@ -33,6 +33,14 @@ def test_accounts_that_differ_are_invalid(changes: dict[str, Any], words: str) -
     assert finding.trials == (3,)
 
 
+def test_what_was_waited_for_events_that_were_cut_off_is_in_the_histogram() -> None:
+    cut: dict[str, Any] = {"failed": 2, "cut": 2, "intended": 10_002}
+    cut |= {"series": Series((10_000,), (2,), (1,)), "lateness": make_latency(1.0, 10_002)}
+    told = a_trial(3, "new", latency=make_latency(1.0, 10_002), **cut)
+    assert _beside_clean(told).soundness == "sound"
+    assert "histogram" in _beside_clean(a_trial(3, "new", **cut)).sentence
+
+
 def test_events_that_do_not_add_up_are_invalid() -> None:
     tally = make_tally(1000)
     object.__setattr__(tally, "intended", 10_001)

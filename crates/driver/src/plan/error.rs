@@ -133,10 +133,10 @@ impl std::error::Error for Error {}
 // What is known of an error beside its message.
 
 impl Error {
-    /// Adds the reason, shown after a colon.
+    /// Adds the reason, shown after a colon; of a long one the beginning.
     #[must_use]
     pub fn because(mut self, cause: impl fmt::Display) -> Self {
-        self.0.cause = Some(cause.to_string());
+        self.0.cause = Some(cut(cause.to_string()));
         self
     }
 
@@ -198,15 +198,27 @@ impl Error {
     }
 }
 
-/// How much of another's text is shown: a server's message may repeat a whole statement.
+// Texts of others, which may be long: a server's message may repeat a whole statement.
+
+/// Characters shown of a text that is cut.
 const SHOWN: usize = 400;
 
-/// A text of somebody else's on one line, cut, with how many characters more there were.
+/// Characters that are shown whole, so that a text cut once is not cut again inside another error.
+const WHOLE: usize = 500;
+
+/// A text on one line, cut.
 pub fn shorten(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}... ({} more)", &line[..end], line[end..].chars().count()),
-        None => line,
+    cut(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A text's beginning, with how many characters more there were.
+fn cut(text: String) -> String {
+    let ends = |characters| text.char_indices().nth(characters);
+    match (ends(WHOLE), ends(SHOWN)) {
+        (Some(_), Some((end, _))) => {
+            format!("{}... ({} more)", &text[..end], text[end..].chars().count())
+        }
+        _ => text,
     }
 }
 
@@ -232,4 +244,20 @@ pub fn nearest_or_all(name: &str, mut names: Vec<String>) -> String {
     names.sort();
     let near = nearest(name, names.iter().map(String::as_str));
     if near.is_empty() { format!("known: {}", names.join(", ")) } else { near }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_cause_is_cut_once_however_often_it_is_told() {
+        let long = Error::engine("refused").because("é".repeat(262_144));
+        let told = format!("refused: {}... (261744 more)", "é".repeat(400));
+        assert_eq!(long.to_string(), told);
+        let outer = Error::user("cannot log in").because(&long).to_string();
+        assert_eq!(outer, format!("cannot log in: {told}"));
+        assert_eq!(shorten(&"a  b\n".repeat(250)).chars().count(), 400 + "... (599 more)".len());
+        assert_eq!(shorten(&"a  b\n".repeat(100)).len(), 399);
+    }
 }

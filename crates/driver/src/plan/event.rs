@@ -100,6 +100,9 @@ pub struct Done {
     pub usage: Usage,
     /// One per stream, in the phase's order.
     pub streams: Vec<Tally>,
+    /// The latencies of all streams that count in a unit, where two or more did: their histograms
+    /// added up, by unit.
+    pub together: BTreeMap<String, Latency>,
 }
 
 /// Resources of the driver's process (and of the engine, where that is embedded).
@@ -138,6 +141,10 @@ pub struct Tally {
     pub done: u64,
     /// Events that ended in an error.
     pub failed: u64,
+    /// Those of them that had no answer long after the phase's end, when connections were cut.
+    pub cut: u64,
+    /// The longest that one of these had waited.
+    pub cut_ns_max: u64,
     /// Events due before the end that no user was free to start.
     pub skipped: u64,
     /// Events played in the warm-up (done or failed), in none of the counts above.
@@ -165,7 +172,8 @@ pub struct Tally {
     pub errors: BTreeMap<String, u64>,
     /// Nanoseconds inside the session, where it measures them (null: the dose).
     pub service_ns: Option<u64>,
-    /// From the intended time to the answer, all transaction types together.
+    /// From the intended time to the answer, all transaction types together; of an event that was
+    /// cut what it had waited, which is less than its latency would have been.
     pub latency: Latency,
     /// How late events were begun: actual minus intended start.
     pub lateness: Latency,

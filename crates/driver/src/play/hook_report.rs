@@ -51,6 +51,7 @@ impl HookReport {
             report.other += queries.saturating_sub(reads + writes);
             report.reconnects += reconnected;
             share.events.latency.iter().try_for_each(|it| add(&mut latency, it))?;
+            share.events.cut_ns.iter().for_each(|waited_ns| latency.saturating_record(*waited_ns));
         }
         report.latency_pct = seconds(percentile(&latency, percent));
         report.latency_max = seconds(latency.max());

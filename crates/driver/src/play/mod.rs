@@ -21,7 +21,7 @@ use crate::plan::event::{Done, Event};
 use crate::plan::parent::{Instruction, Parent, emit};
 use crate::script::ReportHooks;
 use crate::tally::share::{LiveCounts, StreamShare};
-use crate::tally::summary::{PhaseSpan, tallies};
+use crate::tally::summary::{PhaseSpan, Summary, summary};
 use crate::tally::{Counters, add};
 use hook_report::HookReport;
 use monitor::{Measured, PhaseMonitor};
@@ -138,6 +138,7 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
     let last_answer_ns = shares.iter().map(|share| share.events.last_answer_ns).max().unwrap_or(0);
     let (start_ns, warmup_ns, stop_ns) = (measured.start_ns, phase.warmup_ns(), phase.stop_ns());
     let span = PhaseSpan { start_ns, warmup_ns, stop_ns };
+    let Summary { streams, together } = summary(&phase.streams, shares, span)?;
     Ok(Done {
         phase: phase.name(),
         started_ns: start_ns,
@@ -145,6 +146,7 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
         ended_ns: last_answer_ns.max(stop_ns.min(measured.finished_ns)),
         interrupted: measured.interrupted,
         usage: measured.usage,
-        streams: tallies(&phase.streams, shares, span)?,
+        streams,
+        together,
     })
 }

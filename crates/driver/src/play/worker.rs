@@ -196,7 +196,7 @@ impl<'a> Worker<'a> {
         let outcome = match step {
             Ok(Step::Done { transaction, more }) => self.done(slot, event, transaction, more),
             Ok(_) => {
-                self.shares[slot.share].failed(event);
+                self.failed(slot, event);
                 Ok(true)
             }
             Err(error) => Err(error),
@@ -229,10 +229,17 @@ impl<'a> Worker<'a> {
         Ok(more || share.stream.limit.is_some())
     }
 
+    /// Counts an event that failed, because its connections were cut or by itself.
+    #[cold]
+    fn failed(&mut self, slot: &UserSlot, event: EventTimes) {
+        let share = &mut self.shares[slot.share];
+        if slot.disconnected { share.cut(event) } else { share.failed(event) }
+    }
+
     /// Ends the trial: this event failed, all users stop.
     #[cold]
     fn fatal(&mut self, slot: &mut UserSlot, event: EventTimes, error: Error) {
-        self.shares[slot.share].failed(event);
+        self.failed(slot, event);
         self.phase.stop(event.answered_ns);
         self.error.get_or_insert(self.phase.of_user(error, slot.place));
         slot.state = self.finished(slot.share);
@@ -327,6 +334,8 @@ mod tests {
         worker.play(start_ns);
         let report = worker.close();
         assert_eq!((report.shares[0].events.failed, report.error), (1, None));
+        let cut_ns = &report.shares[0].events.cut_ns;
+        assert!(cut_ns.len() == 1 && cut_ns[0] >= SECOND_NS / 100 + PATIENCE_NS, "{cut_ns:?}");
         assert_eq!(report.shares[0].statements.errors.get("lost"), Some(&1));
     }
 

@@ -28,6 +28,8 @@ pub struct EventCounts {
     pub done: u64,
     /// Events that failed after the warm-up.
     pub failed: u64,
+    /// What those of them had waited that had no answer when their connections were cut.
+    pub cut_ns: Vec<u64>,
     /// Events of the warm-up.
     pub warmup: u64,
     /// The latest intended time of all events begun.
@@ -56,6 +58,7 @@ impl EventCounts {
             measured_ns: 0,
             done: 0,
             failed: 0,
+            cut_ns: Vec::new(),
             warmup: 0,
             last_intended_ns: 0,
             last_answer_ns: 0,
@@ -96,14 +99,27 @@ impl EventCounts {
         *longest = latency_ns.max(*longest);
     }
 
-    /// Counts an event that failed; its latency is of no use.
-    pub fn failed(&mut self, event: EventTimes) {
+    /// Counts an event that failed; its latency is of no use. The row of its second, if measured.
+    pub fn failed(&mut self, event: EventTimes) -> Option<usize> {
         if !self.is_measured(event) {
-            return;
+            return None;
         }
         self.failed += 1;
         let second = self.second(event.answered_ns);
         self.series.failed[second] += 1;
+        Some(second)
+    }
+
+    /// Counts an event that was given up without an answer: it failed, and would have taken longer
+    /// than it had waited.
+    #[cold]
+    pub fn cut(&mut self, event: EventTimes) {
+        if let Some(second) = self.failed(event) {
+            let waited_ns = event.answered_ns.saturating_sub(event.intended_ns);
+            self.cut_ns.push(waited_ns);
+            let longest = &mut self.series.latency_ns_max[second];
+            *longest = waited_ns.max(*longest);
+        }
     }
 
     /// Notes what holds for every event; false in the warm-up.
@@ -158,6 +174,19 @@ mod tests {
         counts.done(times(1_000, 1_200), 0);
         assert_eq!((counts.warmup, counts.done, counts.failed), (2, 1, 0));
         assert_eq!((counts.latency[0].len(), counts.lateness.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_was_waited_for_no_answer_is_kept_but_in_the_warm_up() {
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.start(1_000);
+        counts.cut(times(999, 5_000));
+        counts.cut(times(2_000, 2_000 + SECOND_NS));
+        assert_eq!((counts.warmup, counts.failed, counts.latency[0].len()), (1, 1, 0));
+        assert_eq!(
+            (counts.cut_ns, counts.series.latency_ns_max),
+            (vec![SECOND_NS], vec![0, SECOND_NS])
+        );
     }
 
     #[test]

@@ -142,6 +142,16 @@ impl<'a> StreamShare<'a> {
     /// Counts an event that failed.
     pub fn failed(&mut self, event: EventTimes) {
         self.events.failed(event);
+        self.count_failed();
+    }
+
+    /// Counts an event whose connection was cut before it had an answer.
+    pub fn cut(&mut self, event: EventTimes) {
+        self.events.cut(event);
+        self.count_failed();
+    }
+
+    fn count_failed(&mut self) {
         self.ended.1 += 1;
         self.live.failed.store(self.ended.1, Ordering::Relaxed);
     }

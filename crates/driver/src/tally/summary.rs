@@ -12,18 +12,47 @@ use crate::plan::event::{Latency, Series, Tally};
 use crate::schedule::clock::NEVER;
 use crate::schedule::stream::StreamState;
 
-/// One tally per stream, in the phase's order.
-pub fn tallies(
+/// What a phase's streams did.
+pub struct Summary {
+    /// One per stream, in the phase's order.
+    pub streams: Vec<Tally>,
+    /// Latencies of streams that count in one unit, by unit.
+    pub together: BTreeMap<String, Latency>,
+}
+
+/// Adds up what all workers counted.
+pub fn summary(
     streams: &[StreamState],
     shares: Vec<StreamShare>,
     span: PhaseSpan,
-) -> Result<Vec<Tally>, Error> {
+) -> Result<Summary, Error> {
     let mut sums = streams.iter().map(StreamSum::new).collect::<Result<Vec<_>, Error>>()?;
     for share in shares {
         sums[share.index].add(share)?;
     }
     let seconds = sums.iter().map(|sum| sum.series.done.len()).max().unwrap_or(0);
-    sums.into_iter().map(|sum| sum.tally(span, seconds)).collect()
+    let together = together(&sums)?;
+    let streams = sums.into_iter().map(|sum| sum.tally(span, seconds)).collect::<Result<_, _>>()?;
+    Ok(Summary { streams, together })
+}
+
+/// Percentiles do not average, so histograms are added up: those of units that two or more streams
+/// answered in.
+fn together(sums: &[StreamSum]) -> Result<BTreeMap<String, Latency>, Error> {
+    let mut units: BTreeMap<&str, Vec<Histogram<u64>>> = BTreeMap::new();
+    for sum in sums {
+        let own = sum.all_types()?;
+        if !own.is_empty() {
+            units.entry(&sum.stream.declared.unit).or_default().push(own);
+        }
+    }
+    units.retain(|_, streams| streams.len() > 1);
+    let add_up = |(unit, streams): (&str, Vec<Histogram<u64>>)| {
+        let mut whole = histogram()?;
+        streams.iter().try_for_each(|own| add(&mut whole, own))?;
+        Ok((unit.to_owned(), latency(&whole)?))
+    };
+    units.into_iter().map(add_up).collect()
 }
 
 /// When a phase began and was told to stop, and how long it warmed up.
@@ -42,6 +71,7 @@ struct StreamSum<'a> {
     stream: &'a StreamState<'a>,
     done: u64,
     failed: u64,
+    cut_ns: Vec<u64>,
     warmup: u64,
     begun: u64,
     claimed_before: u64,
@@ -59,6 +89,7 @@ impl<'a> StreamSum<'a> {
             stream,
             done: 0,
             failed: 0,
+            cut_ns: Vec::new(),
             warmup: 0,
             begun: 0,
             claimed_before: 0,
@@ -75,6 +106,7 @@ impl<'a> StreamSum<'a> {
         let events = share.events;
         self.done += events.done;
         self.failed += events.failed;
+        self.cut_ns.extend(events.cut_ns);
         self.warmup += events.warmup;
         self.begun += share.begun;
         self.claimed_before += share.claimed_before;
@@ -107,6 +139,8 @@ impl<'a> StreamSum<'a> {
             intended,
             done: self.done,
             failed: self.failed,
+            cut: self.cut_ns.len() as u64,
+            cut_ns_max: self.cut_ns.iter().copied().max().unwrap_or(0),
             skipped,
             warmup: self.warmup,
             restarted: self.counts.restarted,
@@ -118,13 +152,21 @@ impl<'a> StreamSum<'a> {
             rows_changed: self.counts.rows_changed,
             busy: self.counts.busy,
             reconnected: self.counts.reconnected,
+            latency: latency(&self.all_types()?)?,
             errors: self.counts.errors,
             service_ns: self.counts.service_ns,
-            latency: all_types(&self.latency)?,
             lateness: latency(&self.lateness)?,
             transactions: by_type(&self.latency)?,
             series: self.series,
         })
+    }
+
+    /// Of all transaction types, and of events that were cut, which are of none.
+    fn all_types(&self) -> Result<Histogram<u64>, Error> {
+        let mut sum = histogram()?;
+        self.latency.values().try_for_each(|of_type| add(&mut sum, of_type))?;
+        self.cut_ns.iter().for_each(|waited_ns| sum.saturating_record(*waited_ns));
+        Ok(sum)
     }
 }
 
@@ -137,12 +179,6 @@ impl Series {
         let longest = self.latency_ns_max.iter_mut().zip(&other.latency_ns_max);
         longest.for_each(|(longest, more)| *longest = (*longest).max(*more));
     }
-}
-
-fn all_types(types: &BTreeMap<String, Histogram<u64>>) -> Result<Latency, Error> {
-    let mut sum = histogram()?;
-    types.values().try_for_each(|of_type| add(&mut sum, of_type))?;
-    latency(&sum)
 }
 
 fn by_type(types: &BTreeMap<String, Histogram<u64>>) -> Result<BTreeMap<String, Latency>, Error> {

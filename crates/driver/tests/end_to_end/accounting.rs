@@ -86,6 +86,32 @@ fn counters_are_summed_over_users_phases_and_commands() {
 }
 
 #[test]
+fn the_wait_for_an_answer_that_never_comes_is_a_latency() {
+    let hang = r#"{ name = "hang", stop = { kind = "time", duration_s = 0.2 }, streams = {
+        { name = "s", run = "event", connections = 2 } } }"#;
+    let output = play(&plan(&phase(hang), 3_600_000_000_000));
+    let tally = output.tally("hang", 0);
+    assert_eq!((count(tally, "failed"), count(tally, "cut"), count(tally, "done")), (2, 2, 0));
+    let waited_ns = count(tally, "cut_ns_max");
+    assert!((10_100_000_000..20_000_000_000).contains(&waited_ns), "{tally}");
+    let longest_ns = count(&tally["latency"], "max_ns");
+    assert!(longest_ns.abs_diff(waited_ns) < waited_ns / 500, "{longest_ns} {waited_ns}");
+}
+
+#[test]
+fn streams_of_one_unit_have_their_latencies_together() {
+    let both = r#"{ name = "both", stop = { kind = "count", events = 300 }, streams = {
+        { name = "a", run = "event", connections = 2 },
+        { name = "b", run = "event", connections = 1 },
+        { name = "c", run = "event", connections = 1, unit = "row" } } }"#;
+    let output = play(&plan(&phase(both), 20_000));
+    let together = output.done("both")["together"].as_object().unwrap();
+    assert_eq!(together.keys().collect::<Vec<_>>(), ["event"]);
+    let own = [0, 1].map(|stream| count(output.tally("both", stream), "done"));
+    assert_eq!(count(&together["event"], "count"), own[0] + own[1]);
+}
+
+#[test]
 fn writers_keep_their_pace_beside_readers_at_full_speed() {
     let both = r#"{ name = "both", stop = { kind = "time", duration_s = 0.3 }, streams = {
         { name = "writers", run = "event", connections = 2, role = "writer", unit = "row",

@@ -123,7 +123,7 @@ fn a_script_that_holds_too_much_is_told_so_wherever_it_does() {
 fn an_answer_that_lua_cannot_hold_is_told_like_any_other() {
     let script = r#"function thread_init() con = sysbench.sql.driver():connect() all = {} end
         function event() for i = 1, 99 do
-          all[i] = con:query("SELECT hex(zeroblob(12500000)) || " .. i) all[i]:fetch_row() end end"#;
+          all[i] = con:query("SELECT hex(zeroblob(2500000)) || " .. i) all[i]:fetch_row() end end"#;
     let output = play_on_sqlite(script, "64M");
     let (_, message) = error_of(&output);
     assert_eq!(message, "a user's Lua state takes more than the 32 MiB that it may");

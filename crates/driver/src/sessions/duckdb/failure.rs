@@ -1,6 +1,6 @@
 //! DuckDB's errors, which it tells as text: `KIND Error: what happened`.
 
-use crate::plan::error::Error;
+use crate::plan::error::{Error, shorten};
 
 /// Kinds of errors, and what they are called elsewhere (SQLSTATE).
 const STATES: [(&str, &str); 6] = [
@@ -11,6 +11,9 @@ const STATES: [(&str, &str); 6] = [
     ("TransactionContext", "25000"),
     ("Conversion", "22000"),
 ];
+
+/// No kind of DuckDB's is longer.
+const LONGEST_KIND: usize = 40;
 
 /// What DuckDB says where two transactions wrote the same row: the later one may begin anew. A
 /// unique key that another transaction holds uncommitted is reported as a constraint's error.
@@ -33,7 +36,7 @@ pub fn error(message: &str, sql: &str) -> Error {
         "IO" | "Out of Memory" | "FATAL" => Error::host("the engine cannot go on")
             .hint("is the disk full, the file locked by another process, or memory_limit small?"),
         _ if state.starts_with("42") => Error::engine("the engine does not understand a statement")
-            .hint(format!("is it written for another engine? {}", short(sql))),
+            .hint(format!("is it written for another engine? {}", shorten(sql))),
         _ => Error::engine("the engine refused a statement"),
     };
     let code = if is_conflict { "DUCKDB_CONFLICT".to_owned() } else { code(kind) };
@@ -41,8 +44,10 @@ pub fn error(message: &str, sql: &str) -> Error {
     if is_conflict { error.restartable() } else { error }
 }
 
+/// Empty where a message has none; what is long is a text that quotes somebody.
 fn kind(message: &str) -> &str {
-    message.split_once(" Error: ").map_or("", |(kind, _)| kind)
+    let kind = message.split_once(" Error: ").map_or("", |(kind, _)| kind);
+    if kind.len() <= LONGEST_KIND { kind } else { "" }
 }
 
 /// The name under which failures are counted.
@@ -58,18 +63,9 @@ fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
 
-/// A statement on one line, cut after some 200 characters.
-fn short(sql: &str) -> String {
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::error;
+    use super::{code, error, kind};
 
     #[test]
     fn a_conflict_may_begin_anew_and_another_error_may_not() {
@@ -80,5 +76,12 @@ mod tests {
         assert!(!duplicate.is_restartable() && duplicate.is_engine());
         assert_eq!(duplicate.engine_code(), Some("DUCKDB_CONSTRAINT"));
         assert!(!error("IO Error: disk full", "").is_engine());
+    }
+
+    #[test]
+    fn a_text_that_quotes_an_error_is_no_kind() {
+        let message = format!("{} Error: quoted", "x".repeat(262_144));
+        assert_eq!(code(kind(&message)), "DUCKDB_UNKNOWN");
+        assert!(error(&message, "").to_string().len() < 600);
     }
 }

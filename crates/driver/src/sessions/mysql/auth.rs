@@ -8,7 +8,7 @@ use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
 use mysql_common::packets::AuthPlugin;
 
 use super::packet::garbage;
-use crate::plan::error::Error;
+use crate::plan::error::{Error, shorten};
 use crate::plan::{Login, TlsMode};
 
 /// An exchange under way.
@@ -68,7 +68,7 @@ fn accept(plugin: &AuthPlugin, login: &Login) -> Result<AuthProc, Error> {
         ))
         .hint("ask for TLS")),
         AuthPlugin::MysqlOldPassword | AuthPlugin::Parsec | AuthPlugin::Other(_) => {
-            let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
+            let name = shorten(&String::from_utf8_lossy(plugin.as_bytes()));
             Err(Error::user(format!("{} authenticates {} by '{name}'", login.host, login.user))
                 .because("dyno has no such method")
                 .hint("use a user of mysql_native_password, caching_sha2_password or ed25519"))

@@ -2,7 +2,7 @@
 
 use super::frame::{Body, garbage};
 use crate::plan::Login;
-use crate::plan::error::Error;
+use crate::plan::error::{Error, shorten};
 
 /// An `ErrorResponse`.
 #[derive(Debug, Default)]
@@ -15,9 +15,6 @@ pub struct ErrorResponse {
     detail: String,
     hint: String,
 }
-
-/// Longer texts of the server's are cut: a message may repeat a whole statement.
-const SHOWN: usize = 300;
 
 /// The class of SQLSTATEs that say that a statement means nothing here.
 const SYNTAX: &str = "42";
@@ -35,7 +32,7 @@ impl ErrorResponse {
             if kind == 0 {
                 break;
             }
-            let text = short(body.text()?);
+            let text = shorten(&String::from_utf8_lossy(body.text()?));
             match kind {
                 // `S` is the same in the server's language; servers before 9.6 send no `V`.
                 b'V' => response.severity = text,
@@ -120,15 +117,5 @@ pub fn place(login: &Login) -> String {
     match login.host.starts_with('/') {
         true => login.host.clone(),
         false => format!("{}:{}", login.host, login.port),
-    }
-}
-
-/// One line of a text, cut.
-fn short(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
     }
 }

@@ -1,6 +1,6 @@
 //! SQLite's result codes: their names, their SQLSTATE, and who can put them right.
 
-use crate::plan::error::Error;
+use crate::plan::error::{Error, shorten};
 
 /// Result codes that the session itself looks at.
 pub const BUSY: i32 = 5;
@@ -78,7 +78,7 @@ pub fn error(code: i32, message: &str, sql: &str) -> Error {
     let error = match code & 0xff {
         7 | 10 | 13 | 14 => Error::host("the engine cannot go on").hint(remedy(code)),
         _ if state.starts_with("42") => Error::engine("the engine does not understand a statement")
-            .hint(format!("is it written for another engine? {}", short(sql))),
+            .hint(format!("is it written for another engine? {}", shorten(sql))),
         _ => Error::engine("the engine refused a statement"),
     };
     error.because(message).code(name(code)).sql(code, state)
@@ -105,14 +105,5 @@ fn state(code: i32, message: &str) -> &'static str {
             .find(|(start, _)| message.starts_with(start))
             .map_or("HY000", |(_, state)| state),
         _ => "HY000",
-    }
-}
-
-/// A statement on one line, cut after some 200 characters.
-fn short(sql: &str) -> String {
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
     }
 }

@@ -98,6 +98,15 @@ fn an_error_has_number_state_and_message_and_leaves_no_rows() {
 }
 
 #[test]
+fn an_errors_long_text_is_shortened() {
+    let text = "x".repeat(262_144);
+    let content = [b"\xff\x28\x04#42000".as_slice(), text.as_bytes()].concat();
+    let error = play(&mut reader(true, KEPT), &answer(&[&content]), 1 << 20).unwrap_err();
+    assert!(error.to_string().ends_with("xxx... (261744 more)"), "{error}");
+    assert!(error.to_string().len() < 600 && error.engine_code() == Some("1064"));
+}
+
+#[test]
 fn an_error_amid_rows_ends_the_answer() {
     let mut it = reader(true, KEPT);
     let killed = b"\xff\x25\x05#70100Query execution was interrupted";
