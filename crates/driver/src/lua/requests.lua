@@ -60,6 +60,7 @@ end
 -- A request answers a number (rows changed; below 0: columns and rows that nobody will read) or a
 -- string (packed rows).
 
+-- A result set with rows: the packed rows, how many fields were fetched, the last one's end.
 -- Packed rows: columns, rows, the end of each field (all uint32), then the fields' bytes. The
 -- string is the result set's own, so its rows outlive the next query, and nothing is unpacked
 -- before somebody reads.
@@ -89,12 +90,12 @@ function result:fetch_row()
       return nil
    end
    local head = ffi.cast(words, packed)
-   local columns, at = head[0], self.at or 0
+   local columns, at = head[0], self[2]
    if at >= columns * head[1] then
       return nil
    end
    local base = HEADER + 4 * columns * head[1]
-   local start, row = self.start or 0, {}
+   local start, row = self[3], {}
    for column = 1, columns do
       local stop = head[2 + at]
       if stop ~= NULL then
@@ -103,7 +104,7 @@ function result:fetch_row()
       end
       at = at + 1
    end
-   self.at, self.start = at, start
+   self[2], self[3] = at, start
    return row
 end
 
@@ -134,7 +135,7 @@ local function result_of(reply)
    if type(reply) == "number" then
       return without_rows[reply]
    end
-   return setmetatable({ reply }, result_mt)
+   return setmetatable({ reply, 0, 0 }, result_mt)
 end
 
 -- ---- requests ---------------------------------------------------------------------------------

@@ -64,8 +64,9 @@ impl RawTable<'_> {
         self.add("reconnect", |_, it, connection| {
             it.reconnect(connection).map_err(|error| stop(it, error))
         })?;
-        self.add("query", |lua, it, (connection, sql): (usize, LuaString)| {
-            let sent = it.query(connection, &sql.to_str()?);
+        // A String is read off Lua's stack; a LuaString would be held there, which costs more.
+        self.add("query", |lua, it, (connection, sql): (usize, String)| {
+            let sent = it.query(connection, &sql);
             answer(lua, it, sent)
         })?;
         self.add("drain", |_, it, ()| {
