@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import processes
 
@@ -53,14 +54,15 @@ class Stopper(Killer):
 
 
 class Pauser:
-    """Stops the whole server for more than two seconds, one second into the run."""
+    """Stops the whole server of `home` for more than two seconds, one second into the run."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: Path) -> None:
+        self.home = home
         self.timer: threading.Timer | None = None
 
     def __call__(self, event: Event) -> None:
         if self.timer is None and isinstance(event, Progressed) and event.phase == "run":
-            server = processes.server_below(os.getpid())
+            server = processes.server_below(os.getpid(), self.home)
             processes.send_signal(server, signal.SIGSTOP)
             self.timer = threading.Timer(2.2, processes.send_signal, (server, signal.SIGCONT))
             self.timer.start()

@@ -34,9 +34,13 @@ def program_name(pid: int) -> str:
     return ""
 
 
-def server_below(pid: int) -> int:
-    """The server below `pid`: the first process of it."""
-    return next(p for p in descendants(pid) if program_name(p) in SERVERS)
+def server_below(pid: int, home: Path) -> int:
+    """The server below `pid` that works in `home`: the first process of it.
+
+    A server that serves many tests may run below the same `pid` meanwhile.
+    """
+    there = processes_in(home)
+    return next(p for p in descendants(pid) if p in there and program_name(p) in SERVERS)
 
 
 def driver_below(pid: int) -> int:

@@ -6,6 +6,8 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import processes
@@ -43,6 +45,11 @@ def runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+def server_of(runs: Path) -> Callable[[int], int]:
+    """Finds the server of a trial under `runs` below a process."""
+    return partial(processes.server_below, home=runs)
+
+
 def once(engine: str, killer: Watch, **options: str) -> Trial:
     """One trial, while somebody is killed."""
     experiment = compare_candidates([engine], "oltp_point_select", OPTIONS | options)
@@ -54,7 +61,7 @@ def once(engine: str, killer: Watch, **options: str) -> Trial:
 def test_a_server_that_is_killed_fails_its_trial_with_its_last_words(
     runs: Path, engine: str, when: str
 ) -> None:
-    trial = once(engine, Killer(processes.server_below, when))
+    trial = once(engine, Killer(server_of(runs), when))
     assert trial.status == "failed"
     assert trial.why_failed.startswith("the server died (signal 9): ")
     assert "its log ends with:\n  " in str(trial.failure)
@@ -80,7 +87,7 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(
     experiment = compare_candidates([engine, engine], "oltp_point_select", OPTIONS, measuring)
     prepared = resolve_experiment(experiment, lambda _: None)
     folder = create_run(prepared.run, runs)
-    play_run(prepared, folder, Killer(processes.server_below, "run"))
+    play_run(prepared, folder, Killer(server_of(runs), "run"))
     first, *others = folder.trials()
     assert (first.status, {trial.status for trial in others}) == ("failed", {"ok"})
     assert [(t.block, t.attempt) for t in others] == [
@@ -103,7 +110,7 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(
     ) as run:
         # a driver alone may be one that is asked something before any server starts
         processes.wait_until_found(
-            lambda: processes.server_below(run.pid) and processes.driver_below(run.pid)
+            lambda: processes.server_below(run.pid, runs) and processes.driver_below(run.pid)
         )
         run.kill()
     assert not processes.processes_left(runs)
@@ -155,15 +162,17 @@ def test_whoever_starts_a_server_may_be_killed_at_any_moment_of_it(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_server_that_stands_still_for_good_fails_its_trial(runs: Path, engine: str) -> None:
-    trial = once(engine, Stopper(processes.server_below, "run"))
+    trial = once(engine, Stopper(server_of(runs), "run"))
     assert trial.status == "failed"
     assert trial.why_failed.startswith("the server stands still (SIGSTOP): ")
     assert not processes.processes_left(runs)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_server_that_stands_still_is_seen_in_the_tail_of_an_open_loop(engine: str) -> None:
-    trial = once(engine, Pauser(), time="6", rate="200")
+def test_a_server_that_stands_still_is_seen_in_the_tail_of_an_open_loop(
+    runs: Path, engine: str
+) -> None:
+    trial = once(engine, Pauser(runs), time="6", rate="200")
     (tally,) = trial.phases[-1].streams
     assert trial.status == "ok"
     assert tally.target_per_s == 200.0
