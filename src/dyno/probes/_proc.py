@@ -10,20 +10,22 @@ from pathlib import Path
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def process_family(pid: int | None) -> list[int]:
-    """`pid` and its descendants, parents first, zombies too; a server may be many processes.
+def process_family(*roots: int | None) -> list[int]:
+    """`roots` and their descendants, parents first, zombies too; a server may be many processes.
 
     Read off every process's parent: the kernel's own lists (`task/TID/children`) may miss one
     while another ends (proc_pid_task(5)). One that was handed to init (a double fork) is nobody's.
     """
-    if pid is None:
+    found = [pid for pid in roots if pid is not None]
+    if not found:
         return []
     children: dict[int, list[int]] = {}
-    for each in (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()):
-        fields = _stat(each)
+    with os.scandir("/proc") as entries:
+        pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
+    for pid in pids:
+        fields = _stat(pid)
         if len(fields) > 1:
-            children.setdefault(int(fields[1]), []).append(each)
-    found = [pid]
+            children.setdefault(int(fields[1]), []).append(pid)
     for parent in found:
         found += children.get(parent, [])
     return found
@@ -77,9 +79,16 @@ def pairs(path: Path) -> dict[str, int]:
     return {w[0].rstrip(":"): int(w[1]) for w in lines if len(w) > 1 and w[1].isdigit()}
 
 
-def _stat(pid: int) -> list[str]:
-    """The fields of `/proc/PID/stat` from the state on (proc_pid_stat(5), where it is field 3)."""
-    return _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+def _stat(pid: int) -> list[bytes]:
+    """The fields of `/proc/PID/stat` from the state on (proc_pid_stat(5), where it is field 3).
+
+    Read as bytes: every process of the machine is, several times a phase.
+    """
+    try:
+        with Path(f"/proc/{pid}/stat").open("rb", buffering=0) as file:
+            return (file.read() or b"").rpartition(b")")[2].split()
+    except OSError:
+        return []
 
 
 def _text(path: Path) -> str:

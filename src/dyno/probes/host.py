@@ -42,7 +42,7 @@ class Host:
 def _own(watched: ProbeTarget) -> dict[str, float]:
     if watched.server_pid is None:
         return {}
-    ours = {*process_family(watched.server_pid), *process_family(watched.client_pid), os.getpid()}
+    ours = {*process_family(watched.server_pid, watched.client_pid), os.getpid()}
     return {"own_ns": float(cpu_ns_of(sorted(ours)))}
 
 

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,11 @@ def _plan(folder: Path, event: str, stop: str = TWO_SECONDS, pace: str = CLOSED)
     return Plan(NULL, Script(str(script)), seed=7, commands=("run",), progress_s=0)
 
 
-def _restarts(folder: Path, event: str) -> list[PhaseRecord]:
+def _restarts(folder: Path, event: str, at_once: int = 1) -> list[PhaseRecord]:
     """Three, one after the other: what disturbs the host for a second is no drift of theirs."""
-    return [played(_plan(folder / str(number), event)) for number in range(3)]
+    plans = [_plan(folder / str(number), event) for number in range(3)]
+    with ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(played, plans))
 
 
 def _blamed(*records: PhaseRecord, **phase: Any) -> dict[str, str]:
@@ -76,7 +79,7 @@ def test_a_steady_load_is_clean(tmp_path: Path) -> None:
 
 
 def test_a_script_whose_work_grows_is_found(tmp_path: Path) -> None:
-    blamed = _blamed(*_restarts(tmp_path, DRIFTING))
+    blamed = _blamed(*_restarts(tmp_path, DRIFTING, at_once=3))
     assert list(blamed) == ["steady_state"]
     assert "the rate of reader changed by -" in blamed["steady_state"]
 
