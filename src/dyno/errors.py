@@ -13,9 +13,7 @@ stands on a ``hint:`` line.
 
 from __future__ import annotations
 
-import difflib
 import errno
-import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -75,6 +73,8 @@ def space(error: OSError, *places: Path) -> str:
     """
     if error.errno not in FULL:
         return ""
+    import shutil  # with all that it unpacks, longer to load than the rest of this file
+
     found: list[tuple[int, Path]] = []
     for place in places:
         with suppress(OSError, StopIteration):
@@ -91,6 +91,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
 
     `kind` is a noun of the trade ("engine", "option"); `known` is every valid name.
     """
+    import difflib
+
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if near:

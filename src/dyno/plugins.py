@@ -7,7 +7,6 @@ its thing under one agreed name, for instance `engines/sqlite` a class `Engine`.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -18,6 +17,8 @@ from dyno.errors import unknown
 @cache
 def modules(room: str) -> dict[str, ModuleType]:
     """Every module in the package `room` ("dyno.engines"), by its own name."""
+    import pkgutil
+
     package = importlib.import_module(room)
     names = (m.name for m in pkgutil.iter_modules(package.__path__) if m.name[0] != "_")
     return {name: importlib.import_module(f"{room}.{name}") for name in sorted(names)}

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import click
-
-from dyno.cli.terminal import screen
-
-if TYPE_CHECKING:
-    from dyno.record import Calibration, Score
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
+from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
     from dyno.calibration import Entry
     from dyno.calibration.session import CalibrationWishes
-
+    from dyno.record import Calibration, Score
 
 HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "planted", "held")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -155,6 +154,8 @@ def disk_use(*places: Path) -> tuple[int, float]:
 
 def free_item(run: RunFolder) -> None:
     """Removes a run's engines' data and its folder."""
+    import shutil
+
     run.clear_homes()
     shutil.rmtree(run.path)
 

@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +96,8 @@ def _places(error: OSError) -> list[Path]:
     """Where a disk may be full: at the file that the error names, or wherever we write."""
     if error.filename:
         return [Path(str(error.filename)).parent]
+    import tempfile
+
     named = ("DYNO_RUNS", "DYNO_TMP", "DYNO_CACHE", "DYNO_STATE")
     own = [os.environ[name] for name in named if os.environ.get(name)]
     return [
@@ -142,6 +143,8 @@ def add_traceback_hint(fault: DynoError, error: Exception) -> DynoError:
     if os.environ.get("DYNO_TRACEBACK") == "1":
         click.echo(trace, err=True)
         return InternalError(fault.message, cause=fault.cause, hint=f"{please} above")
+    import tempfile
+
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="dyno-traceback-", suffix=".txt", delete=False

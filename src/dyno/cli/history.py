@@ -5,33 +5,24 @@ Prints the series and the nominations in them; with `--gate` the exit code says 
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING
-
-from dyno.cli.judged_run import EXITS
-
-if TYPE_CHECKING:
-    from dyno.record import History, HistoryNomination
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.terminal import screen
-
-if TYPE_CHECKING:
-    from dyno.record import History, HistoryNomination, HistorySeries
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
-
+from dyno.cli.judged_run import EXITS
 from dyno.cli.options import OutputFile
 from dyno.cli.runs import runs_home, runs_under
+from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.record import History
-
+    from dyno.record import History, HistoryNomination, HistorySeries
 
 #: The worst first.
 WORST = ("invalid", "slower", "inconclusive")

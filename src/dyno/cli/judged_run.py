@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,6 +40,8 @@ class RunWishes:
 
 def typed_command() -> str:
     """The command that is being played, as one would type it again, without a password."""
+    import shlex
+
     from dyno.passwords import mask_password
 
     return shlex.join(["dyno", *map(mask_password, sys.argv[1:])])

@@ -6,24 +6,22 @@ Of a control also the values that it takes, and whether they can be held on this
 from __future__ import annotations
 
 import os
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno.cli.runs import run_folder
 from dyno.cli.terminal import screen
+from dyno.cli.terminal.announcement import cells_comment
 from dyno.errors import unknown
+from dyno.plugins import modules, things
 
 if TYPE_CHECKING:
     from dyno.controls import Control, ControlTarget
     from dyno.record import Stop
-import textwrap
-from collections.abc import Callable
-from typing import Any
-
-from dyno.cli.runs import run_folder
-from dyno.cli.terminal.announcement import cells_comment
-from dyno.plugins import modules, things
 
 
 def show_run(word: str) -> None:

@@ -8,14 +8,10 @@ engine can do beyond that is a protocol of its own (`Snapshots`, `Counts`, `Prel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
-
-if TYPE_CHECKING:
-    pass
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
 from dyno.plan import Session
