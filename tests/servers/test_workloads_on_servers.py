@@ -28,6 +28,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "lineitem_load": {"scale": 0.002, "threads": 2},
 }
 OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_time": 0}
+#: What two users may meet who delete a row and insert it again, each in one transaction: who waits
+#: for the other's deletes nothing and finds the new row (PostgreSQL), or both wait for each other.
+#: sysbench begins such an event anew, and so do we.
+COLLISIONS = {"23505", "40P01", "1213"}
 PGBENCH = [name for name in workloads.all_workloads() if name.startswith("pgbench_")]
 ANYWHERE = [name for name in workloads.all_workloads() if name not in PGBENCH]
 
@@ -76,7 +80,8 @@ def number(session: Session, statement: str) -> int:
 def assert_sound(played: Played, session: Session) -> None:
     for phase, record in played.phases.items():
         for tally in record.streams:
-            assert not tally.failed and not tally.errors, f"{phase}: {tally.errors}"
+            assert not tally.failed and set(tally.errors) <= COLLISIONS, f"{phase}: {tally.errors}"
+            assert tally.restarted == sum(tally.errors.values())
     for entry in (each for each in played.described.ledger if each.counters):
         claimed = sum(f * played.counters.get(c, 0) for c, f in entry.counters.items())
         assert number(session, entry.sql) == claimed > 0, entry.name

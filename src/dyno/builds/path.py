@@ -22,11 +22,11 @@ print(next(file for file in files if file.rpartition("/")[2].startswith(sys.argv
 
 def fetch(name: str, version: str, say: Say) -> Path:
     """The file at the path `version`, made absolute; `UsageError` where there is none."""
-    say(f"using {name} at {version}")
     file = Path(version).expanduser().resolve()
     if not file.is_file():
         what = "is a folder" if file.is_dir() else "does not exist"
         raise UsageError(f"no {name} at {version}: it {what}", hint="name the library's own file")
+    say(f"using {name} at {version}")
     return file
 
 

@@ -72,7 +72,7 @@ def _with_stars(word: bytes) -> bytes:
 
 
 EPILOG = """\b
-Exit codes of `compare`, `run --gate` and `history --gate`:
+Exit codes of `compare`, `resume`, `run --gate` and `history --gate`:
    0  not slower (or faster)     64  wrong word, number, file or host
    1  slower                     70  a fault of Dyno's own
    2  inconclusive              130  interrupted

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 
 use super::connect::{self, PATIENCE};
+use super::thread::{CURRENT_SLOT, Shared, thread_exchange};
 use super::tls::TlsState;
-use super::{CURRENT_SLOT, Shared, thread_exchange};
 use crate::plan::error::Error;
 use crate::plan::{Login, Tls};
 use crate::schedule::clock::{SECOND_NS, now_ns};

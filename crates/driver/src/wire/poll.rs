@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use slab::Slab;
 
-use super::Exchange;
+use super::exchange::Exchange;
 use super::stream::Stream;
 use crate::schedule::clock::{NAP_NS, now_ns, timespec};
 

@@ -13,7 +13,7 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use slab::Slab;
 
-use super::Exchange;
+use super::exchange::Exchange;
 use super::ring::Ring;
 use super::ring_line::{LINES, RECEIVE, ROOM, RingLine};
 use crate::schedule::clock::{NAP_NS, now_ns};

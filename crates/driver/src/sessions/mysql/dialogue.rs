@@ -2,13 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::packet::{HEADER, Reader, begin, end, garbage};
+use super::packet::{COM_STMT_PREPARE, HEADER, Reader, begin, end, garbage};
 use super::statement::Statement;
 use super::{failure, packet};
 use crate::plan::error::Error;
 use crate::wire::Line;
 
-const COM_STMT_PREPARE: u8 = 0x16;
 /// Not supported in the prepared statement protocol.
 const UNSUPPORTED: i32 = 1295;
 /// A server that trickles is as good as one that is silent.

@@ -4,8 +4,8 @@ use mysql_common::constants::CapabilityFlags as Can;
 
 use super::auth::Auth;
 use super::dialogue::Dialogue;
-use super::packet::{Reader, garbage, put_length};
-use super::{COM_QUERY, failure};
+use super::failure;
+use super::packet::{COM_QUERY, Reader, garbage, put_length};
 use crate::plan::error::Error;
 use crate::plan::{Login, TlsMode};
 use crate::wire::Line;

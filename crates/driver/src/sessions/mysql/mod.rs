@@ -35,10 +35,6 @@ use answer::{Answer, AnswerShape};
 use session::Load;
 use statement::Statement;
 
-const COM_QUIT: u8 = 0x01;
-const COM_QUERY: u8 = 0x03;
-const COM_STMT_CLOSE: u8 = 0x19;
-
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
 const QUEUED: Reply = Reply::Ready { rows: 0, changed: 0 };
 
@@ -152,7 +148,7 @@ impl Drop for Mysql {
     /// Says goodbye, so that the server counts no aborted connection.
     fn drop(&mut self) {
         if !self.is_lost {
-            packet::command(self.line.out(), COM_QUIT, b"");
+            packet::command(self.line.out(), packet::COM_QUIT, b"");
             drop(self.line.send());
         }
     }

@@ -10,6 +10,13 @@ pub const HEADER: usize = 4;
 /// A part of this length is followed by another, if only by an empty one.
 pub const PART: usize = 0xff_ffff;
 
+// Commands: the first byte of a request's packet.
+pub const COM_QUIT: u8 = 0x01;
+pub const COM_QUERY: u8 = 0x03;
+pub const COM_STMT_PREPARE: u8 = 0x16;
+pub const COM_STMT_EXECUTE: u8 = 0x17;
+pub const COM_STMT_CLOSE: u8 = 0x19;
+
 /// Begins a packet; [`end`] fills in what stands here.
 #[inline]
 pub fn begin(out: &mut Vec<u8>) -> usize {

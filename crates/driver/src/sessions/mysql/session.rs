@@ -2,9 +2,9 @@
 
 use super::answer::{Answer, AnswerShape, FeedState};
 use super::dialogue::Dialogue;
-use super::packet::{HEADER, begin, end, garbage};
+use super::packet::{COM_QUERY, COM_STMT_CLOSE, HEADER, begin, end, garbage};
 use super::statement::Statement;
-use super::{Batch, COM_QUERY, COM_STMT_CLOSE, Mysql, PENDING, QUEUED, login, packet};
+use super::{Batch, Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
 use crate::plan::error::Error;
 use crate::sessions::{Counts, Reply, Rows, Session, Value, open_statement};

@@ -1,13 +1,11 @@
 //! A prepared statement: how it is sent, in the binary protocol or as text.
 
-use super::COM_QUERY;
-use super::packet::{begin, end, put_length};
+use super::packet::{COM_QUERY, COM_STMT_EXECUTE, begin, end, put_length};
 use crate::plan::error::Error;
 use crate::sessions::Value;
 use crate::sessions::literal::TextStatement;
 use crate::sessions::sql::Quoting;
 
-const COM_STMT_EXECUTE: u8 = 0x17;
 const LONGLONG: u8 = 8;
 const DOUBLE: u8 = 5;
 const VAR_STRING: u8 = 253;

@@ -4,12 +4,16 @@
 mod tls;
 mod traffic;
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::rc::Rc;
 use std::thread::JoinHandle;
 
-use super::{Line, *};
+use super::exchange::Exchange;
+use super::thread::EXCHANGE;
+use super::{Line, set_slot, wait};
 use crate::plan::error::Error;
 use crate::plan::{Login, Tls, TlsMode};
 use crate::schedule::clock::{SECOND_NS, now_ns};
