@@ -32,7 +32,7 @@ _TEMPLATE = """
 _CAPTION = (
     "Dot: the slowdown of the candidate; line: its interval. Right of zero is slower. The band is "
     "the margin: an interval that ends inside or left of it is not slower. "
-    "A triangle at the edge lies beyond ±100 %."
+    "A triangle at the edge lies beyond ±100 %, and so does what is cut off there of an interval."
 )
 _ROW_PX, _LINE_PX = 18, 15
 #: One wild exploratory metric must not squeeze all others into a line.
