@@ -10,10 +10,11 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from fakes import make_run
 
 from dyno.record import Verdict
-from dyno.report import export
+from dyno.report import Book, export
 from dyno.report.text import verdict as text
 from golden.book import make_book
 
@@ -31,8 +32,12 @@ def check(name: str, found: str) -> None:
     assert found == path.read_text(encoding="utf-8")
 
 
-def test_the_table_of_a_run_with_two_candidates_is_as_it_was(tmp_path: Path) -> None:
-    book = make_book(tmp_path)
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    return make_book(tmp_path_factory.mktemp("run"))
+
+
+def test_the_table_of_a_run_with_two_candidates_is_as_it_was(book: Book) -> None:
     check("table.txt", text.verdict_text(book.run, book.verdict))
 
 
@@ -49,15 +54,13 @@ def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
     assert "not complete" in found
 
 
-def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(tmp_path: Path) -> None:
-    book = make_book(tmp_path)
+def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(book: Book) -> None:
     for width in (100, 72):
         lines = text.verdict_text(book.run, book.verdict, everything=True, width=width).splitlines()
         assert max(map(len, lines)) <= width
 
 
-def test_no_word_claims_that_nothing_changed(tmp_path: Path) -> None:
-    book = make_book(tmp_path)
+def test_no_word_claims_that_nothing_changed(book: Book) -> None:
     assert "no change" not in text.verdict_text(book.run, book.verdict, everything=True).lower()
 
 
@@ -82,8 +85,8 @@ def test_the_rows_are_as_they_were(tmp_path: Path) -> None:
     check("rows.json", json.dumps(rounded, indent=1) + "\n")
 
 
-def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(tmp_path: Path) -> None:
-    for row in export.json_rows(make_book(tmp_path).verdict):
+def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(book: Book) -> None:
+    for row in export.json_rows(book.verdict):
         assert " ".join(row) == KEYS
         assert row["low_percent"] <= row["change_percent"] <= row["high_percent"]
 

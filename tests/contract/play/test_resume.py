@@ -23,13 +23,13 @@ from dyno.record import Failure, Trial
 from dyno.resolve.experiment import changes_since, host_here, reopen_run, resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
-OPTIONS = {"time": "0.2", "warmup_time": "0"}
+OPTIONS = {"time": "0.1", "warmup_time": "0"}
 BLOCKS = 3
 
 
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    """A run of two candidates on `null`, three blocks of two trials of 0.2 s, not yet played."""
+    """A run of two candidates on `null`, three blocks of two trials of 0.1 s, not yet played."""
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "select.lua"
     script.write_text(PLAIN)
