@@ -66,7 +66,7 @@ def folder(use: str, parent: Path | str | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def weigh(path: Path) -> Iterator[None]:
+def hold(path: Path) -> Iterator[None]:
     """Holds a folder that somebody else made for us and will remove."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -107,7 +107,7 @@ def _homes(folder: RunFolder) -> Iterator[RunFolder]:
     folder.clear_homes()
     folder.make_homes()
     try:
-        with scratch.weigh(folder.homes()):
+        with scratch.hold(folder.homes()):
             yield folder
     finally:
         folder.clear_homes()

@@ -60,7 +60,7 @@ def test_what_a_killed_play_leaves_is_listed_and_cleared(
 def test_the_data_of_a_run_whose_folder_is_gone_are_cleared(place: Path) -> None:
     home = place / "homes" / "dyno-20261122T101500Z-null-vs-null-0123abcd"
     home.mkdir()
-    with scratch.weigh(home):
+    with scratch.hold(home):
         assert exit_code(["clean", "--yes", home.name]) == 0
         assert home.exists()
     assert exit_code(["clean", "--yes", home.name]) == 0

@@ -194,7 +194,7 @@ class Family(WeighsServer, AttachedTables):
         return lasting_values(told, server.home)
 
     def settle(self, server: Server) -> None:
-        """What the insert benchmark does between writes and reads (`_mysql_settle`)."""
+        """What the insert benchmark does between writes and reads (`settle`)."""
         settle(self._query(server.session), ours=server.handle is not None)
 
     def preload(self, server: Server) -> dict[str, str]:
