@@ -49,6 +49,7 @@ def at(session: Session) -> dict[str, object]:
     """Where the server is, in sysbench's words."""
     user, database = session["user"], session["database"]
     if session["kind"] == "mysql":
-        return {"mysql_socket": session["host"], "mysql_user": user, "mysql_db": database}
+        own = {"mysql_user": user, "mysql_password": session["password"] or "", "mysql_db": database}
+        return {"mysql_socket": session["host"], **own}
     folder, port = postgres_socket(session)
     return {"pgsql_host": folder, "pgsql_port": port, "pgsql_user": user, "pgsql_db": database}
