@@ -6,7 +6,7 @@ use io_uring::cqueue;
 
 use super::stream::Stream;
 
-/// Received at once, as much as a server of MySQL's writes at once (`net_buffer_length`); where more
+/// Received at once: as much as MySQL's server writes at once (its `net_buffer_length`). Where more
 /// has come, it is read by a plain system call.
 const CHUNK: usize = 16 * 1024;
 
