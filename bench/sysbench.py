@@ -49,6 +49,7 @@ def at(session: Session) -> dict[str, object]:
     """Where the server is, in sysbench's words."""
     user, database = session["user"], session["database"]
     if session["kind"] == "mysql":
-        return {"mysql_socket": session["host"], "mysql_user": user, "mysql_db": database}
+        who = {"mysql_user": user, "mysql_password": session["password"] or ""}
+        return {"mysql_socket": session["host"], "mysql_db": database, **who}
     folder, port = postgres_socket(session)
     return {"pgsql_host": folder, "pgsql_port": port, "pgsql_user": user, "pgsql_db": database}
