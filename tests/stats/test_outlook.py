@@ -31,7 +31,7 @@ def test_a_sequential_run_finds_its_mde80_four_times_in_five(family: int) -> Non
     logs = dice.normal(effect, errors.sd, (6000, 1, 24))
     found = simulate_runs(logs, Rule(LOOKS, 1e-4, family=family)).share("slower")
     # earlier looks, which the formula leaves out, find a little more
-    assert 0.79 <= found <= 0.86
+    assert 0.77 <= found <= 0.86
 
 
 def test_looks_and_primaries_cost_sight() -> None:
@@ -51,20 +51,20 @@ def test_loads_that_come_again_are_the_data() -> None:
 
 
 def test_the_chances_are_those_of_the_calibrated_rule() -> None:
-    """METHOD.md, What it is worth: block sd 2 %, 97 % found at 2 %, 97 % cleared, 11.5 blocks."""
+    """METHOD.md, What it is worth: block sd 2 %, 89 % found at 2 %, 97 % cleared, 14.3 blocks."""
     seen = chances(LOOKS, DELTA, Errors(to_log(2.0)), 1)
-    assert seen.found == pytest.approx(0.965, abs=0.01)
-    assert seen.cleared == pytest.approx(0.985, abs=0.015)
-    assert seen.blocks == pytest.approx(11.6, abs=0.4)
+    assert seen.found == pytest.approx(0.89, abs=0.01)
+    assert seen.cleared == pytest.approx(0.972, abs=0.01)
+    assert seen.blocks == pytest.approx(14.3, abs=0.4)
 
 
 def test_a_run_ends_when_its_noisiest_primary_is_decided() -> None:
     calm, wild = Errors(0.005), Errors(0.04)
     alone = blocks_expected(LOOKS, [DELTA], [calm])
     both = blocks_expected(LOOKS, [DELTA, DELTA], [calm, wild])
-    assert alone == pytest.approx(6.0, abs=0.1)
+    assert alone == pytest.approx(10.1, abs=0.1)
     assert both > 18
-    assert blocks_expected(LOOKS, [DELTA, 10 * DELTA], [calm, wild]) < 9
+    assert blocks_expected(LOOKS, [DELTA, 10 * DELTA], [calm, wild]) < 11
 
 
 def test_a_harder_level_needs_more_blocks() -> None:

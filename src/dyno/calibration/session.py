@@ -77,10 +77,14 @@ def clear_folder(place: Path) -> None:
 
 KIND = "synthetic"
 RUNS = 20_000
-#: How restarts vary where the method keeps its word, for a build with itself; then slowdowns.
+#: How restarts vary where the method keeps its word, for a build with itself; then slowdowns; then
+#: one arm with a long tail, and a slow mode that few restarts show.
 SCENARIOS = (
     *(Scenario(model) for model in scenarios.SOUND),
     *(Scenario("normal", truth_percent=percent) for percent in (1.0, 2.0, 5.0)),
+    Scenario("long tail in the base", 5.0),
+    Scenario("long tail in the candidate", truth_percent=2.0),
+    Scenario("rare slow mode", 1.0, 2.0),
 )
 
 
