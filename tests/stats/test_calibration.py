@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dyno.stats import scenarios
-from dyno.stats.interval import independent_data, t_interval, to_log
+from dyno.stats.interval import ALIKE_LEVEL, independent_data, lag_one, t_interval, to_log
 from dyno.stats.looks import Looks
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures
 from dyno.stats.simulate import Rule, clopper_pearson, simulate_runs
@@ -184,3 +184,33 @@ def test_half_the_margin_is_rarely_called_slower(sd: float, most: float) -> None
 def test_of_an_equal_build_slower_alone_is_said_in_half_of_alpha(model: str) -> None:
     """α is two-sided: a false *slower* may be said in 2.5 % of runs, and *faster* in as many."""
     assert played(model, 2.0).slower.high <= 0.025
+
+
+def test_a_suite_of_eight_passes_rarely_by_each_and_nearly_always_by_its_mean() -> None:
+    dice = np.random.default_rng(9)
+    logs = dice.normal(0.0, 0.03, (4000, 8, 24))
+    mean, rule = logs.mean(axis=1, keepdims=True), Rule(LOOKS, to_log(MARGIN_PERCENT))
+    each = np.isin(simulate_runs(logs, rule).words, ("not slower", "faster")).all(axis=1).mean()
+    whole = simulate_runs(mean, rule)
+    assert 0.03 < each < 0.08
+    assert np.isin(whole.words, ("not slower", "faster")).mean() > 0.99
+    slower = simulate_runs(mean + to_log(MARGIN_PERCENT), rule)
+    assert slower.share("not slower") <= 0.025 and slower.share("slower") > 0.95
+
+
+@pytest.mark.parametrize(
+    "correlation,covered,noted", [(0.0, 0.95, 0.005), (0.3, 0.85, 0.15), (0.5, 0.74, 0.47)]
+)
+def test_neighbouring_blocks_that_are_alike_narrow_the_interval(
+    correlation: float, covered: float, noted: float
+) -> None:
+    dice = np.random.default_rng(10)
+    logs = dice.normal(0.0, 1.0, (2000, 24))
+    for at in range(1, 24):
+        logs[:, at] *= np.sqrt(1.0 - correlation**2)
+        logs[:, at] += correlation * logs[:, at - 1]
+    interval = t_interval(logs, 0.05)
+    inside = (interval.low <= 0.0) & (interval.high >= 0.0)
+    assert inside.mean() == pytest.approx(covered, abs=0.02)
+    told = np.mean([lag_one(row)[1] <= ALIKE_LEVEL for row in logs])
+    assert told == pytest.approx(noted, abs=0.03)

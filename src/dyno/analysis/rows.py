@@ -18,10 +18,12 @@ import numpy as np
 from dyno.analysis.comparisons import ComparisonContext, Estimate, PairedMetric
 from dyno.record import Comparison, VerdictName
 from dyno.stats.interval import (
+    ALIKE_LEVEL,
     BLOCKS_LEAST,
     Floats,
     hodges_lehmann,
     independent_data,
+    lag_one,
     sign_flip_p,
     t_interval,
     to_log,
@@ -151,6 +153,9 @@ def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterato
         yield f"a slow mode in less than {share:.0f} % of restarts may have been missed"
     if word == OPEN:
         yield from _why_open(context, estimate)
+    r, p = lag_one(estimate.line.data)
+    if estimate.line.primary and p <= ALIKE_LEVEL:
+        yield f"neighbouring blocks are alike (correlation {r:.2f}), so the interval is too narrow"
     yield from _second_opinion(estimate, context.looks.level(estimate.line.logs.size))
 
 

@@ -118,7 +118,9 @@ class Verdict:
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
     `sentence` says it in words; `dropped` are the blocks that broke a noise limit; `spread`
-    is that of every candidate in every primary metric, over the blocks judged.
+    is that of every candidate in every primary metric, over the blocks judged. Where the design's
+    gate is the mean, `means` holds a row for each candidate (or main effect), the geometric mean of
+    the time ratios of all primaries, and `overall` is the worst of these alone; else it is empty.
     """
 
     overall: VerdictName
@@ -129,4 +131,5 @@ class Verdict:
     dropped: tuple[Dropped, ...]
     looks: tuple[dict[str, float], ...] = ()
     spread: tuple[Spread, ...] = ()
+    means: tuple[Comparison, ...] = ()
     schema: int = SCHEMA

@@ -17,7 +17,7 @@ from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 
 #: Past this a percentage is no longer a float: the upper end of an interval from two wild blocks.
 LOG_MOST = 700.0
@@ -174,3 +174,23 @@ def hodges_lehmann(logs: Floats) -> float:
     """The median of all pairwise means, each value with itself too: outliers hardly move it."""
     first, second = np.triu_indices(logs.size)
     return float(np.median((logs[first] + logs[second]) / 2.0))
+
+
+#: The p from which on neighbouring blocks are said to resemble each other.
+ALIKE_LEVEL = 0.01
+
+
+def lag_one(logs: Floats) -> tuple[float, float]:
+    """The correlation of neighbours in `logs` (their order in time), and its one-sided p.
+
+    Without any it is about normal around −1/n with the variance (n − 2)²/(n²(n − 1)) (Moran, *Some
+    theorems on time series II*, Biometrika 35, 1948). Data that do not vary have none.
+    """
+    n = logs.size
+    away = logs - logs.mean()
+    square = float(away @ away)
+    if n <= SKEWNESS_DATA_LEAST or square == 0.0:
+        return 0.0, 1.0
+    r = float(away[1:] @ away[:-1]) / square
+    sd = (n - 2) / (n * math.sqrt(n - 1))
+    return r, float(ndtr(-(r + 1.0 / n) / sd))
