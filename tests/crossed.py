@@ -34,7 +34,7 @@ def crossed(
 
 
 def played(
-    run: Run, slowdown: Callable[[dict[str, str]], float], blocks: int = 6, sd: float = 0.003
+    run: Run, slowdown: Callable[[dict[str, str]], float], blocks: int = 10, sd: float = 0.003
 ) -> list[Trial]:
     """Trials whose log slowdown is a function of the cell's levels, with noise on top."""
     dice = random.Random(3)

@@ -95,7 +95,7 @@ def test_a_main_effect_s_note_stands_below_it() -> None:
 
 def test_a_published_spread_stands_beside_the_cell_s_own() -> None:
     said = words(rendered("published", make_book()))
-    assert re.search(r"1\.09 % an article 6 restarts, reader rate: range [\d.]+ %, CoV", said)
+    assert re.search(r"1\.09 % an article 10 restarts, reader rate: range [\d.]+ %, CoV", said)
 
 
 def test_the_page_holds_no_table_of_cells_against_the_base() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dyno.stats import scenarios
-from dyno.stats.interval import independent_data, t_interval, to_log
+from dyno.stats.interval import ALIKE_LEVEL, independent_data, lag_one, t_interval, to_log
 from dyno.stats.looks import Looks
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures
 from dyno.stats.simulate import Rule, clopper_pearson, simulate_runs
@@ -86,13 +86,13 @@ def test_many_primaries_together_call_slower_in_less_than_one_run_of_twenty() ->
 
 
 def test_one_load_of_the_data_for_each_candidate_breaks_the_error_rate() -> None:
-    """METHOD.md, What it is worth: 22 % of comparisons of a build with itself say *slower*."""
-    assert 0.18 < played("one load for each").slower.value < 0.28
+    """METHOD.md, What it is worth: 16 % of comparisons of a build with itself say *slower*."""
+    assert 0.13 < played("one load for each").slower.value < 0.20
 
 
 @pytest.mark.parametrize("model", ["three loads rotated", "eight loads rotated"])
 def test_blocks_that_share_a_load_are_no_data_of_their_own(model: str) -> None:
-    """Taken for such, three loads call the same build *slower* in 9.5 %, and cover 70 % at 24."""
+    """Taken for such, three loads call the same build *slower* in 5.5 %, and cover 70 % at 24."""
     scenario = Scenario(model)
     logs = scenario.logs(RUNS, LOOKS.maximum)
     pooled = t_interval(logs, 0.05)
@@ -103,7 +103,7 @@ def test_blocks_that_share_a_load_are_no_data_of_their_own(model: str) -> None:
 def test_three_loads_pooled_break_the_error_rate_and_as_units_keep_it() -> None:
     logs = Scenario("three loads rotated").logs(RUNS, LOOKS.maximum)
     pooled = simulate_runs(logs[:, None, :], Rule(LOOKS, to_log(MARGIN_PERCENT)))
-    assert 0.07 < pooled.share("slower") < 0.13
+    assert 0.05 < pooled.share("slower") < 0.07
     assert played("three loads rotated").slower.high <= 0.02
 
 
@@ -139,3 +139,78 @@ def test_of_what_is_explored_and_called_a_difference_one_in_twenty_is_false() ->
     false = called[:, 5:].sum(axis=1) / np.maximum(called.sum(axis=1), 1)
     assert called[:, :5].mean() > 0.9
     assert false.mean() <= 0.05
+
+
+def test_a_rare_slow_mode_of_one_side_is_cleared_less_often_the_more_blocks_it_takes() -> None:
+    """METHOD.md: 10 % of restarts 22 % slower, 2 % on average, rest within 1 %: 33 % cleared."""
+    blocks = Scenario("rare slow mode", 1.0, MARGIN_PERCENT).logs(RUNS, LOOKS.maximum)
+    six = t_interval(blocks[:, :6], LOOKS.level(6))
+    assert 0.43 < (six.high < to_log(MARGIN_PERCENT)).mean() < 0.48  # and 50 % at the looks after
+    found = played("rare slow mode", 1.0, MARGIN_PERCENT)
+    assert 0.31 < found.cleared.value < 0.35
+    assert found.slower.high <= 0.05
+    unseen = (blocks[:, :10] < to_log(10.0)).all(axis=1).mean()
+    assert unseen == pytest.approx(0.9**10, abs=0.01)
+
+
+@pytest.mark.parametrize("sd,alone,counted", [(5.0, 0.125, 0.047), (10.0, 0.14, 0.053)])
+def test_a_long_tail_of_one_arm_is_counted_before_slower_is_said(
+    sd: float, alone: float, counted: float
+) -> None:
+    """By Student's interval alone the same build would be *slower* in one run of seven."""
+    logs = Scenario("long tail in the base", sd).logs(RUNS, LOOKS.maximum)
+    found = np.zeros(RUNS, dtype=bool)
+    for n in LOOKS.blocks:
+        seen = t_interval(logs[:, :n], LOOKS.level(n))
+        least = to_log(MARGIN_PERCENT) * (0.75 if n == LOOKS.maximum else 1.0)
+        found |= (seen.low > 0.0) & (seen.estimate >= least)
+    assert found.mean() == pytest.approx(alone, abs=0.02)
+    assert played("long tail in the base", sd).slower.value == pytest.approx(counted, abs=0.005)
+
+
+@pytest.mark.parametrize("sd", [2.0, 5.0, 10.0])
+def test_a_long_tail_of_the_candidate_clears_it_at_the_margin_in_one_run_of_twenty(
+    sd: float,
+) -> None:
+    assert played("long tail in the candidate", sd, MARGIN_PERCENT).cleared.high <= 0.05
+
+
+@pytest.mark.parametrize("sd,most", [(1.0, 0.02), (2.0, 0.15), (3.0, 0.20)])
+def test_half_the_margin_is_rarely_called_slower(sd: float, most: float) -> None:
+    assert played("normal", sd, MARGIN_PERCENT / 2).slower.low <= most
+
+
+@pytest.mark.parametrize("model", scenarios.SOUND)
+def test_of_an_equal_build_slower_alone_is_said_in_half_of_alpha(model: str) -> None:
+    """α is two-sided: a false *slower* may be said in 2.5 % of runs, and *faster* in as many."""
+    assert played(model, 2.0).slower.high <= 0.025
+
+
+def test_a_suite_of_eight_passes_rarely_by_each_and_nearly_always_by_its_mean() -> None:
+    dice = np.random.default_rng(9)
+    logs = dice.normal(0.0, 0.03, (4000, 8, 24))
+    mean, rule = logs.mean(axis=1, keepdims=True), Rule(LOOKS, to_log(MARGIN_PERCENT))
+    each = np.isin(simulate_runs(logs, rule).words, ("not slower", "faster")).all(axis=1).mean()
+    whole = simulate_runs(mean, rule)
+    assert 0.03 < each < 0.08
+    assert np.isin(whole.words, ("not slower", "faster")).mean() > 0.99
+    slower = simulate_runs(mean + to_log(MARGIN_PERCENT), rule)
+    assert slower.share("not slower") <= 0.025 and slower.share("slower") > 0.95
+
+
+@pytest.mark.parametrize(
+    "correlation,covered,noted", [(0.0, 0.95, 0.005), (0.3, 0.85, 0.15), (0.5, 0.74, 0.47)]
+)
+def test_neighbouring_blocks_that_are_alike_narrow_the_interval(
+    correlation: float, covered: float, noted: float
+) -> None:
+    dice = np.random.default_rng(10)
+    logs = dice.normal(0.0, 1.0, (2000, 24))
+    for at in range(1, 24):
+        logs[:, at] *= np.sqrt(1.0 - correlation**2)
+        logs[:, at] += correlation * logs[:, at - 1]
+    interval = t_interval(logs, 0.05)
+    inside = (interval.low <= 0.0) & (interval.high >= 0.0)
+    assert inside.mean() == pytest.approx(covered, abs=0.02)
+    told = np.mean([lag_one(row)[1] <= ALIKE_LEVEL for row in logs])
+    assert told == pytest.approx(noted, abs=0.03)

@@ -9,7 +9,15 @@ import pytest
 
 from dyno.stats.interval import to_log, to_percent
 from dyno.stats.looks import Looks
-from dyno.stats.power import Errors, blocks_expected, chances, detectable, mde80
+from dyno.stats.power import (
+    Errors,
+    blocks_expected,
+    chances,
+    detectable,
+    freedom,
+    mde80,
+    sd_bound,
+)
 from dyno.stats.simulate import Rule, simulate_runs
 
 LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
@@ -31,7 +39,7 @@ def test_a_sequential_run_finds_its_mde80_four_times_in_five(family: int) -> Non
     logs = dice.normal(effect, errors.sd, (6000, 1, 24))
     found = simulate_runs(logs, Rule(LOOKS, 1e-4, family=family)).share("slower")
     # earlier looks, which the formula leaves out, find a little more
-    assert 0.79 <= found <= 0.86
+    assert 0.77 <= found <= 0.86
 
 
 def test_looks_and_primaries_cost_sight() -> None:
@@ -51,23 +59,46 @@ def test_loads_that_come_again_are_the_data() -> None:
 
 
 def test_the_chances_are_those_of_the_calibrated_rule() -> None:
-    """METHOD.md, What it is worth: block sd 2 %, 97 % found at 2 %, 97 % cleared, 11.5 blocks."""
+    """METHOD.md, What it is worth: block sd 2 %, 89 % found at 2 %, 97 % cleared, 14.3 blocks."""
     seen = chances(LOOKS, DELTA, Errors(to_log(2.0)), 1)
-    assert seen.found == pytest.approx(0.965, abs=0.01)
-    assert seen.cleared == pytest.approx(0.985, abs=0.015)
-    assert seen.blocks == pytest.approx(11.6, abs=0.4)
+    assert seen.found == pytest.approx(0.89, abs=0.01)
+    assert seen.cleared == pytest.approx(0.972, abs=0.01)
+    assert seen.blocks == pytest.approx(14.3, abs=0.4)
 
 
 def test_a_run_ends_when_its_noisiest_primary_is_decided() -> None:
     calm, wild = Errors(0.005), Errors(0.04)
     alone = blocks_expected(LOOKS, [DELTA], [calm])
     both = blocks_expected(LOOKS, [DELTA, DELTA], [calm, wild])
-    assert alone == pytest.approx(6.0, abs=0.1)
+    assert alone == pytest.approx(10.1, abs=0.1)
     assert both > 18
-    assert blocks_expected(LOOKS, [DELTA, 10 * DELTA], [calm, wild]) < 9
+    assert blocks_expected(LOOKS, [DELTA, 10 * DELTA], [calm, wild]) < 11
 
 
 def test_a_harder_level_needs_more_blocks() -> None:
     strict = replace(LOOKS, alpha=0.005)
     errors = Errors(0.02)
     assert chances(strict, DELTA, errors, 1).cleared < chances(LOOKS, DELTA, errors, 1).cleared
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("sd", [0.01, 0.02, 0.03])
+def test_a_plan_by_earlier_runs_finds_its_mde80_four_times_in_five(sd: float, runs: int) -> None:
+    """Learnt from runs that stopped when they were decided; by the sd itself it is 71 to 72 %."""
+    dice = np.random.default_rng(8)
+    logs = dice.normal(0.0, sd, (8000, 24))
+    ended = simulate_runs(logs[:, None, :], Rule(LOOKS, DELTA)).blocks
+    sds = np.array([row[:n].std(ddof=1) for row, n in zip(logs, ended, strict=True)])
+    own = np.array([freedom(n, stopped_early=n < LOOKS.maximum) for n in ended])
+    own, sds = own.reshape(-1, runs), sds.reshape(-1, runs)
+    free = own.sum(axis=1)
+    pooled = np.sqrt((own * sds**2).sum(axis=1) / free)
+    planned = np.array([sd_bound(*each) for each in zip(pooled, free, strict=True)])
+    assert (planned >= sd).mean() == pytest.approx(0.80, abs=0.03)
+    promised = detectable(LOOKS.maximum, 1.0, LOOKS.level(LOOKS.maximum))
+    later = dice.normal(0.0, sd, (planned.size, 24)) + (promised * planned)[:, None]
+    bare = dice.normal(0.0, sd, (planned.size, 24)) + (promised * pooled)[:, None]
+    rule = Rule(LOOKS, 1e-4)
+    assert 0.81 <= simulate_runs(later[:, None, :], rule).share("slower") <= 0.90
+    if runs == 1:
+        assert simulate_runs(bare[:, None, :], rule).share("slower") < 0.75

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from dyno.analysis.audit import Audit, JudgesEveryTrial, audits
@@ -12,6 +13,7 @@ from dyno.analysis.effects import effects
 from dyno.analysis.rows import judged_comparisons
 from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import restart_spreads
+from dyno.analysis.suite import suite_means
 from dyno.record import FLOOR, Comparison, Finding, Spread
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
@@ -44,7 +46,16 @@ class Analysis:
         rivals = sum(not effect.interaction for effect in effects(self.run))
         declared = len(self.view.primaries)
         dropped = {name: len(blocks.dropped) for name, blocks in self.view.blocks.items()}
-        return ComparisonContext(self.run, declared * rivals, self._invalid(), dropped)
+        return ComparisonContext(self.run, declared * rivals, self._invalid(), dropped, rivals)
+
+    @property
+    def deciding(self) -> int:
+        """How many comparisons decide: all primaries, or a mean for each candidate."""
+        return self.case.rivals if self._by_mean else self.case.primaries
+
+    @property
+    def _by_mean(self) -> bool:
+        return self.run.design.gate == "mean"
 
     def lines(self, blocks: int) -> list[PairedMetric]:
         """Every comparison in the first `blocks` valid blocks of each workload."""
@@ -55,13 +66,23 @@ class Analysis:
                 found += paired_metrics(self.view, workload, valid)
         return found
 
+    def means(self, blocks: int) -> tuple[list[PairedMetric], list[Comparison]]:
+        """The mean over all primaries for each candidate, in the first `blocks`; and judged."""
+        found = suite_means(self.case, self.lines(blocks))
+        context = replace(self.case, primaries=self.case.rivals)
+        return found, judged_comparisons(context, found)
+
     def count_decided(self, blocks: int) -> int:
-        """How many primaries have their verdict at the look at `blocks`.
+        """How many of those that decide have their verdict at the look at `blocks`.
 
         An invalid one has, and so has one in a grey cell: more blocks would not change it.
         """
-        found = [line for line in self.lines(blocks) if line.primary]
-        judged = zip(found, judged_comparisons(self.case, found), strict=True)
+        if self._by_mean:
+            found, rows = self.means(blocks)
+        else:
+            found = [line for line in self.lines(blocks) if line.primary]
+            rows = judged_comparisons(self.case, found)
+        judged = zip(found, rows, strict=True)
         return sum(bool(line.grey) or row.verdict != "inconclusive" for line, row in judged)
 
     def comparisons(self) -> list[Comparison]:
@@ -71,6 +92,12 @@ class Analysis:
             at = self.case.looks.last_reached(valid) or valid
             found += [line for line in self.lines(at) if line.metric.workload == name]
         return judged_comparisons(self.case, found)
+
+    def suite(self) -> list[Comparison]:
+        """The means at the last look that all workloads reached; empty where they do not decide."""
+        least = min(self.view.valid_blocks.values(), default=0)
+        at = self.case.looks.last_reached(least) or least
+        return self.means(at)[1] if self._by_mean else []
 
     def spread(self) -> list[Spread]:
         """How far each candidate's restarts lie apart, over the blocks of `comparisons`."""
@@ -86,7 +113,7 @@ class Analysis:
         """The looks that every workload reached: blocks, nominal level, primaries decided."""
         looks = self.case.looks
         reached = [n for n in looks.blocks if n <= min(self.view.valid_blocks.values(), default=0)]
-        of = self.case.primaries
+        of = self.deciding
         return tuple(
             {
                 "blocks": n,

@@ -118,15 +118,16 @@ def _missed_target(phase: Phase, blocks: Sequence[dict[str, Trial]], sides: Sequ
 class ComparisonContext:
     """What is the same for all comparisons of a run.
 
-    `primaries` counts those declared, measured or not; `invalid` maps (workload, candidate, phase)
-    to the finding that makes it so, with "" for all phases; `dropped` the blocks lost to noise, by
-    workload.
+    `primaries` counts those declared, measured or not, over all `rivals` (candidates, or effects);
+    `invalid` maps (workload, candidate, phase) to the finding that makes it so, with "" for all
+    phases; `dropped` the blocks lost to noise, by workload.
     """
 
     run: Run
     primaries: int
     invalid: dict[tuple[str, str, str], str]
     dropped: dict[str, int]
+    rivals: int = 1
 
     @property
     def looks(self) -> Looks:

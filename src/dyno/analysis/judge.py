@@ -18,7 +18,7 @@ from dyno.analysis.audit import Audit
 from dyno.analysis.effects import note_interactions
 from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import sentence, worst_verdict
-from dyno.record import Run, Trial, Verdict
+from dyno.record import Comparison, Run, Trial, Verdict
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
@@ -68,25 +68,39 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
     analysis = Analysis(RunView(run, trials), audits)
     now = _look(analysis)
     rows = note_interactions(analysis.comparisons(), run.design.alpha)
-    primaries = [row for row in rows if row.primary]
-    word = worst_verdict(primaries, analysis.case.primaries, invalid=analysis.has_invalid_primary)
+    primaries, means = [row for row in rows if row.primary], analysis.suite()
+    decisive = means if run.design.gate == "mean" else primaries
+    word = worst_verdict(decisive, analysis.deciding, invalid=analysis.has_invalid_primary)
     complete = now.state in ("decided", "undecided", "too noisy")
     return Verdict(
         overall=word,
-        sentence=sentence(run, word, primaries, _reason(analysis, now)),
+        sentence=sentence(run, word, decisive, _reason(analysis, now)) + _beside(means, primaries),
         complete=complete,
         comparisons=tuple(rows),
         findings=tuple(analysis.findings),
         dropped=analysis.view.dropped,
         looks=analysis.history(),
         spread=tuple(analysis.spread()),
+        means=tuple(means),
+    )
+
+
+def _beside(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
+    """What a mean hides: the bound of the workload that may be the slowest by itself."""
+    if not means or not primaries:
+        return ""
+    worst = max(primaries, key=lambda row: row.high_percent)
+    metric = worst.metric
+    return (
+        f"; by itself {metric.workload} / {metric.phase} may take up to "
+        f"{worst.high_percent:+.1f} % on {worst.candidate}"
     )
 
 
 def _look(analysis: Analysis) -> Look:
     looks, valid = analysis.case.looks, analysis.view.valid_blocks
     least = min(valid.values(), default=0)
-    reached, of = looks.last_reached(least), analysis.case.primaries
+    reached, of = looks.last_reached(least), analysis.deciding
     decided = analysis.count_decided(reached) if reached else 0
     following = looks.next_after(reached)
     missing = {name: max(0, following - n) for name, n in valid.items()}

@@ -18,17 +18,32 @@ import numpy as np
 from dyno.analysis.comparisons import ComparisonContext, Estimate, PairedMetric
 from dyno.record import Comparison, VerdictName
 from dyno.stats.interval import (
+    ALIKE_LEVEL,
     BLOCKS_LEAST,
     Floats,
     hodges_lehmann,
     independent_data,
+    lag_one,
     sign_flip_p,
     t_interval,
     to_log,
     to_percent,
 )
 from dyno.stats.power import detectable
-from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, benjamini_hochberg, holm, verdicts
+from dyno.stats.verdict import (
+    CLEAR_LEAST,
+    FASTER,
+    LAST_SHARE,
+    NOT_SLOWER,
+    OPEN,
+    benjamini_hochberg,
+    holm,
+    share_unseen,
+    verdicts,
+)
+
+#: The words that clear a candidate.
+CLEARED = (NOT_SLOWER, FASTER)
 
 
 def judged_comparisons(
@@ -85,7 +100,12 @@ def _row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         sign_flip_p=sign_flip_p(line.data) if second else None,
         hodges_lehmann_percent=to_percent(hodges_lehmann(line.data)) if second else None,
         levels=line.effect.levels,
+        share_unseen_percent=_share_unseen_percent(n) if verdict in CLEARED else None,
     )
+
+
+def _share_unseen_percent(restarts: int) -> float:
+    return 100.0 * share_unseen(restarts)
 
 
 def _geometric_mean(line: PairedMetric, values: Floats) -> float:
@@ -115,6 +135,7 @@ def verdict_word(
     said = verdicts(
         estimate.interval,
         to_log(line.margin_percent),
+        blocks=n,
         last=n >= context.looks.maximum,
         significant=estimate.p <= context.looks.alpha,
     )
@@ -127,10 +148,38 @@ def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterato
         yield "so not slower either"
     if word == NOT_SLOWER and interval.low > 0.0:
         yield f"slower, but by less than {margin}"
-    if word == OPEN and interval.low > 0.0 and estimate.p > context.looks.alpha:
+    if word == NOT_SLOWER and estimate.line.primary:
+        share = _share_unseen_percent(estimate.line.logs.size)
+        yield f"a slow mode in less than {share:.0f} % of restarts may have been missed"
+    if word == OPEN:
+        yield from _why_open(context, estimate)
+    r, p = lag_one(estimate.line.data)
+    if estimate.line.primary and p <= ALIKE_LEVEL:
+        yield f"neighbouring blocks are alike (correlation {r:.2f}), so the interval is too narrow"
+    yield from _second_opinion(estimate, context.looks.level(estimate.line.logs.size))
+
+
+def _why_open(context: ComparisonContext, estimate: Estimate) -> Iterator[str]:
+    """What kept the word back where the interval alone would have said one."""
+    interval, margin = estimate.interval, to_log(estimate.line.margin_percent)
+    if interval.low > 0.0 and estimate.p > context.looks.alpha:
         family, p = _family(context, estimate), estimate.p
         yield f"alone it would be above 0, but not among {family} (p = {p:.2g})"
-    yield from _second_opinion(estimate, context.looks.level(estimate.line.logs.size))
+    elif interval.low > 0.0 >= interval.low_skewed:
+        low = to_percent(float(interval.low_skewed))
+        yield f"its blocks are lopsided: with that counted the interval begins at {low:+.1f} %"
+    elif interval.low > 0.0 and estimate.line.logs.size >= context.looks.maximum:
+        percent = f"{LAST_SHARE * estimate.line.margin_percent:.2g} %"
+        yield f"slower, but by less than {percent}, so not called so at a margin of this size"
+    if interval.high < margin <= interval.high_skewed:
+        high = to_percent(float(interval.high_skewed))
+        yield f"its blocks are lopsided: with that counted the interval ends at {high:+.1f} %"
+    elif interval.high < margin:
+        share = _share_unseen_percent(estimate.line.logs.size)
+        yield (
+            f"not slower is said from {CLEAR_LEAST} blocks on: so far a slow mode in up to "
+            f"{share:.0f} % of restarts may have been missed"
+        )
 
 
 def _family(context: ComparisonContext, estimate: Estimate) -> str:

@@ -6,8 +6,9 @@ at them (METHOD.md, Which blocks count). What is left is judged here, in shares 
 - Over a third of the blocks was dropped: what was calm then is hardly typical. A third is where
   the replays that it allows are used up.
 - Drops hit one candidate's trials and not the base's: two candidates that share the noise would
-  share the drops, so a sign test at 1 % says otherwise. It may be the candidate's own work that is
-  taken for foreign (processes that left its family), and then its slowest blocks are left out.
+  share the drops, so a sign test at 1 % says otherwise, as do four drops all on one side. It may
+  be the candidate's own work that is taken for foreign (processes that left its family), and then
+  its slowest blocks are left out.
 - In the blocks that count others had more CPU time beside a candidate than beside the base, by more
   points than the margin is (98 % interval over the blocks): they can have slowed it by as much. Or
   they worked for it: the kernel's own threads that write back and keep journals are nobody's.
@@ -35,6 +36,9 @@ DROPPED_MOST = 1 / 3
 #: Fewer drops are no habit.
 DROPS_LEAST = 3
 SIGN_LEVEL = 0.01
+#: So many drops all on one side are told: a fair coin does that in one case of eight. On a host
+#: where a hog takes a fifth of the blocks, 2 or 3 runs of 100 stop with such drops.
+ALL_ON_ONE_SIDE = 4
 PRESSED_POINTS = 20.0
 PRESSED_MOST = 0.25
 
@@ -106,7 +110,8 @@ def _one_sided(base: _Side, side: _Side) -> Iterator[Finding]:
     both = base.trials.keys() & side.trials.keys()
     ours = sum(side.breaks(b) and not base.breaks(b) for b in both)
     theirs = sum(base.breaks(b) and not side.breaks(b) for b in both)
-    if sign_p(ours, ours + theirs) <= SIGN_LEVEL:
+    alike = ours + theirs >= ALL_ON_ONE_SIDE and 0 in (ours, theirs)
+    if alike or sign_p(ours, ours + theirs) <= SIGN_LEVEL:
         words = f"noise hit {ours} of its blocks alone, and {theirs} of the base's"
         yield side.finding(f"{words}: is it its own work that is taken for foreign?")
 

@@ -15,8 +15,12 @@ from dyno.errors import UsageError
 from dyno.experiment import candidates
 
 #: Comparisons of each kind, unless the user says how many; and of a quick calibration.
-GOALS = {"aa": 20, "plant": 10, "p99": 5, "noise": 10}
-QUICK = {"aa": 3, "plant": 2, "p99": 1, "noise": 1}
+GOALS = {"aa": 20, "paths": 10, "plant": 10, "p99": 5, "noise": 10}
+QUICK = {"aa": 3, "paths": 1, "plant": 2, "p99": 1, "noise": 1}
+#: The goals of cases whose truth is what is planted.
+PLANTED = ("plant", "p99")
+#: The kind of comparisons of one program with a copy of it that lies elsewhere.
+PATHS = "A/A at two paths"
 #: What is planted, as slowdowns in percent.
 PLANTED_PERCENT = (5.0, 2.0, 1.0)
 #: What the p99 is raised by, at least, where one answer in `EVERY` is held up.
@@ -41,7 +45,7 @@ class CalibrationCase:
     @property
     def is_aa(self) -> bool:
         """Are both sides the same on purpose?"""
-        return self.base == self.candidate
+        return self.kind == PATHS or self.base == self.candidate
 
 
 def calibration_cases(
@@ -49,12 +53,16 @@ def calibration_cases(
     pilot: Pilot,
     goals: Mapping[str, int],
     planted_percent: Sequence[float] = PLANTED_PERCENT,
+    copies: Sequence[str] = (),
 ) -> list[CalibrationCase]:
     """Every case of the engine that `text` names; `goals` maps a kind to a number, and lacks those
-    that are not wanted.
+    that are not wanted. `copies` are two specs of the same program at two paths, if there are any.
     """
     spec = candidates.parse_candidate(text)
     found = list(_aa_cases(text, goals))
+    if copies:
+        title, goal = "same build at two paths", goals.get("paths", 0)
+        found.append(CalibrationCase(PATHS, title, 0.0, goal, copies[0], copies[1]))
     if spec.engine == "null":
         found += _delay_cases(text, pilot, goals, planted_percent)
     elif pilot.answers_per_op >= ANSWERS_LEAST:

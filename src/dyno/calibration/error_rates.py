@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from dyno.calibration import store
-from dyno.calibration.store import METHOD, RELEVANT, Entry, instrument, relevant_facts
+from dyno.calibration.store import LADDER, METHOD, RELEVANT, Entry, instrument, relevant_facts
 from dyno.record import Calibration, Run, Score
 from dyno.stats.simulate import clopper_pearson
 
@@ -20,7 +20,7 @@ def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> C
     """What is known on this host at `now`: what was found with the host and the method as they
     are; where that is nothing, what was found last, and why it is stale.
     """
-    found = store.entries(store.store_file(host))
+    found = [each for each in store.entries(store.store_file(host)) if each.kind != LADDER]
     if not found:
         return None
     current = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dyno.analysis.measures import operations_of
 from dyno.builds import Say
@@ -53,7 +53,7 @@ TRIALS = 3
 class Pilot:
     """What a trial showed: times of an operation, the engine's answers for each, its version.
 
-    `cores` are those of the engine, empty where it has none of its own.
+    `cores` are those of the engine, empty where it has none of its own. `program` is its file.
     """
 
     per_op_ns: float
@@ -62,14 +62,22 @@ class Pilot:
     answers_per_op: float
     version: str
     cores: tuple[int, ...]
+    program: str = ""
+    embedded: bool = True
 
 
 def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:
     """Plays trials of the engine with a plant of nothing; `TrialFailed` where one fails."""
     prepared = resolve_experiment(_pilot_experiment(text, shape), say)
-    version = prepared.run.candidates[0].build["version"]
-    found = [pilot_figures(_trial(prepared), version) for _ in range(TRIALS)]
-    return sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
+    side = prepared.run.candidates[0]
+    found = [pilot_figures(_trial(prepared), side.build["version"]) for _ in range(TRIALS)]
+    middle = sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
+    return replace(middle, program=side.build.get("program", ""), embedded=side.embedded)
+
+
+def planted_trial(text: str, shape: Shape, spin_ns: int, say: Say) -> Trial:
+    """A trial of the engine that spins so long before each answer; `TrialFailed` where it fails."""
+    return _trial(resolve_experiment(_pilot_experiment(text, shape, spin_ns), say))
 
 
 def check_pilot(text: str, shape: Shape) -> None:
@@ -77,8 +85,8 @@ def check_pilot(text: str, shape: Shape) -> None:
     outline_experiment(_pilot_experiment(text, shape))
 
 
-def _pilot_experiment(text: str, shape: Shape) -> Experiment:
-    return shape.experiment([add_keys(text, {"plant": "0ns"})], "rate_per_s")
+def _pilot_experiment(text: str, shape: Shape, spin_ns: int = 0) -> Experiment:
+    return shape.experiment([add_keys(text, {"plant": f"{spin_ns}ns"})], "rate_per_s")
 
 
 def _trial(prepared: Prepared) -> Trial:

@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,10 +20,19 @@ import dyno
 from dyno import calibration
 from dyno.builds import Say, sha256
 from dyno.calibration import METHOD, Entry
-from dyno.calibration.cases import GOALS, PLANTED_PERCENT, CalibrationCase, calibration_cases
+from dyno.calibration.cases import (
+    ANSWERS_LEAST,
+    GOALS,
+    PLANTED,
+    PLANTED_PERCENT,
+    CalibrationCase,
+    calibration_cases,
+)
 from dyno.calibration.comparison import case_settings, play_comparison
+from dyno.calibration.copies import two_copies
+from dyno.calibration.ladder import SLOPE_WITHIN, Ladder, climb
 from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot
-from dyno.calibration.store import instrument, relevant_facts
+from dyno.calibration.store import LADDER, instrument, relevant_facts
 from dyno.driver import driver_program
 from dyno.errors import HostError, space
 from dyno.experiment.candidates import parse_candidate
@@ -77,10 +86,14 @@ def clear_folder(place: Path) -> None:
 
 KIND = "synthetic"
 RUNS = 20_000
-#: How restarts vary where the method keeps its word, for a build with itself; then slowdowns.
+#: How restarts vary where the method keeps its word, for a build with itself; then slowdowns; then
+#: one arm with a long tail, and a slow mode that few restarts show.
 SCENARIOS = (
     *(Scenario(model) for model in scenarios.SOUND),
     *(Scenario("normal", truth_percent=percent) for percent in (1.0, 2.0, 5.0)),
+    Scenario("long tail in the base", 5.0),
+    Scenario("long tail in the candidate", truth_percent=2.0),
+    Scenario("rare slow mode", 1.0, 2.0),
 )
 
 
@@ -115,6 +128,21 @@ def scenario_entry(scenario: Scenario, host: Mapping[str, str], runs: int = RUNS
     )
 
 
+def _empty_ladder(text: str, shape: Shape, pilot: Pilot, host: Mapping[str, str]) -> Entry:
+    """The line of a ladder that is still to be climbed."""
+    return Entry(
+        kind=LADDER,
+        engine=parse_candidate(text).engine,
+        what="ladder ×1, ×3, ×10",
+        effect_percent=0.0,
+        words={},
+        utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        dyno=dyno.__version__,
+        host=relevant_facts(host),
+        settings={**shape.settings, "version": pilot.version},
+    )
+
+
 #: Plays a case with the pilot's figures, its run in the folder.
 ComparisonPlayer = Callable[[CalibrationCase, Shape, Pilot, Path, Say], Entry]
 #: Told a line once it is stored: the case, and how many of its goal are there now.
@@ -146,7 +174,7 @@ class Session:
     """Plays what is wanted and not there yet; a later one goes on where this one stopped.
 
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
-    A test hands in its own `fly_pilot` and `play_comparison`.
+    A test hands in its own `fly_pilot`, `climb` and `play_comparison`.
     """
 
     wishes: CalibrationWishes
@@ -154,6 +182,7 @@ class Session:
     tell: Tell
     host: dict[str, str] = field(default_factory=instrument_here)
     fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
+    climb: Callable[[str, Shape, Pilot, Say], Ladder] = climb
     play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
@@ -181,10 +210,44 @@ class Session:
                 self._store(scenario_entry(scenario, self.host), 1, 1)
 
     def _engine(self, text: str, place: Path) -> bool:
-        """The engine's cases in turn, the one that lacks most first, so that each has some."""
+        """The engine's cases, as far as they can be compared here."""
         wishes = self.wishes
         pilot = self.fly_pilot(text, wishes.shape, self.say)
-        found = calibration_cases(text, pilot, wishes.goals, wishes.planted_percent)
+        goals = dict(wishes.goals)
+        if not self._transmits(text, pilot):
+            goals = {kind: goal for kind, goal in goals.items() if kind not in PLANTED}
+        with two_copies(text, pilot) as copies:
+            found = calibration_cases(text, pilot, goals, wishes.planted_percent, copies)
+            return self._in_turn(found, pilot, place)
+
+    def _transmits(self, text: str, pilot: Pilot) -> bool:
+        """Does what is planted in the engine cost what it should? Asked once for a host and size.
+
+        Of `null`, whose delay is its whole answer, and where nothing is to be planted: True.
+        """
+        planted = any(self.wishes.goals.get(kind) for kind in PLANTED)
+        if not planted or parse_candidate(text).engine == "null":
+            return True
+        if pilot.answers_per_op < ANSWERS_LEAST:
+            return True
+        entry = _empty_ladder(text, self.wishes.shape, pilot, self.host)
+        known = [
+            each.slope
+            for each in self.current()
+            if (each.kind, each.engine, each.settings) == (LADDER, entry.engine, entry.settings)
+        ]
+        if known:
+            return abs(known[-1] - 1.0) <= SLOPE_WITHIN
+        ladder = self.climb(text, self.wishes.shape, pilot, self.say)
+        self.say(f"{text}: {ladder.sentence}")
+        if ladder.known:
+            word = "transmitted" if ladder.transmitted else "not transmitted"
+            calibration.append(self.file, replace(entry, slope=ladder.slope, words={word: 1}))
+        return ladder.transmitted
+
+    def _in_turn(self, found: Sequence[CalibrationCase], pilot: Pilot, place: Path) -> bool:
+        """Each in turn, the one that lacks most first, so that each has some."""
+        wishes = self.wishes
         while open_cases := [case for case in found if self._done(case, pilot) < case.goal]:
             case = min(open_cases, key=lambda each: self._done(each, pilot) / each.goal)
             if not self._affords(case):

@@ -21,7 +21,9 @@ from dyno.errors import HostError, space
 
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
 #: change that could move an error rate: what was calibrated before is stale then.
-METHOD = 1
+METHOD = 2
+#: The kind of a line that is no comparison: what is planted, held against what it cost.
+LADDER = "ladder"
 #: What lines of an older Dyno had too.
 GONE = {"restarts"}
 #: Facts that tell one host from another, and name its file.
@@ -38,7 +40,7 @@ class Entry:
     """A line: one comparison that was played, or one scenario of many that were made up.
 
     The fields are those of `Score`; `slowdown_percent` with its bounds is of a comparison played,
-    `better` is the direction of its primary.
+    `better` is the direction of its primary. `slope` is that of a ladder (`calibration.ladder`).
     """
 
     kind: str
@@ -61,6 +63,7 @@ class Entry:
     low_percent: float = 0.0
     high_percent: float = 0.0
     better: str = "higher"
+    slope: float = 0.0
 
 
 def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:

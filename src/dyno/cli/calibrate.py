@@ -60,7 +60,7 @@ def known_in_words(known: Calibration) -> str:
 
 #: So short a delay is spun to its end: no sleep that ends late blurs what is planted.
 ENGINES = ("null@70us",)
-KINDS = ("synthetic", "aa", "plant", "p99", "noise")
+KINDS = ("synthetic", "aa", "paths", "plant", "p99", "noise")
 
 
 @click.command("calibrate")
@@ -81,7 +81,8 @@ KINDS = ("synthetic", "aa", "plant", "p99", "noise")
     "--times",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help="Comparisons of each kind.  [default: 20 A/A, 10 of each plant, 5 p99, 10 noise]",
+    help="Comparisons of each kind.  [default: 20 A/A, 10 at two paths, 10 of each plant, 5 p99, "
+    "10 noise]",
 )
 @click.option("--quick", is_flag=True, help="A few comparisons of each kind.")
 @click.option("--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 12]")

@@ -43,6 +43,13 @@ if TYPE_CHECKING:
 @click.option(
     "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
 )
+@click.option(
+    "--gate",
+    type=click.Choice(["each", "mean"]),
+    default="each",
+    show_default=True,
+    help="What decides: each workload by itself, or the geometric mean over all of them.",
+)
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
@@ -83,6 +90,7 @@ def experiment(**words: Any) -> Experiment:
         seed=words["seed"],
         controls=dict(words["controls"]),
         aa=words["aa"],
+        gate=words["gate"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])

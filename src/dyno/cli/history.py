@@ -34,7 +34,8 @@ def gate_code(history: History, since: datetime | None) -> int:
     words = {
         nomination_word(each)
         for series, each in history.nominations
-        if each.slowdown_percent > 0 and each.stands and series.points[each.at].began_utc >= day
+        if each.slowdown_percent > 0 and each.stands and series.counts(each)
+        if series.points[each.at].began_utc >= day
     }
     return EXITS[next((each for each in WORST if each in words), "not slower")]
 
@@ -165,7 +166,7 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     The exit code is 0, nominations or not. With --gate it is the worst over the slowdowns which
     the newest level still shows: 1 where a fresh comparison convicted one, 2 where one is nominated
     and no comparison has decided, 0 where there is none or all were acquitted; 64 where no series
-    is long enough to tell.
+    is long enough to tell. The gate may be asked every night: SHARE is spent over all nights.
     """
     from dyno.history import build_history
 

@@ -94,6 +94,7 @@ def print_plan(experiment: str, plan: RunPlan, own: tuple[int, ...]) -> None:
 HEADS = ("primary", "block sd", "MDE80", "with twice", "margin", "found", "cleared")
 MEANINGS = """\
 MDE80: the slowdown found 4 times in 5, all looks and primaries counted; with twice the blocks
+A block sd that was measured counts with its upper 80 % bound, since few blocks know it badly
 found: how often a slowdown of the margin is called slower; cleared: an equal build not slower"""
 
 

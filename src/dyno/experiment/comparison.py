@@ -19,6 +19,7 @@ BLOCKS = range(3, 201)
 LOADS = range(25)
 MARGIN_PERCENT_MAX = 50.0
 LIMITS = ("steal_percent", "foreign_percent")
+GATES = ("each", "mean")
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Measuring:
     `blocks` is the number at the last look; `fixed` makes it the only look. `limits` are the
     noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
     is how many loads of its data each candidate has; 0: every trial loads them anew. `aa` declares
-    an A/A comparison: the candidates are the same on purpose.
+    an A/A comparison: the candidates are the same on purpose. `gate` is what decides: `each`
+    primary, or their geometric `mean` over all workloads.
     """
 
     margin_percent: float | None = None
@@ -41,6 +43,7 @@ class Measuring:
     controls: dict[str, str] = field(default_factory=dict)
     loads: int | None = None
     aa: bool = False
+    gate: str = "each"
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""
@@ -55,6 +58,8 @@ class Measuring:
             raise UsageError(f"the number of loads cannot be {self.loads}", hint=hint)
         if not 0.001 <= self.alpha <= 0.2:
             raise UsageError(f"an alpha cannot be {self.alpha:g}", hint="0.001 to 0.2 are fine")
+        if self.gate not in GATES:
+            raise unknown("gate", self.gate, GATES)
         for name, percent in self.limits.items():
             if name not in LIMITS:
                 raise unknown("limit", name, LIMITS)

@@ -197,6 +197,7 @@ def read_measuring(top: Table) -> Measuring:
             controls={name: as_text(value) for name, value in controls.data.items()},
             loads=top.get("loads", int),
             aa=top.flag("aa"),
+            gate=top.get("gate", str) or "each",
         )
     except UsageError as error:
         raise top.wrong(_blame_key(error, top), error) from error
@@ -205,7 +206,7 @@ def read_measuring(top: Table) -> Measuring:
 def _blame_key(error: UsageError, top: Table) -> str:
     """The key that a refusal of `Measuring` is about."""
     words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
-    words |= {"alpha": ("alpha",), "loads": ("loads",)}
+    words |= {"alpha": ("alpha",), "loads": ("loads",), "gate": ("gate",)}
     keys = next((keys for word, keys in words.items() if word in error.message), ())
     named = re.search(r"'(\w+)'", error.message)
     return next((key for key in keys if key in top.data), named[1] if named else "")

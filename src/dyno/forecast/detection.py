@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dyno.analysis.effects import Effect, effects
 from dyno.analysis.run_view import DeclaredPrimary, declared_primaries
-from dyno.forecast.earlier_run import EarlierRun
+from dyno.forecast.earlier_run import EarlierRun, LearntErrors
 from dyno.record import Run
 from dyno.stats.interval import to_log
 from dyno.stats.power import Errors
@@ -24,12 +24,15 @@ PAIR = math.sqrt(2.0)
 
 @dataclass(frozen=True)
 class PlannedPrimary:
-    """Primaries by name, their margin, and how the block logs of each of the `count` will vary."""
+    """Primaries by name, their margin, and how the block logs of each of the `count` will vary:
+    `errors` are planned for, at the upper 80 % bound of those measured; `likely` are those.
+    """
 
     name: str
     margin_percent: float
     errors: Errors
     count: int = 1
+    likely: Errors | None = None
 
 
 def family_size(run: Run) -> int:
@@ -46,8 +49,9 @@ def planned_primaries(run: Run, earlier: EarlierRun | None) -> list[PlannedPrima
         PlannedPrimary(
             _primary_name(pair) + _factors_meant(own, alike),
             pair.margin_percent,
-            errors,
+            errors.planned,
             len(own),
+            errors.likely,
         )
         for pair in _pairs(run)
         for own in alike
@@ -91,7 +95,9 @@ def _pairs(run: Run) -> list[DeclaredPrimary]:
     return [pair for workload in run.workloads for pair in declared_primaries(run, workload)]
 
 
-def _errors_of(run: Run, earlier: EarlierRun, pair: DeclaredPrimary, norm: float) -> Errors | None:
+def _errors_of(
+    run: Run, earlier: EarlierRun, pair: DeclaredPrimary, norm: float
+) -> LearntErrors | None:
     workload = next(each for each in run.workloads if each.name == pair.workload)
     return earlier.errors(pair, workload, run.design.loads, norm)
 

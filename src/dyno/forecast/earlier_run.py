@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
 from statistics import median
-
-import numpy as np
 
 from dyno.analysis.analysis import Analysis
 from dyno.analysis.comparisons import PairedMetric
@@ -16,17 +17,30 @@ from dyno.errors import UsageError
 from dyno.record import Metric, Run, WorkloadPlan
 from dyno.run_folder import RunFolder
 from dyno.stats.components import LOADS
-from dyno.stats.power import Errors
+from dyno.stats.power import Errors, freedom, sd_bound
 
 #: Fewer blocks than this say too little of how blocks vary.
 BLOCKS_LEAST = 3
+#: Older runs whose spread is pooled: more of them would tell of another season of the host.
+POOLED_MOST = 4
+#: What runs that are pooled must share of the host.
+HOST = ("cpu", "machine", "cores", "kernel")
+
+
+@dataclass(frozen=True)
+class LearntErrors:
+    """How a primary's blocks will vary: `likely` as they did, `planned` at the upper 80 % bound."""
+
+    likely: Errors
+    planned: Errors
 
 
 @dataclass(frozen=True)
 class EarlierRun:
     """The primaries of a run that was played: their comparisons, and the spread of each.
 
-    `loads` of each candidate took turns; 0: every trial loaded anew.
+    `loads` of each candidate took turns; 0: every trial loaded anew. `others` are older runs of the
+    same experiment on the same host, whose spread is pooled with this one's.
     """
 
     name: str
@@ -34,6 +48,7 @@ class EarlierRun:
     lines: tuple[PairedMetric, ...]
     spreads: dict[Metric, Sources]
     loads: int = 0
+    others: tuple[EarlierRun, ...] = ()
 
     @property
     def blocks(self) -> int:
@@ -42,26 +57,43 @@ class EarlierRun:
 
     def errors(
         self, pair: DeclaredPrimary, workload: WorkloadPlan, loads: int | None, norm: float
-    ) -> Errors | None:
+    ) -> LearntErrors | None:
         """How the blocks of a primary will vary; None where this run did not measure it. `loads`
         None leaves as many as it was; `norm` is that of the planned effect's weights.
 
-        Pooled over the candidates (or effects, each by its own norm), and scaled by the components
-        where `workload` is now measured longer or shorter than it was.
+        Pooled over the candidates (or effects, each by its own norm) and over `others`, and scaled
+        by the components where `workload` is now measured longer or shorter than it was.
         """
         loads = self.loads if loads is None else loads
+        found = [each for run in (self, *self.others) if (each := run._variance(pair))]
         own = [line for line in self.lines if pair.names(line.metric)]
         if not own:
             return None
-        restart = np.sqrt(np.mean([line.logs.var(ddof=1) / line.effect.norm**2 for line in own]))
-        sd = float(restart) * norm
+        free = sum(known for _, known in found)
+        sd = norm * math.sqrt(sum(variance * known for variance, known in found) / free)
+        bound = sd_bound(sd, free)
         spread = self.spreads.get(own[0].metric)
         if spread is None or sd == 0.0:
-            return Errors(sd, loads)
+            return LearntErrors(Errors(sd, loads), Errors(bound, loads))
         part = spread.found.part(LOADS)
-        kept = min(sd, norm * float(np.sqrt(part.variance))) if part else 0.0
-        factor = self._longer(pair, workload, spread)
-        return Errors(sd * factor, loads, kept * factor)
+        kept = min(sd, norm * math.sqrt(part.variance)) if part else 0.0
+        likely = self._longer(pair, workload, spread)
+        planned = likely * bound / sd
+        return LearntErrors(
+            Errors(sd * likely, loads, kept * likely), Errors(sd * planned, loads, kept * planned)
+        )
+
+    def _variance(self, pair: DeclaredPrimary) -> tuple[float, int] | None:
+        """That of a restart's log in a block, and its degrees of freedom; those of several
+        candidates count once, since they share the base.
+        """
+        own = [line for line in self.lines if pair.names(line.metric)]
+        if not own:
+            return None
+        found = [float(line.logs.var(ddof=1)) / line.effect.norm**2 for line in own]
+        blocks = own[0].logs.size
+        early = blocks < self.run.design.looks[-1]
+        return sum(found) / len(found), freedom(blocks, stopped_early=early)
 
     def _longer(self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources) -> float:
         """How the sd changes with the phase's length; 1 where it is the same, or not timed."""
@@ -103,13 +135,27 @@ def learn_from(folder: RunFolder) -> EarlierRun:
 
 
 def newest_run(folders: Sequence[RunFolder], run: Run) -> EarlierRun | None:
-    """The last of `folders` that played the same experiment: its name and workloads."""
+    """The last of `folders` that played the same experiment (its name and workloads), with the
+    `POOLED_MOST` before it that were played alike, on the same host.
+    """
+    found = _runs_of(folders, run)
+    newest = next(found, None)
+    if newest is None:
+        return None
+    alike = [each for each in islice(found, POOLED_MOST) if _alike(each.run, newest.run)]
+    return replace(newest, others=tuple(alike))
+
+
+def _runs_of(folders: Sequence[RunFolder], run: Run) -> Iterator[EarlierRun]:
+    """Newest first. A run that is damaged, or too short, is no source."""
     wanted = {workload.name for workload in run.workloads}
     for folder in reversed(folders):
-        try:
+        with suppress(UsageError):
             told = folder.run()
             if told.name == run.name and wanted == {w.name for w in told.workloads}:
-                return learn_from(folder)
-        except UsageError:
-            continue  # a run that is damaged, or too short, is no source
-    return None
+                yield learn_from(folder)
+
+
+def _alike(one: Run, other: Run) -> bool:
+    hosts = ([run.host.get(fact) for fact in HOST] for run in (one, other))
+    return one.workloads == other.workloads and next(hosts) == next(hosts)

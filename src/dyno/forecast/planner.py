@@ -34,8 +34,10 @@ from dyno.stats.power import blocks_expected, chances, mde80
 class DetectionForecast:
     """What one primary (or, where spreads are assumed, each of them) will see.
 
-    Percentages: the sd of a block, MDE80, MDE80 with twice the blocks, the margin. `found` is the
-    chance that a slowdown of the margin is called so, `cleared` that an equal build is.
+    Percentages: the sd of a block as it was measured (or is assumed), MDE80, MDE80 with twice the
+    blocks, the margin. `found` is the chance that a slowdown of the margin is called so, `cleared`
+    that an equal build is. `planned_sd_percent` is what all of these count with: the upper 80 %
+    bound of the sd.
     """
 
     primary: str
@@ -45,6 +47,7 @@ class DetectionForecast:
     margin_percent: float
     found: float
     cleared: float
+    planned_sd_percent: float
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ class PhaseLength:
 class RunPlan:
     """A plan: `expected_s` if nothing differs, `full_s` if all of MAX is played, `worst_s` with
     every replay of blocks that noise spoils. `source` names the run that it is measured in; empty:
-    assumed. `primaries` are candidates × primaries, which Holm runs over.
+    assumed. `primaries` are candidates × primaries, which Holm runs over; `pooled` older runs of
+    the experiment have told of its spread as well.
     """
 
     source: str
@@ -73,6 +77,7 @@ class RunPlan:
     primaries: int
     forecasts: tuple[DetectionForecast, ...]
     lengths: tuple[PhaseLength, ...]
+    pooled: int = 0
 
 
 #: Comparisons beyond these change the expected length little.
@@ -117,6 +122,7 @@ class Planner:
         run = replace(self.run, design=replace(self.run.design, looks=looks.blocks))
         return RunPlan(
             source=self.earlier.name if self.earlier else "",
+            pooled=len(self.earlier.others) if self.earlier else 0,
             looks=looks.blocks,
             block_s=self.block_s,
             expected_s=floor_s(self.prepared) + self.block_s * self._expected_blocks(looks),
@@ -157,19 +163,20 @@ class Planner:
         own = self._cases if self.earlier else assumed_primaries(self.run, SDS_PERCENT[1])
         every = [case for case in own for _ in range(case.count)][:SIMULATED_MOST]
         margins = [to_log(case.margin_percent) for case in every]
-        return blocks_expected(looks, margins, [case.errors for case in every])
+        return blocks_expected(looks, margins, [case.likely or case.errors for case in every])
 
     def _forecast(self, looks: Looks, case: PlannedPrimary) -> DetectionForecast:
         twice = self.looks(min(2 * looks.maximum, BLOCKS[-1]))
         seen = chances(looks, to_log(case.margin_percent), case.errors, self._family)
         return DetectionForecast(
             primary=case.name,
-            sd_percent=to_percent(case.errors.sd),
+            sd_percent=to_percent((case.likely or case.errors).sd),
             mde80_percent=mde80(looks, case.errors, self._family),
             doubled_percent=mde80(twice, case.errors, self._family),
             margin_percent=case.margin_percent,
             found=seen.found,
             cleared=seen.cleared,
+            planned_sd_percent=to_percent(case.errors.sd),
         )
 
     def _lengths(self) -> Iterator[PhaseLength]:

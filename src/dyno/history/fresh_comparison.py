@@ -63,7 +63,7 @@ def find_fresh_comparison(nomination: Nomination, alpha: float) -> FreshComparis
 def _runs_of_both(nomination: Nomination) -> list[Point]:
     """The new build's points in runs that played the old one too, the newest first."""
     before, after = nomination.before.build, nomination.after.build
-    points = nomination.series.points
+    points = (*nomination.series.points, *nomination.series.aside)
     olds = {point.source for point in points if point.build == before}
     both = [point for point in points if point.build == after and point.source in olds]
     return sorted(both, key=lambda p: p.run.created_utc, reverse=True) if before != after else []

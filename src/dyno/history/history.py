@@ -13,7 +13,7 @@ from dyno.history.points import Point, gather_points
 from dyno.history.series import Nomination, Series, group_series, nominate
 from dyno.record import History, HistoryNomination, HistoryPoint, HistorySeries, Metric
 from dyno.run_folder import RunFolder
-from dyno.stats.changes import points_least
+from dyno.stats.changes import nightly_alpha, points_least
 from dyno.stats.interval import t_interval, to_percent
 
 #: One less the level of a point's interval.
@@ -31,30 +31,34 @@ def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
 def _series(series: Series, alpha: float, least: int) -> HistorySeries:
     tested = len(series.points) >= least
     found = nominate(series, alpha) if tested else []
-    logs = list(_levels(series.points, found))
+    logs = list(_levels([point.value for point in series.points], found))
+    searched = list(_levels(list(series.values), found))
+    base = series.points[0].beside if series.relative else None
     metric = series.conditions.metric
     return HistorySeries(
         metric=metric,
         engine=series.conditions.engine,
         alike=dict(series.conditions.alike),
-        points=tuple(_point(point, metric) for point in series.points),
+        points=tuple(_point(point, metric, series.relative) for point in series.points),
         tested=tested,
         levels=tuple(_value(log, metric) for log in logs),
         nominations=tuple(
-            _nomination(n, alpha, _level_stands(at, logs)) for at, n in enumerate(found)
+            _nomination(n, alpha, _level_stands(at, searched)) for at, n in enumerate(found)
         ),
         cut=series.cut,
+        relative_to=dict(base.key[1]) if base else {},
+        gate_alpha=nightly_alpha(alpha, len(series.points)),
     )
 
 
-def _levels(points: Sequence[Point], found: Sequence[Nomination]) -> Iterator[float]:
+def _levels(values: Sequence[float], found: Sequence[Nomination]) -> Iterator[float]:
     """The mean log of the points between the nominations."""
-    ends = [0, *(each.change.at for each in found), len(points)]
+    ends = [0, *(each.change.at for each in found), len(values)]
     for start, end in pairwise(ends):
-        yield float(np.mean([point.value for point in points[start:end]]))
+        yield float(np.mean(values[start:end]))
 
 
-def _point(point: Point, metric: Metric) -> HistoryPoint:
+def _point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
     ends: tuple[float | None, float | None] = (None, None)
     if len(point.logs) > 1:
         interval = t_interval(point.logs, POINT_ALPHA)
@@ -70,6 +74,9 @@ def _point(point: Point, metric: Metric) -> HistoryPoint:
         value=_value(point.value, metric),
         low=ends[0],
         high=ends[1],
+        slowdown_percent=to_percent(point.value - point.beside.value)
+        if relative and point.beside
+        else None,
     )
 
 

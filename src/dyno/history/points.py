@@ -8,7 +8,7 @@ stands in their `Conditions`; the build does not, since it is what a history is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -59,11 +59,29 @@ def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Nam
     return tuple(sorted(found.items()))
 
 
+#: A build under its conditions.
+Key = tuple[str, Named, Named]
+
+
+def key_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Key:
+    """A candidate's engine, build and conditions."""
+    return candidate.engine, build_of(candidate), conditions_of(run, workload, candidate)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The base that a point was measured along with: what it is, and the mean of its logs."""
+
+    key: Key
+    value: float
+
+
 @dataclass(frozen=True)
 class Point:
     """A build in a run; `logs` are those of the time that its restarts took, one for each.
 
-    `candidate` is the first one of the run with that build (an A/A comparison has two).
+    `candidate` is the first one of the run with that build (an A/A comparison has two). `beside` is
+    the run's base in the same blocks; None where the point is that itself, or it has no number.
     """
 
     source: RunFolder = field(repr=False)
@@ -71,6 +89,12 @@ class Point:
     workload: WorkloadPlan = field(repr=False)
     candidate: Candidate = field(repr=False)
     logs: Floats
+    beside: Beside | None = None
+
+    @property
+    def key(self) -> Key:
+        """The build under its conditions."""
+        return key_of(self.run, self.workload, self.candidate)
 
     @property
     def folder(self) -> str:
@@ -129,28 +153,52 @@ def _losses(analysis: Analysis) -> Iterator[str]:
 
 
 def _of_run(source: RunFolder, analysis: Analysis) -> Iterator[tuple[Conditions, Point]]:
-    run, invalid = analysis.run, analysis.case.invalid
-    for workload in run.workloads:
-        blocks = analysis.view.blocks[workload.name].valid
-        for same in _by_build(run, workload) if blocks else ():
-            trials = [block[c.name] for block in blocks for c in same]
-            for pair in analysis.view.primaries_of(workload.name):
-                places = {(workload.name, c.name, p) for c in same for p in ("", pair.phase)}
-                found = None if places & set(invalid) else _logs(analysis.view, trials, pair)
-                if found:
-                    metric, logs = found
-                    conditions = Conditions(
-                        same[0].engine, metric, conditions_of(run, workload, same[0])
-                    )
-                    yield conditions, Point(source, run, workload, same[0], logs)
+    for workload in analysis.run.workloads:
+        if not analysis.view.blocks[workload.name].valid:
+            continue
+        groups = _by_build(analysis.run, workload)
+        for pair in analysis.view.primaries_of(workload.name):
+            found = [_point(source, analysis, workload, same, pair) for same in groups]
+            there = [each for each in found if each]
+            base = _base_of(analysis.run, workload, [point for _, point in there])
+            for conditions, point in there:
+                own = base if base and base.key != point.key else None
+                yield conditions, replace(point, beside=own)
+
+
+def _point(
+    source: RunFolder,
+    analysis: Analysis,
+    workload: WorkloadPlan,
+    same: Sequence[Candidate],
+    pair: DeclaredPrimary,
+) -> tuple[Conditions, Point] | None:
+    """The point of the candidates `same` in a primary; None where they are invalid or lack it."""
+    places = {(workload.name, c.name, phase) for c in same for phase in ("", pair.phase)}
+    if places & set(analysis.case.invalid):
+        return None
+    blocks = analysis.view.blocks[workload.name].valid
+    found = _logs(analysis.view, [block[c.name] for block in blocks for c in same], pair)
+    if found is None:
+        return None
+    metric, logs = found
+    conditions = Conditions(same[0].engine, metric, conditions_of(analysis.run, workload, same[0]))
+    return conditions, Point(source, analysis.run, workload, same[0], logs)
+
+
+def _base_of(run: Run, workload: WorkloadPlan, points: Sequence[Point]) -> Beside | None:
+    """The base of a run's points; of crossed factors none, where a cell is no build's rival."""
+    if run.factors:
+        return None
+    keys = [key_of(run, workload, c) for c in run.candidates if c.name == run.design.base]
+    return next((Beside(p.key, p.value) for p in points if p.key in keys), None)
 
 
 def _by_build(run: Run, workload: WorkloadPlan) -> list[list[Candidate]]:
     """The candidates that are the same build under the same conditions: usually each by itself."""
     found: dict[object, list[Candidate]] = {}
     for each in run.candidates:
-        key = (each.engine, build_of(each), conditions_of(run, workload, each))
-        found.setdefault(key, []).append(each)
+        found.setdefault(key_of(run, workload, each), []).append(each)
     return list(found.values())
 
 

@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dyno.history.points import Conditions, Point
-from dyno.stats.changes import Change, changes
+from dyno.stats.changes import Change, changes, nightly_alpha
+from dyno.stats.interval import Floats
+
+#: Runs that measured one base along, from which on its rivals are held against it.
+RELATIVE_LEAST = 6
 
 
 @dataclass(frozen=True)
 class Series:
     """Comparable points; `cut` says, a clause each, what was no longer as it was where an earlier
     series of the same metric ended. Empty where none did.
+
+    Where `relative`, every point was measured along with the same base, and what is searched is
+    how far it lies from that: the host's nights cancel. `aside` are points under these conditions
+    that stand in another series.
     """
 
     conditions: Conditions
     points: tuple[Point, ...]
     cut: tuple[str, ...] = ()
+    relative: bool = False
+    aside: tuple[Point, ...] = ()
+
+    @property
+    def values(self) -> Floats:
+        """What is searched for changes: logs of times, or of their ratios to the base."""
+        along = (p.beside.value if p.beside and self.relative else 0.0 for p in self.points)
+        return np.array(
+            [point.value - base for point, base in zip(self.points, along, strict=True)]
+        )
 
     @property
     def span(self) -> tuple[str, str]:
@@ -48,16 +67,38 @@ class Nomination:
 
 
 def group_series(points: Mapping[Conditions, Sequence[Point]]) -> list[Series]:
-    """A series for each of the conditions, by metric, then by when it began."""
-    found = [Series(conditions, _in_build_order(own)) for conditions, own in points.items()]
+    """A series for each of the conditions (two where builds were measured along with one base), by
+    metric, then by when it began.
+    """
+    found = [each for conditions, own in points.items() for each in _apart(conditions, own)]
     found.sort(key=lambda each: (each.conditions.metric, each.conditions.engine, each.span))
-    return [Series(each.conditions, each.points, _cut(each, found)) for each in found]
+    return [replace(each, cut=_cut(each, found)) for each in found]
+
+
+def _apart(conditions: Conditions, points: Sequence[Point]) -> Iterator[Series]:
+    """The points that were measured along with the usual base, against it; and the others.
+
+    The usual base is that of most points that have one, in at least `RELATIVE_LEAST` runs, and of
+    half of all points but its own. Its own points tell of the host, and stand in the second series.
+    """
+    bases = Counter(point.beside.key for point in points if point.beside)
+    usual, often = bases.most_common(1)[0] if bases else (None, 0)
+    own = [p for p in points if p.beside and p.beside.key == usual]
+    rivals = [p for p in points if p.key != usual]
+    runs = {point.folder for point in own}
+    if len(runs) < RELATIVE_LEAST or 2 * often < len(rivals):
+        yield Series(conditions, _in_build_order(points))
+        return
+    others = tuple(p for p in points if p not in own)
+    yield Series(conditions, _in_build_order(own), relative=True, aside=others)
+    if others:
+        yield Series(conditions, _in_build_order(others), aside=tuple(own))
 
 
 def nominate(series: Series, alpha: float) -> list[Nomination]:
     """The changes of a series' level; of series without any, at most `alpha` get one."""
-    values = np.array([point.value for point in series.points])
-    return [Nomination(series, change) for change in changes(values, alpha)]
+    finest = nightly_alpha(alpha, len(series.points)) if series.points else 1.0
+    return [Nomination(series, each) for each in changes(series.values, alpha, finest=finest)]
 
 
 def _in_build_order(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -85,6 +126,7 @@ def _cut(series: Series, every: Sequence[Series]) -> tuple[str, ...]:
         each
         for each in every
         if (each.conditions.engine, each.conditions.metric) == ours and each.span[1] < begun
+        if each.conditions != series.conditions
     ]
     if not earlier:
         return ()

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 class Score:
     """What the method made of comparisons with a known truth, of one kind on one engine.
 
-    `kind` is `synthetic` (made-up blocks), `A/A` (a build with itself), `plant` (a slowdown put
+    `kind` is `synthetic` (made-up blocks), `A/A` (a build with itself), `A/A at two paths` (with a
+    copy of it that lies elsewhere), `plant` (a slowdown put
     in), `p99 plant` (one operation in fifty slowed down) or `noise` (A/A beside a load that comes
     and goes); `what` says it in words. `words` counts the verdicts. `low_percent` and
     `high_percent` are the 95 % Clopper-Pearson interval of the share called *slower*: of false

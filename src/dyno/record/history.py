@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dyno.record.schema import SCHEMA
 from dyno.record.trial import Metric
@@ -16,7 +16,8 @@ class HistoryPoint:
     `value` is the geometric mean of the metric over the run's `restarts`, in the metric's unit;
     `low` and `high` are the 95 % t interval of that mean, None where there was one restart. The
     restarts share the run's hour, so the next run's mean may well lie outside. `build` holds what
-    tells one build from another (version, checksum, flags).
+    tells one build from another (version, checksum, flags). `slowdown_percent` is that against the
+    base of the run, where the series is one of those.
     """
 
     run: str
@@ -28,6 +29,7 @@ class HistoryPoint:
     value: float
     low: float | None
     high: float | None
+    slowdown_percent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,11 @@ class HistorySeries:
 
     `alike` names what all points share beside engine and metric (options, settings, controls, host,
     driver); `cut` says, a clause each, what was no longer as it was where an earlier series of the
-    metric ended. `tested` is False where there are fewer points than could show a change. `levels`
-    are the geometric means between the nominations, one more than there are of these.
+    metric ended. `relative_to` is the build that every point was measured along with, and against
+    which changes are searched, so that the host's nights cancel; empty where there is none. A
+    nomination that nobody tried counts for the gate, which is asked every night, where its p is at
+    most `gate_alpha`. `tested` is False where there are fewer points than could show a change.
+    `levels` are the geometric means between the nominations, one more than there are of these.
     """
 
     metric: Metric
@@ -85,6 +90,12 @@ class HistorySeries:
     levels: tuple[float, ...]
     nominations: tuple[HistoryNomination, ...] = ()
     cut: tuple[str, ...] = ()
+    relative_to: dict[str, str] = field(default_factory=dict)
+    gate_alpha: float = 1.0
+
+    def counts(self, nomination: HistoryNomination) -> bool:
+        """For a gate that is asked every night: it was tried, or it is rare enough for tonight."""
+        return nomination.trial is not None or nomination.p_value <= self.gate_alpha
 
 
 @dataclass(frozen=True)

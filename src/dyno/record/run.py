@@ -56,6 +56,7 @@ class Candidate:
 
 Kind = Literal["candidate", "build flag", "engine setting", "control", "workload option"]
 Crossing = Literal["factorial", "one at a time"]
+Gate = Literal["each", "mean"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Design:
     `loads` is how many loads of the data each candidate has (0: every trial loads anew; None: the
     first trial of a workload decides by how long that takes). `crossing` says how the factors,
     if there are any, make cells.
-    `aa` declares that the candidates are meant to be the same.
+    `aa` declares that the candidates are meant to be the same. `gate` says what decides: each
+    primary by itself, or their geometric mean over all workloads.
     """
 
     base: str
@@ -92,6 +94,7 @@ class Design:
     loads: int | None = None
     crossing: Crossing | None = None
     aa: bool = False
+    gate: Gate = "each"
 
 
 @dataclass(frozen=True)

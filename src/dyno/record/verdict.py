@@ -21,6 +21,8 @@ class Comparison:
     `base_value` and `candidate_value` are geometric means over the blocks judged. `p_value` counts
     all looks and all comparisons (Holm over the primaries, Benjamini-Hochberg over the others).
     From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
+    `share_unseen_percent` stands with *not slower* and *faster*: a slow mode in less than that
+    share of restarts may have been missed by so many `blocks` (95 %, Clopper and Pearson).
 
     Where factors are crossed, it is an effect, and `levels` maps its factors to their levels: with
     one a main effect, that level against the factor's first; with several an interaction, the
@@ -48,6 +50,7 @@ class Comparison:
     sign_flip_p: float | None = None
     hodges_lehmann_percent: float | None = None
     levels: dict[str, str] = field(default_factory=dict)
+    share_unseen_percent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,9 @@ class Verdict:
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
     `sentence` says it in words; `dropped` are the blocks that broke a noise limit; `spread`
-    is that of every candidate in every primary metric, over the blocks judged.
+    is that of every candidate in every primary metric, over the blocks judged. Where the design's
+    gate is the mean, `means` holds a row for each candidate (or main effect), the geometric mean of
+    the time ratios of all primaries, and `overall` is the worst of these alone; else it is empty.
     """
 
     overall: VerdictName
@@ -126,4 +131,5 @@ class Verdict:
     dropped: tuple[Dropped, ...]
     looks: tuple[dict[str, float], ...] = ()
     spread: tuple[Spread, ...] = ()
+    means: tuple[Comparison, ...] = ()
     schema: int = SCHEMA

@@ -35,6 +35,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         loads=measuring.loads,
         crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
         aa=measuring.aa,
+        gate="mean" if measuring.gate == "mean" else "each",
     )
 
 

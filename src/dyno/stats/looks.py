@@ -144,8 +144,9 @@ class Looks:
 
     def fractions(self, blocks: int) -> tuple[float, ...]:
         """The looks up to the one at `blocks`, as fractions of MAX."""
-        earlier = [b for b in self.blocks if b < blocks]
-        return tuple(b / self.maximum for b in (*earlier, min(blocks, self.maximum)))
+        at = min(blocks, self.maximum)
+        earlier = [b for b in self.blocks if b < at]
+        return tuple(b / self.maximum for b in (*earlier, at))
 
     def level(self, blocks: int) -> float:
         """The two-sided nominal level of the look at `blocks`."""

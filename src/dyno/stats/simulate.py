@@ -55,7 +55,9 @@ class Rule:
         unseen = np.ones((logs.shape[0], max(0, self.family - logs.shape[1])))
         adjusted = holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
         last, significant = n == looks.maximum, adjusted <= looks.alpha
-        return interval, verdicts(interval, self.margin, last=last, significant=significant)
+        return interval, verdicts(
+            interval, self.margin, blocks=n, last=last, significant=significant
+        )
 
 
 def simulate_runs(logs: Floats, rule: Rule) -> Outcome:

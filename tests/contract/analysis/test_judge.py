@@ -9,17 +9,35 @@ from judging import judge_unaudited, judged, logs, look_unaudited, primary
 
 @pytest.mark.parametrize(
     "mean,word,overall",
-    [
-        (0.05, "slower", "slower"),
-        (0.0, "not slower", "not slower"),
-        (-0.05, "faster", "not slower"),
-    ],
+    [(0.05, "slower", "slower"), (-0.05, "faster", "not slower")],
 )
 def test_a_clear_case_is_decided_at_the_first_look(mean: float, word: str, overall: str) -> None:
     verdict = judged(mean)
     assert (primary(verdict).verdict, verdict.overall) == (word, overall)
     assert verdict.complete
     assert [row["blocks"] for row in verdict.looks] == [6]
+
+
+def test_to_clear_a_candidate_takes_ten_blocks_and_says_what_they_may_have_missed() -> None:
+    six, ten = judged(0.0), judged(0.0, blocks=10)
+    assert (six.overall, six.complete) == ("inconclusive", False)
+    assert primary(six).share_unseen_percent is None
+    assert any("not slower is said from 10 blocks on" in note for note in primary(six).notes)
+    assert (ten.overall, ten.complete) == ("not slower", True)
+    assert primary(ten).share_unseen_percent == pytest.approx(25.9, abs=0.1)
+    assert "a slow mode in less than 26 % of restarts may have been missed" in primary(ten).notes
+    only = primary(judged(0.0, blocks=5, looks=(5,)))
+    assert (only.verdict, round(only.share_unseen_percent or 0.0)) == ("not slower", 45)
+
+
+def test_blocks_with_a_long_tail_are_not_called_slower_for_what_most_of_them_show() -> None:
+    even = primary(judged(0.03, sd=0.02, blocks=10, looks=(10,)))
+    values = [0.045, 0.04, 0.05, 0.042, 0.048, 0.044, 0.046, 0.043, 0.041, -0.05]
+    lopsided = primary(judge_unaudited(make_run(looks=(10,)), make_trials({"new": values})))
+    assert even.verdict == "slower"
+    assert lopsided.low_percent > 0.0
+    assert lopsided.verdict == "inconclusive"
+    assert any("its blocks are lopsided" in note for note in lopsided.notes)
 
 
 def test_a_slowdown_is_the_time_ratio_and_the_change_is_the_metrics_own() -> None:
@@ -60,20 +78,23 @@ def test_a_run_without_blocks_is_inconclusive_and_says_why() -> None:
     assert "not finished: 0 of 6 valid blocks" in verdict.sentence
 
 
-def test_the_last_look_needs_no_estimate_beyond_the_margin() -> None:
+def test_the_last_look_needs_an_estimate_of_three_quarters_of_the_margin() -> None:
     assert primary(judged(0.015, sd=0.01)).verdict == "inconclusive"
     assert primary(judged(0.015, sd=0.01, looks=(6,))).verdict == "slower"
+    short = primary(judged(0.0145, sd=0.01, looks=(6,)))
+    assert (short.verdict, short.low_percent > 0.0) == ("inconclusive", True)
+    assert any("slower, but by less than 1.5 %" in note for note in short.notes)
 
 
 def test_a_slowdown_within_the_margin_is_not_slower_and_said() -> None:
-    found = primary(judged(0.01, sd=0.002))
+    found = primary(judged(0.01, sd=0.002, blocks=10))
     assert found.verdict == "not slower"
     assert "slower, but by less than 2 %" in found.notes
 
 
 def test_blocks_that_agree_exactly_are_decided_without_a_warning() -> None:
     assert (
-        primary(judge_unaudited(make_run(), make_trials({"new": [0.0] * 6}))).verdict
+        primary(judge_unaudited(make_run(), make_trials({"new": [0.0] * 10}))).verdict
         == "not slower"
     )
 

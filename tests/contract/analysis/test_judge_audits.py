@@ -25,7 +25,7 @@ def audits_that_find(*trials: int) -> dict[str, Audit]:
 
 
 def test_an_invalid_finding_condemns_the_candidate_that_it_names() -> None:
-    trials = make_trials({"b": logs(0.0, 0.005, 6), "c": logs(0.0, 0.005, 6)})
+    trials = make_trials({"b": logs(0.0, 0.005, 10), "c": logs(0.0, 0.005, 10)})
     audits = audits_that_find(next(t.number for t in trials if t.candidate == "b"))
     verdict = judge(make_run(["old", "b", "c"]), trials, audits)
     words = {c.candidate: c.verdict for c in verdict.comparisons if c.primary}
@@ -36,25 +36,25 @@ def test_an_invalid_finding_condemns_the_candidate_that_it_names() -> None:
 
 def test_an_invalid_base_or_floor_condemns_all() -> None:
     floor = make_trial(50, FLOOR, -1, 1e6)
-    trials = [*make_trials({"new": logs(0.0, 0.005, 6)}), floor]
+    trials = [*make_trials({"new": logs(0.0, 0.005, 10)}), floor]
     for named in ((1,), (50,), ()):
         verdict = judge(make_run(), trials, audits_that_find(*named))
         assert primary(verdict).verdict == "invalid"
 
 
 def test_a_trial_that_counts_for_nothing_condemns_nothing() -> None:
-    trials = make_trials({"new": logs(0.0, 0.005, 6)})
-    torn = make_trial(77, "new", 6, 1.0, status="interrupted")
+    trials = make_trials({"new": logs(0.0, 0.005, 10)})
+    torn = make_trial(77, "new", 10, 1.0, status="interrupted")
     assert judge(make_run(), [*trials, torn], audits_that_find(77)).overall == "not slower"
 
 
 def _judged(phase: str, *numbers: int, judged: tuple[str, ...]) -> Verdict:
-    """Six blocks of a load and a run, with a planted finding on `phase`."""
+    """Ten blocks of a load and a run, with a planted finding on `phase`."""
     planted = FixedAudit(Finding("planted", "invalid", "the client slept", numbers, phase))
     primary = {name: ("rate_per_s",) if name in judged else () for name in ("load", "run")}
     phases = [make_phase(name, primary=primary[name]) for name in primary]
     records = tuple(make_record([make_tally(1000)], phase=name) for name in primary)
-    steady = [0.001, -0.001] * 3
+    steady = [0.001, -0.001] * 5
     trials = [vars(trial) | {"phases": records} for trial in make_trials({"new": steady})]
     run = make_run(workloads=[make_workload(phases=phases)])
     return judge(run, [Trial(**fields) for fields in trials], {"planted": planted})

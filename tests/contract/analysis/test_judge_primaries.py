@@ -23,7 +23,7 @@ from dyno.record import Trial
 def test_a_primary_may_have_a_margin_of_its_own() -> None:
     phase = make_phase()
     phase["primary"][0]["margin_percent"] = 8.0
-    trials = make_trials({"new": logs(0.05, 0.005, 6)})
+    trials = make_trials({"new": logs(0.05, 0.005, 10)})
     verdict = judge_unaudited(make_run(workloads=[make_workload(phases=[phase])]), trials)
     assert (primary(verdict).verdict, primary(verdict).margin_percent) == ("not slower", 8.0)
 
@@ -66,7 +66,7 @@ def test_what_is_explored_never_sets_the_verdict() -> None:
                 ),
             ),
         )
-        for trial in make_trials({"new": [0.0] * 6})
+        for trial in make_trials({"new": [0.0] * 10})
     ]
     verdict = judge_unaudited(make_run(), trials)
     cost = next(c for c in verdict.comparisons if c.metric.name == "server_cpu_us_per_op")

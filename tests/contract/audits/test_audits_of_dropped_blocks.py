@@ -60,8 +60,8 @@ def noisy(trial: Trial) -> Trial:
 
 
 def played(spoil: Spoil, *, noise: Spoil = lambda trial: trial) -> Verdict:
-    """Ten blocks of one build twice, three of which are spoiled."""
-    trials: Sequence[Trial] = make_trials({"new": [0.0] * 10})
+    """Thirteen blocks of one build twice, three of which are spoiled."""
+    trials: Sequence[Trial] = make_trials({"new": [0.0] * 13})
     trials = [noise(spoil(t)) if t.block in SPOILED else t for t in trials]
     run = make_run()
     real = tuple(dataclasses.replace(side, engine="real") for side in run.candidates)
@@ -96,11 +96,11 @@ def test_what_a_candidate_did_to_its_data_is_a_fact_in_a_dropped_block_too(
 def test_the_audit_of_noise_hears_of_the_blocks_that_were_dropped() -> None:
     (finding,) = [f for f in played(noisy).findings if f.audit == "noise"]
     assert finding.soundness == "sound", "drops that hit both alike, and fewer than a third"
-    assert "3 of 10 blocks" in finding.sentence
+    assert "3 of 13 blocks" in finding.sentence
 
 
 def test_an_attempt_that_was_played_anew_is_not_heard_of() -> None:
-    trials = make_trials({"new": [0.0] * 6})
+    trials = make_trials({"new": [0.0] * 10})
     torn = [bent(dataclasses.replace(t, number=t.number + 50)) for t in trials if t.block == 2]
     anew = [dataclasses.replace(t, attempt=2) if t.block == 2 else t for t in trials]
     verdict = judge(make_run(), [*torn, *anew])
@@ -110,4 +110,6 @@ def test_an_attempt_that_was_played_anew_is_not_heard_of() -> None:
 def test_where_no_block_counts_nobody_calls_what_he_did_not_hear_sound() -> None:
     verdict = judge(make_run(), [noisy(trial) for trial in make_trials({"new": [0.0] * 6})])
     assert verdict.overall == "inconclusive"
-    assert {f.audit for f in verdict.findings} == {"failed_restarts", "ledger", "noise", "results"}
+    assert {f.audit for f in verdict.findings} == {
+        *("dropped_blocks", "failed_restarts", "ledger", "noise", "results")
+    }

@@ -59,13 +59,22 @@ def test_a_host_that_is_loud_for_half_of_the_blocks_is_doubtful() -> None:
 
 def test_steal_counts_as_foreign_cpu_does() -> None:
     stolen = _host(0.0, steal=9.0)
-    assert _only(_blocks([CALM] * 5 + [stolen] * 5, [CALM] * 10)).soundness == "doubtful"
+    assert (
+        _only(_blocks([CALM] * 5 + [stolen] * 5, [CALM] * 5 + [stolen] * 5)).soundness == "doubtful"
+    )
 
 
 def test_drops_that_hit_one_candidate_alone_are_told() -> None:
     finding = _only(_blocks([CALM] * 40, [CALM] * 30 + [LOUD] * 10))
     assert finding.soundness == "doubtful" and finding.trials[:2] == (2, 4)
     assert "noise hit 10 of its blocks alone, and 0 of the base's" in finding.sentence
+
+
+def test_four_drops_of_four_on_one_side_are_an_alarm_and_three_are_not() -> None:
+    three = _only(_blocks([CALM] * 24, [CALM] * 21 + [LOUD] * 3))
+    four = _only(_blocks([CALM] * 24, [CALM] * 20 + [LOUD] * 4))
+    shared = _only(_blocks([LOUD] + [CALM] * 23, [CALM] * 20 + [LOUD] * 4))
+    assert [f.soundness for f in (three, four, shared)] == ["sound", "doubtful", "sound"]
 
 
 def test_drops_on_either_side_are_not() -> None:

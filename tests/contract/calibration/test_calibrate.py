@@ -10,6 +10,7 @@ from dyno import calibration
 from dyno.calibration import Entry
 from dyno.calibration.cases import CalibrationCase
 from dyno.calibration.comparison import case_settings
+from dyno.calibration.ladder import Ladder
 from dyno.calibration.pilot import Pilot, Shape
 from dyno.calibration.session import (
     CalibrationWishes,
@@ -20,6 +21,7 @@ from dyno.calibration.session import (
 from dyno.calibration.store import relevant_facts
 from dyno.cli import exit_code
 from dyno.errors import HostError, UsageError
+from dyno.experiment.candidates import parse_candidate
 
 #: Four blocks, none dropped: other tests may run beside this one.
 TINY = Shape(
@@ -49,7 +51,7 @@ def made_up_session(goals: dict[str, int], **changes: object) -> Session:
             "dyno": "0.1",
             "host": relevant_facts(instrument_here()),
         }
-        truth = (case.kind, "null", case.title, case.effect_percent)
+        truth = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
         words = {"not slower": 1}
         return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
 
@@ -84,6 +86,24 @@ def test_a_comparison_beside_a_cpu_hog_is_stored_too() -> None:
     (entry,) = now.current()
     assert entry.kind == "noise"
     assert sum(entry.words.values()) == 1
+
+
+def test_where_a_dose_is_not_transmitted_no_plant_is_compared() -> None:
+    climbed: list[str] = []
+    pilot = Pilot(2e5, 2e5, 2e5, 1.0, "1", ())
+
+    def climb(text: str, *_: object) -> Ladder:
+        climbed.append(text)
+        return Ladder(0.6, 0.04)
+
+    for _ in range(2):
+        now = made_up_session({"aa": 1, "plant": 1, "p99": 1}, engine="sqlite@3.24.0")
+        now = replace(now, fly_pilot=lambda *_: pilot, climb=climb)
+        assert now.play()
+        assert {entry.kind for entry in now.current()} == {"A/A", "ladder"}
+    assert climbed == ["sqlite@3.24.0"], "what is known is not asked again"
+    known = calibration.known_error_rates(instrument_here())
+    assert known is not None and {score.kind for score in known.scores} == {"A/A"}
 
 
 def test_what_is_there_is_not_played_again() -> None:

@@ -14,6 +14,8 @@ from fakes import make_latency, make_readings, make_record, make_tally, make_tri
 from dyno.calibration import comparison, session
 from dyno.calibration.cases import CalibrationCase, calibration_cases
 from dyno.calibration.comparison import dose_is_off, dose_percent
+from dyno.calibration.copies import two_copies
+from dyno.calibration.ladder import climb
 from dyno.calibration.pilot import Pilot, Shape, pilot_figures
 from dyno.experiment.candidates import parse_candidate
 from dyno.record import Trial
@@ -133,3 +135,43 @@ def test_a_scenario_is_a_line_of_many_comparisons() -> None:
     assert sum(found.words.values()) == found.coverable == 500
     assert found.words["slower"] > 490
     assert (found.what, found.effect_percent) == ("5 % slower, normal", 5.0)
+
+
+def test_the_ladder_is_climbed_in_rounds_and_holds_the_time_against_the_dose() -> None:
+    spun: list[int] = []
+
+    def play(_text: str, _shape: Shape, spin_ns: int, _say: object) -> Trial:
+        spun.append(spin_ns)
+        return trial(0, "base", 1e9 / (5000.0 + 0.5 * spin_ns), float(spin_ns))
+
+    ladder = climb("thing", Shape(), PILOT, lambda _: None, play)
+    assert sorted(spun) == sorted([0, 250, 750, 2500] * 3)
+    assert ladder.slope == pytest.approx(0.5, abs=0.01) and not ladder.transmitted
+
+
+def test_a_program_in_one_file_is_compared_with_a_copy_of_itself(tmp_path: Path) -> None:
+    program = tmp_path / "libthing.so"
+    program.write_text("machine code")
+    pilot = dataclasses.replace(PILOT, program=str(program))
+    with two_copies("thing@1", pilot) as copies:
+        paths = [Path(parse_candidate(spec).build) for spec in copies]
+        assert [each.read_text() for each in paths] == ["machine code"] * 2
+        (case,) = [
+            each
+            for each in calibration_cases("thing@1", pilot, {"paths": 2}, copies=copies)
+            if each.goal
+        ]
+    assert case.is_aa and (case.base, case.candidate) == copies
+    assert case.kind == "A/A at two paths"
+    assert not any(each.exists() for each in paths)
+
+
+def test_what_has_no_file_of_its_own_is_not_copied(tmp_path: Path) -> None:
+    program = tmp_path / "libthing.so"
+    program.write_text("machine code")
+    served = dataclasses.replace(PILOT, program=str(program), embedded=False)
+    for text, pilot in (("thing", PILOT), ("thing", served)):
+        with two_copies(text, pilot) as copies:
+            assert copies == ()
+    with two_copies("thing@1?cflags=-O0", dataclasses.replace(served, embedded=True)) as copies:
+        assert copies == ()

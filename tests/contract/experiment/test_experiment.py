@@ -48,6 +48,18 @@ def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
     assert read.measuring == Measuring(3, blocks=6, fixed=True, seed=7, limits=limits)
 
 
+def test_what_decides_a_suite_is_each_workload_or_their_mean(tmp_path: Path) -> None:
+    by_mean = written(tmp_path, GOOD.replace("margin_percent = 3", 'gate = "mean"'))
+    assert experiment.read_experiment(by_mean).measuring.gate == "mean"
+    assert experiment.read_experiment(written(tmp_path, GOOD)).measuring.gate == "each"
+    wrong = written(tmp_path, GOOD.replace("margin_percent = 3", 'gate = "median"'))
+    with pytest.raises(UsageError, match="gate"):
+        experiment.read_experiment(wrong)
+    words = ["null@0s", "null@1s", "-w", "insert", "-w", "point", "--gate", "mean"]
+    context = compare.command.make_context("compare", words)
+    assert compare.experiment(**context.params).measuring.gate == "mean"
+
+
 def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
     declared = written(tmp_path, GOOD.replace("margin_percent = 3", "aa = true"))
     assert experiment.read_experiment(declared).measuring.aa

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,22 @@ def test_an_earlier_run_tells_spread_and_cost(tmp_path: Path) -> None:
     (forecast,) = plan.forecasts
     assert forecast.primary.startswith("select / run / reader")
     assert forecast.sd_percent == pytest.approx(100 * np.expm1(SD), rel=1e-3)
+    # twelve blocks, at a look before the last: ten degrees of freedom, χ² 6.18 at 20 %
+    bound = 100 * np.expm1(SD * math.sqrt(10 / 6.179))
+    assert forecast.planned_sd_percent == pytest.approx(bound, rel=1e-3)
+
+
+def test_older_runs_of_the_same_experiment_on_the_same_host_tell_too(tmp_path: Path) -> None:
+    run = make_run()
+    elsewhere = dataclasses.replace(run, host={"cpu": "another"})
+    for each in (elsewhere, run, run):
+        played(tmp_path, each)
+    alone = planner(run, all_runs(tmp_path)[-1]).plan_for(24)
+    pooled = Planner(Prepared(run, {}, {}), newest_run(all_runs(tmp_path), run)).plan_for(24)
+    assert (alone.pooled, pooled.pooled) == (0, 1)
+    assert pooled.forecasts[0].sd_percent == pytest.approx(alone.forecasts[0].sd_percent)
+    assert pooled.forecasts[0].planned_sd_percent < alone.forecasts[0].planned_sd_percent
+    assert pooled.forecasts[0].mde80_percent < alone.forecasts[0].mde80_percent
 
 
 def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
@@ -81,7 +98,7 @@ def test_the_fewest_blocks_that_find_it_are_found(tmp_path: Path) -> None:
     known = planner(make_run(), played(tmp_path, make_run()))
     fewer = known.plan_for((plan := known.to_detect(1.5)).looks[-1] - 1)
     assert plan.forecasts[0].mde80_percent <= 1.5 < fewer.forecasts[0].mde80_percent
-    assert {24, 32} < set(plan.looks) and plan.looks[-1] < 60
+    assert {24, 32} < set(plan.looks) and plan.looks[-1] < 80
 
 
 def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from nightly_runs import write_nightly_runs, write_run
 
 from dyno.cli import exit_code
 
-STEP = [0.0] * 6 + [0.05] * 6
+#: Of 12 points no order is rare enough for a gate that is asked every night.
+STEP = [0.0] * 8 + [0.05] * 8
 Gate = Callable[..., tuple[int, str]]
 
 
@@ -37,7 +38,7 @@ def test_a_slowdown_that_nobody_tried_is_inconclusive(runs: Path, gate: Gate) ->
 
 def test_a_fresh_comparison_convicts(runs: Path, gate: Gate) -> None:
     write_nightly_runs(runs, STEP)
-    fresh = write_run(runs, 20, {"1.6": 0.0, "1.7": 0.05}, restarts=6)
+    fresh = write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6)
     code, said = gate()
     assert code == 1
     assert "verdict: slower, [+" in said
@@ -54,15 +55,15 @@ def test_a_fresh_comparison_acquits(runs: Path, gate: Gate) -> None:
 
 def test_of_two_fresh_comparisons_the_newer_counts(runs: Path, gate: Gate) -> None:
     write_nightly_runs(runs, STEP)
-    write_run(runs, 20, {"1.6": 0.0, "1.7": 0.05}, restarts=6)
-    newer = write_run(runs, 21, {"1.6": 0.0, "1.7": 0.0}, restarts=6)
+    write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6)
+    newer = write_run(runs, 21, {"1.8": 0.0, "1.9": 0.0}, restarts=6)
     code, said = gate()
     assert f"by the fresh comparison in {newer.name}" in said
     assert code != 1
 
 
 def test_the_run_that_nominates_does_not_convict(runs: Path, gate: Gate) -> None:
-    levels = {f"1.{n}": 0.05 * (n > 6) for n in range(1, 13)}
+    levels = {f"1.{n}": 0.05 * (n > 8) for n in range(1, 17)}
     write_run(runs, 1, levels, restarts=6)
     assert gate()[0] == 2
 
@@ -74,7 +75,8 @@ def test_a_comparison_without_which_nothing_would_be_nominated_is_not_fresh(
     write_run(runs, 20, {"1.5": 0.0, "1.6": 0.1}, restarts=6)
     code, said = gate()
     assert "1 nomination" in said
-    assert code == 2
+    assert "verdict: nominated, not tried" in said
+    assert code == 0  # of 11 points none is rare enough
 
 
 def test_what_became_faster_passes(runs: Path, gate: Gate) -> None:
@@ -92,7 +94,7 @@ def test_a_slowdown_that_was_undone_passes(runs: Path, gate: Gate) -> None:
     assert code == 0
 
 
-@pytest.mark.parametrize("day, code", [("2026-01-07", 2), ("2026-01-08", 0)])
+@pytest.mark.parametrize("day, code", [("2026-01-09", 2), ("2026-01-10", 0)])
 def test_only_what_is_new_since_a_day_counts(runs: Path, gate: Gate, day: str, code: int) -> None:
     write_nightly_runs(runs, STEP)
     assert gate("--since", day)[0] == code
@@ -100,10 +102,45 @@ def test_only_what_is_new_since_a_day_counts(runs: Path, gate: Gate, day: str, c
 
 def test_without_the_gate_a_conviction_ends_with_0(runs: Path) -> None:
     write_nightly_runs(runs, STEP)
-    write_run(runs, 20, {"1.6": 0.0, "1.7": 0.05}, restarts=6)
+    write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6)
     assert exit_code(["history", str(runs)]) == 0
 
 
 def test_too_short_a_history_passes_no_gate(runs: Path, gate: Gate) -> None:
     write_nightly_runs(runs, [0.0] * 9)
     assert gate()[0] == 64
+
+
+def test_a_nomination_counts_once_it_is_rare_enough_for_one_of_many_nights(
+    runs: Path, gate: Gate
+) -> None:
+    write_nightly_runs(runs, [0.0] * 6 + [0.05] * 6)
+    code, said = gate()
+    assert ("1 nomination" in said, code) == (True, 0)
+    write_nightly_runs(runs, [0.05] * 4, first=13)
+    assert gate()[0] == 2
+
+
+def test_a_base_that_is_measured_along_takes_the_host_s_nights_out(runs: Path, gate: Gate) -> None:
+    """The host slows down by a tenth from the ninth night on; the builds do not."""
+    for night in range(1, 17):
+        hour = 0.1 * (night > 8)
+        write_run(runs, night, {"1.0": hour, f"2.{night}": hour + 0.03})
+    code, said = gate()
+    assert "1 nomination in 2 series" in said  # that of the base, which is one program
+    assert "the same program on both sides" in said
+    assert code == 2
+
+
+def test_a_slowdown_against_a_base_that_is_measured_along_is_nominated_and_tried(
+    runs: Path, gate: Gate
+) -> None:
+    nights = [0.04 * (-1) ** night for night in range(1, 17)]
+    for night, hour in enumerate(nights, 1):
+        write_run(runs, night, {"1.0": hour, f"2.{night}": hour + 0.05 * (night > 8)})
+    code, said = gate()
+    assert "before: null@2.8 " in said and "after:  null@2.9 " in said
+    assert code == 2
+    write_run(runs, 20, {"2.8": 0.0, "2.9": 0.05}, restarts=6)
+    code, said = gate()
+    assert (code, "verdict: slower" in said) == (1, True)

@@ -1,0 +1,88 @@
+"""METHOD.md, Which blocks count: drops that depend on the outcome, and drops that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from dyno.stats.drops import AGAINST_LEVEL, slower_p
+from dyno.stats.interval import Floats, t_interval, to_log
+from dyno.stats.looks import Looks
+from dyno.stats.verdict import OPEN, SLOWER, Bools, verdicts
+
+LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
+MARGIN = to_log(2.0)
+RUNS = 500
+MOST = 36
+
+
+def word(logs: Floats, *, last: bool) -> str:
+    """The word that the rule has for these blocks; `not slower` of a faster one too."""
+    blocks = min(logs.size, LOOKS.maximum)
+    interval = t_interval(logs, LOOKS.level(blocks))
+    significant = LOOKS.adjust_p(interval.p, blocks) <= LOOKS.alpha
+    said = verdicts(interval, MARGIN, blocks=logs.size, last=last, significant=significant)
+    return str(said).replace("faster", "not slower")
+
+
+def named(logs: Floats, lost: Bools) -> tuple[str, bool]:
+    """The word of a run that stops at a look, and whether its dropped blocks speak against it."""
+    kept = np.flatnonzero(~lost)
+    for blocks in (n for n in LOOKS.blocks if n <= kept.size):
+        last, end = blocks == LOOKS.maximum, kept[blocks - 1] + 1
+        said = word(logs[kept[:blocks]], last=last)
+        if said != OPEN:
+            gone = logs[:end][lost[:end]]
+            other = word(logs[:end], last=last) if gone.size else said
+            sign = -1.0 if said == SLOWER else 1.0
+            against = other == OPEN and slower_p(sign * gone, sign * logs[kept[:blocks]])
+            return said, other not in (said, OPEN) or 0.0 < against <= AGAINST_LEVEL
+    return OPEN, False
+
+
+def shares(dice: np.random.Generator, lost: Bools, own: Floats) -> tuple[float, float]:
+    """The share of runs that pass, and of those the share that is named."""
+    logs = dice.normal(0.0, 0.01, (RUNS, MOST)) + own
+    found = [named(*each) for each in zip(logs, lost, strict=True)]
+    passed = [against for said, against in found if said == "not slower"]
+    return len(passed) / RUNS, sum(passed) / max(1, len(passed))
+
+
+@pytest.mark.parametrize(
+    "share,percent,least", [(0.1, 22.0, 0.60), (0.2, 12.0, 0.85), (0.3, 7.0, 0.90)]
+)
+def test_a_candidate_whose_slow_blocks_are_dropped_passes_and_is_named(
+    share: float, percent: float, least: float
+) -> None:
+    dice = np.random.default_rng(3)
+    slow = dice.random((RUNS, MOST)) < share
+    passed, told = shares(dice, slow, np.where(slow, to_log(percent), 0.0))
+    assert passed > 0.9
+    assert told > least
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4])
+def test_drops_that_meet_either_side_are_rarely_named(share: float) -> None:
+    dice = np.random.default_rng(4)
+    lost = dice.random((RUNS, MOST)) < share
+    side = dice.choice([-1.0, 1.0], (RUNS, MOST))
+    hit = lost * side * np.abs(dice.normal(0.10, 0.05, (RUNS, MOST)))
+    passed, told = shares(dice, lost, hit)
+    assert passed > 0.9
+    assert told < 0.20
+
+
+def test_it_is_welchs_test() -> None:
+    dice = np.random.default_rng(5)
+    dropped, kept = dice.normal(0.1, 1.0, 4), dice.normal(0.0, 0.3, 12)
+    expected = ttest_ind(dropped, kept, equal_var=False, alternative="greater").pvalue
+    assert slower_p(dropped, kept) == pytest.approx(expected)
+
+
+def test_a_single_dropped_block_is_held_against_how_the_kept_ones_vary() -> None:
+    kept = np.array([0.0, 0.01, -0.01, 0.005, -0.005, 0.0])
+    assert slower_p(np.array([0.1]), kept) < 0.001
+    assert slower_p(np.array([-0.1]), kept) > 0.999
+    assert slower_p(np.array([0.0]), np.zeros(6)) == 0.5
+    assert slower_p(np.array([0.1]), np.zeros(6)) == 0.0
