@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 @click.option(
     "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
 )
+@click.option(
+    "--sequential",
+    is_flag=True,
+    help="Play restarts one after the other where they could take turns.",
+)
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
@@ -83,6 +88,7 @@ def experiment(**words: Any) -> Experiment:
         seed=words["seed"],
         controls=dict(words["controls"]),
         aa=words["aa"],
+        sequential=words["sequential"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])

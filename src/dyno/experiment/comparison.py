@@ -28,7 +28,8 @@ class Measuring:
     `blocks` is the number at the last look; `fixed` makes it the only look. `limits` are the
     noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
     is how many loads of its data each candidate has; 0: every trial loads them anew. `aa` declares
-    an A/A comparison: the candidates are the same on purpose.
+    an A/A comparison: the candidates are the same on purpose. `sequential` plays restarts one after
+    the other where they could take turns.
     """
 
     margin_percent: float | None = None
@@ -41,6 +42,7 @@ class Measuring:
     controls: dict[str, str] = field(default_factory=dict)
     loads: int | None = None
     aa: bool = False
+    sequential: bool = False
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

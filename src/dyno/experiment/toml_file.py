@@ -197,6 +197,7 @@ def read_measuring(top: Table) -> Measuring:
             controls={name: as_text(value) for name, value in controls.data.items()},
             loads=top.get("loads", int),
             aa=top.flag("aa"),
+            sequential=top.flag("sequential"),
         )
     except UsageError as error:
         raise top.wrong(_blame_key(error, top), error) from error

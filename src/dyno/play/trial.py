@@ -15,6 +15,7 @@ from dyno.play.controls import after_restore, control_conditions, hold_controls,
 from dyno.play.engine_session import EngineSession, SessionPart
 from dyno.play.job import LoadChoice, TrialJob, TrialNotes
 from dyno.play.loads import LOADS, PREPARE, ready_load
+from dyno.play.turns import TurnsBroken
 from dyno.play.watch import Watch
 from dyno.record import Conditions, Failure, LoadCondition, Status, Trial
 
@@ -44,10 +45,14 @@ def play_trial(job: TrialJob, watch: Watch) -> tuple[Trial, BaseException | None
         notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
     except DynoError as failed:
         status, error = "failed", failed
+    except TurnsBroken:  # the trial that failed says why
+        status = "interrupted"
     except KeyboardInterrupt as stopped:
         status, error = "interrupted", stopped
     finally:
         shutil.rmtree(job.home, ignore_errors=True)
+        if job.seat and status != "ok":
+            job.seat.block.fail()
     return _record(job, notes, began, status, error), error
 
 

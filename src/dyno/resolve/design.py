@@ -22,7 +22,10 @@ LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
 
 def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
-    """The design that an experiment asks for, `controls` being the controls of the whole run."""
+    """The design that an experiment asks for, `controls` being the controls of the whole run.
+
+    Whether turns are taken is decided when the candidates are known (`resolve/turns.py`).
+    """
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
