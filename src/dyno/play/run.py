@@ -17,8 +17,7 @@ from dyno.play.attached_tables import drop_leftovers
 from dyno.play.blocks import NextBlock, always_failing, block_order, floor_attempt, next_block
 from dyno.play.job import LoadChoice, Tools, TrialJob
 from dyno.play.loads import choose_load
-from dyno.play.together import Played, play_together
-from dyno.play.trial import TrialPlayer, play_trial, trial_seed
+from dyno.play.trial import Played, TrialPlayer, play_together, play_trial, trial_seed
 from dyno.play.turns import BlockTurns, turns_of
 from dyno.play.watch import (
     BlockDropped,

@@ -30,8 +30,7 @@ from dyno.resolve.candidates import (
     with_base_options,
 )
 from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals
-from dyno.resolve.design import make_design
-from dyno.resolve.turns import choose_turns
+from dyno.resolve.design import choose_turns, make_design
 from dyno.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.run_folder import RunFolder
 

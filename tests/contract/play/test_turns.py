@@ -24,8 +24,8 @@ from dyno.play.freezer import ProcessFreezer
 from dyno.play.run import play_run, resume_run
 from dyno.play.turns import BlockTurns, Place, Switch, TurnsBroken, slots, turns_of
 from dyno.record import Trial
+from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
-from dyno.resolve.turns import TURNS
 from dyno.run_folder import RunFolder, create_run
 
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
