@@ -67,7 +67,7 @@ class Case:
 
 def cases() -> list[Case]:
     """Three engines, three workloads; point selects by one client and by several."""
-    engines = ("sqlite@3.46.1", "postgres@18", "mysql@8.0.33")
+    engines = ("sqlite@3.46.0", "postgres@18", "mysql@8.0.33")
     found = []
     for engine in engines:
         embedded = engine.startswith("sqlite")
