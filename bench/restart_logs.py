@@ -57,7 +57,9 @@ class Windows:
 def play(engine: str, shape: Shape | None = None) -> None:
     """Plays and keeps a comparison of `engine` with itself; one without a verdict is left out."""
     specs = [f"{side}={engine}" for side in SIDES]
-    experiment = (shape or Shape()).experiment(specs, "rate_per_s", aa=True)
+    # rules that ship know restarts one after the other, and cut them into windows of their own
+    shape = replace(shape or Shape(), sequential=True)
+    experiment = shape.experiment(specs, "rate_per_s", aa=True)
     prepared = replace(resolve_experiment(experiment, said), progress_s=WINDOW_S)
     run = prepared.run
     with tempfile.TemporaryDirectory(prefix="dyno-") as folder:

@@ -130,7 +130,7 @@ class FakeDriver:
             raise event
         return event
 
-    def go(self) -> None:
+    def go(self, start_ns: int | None = None) -> None:
         self.journal.append("go")
 
     def interrupt(self) -> None:

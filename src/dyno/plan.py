@@ -27,11 +27,34 @@ class Script:
 
 
 @dataclass(frozen=True)
+class Turns:
+    """Windows that several drivers take turns in: all are given the same but for `own`.
+
+    `order` says whose turn each slot is, `epoch_slots` after how many of them users connect anew
+    (0: never), `connect_ns` what each driver is given for that.
+    """
+
+    order: tuple[int, ...]
+    own: int
+    window_ns: int
+    drain_ns: int
+    edge_ns: int
+    epoch_slots: int
+    connect_ns: int
+
+    @property
+    def slot_ns(self) -> int:
+        """A window and its drain."""
+        return self.window_ns + self.drain_ns
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that the driver needs to play one trial.
 
     `commands` are the script's, in order (`prepare`, `run`, …); `cpus` the cores of the worker
-    threads, empty for any; `progress_s` the seconds between progress events, 0 for none.
+    threads, empty for any; `progress_s` the seconds between progress events, 0 for none. `turns`
+    are those that the phases of `run` take, None where they play all the time.
     """
 
     session: Session
@@ -40,6 +63,7 @@ class Plan:
     commands: tuple[str, ...] = ("prepare", "run")
     cpus: tuple[int, ...] = ()
     progress_s: float = 1.0
+    turns: Turns | None = None
     version: int = VERSION
 
     def line(self) -> str:

@@ -12,10 +12,12 @@ mod plan {
     pub mod error;
     pub mod event;
     pub mod phase;
+    pub mod turns;
 }
 #[path = "../src/schedule"]
 mod schedule {
     pub mod clock;
+    pub mod timeline;
 }
 #[path = "../src/tally"]
 mod tally {

@@ -43,6 +43,7 @@ impl Folder {
             commands: Vec::new(),
             cpus: Vec::new(),
             progress_s: 0.0,
+            turns: None,
         }
     }
 }

@@ -8,6 +8,7 @@ for each stream and not one for each second: their seconds are part of the resta
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -118,6 +119,7 @@ def spread_sources(
     candidates.
     """
     numbers = {trial.number: view.numbers(trial) for trial in trials}
+    by_turns = view.run.design.turns is not None
     found = []
     for metric in metrics:
         own = [t for t in trials if numbers[t.number].get(metric, 0.0) > 0.0]
@@ -127,7 +129,15 @@ def spread_sources(
         parts = components_of(layout)
         if parts is not None:
             seconds = median(_phase(trial, metric).duration_s for trial in own)
-            found.append(Sources(metric, parts, len(own), seconds, _costs(own, metric)))
+            found.append(
+                Sources(
+                    metric,
+                    parts,
+                    len(own),
+                    seconds,
+                    _costs(own, metric, by_turns),
+                )
+            )
     return found
 
 
@@ -158,14 +168,20 @@ def _windows(trial: Trial, metric: Metric) -> Floats:
     return np.log(np.array(done, dtype=float)) if done and min(done) > 0 else np.zeros(0)
 
 
-def _costs(trials: Sequence[Trial], metric: Metric) -> Costs | None:
-    """What a trial takes beside measuring this phase: from its start to that of the next one."""
-    in_order = sorted(trials, key=lambda trial: trial.number)
-    beside = [
-        (_start_s(after) - _start_s(before)).total_seconds() - _phase(before, metric).duration_s
-        for before, after in pairwise(in_order)
-        if after.number == before.number + 1 and after.block == before.block
-    ]
+def _costs(trials: Sequence[Trial], metric: Metric, by_turns: bool) -> Costs | None:
+    """What a trial takes beside measuring this phase: from its start to that of the next one, or of
+    those that take turns its share of the time from a block's start to that of the next one.
+    """
+    blocks: dict[int, list[Trial]] = defaultdict(list)
+    for trial in sorted(trials, key=lambda trial: trial.number):
+        blocks[trial.block if by_turns else trial.number].append(trial)
+    beside = []
+    for before, after in pairwise(blocks.values()):
+        near = after[0].number == before[-1].number + 1
+        if near and (by_turns or after[0].block == before[0].block):
+            took_s = (_start_s(after[0]) - _start_s(before[0])).total_seconds()
+            took_s -= sum(_phase(trial, metric).duration_s for trial in before)
+            beside.append(took_s / len(before))
     return Costs(max(0.0, median(beside))) if beside else None
 
 

@@ -101,7 +101,7 @@ def _usable_ns(run: Run, trial: Trial, record: PhaseRecord) -> float:
     """CPU time that the server could have used in a phase."""
     cores = len(trial.conditions.engine_cores) or int(run.host.get("cores", "1"))
     connections = sum(tally.connections for tally in record.streams)
-    return min(cores, connections) * (record.ended_ns - record.started_ns)
+    return min(cores, connections) * record.own_time_ns
 
 
 AUDIT = ClientBottleneck()

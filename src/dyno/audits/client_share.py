@@ -92,7 +92,7 @@ def _cpu_ns_per_operation(record: PhaseRecord) -> float | None:
 def _outside_percent(record: PhaseRecord) -> float | None:
     """The part of its closed-loop users' time that `null` did not spend in its delay."""
     closed = [each for each in record.streams if not each.paced]
-    time_ns = sum(each.connections for each in closed) * (record.ended_ns - record.measured_ns)
+    time_ns = sum(each.connections for each in closed) * round(record.duration_s * 1e9)
     service_ns = sum(each.service_ns or 0 for each in closed)
     return max(0.0, 100 * (1 - service_ns / time_ns)) if time_ns else None
 

@@ -90,7 +90,7 @@ def _readings(record: PhaseRecord, cores: int) -> Iterator[_Fault]:
         if wrong := _impossible(reading):
             numbers = f"{reading.value:,.0f} {reading.unit}"
             yield "doubtful", f": the counter '{reading.name}' {wrong}", numbers
-    most_ns = cores * (2 * (record.ended_ns - record.started_ns) + SECOND_NS)
+    most_ns = cores * (2 * record.own_time_ns + SECOND_NS)
     for name, spent_ns in _spent_ns(record).items():
         if spent_ns > most_ns > 0:
             numbers = f"{spent_ns / SECOND_NS:.0f} s on {cores} cores"

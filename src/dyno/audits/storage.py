@@ -87,7 +87,7 @@ def _is_limited(trial: Trial) -> bool:
 
 def _rates(record: PhaseRecord) -> Iterator[float]:
     """Bytes per second read, and written."""
-    seconds = (record.ended_ns - record.started_ns) / 1e9
+    seconds = record.own_time_ns / 1e9
     for name in ("read_bytes", "written_bytes"):
         moved = _sum([record], name)
         if moved is not None and seconds > 0:

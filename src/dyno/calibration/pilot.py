@@ -28,17 +28,20 @@ class Shape:
     options: dict[str, str] = field(default_factory=lambda: {"time": "0.6", "warmup_time": "0.1"})
     blocks: int = 12
     limits: dict[str, float] = field(default_factory=dict)
+    sequential: bool = False
 
     @property
     def settings(self) -> dict[str, str]:
         """As a score quotes it."""
         limits = {name: f"{percent:g}" for name, percent in self.limits.items()}
         size = {"workload": self.workload, "blocks": str(self.blocks)}
-        return {**size, **self.options, **limits}
+        order = {"sequential": "true"} if self.sequential else {}
+        return {**size, **self.options, **limits, **order}
 
     def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
         """The experiment that compares `specs` in one primary metric."""
-        measuring = Measuring(blocks=self.blocks, limits=self.limits, aa=aa)
+        blocks, limits, sequential = self.blocks, self.limits, self.sequential
+        measuring = Measuring(blocks=blocks, limits=limits, aa=aa, sequential=sequential)
         made = compare_candidates(specs, self.workload, self.options, measuring)
         judged = Workload(self.workload, made.workloads[0].options, ({"metric": metric},))
         return Experiment("calibrate", made.candidates, (judged,), measuring)

@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="What decides: each workload by itself, or the geometric mean over all of them.",
 )
+@click.option(
+    "--sequential",
+    is_flag=True,
+    help="Play restarts one after the other where they could take turns.",
+)
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
@@ -91,6 +96,7 @@ def experiment(**words: Any) -> Experiment:
         controls=dict(words["controls"]),
         aa=words["aa"],
         gate=words["gate"],
+        sequential=words["sequential"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])

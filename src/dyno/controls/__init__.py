@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from dyno.controls._journal import put_back
 from dyno.controls._journal_entry import Outcome, knobs_of_root
@@ -92,6 +92,15 @@ class Control(Protocol):
 
     def hold(self, value: str, subject: ControlTarget) -> AbstractContextManager[ControlResult]:
         """Holds `value` for one trial, or says under `refused` why not."""
+
+
+@runtime_checkable
+class HoldsHost(Protocol):
+    """A control of something that the whole host has once: two trials cannot differ in it at the
+    same time.
+    """
+
+    holds_host: ClassVar[bool]
 
 
 def controls() -> dict[str, Control]:

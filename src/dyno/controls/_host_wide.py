@@ -39,6 +39,7 @@ class HostWide:
     missing: ClassVar[str]
     values: ClassVar[dict[str, str]]
     default = KEEP
+    holds_host = True
 
     def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
         """The knobs of this host with what each is to hold; `keep` asks only which they are."""

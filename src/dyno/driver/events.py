@@ -57,10 +57,13 @@ class Settle:
 
 @dataclass(frozen=True)
 class Ready:
-    """A phase stands ready, its connections open, and waits for `go`."""
+    """A phase stands ready, its connections open, and waits for `go`: with the time of its start,
+    where it takes turns.
+    """
 
     phase: str
     monotonic_ns: int
+    takes_turns: bool = False
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,12 @@ class Process:
         self._buffer = bytearray()
         self._say(plan.line())
 
-    def go(self) -> None:
-        """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record."""
-        self._say("go")
+    def go(self, start_ns: int | None = None) -> None:
+        """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record.
+
+        A phase that takes turns starts at `start_ns` (CLOCK_MONOTONIC), as all that take them do.
+        """
+        self._say("go" if start_ns is None else f"go {start_ns}")
 
     def next(self, limit: Limit) -> Event:
         """The next event; the driver's own error is raised as the exception it stands for.

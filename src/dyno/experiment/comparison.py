@@ -30,7 +30,8 @@ class Measuring:
     noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
     is how many loads of its data each candidate has; 0: every trial loads them anew. `aa` declares
     an A/A comparison: the candidates are the same on purpose. `gate` is what decides: `each`
-    primary, or their geometric `mean` over all workloads.
+    primary, or their geometric `mean` over all workloads. `sequential` plays restarts one after the
+    other where they could take turns.
     """
 
     margin_percent: float | None = None
@@ -44,6 +45,7 @@ class Measuring:
     loads: int | None = None
     aa: bool = False
     gate: str = "each"
+    sequential: bool = False
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

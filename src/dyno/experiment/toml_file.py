@@ -198,6 +198,7 @@ def read_measuring(top: Table) -> Measuring:
             loads=top.get("loads", int),
             aa=top.flag("aa"),
             gate=top.get("gate", str) or "each",
+            sequential=top.flag("sequential"),
         )
     except UsageError as error:
         raise top.wrong(_blame_key(error, top), error) from error

@@ -77,7 +77,8 @@ class EngineSession:
         job, notes = self.job, self.notes
         script = Script(job.workload.script, job.workload.options)
         given = (part.seed, part.commands, self.controls.cpus, job.progress_s)
-        plan = Plan(server.session, script, *given)
+        turns = job.seat.turns if job.seat else None
+        plan = Plan(server.session, script, *given, turns=turns)
         with self._drop_tables_after(plan, server, part):
             self._drive(plan, server, part)
             for name, count in part.counters.items():

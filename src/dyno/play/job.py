@@ -13,6 +13,7 @@ from dyno.builds import Build
 from dyno.controls import Control, controls
 from dyno.engines import Ask, Engine
 from dyno.plan import Description, Plan
+from dyno.play.turns import TurnSeat
 from dyno.probes import Probe, probes
 from dyno.record import (
     Candidate,
@@ -37,8 +38,8 @@ class DrivenProcess(Protocol):
     def next(self, limit: driver.Limit) -> driver.Event:
         """What it says next."""
 
-    def go(self) -> None:
-        """Lets it go on."""
+    def go(self, start_ns: int | None = None) -> None:
+        """Lets it go on, with a phase that takes turns at a time of CLOCK_MONOTONIC."""
 
     def interrupt(self) -> None:
         """Asks it to end with what it has."""
@@ -80,7 +81,8 @@ class TrialJob:
     `controls` maps every control to its value for this candidate; `loaded` is the file that
     lists what lies in a server that goes on running (`leftovers`); `load` is the turn among the
     loads that are kept, None where the trial loads its data anew; `run_seed` seeds those;
-    `progress_s` is how often the driver says how a phase goes.
+    `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
+    of its block, where they take turns.
     """
 
     number: int
@@ -99,6 +101,7 @@ class TrialJob:
     load: LoadChoice | None = None
     run_seed: int = 0
     progress_s: float = 1.0
+    seat: TurnSeat | None = None
     tools: Tools = field(default_factory=Tools, repr=False)
 
 

@@ -6,15 +6,18 @@ The probes' samples at a phase's two ends become its readings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
 from dyno.engines import Counts, Server
 from dyno.errors import DynoError, TrialFailed
+from dyno.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.play.job import DrivenProcess, TrialJob
+from dyno.play.turns import Place, TurnSeat
 from dyno.play.watch import PhaseEnded, PhaseStarted, Progressed, Watch
 from dyno.probes import Probe, ProbeTarget, SamplesAfterDisconnect
+from dyno.probes._proc import process_family
 from dyno.record import Phase, PhaseRecord, Reading
 from dyno.record.workload import UNKNOWN_S
 
@@ -52,10 +55,11 @@ def add_readings(probes: Probes, record: PhaseRecord, before: Sample, after: Sam
 
     A number that was not to be had at both ends (a gauge: at the end) is left out.
     """
-    return replace(record, readings=tuple(_readings(probes, before, after)))
+    readings = _readings(probes, before, after, record.own_share)
+    return replace(record, readings=tuple(readings))
 
 
-def _readings(probes: Probes, before: Sample, after: Sample) -> list[Reading]:
+def _readings(probes: Probes, before: Sample, after: Sample, own_share: float) -> list[Reading]:
     found = []
     for name, probe in probes.items():
         first, last = before.get(name, {}), after[name]
@@ -63,6 +67,8 @@ def _readings(probes: Probes, before: Sample, after: Sample) -> list[Reading]:
             if measure.name not in last or (measure.counter and measure.name not in first):
                 continue
             value = last[measure.name] - (first[measure.name] if measure.counter else 0.0)
+            if measure.unit == "%":  # of the time in which it had its turn
+                value = min(100.0, value / own_share)
             identity = (measure.name, measure.unit, measure.better)
             kinds = (measure.per_operation, probe.is_condition)
             found.append(Reading(name, *identity, value, *kinds))
@@ -99,8 +105,11 @@ class PhaseLoop:
 
         On Ctrl-C the driver is given a moment to say what it measured so far.
         """
+        watched, seat = self._watched(process), self.job.seat
+        place = seat.taken(self._place(watched, process)) if seat else nullcontext()
         try:
-            self._listen(process)
+            with place:
+                self._listen(process, watched)
         except KeyboardInterrupt:
             process.interrupt()
             limit = driver.Limit("stopping", LAST_WORDS_S)
@@ -110,29 +119,35 @@ class PhaseLoop:
                         self.phases.append(event)
             raise
 
-    def _listen(self, process: DrivenProcess) -> None:
-        watched, probes = self._watched(process), self.job.tools.probes
+    def _listen(self, process: DrivenProcess, watched: ProbeTarget) -> None:
+        probes = self.job.tools.probes
         limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
         before: Sample = {}
         after: Sample | None = None
+        seat: TurnSeat | None = None
         while True:
             match process.next(limit):
                 case driver.Settle():
                     self.job.engine.settle(self.server)
                     limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
                     process.go()
-                case driver.Ready(phase=phase):
+                case driver.Ready(phase=phase) as ready:
                     self.before(phase, watched.server_pid)
+                    seat = self.job.seat if ready.takes_turns else None
+                    if seat:
+                        seat.block.ready()
                     before, after = sample_before(probes, watched), None
-                    process.go()
+                    process.go(seat.block.start_ns() if seat else None)
                     limit = self._begun(phase)
                 case driver.Answered(phase=phase):
+                    seat = self._end(seat)
                     after = sample_answered(probes, watched)
                     limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.Progress() as going:
                     self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
                 case PhaseRecord() as done:
+                    seat = self._end(seat)
                     after = {
                         **(after or sample_answered(probes, watched)),
                         **sample_after_disconnect(probes, watched),
@@ -144,6 +159,21 @@ class PhaseLoop:
                     self.counters |= counters
                     return
 
+    def _place(self, watched: ProbeTarget, process: DrivenProcess) -> Place:
+        """The trial's place among those that take turns; an engine of somebody else's runs on."""
+        pid, interrupt = watched.server_pid, process.interrupt
+        if pid is None or self.job.build.attached:
+            return Place(NeverFrozen(), (process.pid,), interrupt)
+        alone = self.job.engine.embedded
+        freezer = ProcessFreezer(lambda: [pid] if alone else process_family(pid))
+        return Place(freezer, tuple({pid, process.pid}), interrupt)
+
+    @staticmethod
+    def _end(seat: TurnSeat | None) -> None:
+        """Waits for the others to end the phase, too; there is no seat in it any more."""
+        if seat:
+            seat.block.end()
+
     def _over(self, phase: PhaseRecord) -> None:
         self.phases.append(phase)
         self.after(phase.phase)
@@ -151,7 +181,9 @@ class PhaseLoop:
 
     def _watched(self, process: DrivenProcess) -> ProbeTarget:
         pid = process.pid if self.job.engine.embedded else self.server.pid
-        return ProbeTarget(pid, process.pid, self.job.home, counted=self._counted)
+        seat = self.job.seat
+        beside = seat.others if seat else tuple
+        return ProbeTarget(pid, process.pid, self.job.home, counted=self._counted, beside=beside)
 
     def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
         """The server's own count; empty where it has none, or cannot be asked."""
@@ -163,4 +195,7 @@ class PhaseLoop:
     def _begun(self, phase: str) -> driver.Limit:
         declared = self.declared.get(phase)
         self.watch(PhaseStarted(phase, declared.expected_s if declared else 0.0))
-        return driver.Limit(f"phase {phase}", declared.limit_s if declared else UNKNOWN_S)
+        limit_s = declared.limit_s if declared else UNKNOWN_S
+        if self.job.seat:  # the others' time passes, too
+            limit_s *= 2 * len(self.job.seat.block.turns)
+        return driver.Limit(f"phase {phase}", limit_s)

@@ -17,7 +17,8 @@ from dyno.play.attached_tables import drop_leftovers
 from dyno.play.blocks import NextBlock, always_failing, block_order, floor_attempt, next_block
 from dyno.play.job import LoadChoice, Tools, TrialJob
 from dyno.play.loads import choose_load
-from dyno.play.trial import TrialPlayer, play_trial, trial_seed
+from dyno.play.trial import Played, TrialPlayer, play_together, play_trial, trial_seed
+from dyno.play.turns import BlockTurns, turns_of
 from dyno.play.watch import (
     BlockDropped,
     Looked,
@@ -27,7 +28,7 @@ from dyno.play.watch import (
     TrialStarted,
     Watch,
 )
-from dyno.record import FLOOR, Candidate, Failure, Run, Trial, WorkloadPlan
+from dyno.record import FLOOR, Candidate, Failure, Run, Trial, Turns, WorkloadPlan
 from dyno.resolve.experiment import Prepared, changes_since, check_empty, reopen_run
 from dyno.run_folder import RunFolder
 
@@ -194,12 +195,14 @@ class RunPlayer:
         place = next_block(self.run, workload.name, self.played)
         if place.block >= blocks_at_most(self.run):
             raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
-        sides = {candidate.name: candidate for candidate in self.run.candidates}
-        names = block_order(self.run.seed, workload.name, place.block, list(sides))
-        for position, name in enumerate(names):
-            job = self.job(workload, sides[name], place, position)
-            if self._trial(job, len(names)).status != "ok":
-                break
+        if turns := self.run.design.turns:
+            block, jobs = self._jobs_by_turns(workload, place, turns)
+            played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)
+            self._keep_all(played, stopped)
+        else:
+            for job in (jobs := self._jobs_in_order(workload, place)):
+                if self._trial(job, len(jobs)).status != "ok":
+                    break
         if failed := always_failing(workload.name, self.played):
             why = failed.failure or Failure("")
             raise TrialFailed(
@@ -208,11 +211,45 @@ class RunPlayer:
                 hint=why.hint or f"see {failed.log or 'dyno show'}",
             )
 
+    def _jobs_in_order(self, workload: WorkloadPlan, place: NextBlock) -> list[TrialJob]:
+        """The jobs of a block that are played one after the other, in the block's own order."""
+        sides = {candidate.name: candidate for candidate in self.run.candidates}
+        names = block_order(self.run.seed, workload.name, place.block, list(sides))
+        return [self.job(workload, sides[name], place, at, at) for at, name in enumerate(names)]
+
+    def _jobs_by_turns(
+        self, workload: WorkloadPlan, place: NextBlock, design: Turns
+    ) -> tuple[BlockTurns, list[TrialJob]]:
+        """The jobs of a block whose trials take turns."""
+        sides = self.run.candidates
+        turns = turns_of(design, self.run, workload, place.block, len(sides))
+        block = BlockTurns(turns, design.frozen)
+        jobs = [
+            replace(self.job(workload, side, place, at, at), seat=block.seat(at))
+            for at, side in enumerate(sides)
+        ]
+        for job in jobs:
+            self._announce(job, len(jobs))
+        return block, jobs
+
+    def _keep_all(self, played: Sequence[Played], stopped: KeyboardInterrupt | None) -> None:
+        """Writes trials down that were played together, then raises what more would not mend."""
+        for trial, _ in played:
+            self._keep(trial)
+        for error in (*(error for _, error in played), stopped):
+            if error is not None and not isinstance(error, TrialFailed):
+                raise error
+
     def job(
-        self, workload: WorkloadPlan, side: Candidate, place: NextBlock, position: int
+        self,
+        workload: WorkloadPlan,
+        side: Candidate,
+        place: NextBlock,
+        position: int,
+        beside: int = 0,
     ) -> TrialJob:
-        """The next trial's job."""
-        number = max((trial.number for trial in self.played), default=0) + 1
+        """The next trial's job, or that of the one `beside` places behind it."""
+        number = max((trial.number for trial in self.played), default=0) + 1 + beside
         engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
         kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
         return TrialJob(
@@ -244,13 +281,19 @@ class RunPlayer:
 
         A script that cannot be played on `null` costs the floor only, and not the run.
         """
-        names = (job.workload.name, job.candidate.name)
-        self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
+        self._announce(job, of)
         trial, error = self.rules.play_trial(job, self.watch)
-        self.folder.write_trial(trial)
-        self.played.append(trial)
-        self.watch(TrialEnded(trial))
+        self._keep(trial)
         borne = (TrialFailed, UsageError) if job.block < 0 else TrialFailed
         if error is not None and not isinstance(error, borne):
             raise error
         return trial
+
+    def _announce(self, job: TrialJob, of: int) -> None:
+        names = (job.workload.name, job.candidate.name)
+        self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
+
+    def _keep(self, trial: Trial) -> None:
+        self.folder.write_trial(trial)
+        self.played.append(trial)
+        self.watch(TrialEnded(trial))

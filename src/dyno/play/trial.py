@@ -1,10 +1,14 @@
-"""One trial: a fresh home, a fresh engine, the driver under the controls, the ledger, the stop."""
+"""One trial: a fresh home, a fresh engine, the driver under the controls, the ledger, the stop; and
+those of a block played together, where they take turns.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,14 +19,19 @@ from dyno.play.controls import after_restore, control_conditions, hold_controls,
 from dyno.play.engine_session import EngineSession, SessionPart
 from dyno.play.job import LoadChoice, TrialJob, TrialNotes
 from dyno.play.loads import LOADS, PREPARE, ready_load
-from dyno.play.watch import Watch
+from dyno.play.turns import BlockTurns, TurnsBroken
+from dyno.play.watch import Event, Watch
 from dyno.record import Conditions, Failure, LoadCondition, Status, Trial
 
+#: A trial that is over, and what stopped it, if anything did.
+Played = tuple[Trial, BaseException | None]
 #: Plays a job; a test hands in one that plays nothing.
-TrialPlayer = Callable[[TrialJob, Watch], tuple[Trial, BaseException | None]]
+TrialPlayer = Callable[[TrialJob, Watch], Played]
+#: How often the main thread looks up: a signal is heard by it alone.
+PAUSE_S = 0.1
 
 
-def play_trial(job: TrialJob, watch: Watch) -> tuple[Trial, BaseException | None]:
+def play_trial(job: TrialJob, watch: Watch) -> Played:
     """Plays `job`, and answers the trial with what stopped it, if anything did.
 
     Whatever happens, nothing of it is left: no process, no data. Only faults of our own escape.
@@ -44,10 +53,14 @@ def play_trial(job: TrialJob, watch: Watch) -> tuple[Trial, BaseException | None
         notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
     except DynoError as failed:
         status, error = "failed", failed
+    except TurnsBroken:  # the trial that failed says why
+        status = "interrupted"
     except KeyboardInterrupt as stopped:
         status, error = "interrupted", stopped
     finally:
         shutil.rmtree(job.home, ignore_errors=True)
+        if job.seat and status != "ok":
+            job.seat.block.fail()
     return _record(job, notes, began, status, error), error
 
 
@@ -105,6 +118,35 @@ def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
     notes.load = LoadCondition(choice.number + 1, choice.of or LOADS, load.name, load.seconds)
     after_restore(session.controls, notes, job.home)
     return True
+
+
+def play_together(
+    jobs: Sequence[TrialJob], block: BlockTurns, play: TrialPlayer, watch: Watch
+) -> tuple[list[Played], KeyboardInterrupt | None]:
+    """Plays all jobs side by side; answers what `play` answered of each, and the Ctrl-C that
+    stopped them.
+
+    Where one fails, the others end as `interrupted`. A fault of our own is raised when all have
+    ended. An engine's life is bound to its thread's, which lasts until all have ended.
+    """
+    lock = threading.Lock()
+
+    def tell(event: Event) -> None:
+        with lock:
+            watch(event)
+
+    stopped: KeyboardInterrupt | None = None
+    with ThreadPoolExecutor(len(jobs), thread_name_prefix="trial") as threads:
+        trials = [threads.submit(play, job, tell) for job in jobs]
+        while True:
+            try:
+                if not wait(trials, PAUSE_S).not_done:
+                    return [trial.result() for trial in trials], stopped
+                if any(trial.done() and trial.exception() for trial in trials):
+                    block.fail()
+            except KeyboardInterrupt as pressed:
+                stopped = pressed
+                block.fail()
 
 
 def trial_seed(run_seed: int, workload: str, block: int) -> int:

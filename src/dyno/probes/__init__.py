@@ -5,7 +5,7 @@ A probe is sampled at the two ends of a phase, while the driver waits, and costs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -20,7 +20,8 @@ class ProbeTarget:
 
     `server_pid` is the driver's where the engine lives in it, and None for a server that somebody
     else started. `memory` is what the probes remember from sample to sample. `counted` asks a
-    server for its own count of its clients' work; it hears whether the driver has hung up.
+    server for its own count of its clients' work; it hears whether the driver has hung up. `beside`
+    answers the processes of trials that take turns with this one: their work is ours, too.
     """
 
     server_pid: int | None
@@ -28,6 +29,7 @@ class ProbeTarget:
     home: Path
     memory: dict[str, Any] = field(default_factory=dict, compare=False)
     counted: Callable[[bool], Mapping[str, int]] = lambda after_disconnect: {}
+    beside: Callable[[], Sequence[int]] = tuple
 
     @property
     def embedded(self) -> bool:

@@ -2,8 +2,9 @@
 
 Every reading is a counter in nanoseconds, summed over all cores: `steal_ns` (the hypervisor ran
 somebody else), `busy_ns` (any process here, kernel and interrupts included), `idle_ns` (waiting
-for a disk included), `own_ns` (the driver, the engine, their children, and this Python), and
-`psi_cpu_ns` (time in which some task waited for a core; no block is dropped for it).
+for a disk included), `own_ns` (the driver, the engine, those of trials that take turns with this
+one, their children, and this Python), and `psi_cpu_ns` (time in which some task waited for a core;
+no block is dropped for it).
 
 A judge makes of their differences over a phase:
 
@@ -42,7 +43,8 @@ class Host:
 def _own(watched: ProbeTarget) -> dict[str, float]:
     if watched.server_pid is None:
         return {}
-    ours = {*process_family(watched.server_pid, watched.client_pid), os.getpid()}
+    roots = (watched.server_pid, watched.client_pid, *watched.beside())
+    ours = {*process_family(*roots), os.getpid()}
     return {"own_ns": float(cpu_ns_of(sorted(ours)))}
 
 

@@ -32,6 +32,7 @@ from dyno.record.run import (
     Mark,
     Observation,
     Run,
+    Turns,
     host_score,
 )
 from dyno.record.schema import SCHEMA
@@ -118,6 +119,7 @@ __all__ = [
     "Stream",
     "Tally",
     "Trial",
+    "Turns",
     "Usage",
     "Variant",
     "Verdict",

@@ -71,6 +71,22 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Turns:
+    """How the trials of a block take turns, where they do: in windows of `window_s`, each followed
+    by `drain_s` in which what is under way ends, its first `edge_s` left out.
+
+    After about `epoch_s` of its own windows every user connects anew (0: never). `frozen`: the
+    engines of those who have no turn stand still.
+    """
+
+    window_s: float
+    drain_s: float
+    edge_s: float
+    epoch_s: float
+    frozen: bool
+
+
+@dataclass(frozen=True)
 class Design:
     """How an experiment is played and judged, all of it fixed before the first trial.
 
@@ -81,7 +97,8 @@ class Design:
     first trial of a workload decides by how long that takes). `crossing` says how the factors,
     if there are any, make cells.
     `aa` declares that the candidates are meant to be the same. `gate` says what decides: each
-    primary by itself, or their geometric mean over all workloads.
+    primary by itself, or their geometric mean over all workloads. `turns` is how the trials of a
+    block take turns; None: they are played one after the other.
     """
 
     base: str
@@ -95,6 +112,7 @@ class Design:
     crossing: Crossing | None = None
     aa: bool = False
     gate: Gate = "each"
+    turns: Turns | None = None
 
 
 @dataclass(frozen=True)

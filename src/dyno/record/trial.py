@@ -56,6 +56,9 @@ class Tally:
     included; None where nobody counts along. `claimed_before` is the same of `thread_init`.
     `claimed_further` is what the server may have counted beyond that: results that followed the
     first of a request, which are a text's next statements or a procedure's own.
+    `windows` are the events done in each of its windows, where turns were taken; `straddled` of
+    them ended after the slot that they began in, and `renewed` connections were made anew between
+    epochs.
     `cut` of the failed events had no answer long after the phase's end, when their connections were
     cut. What they had waited (`cut_ns_max` at most) is in `latency`, and less than theirs would be.
     """
@@ -87,6 +90,9 @@ class Tally:
     claimed_further: int = 0
     cut: int = 0
     cut_ns_max: int = 0
+    windows: tuple[int, ...] = ()
+    straddled: int = 0
+    renewed: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:
@@ -134,8 +140,10 @@ class Reading:
 class PhaseRecord:
     """What one phase of one trial measured; times are CLOCK_MONOTONIC.
 
+    Where turns were taken, `own_ns` is how much of the time from `started_ns` to `ended_ns` was its
+    own, and `counted_ns` what counts of that after the warm-up: its windows without their edges.
     `together` are the latencies of all streams that count in a unit, where two or more answered in
-    it; records of older drivers have none.
+    it. Records of older drivers have none of these.
     """
 
     phase: str
@@ -147,13 +155,28 @@ class PhaseRecord:
     streams: tuple[Tally, ...]
     readings: tuple[Reading, ...] = ()
     together: dict[str, Latency] = field(default_factory=dict)
+    own_ns: int | None = None
+    counted_ns: int | None = None
 
     @property
     def duration_s(self) -> float:
         """Seconds measured: from the end of the warm-up to the last answer; 0 where the phase was
         interrupted before that end.
         """
+        if self.counted_ns is not None:
+            return self.counted_ns / 1e9
         return max(self.ended_ns - self.measured_ns, 0) / 1e9
+
+    @property
+    def own_time_ns(self) -> int:
+        """How long it was played, warm-up included: without the time in which others had turns."""
+        return self.ended_ns - self.started_ns if self.own_ns is None else self.own_ns
+
+    @property
+    def own_share(self) -> float:
+        """The part of the time from its start to its end in which it had its turn."""
+        whole_ns = self.ended_ns - self.started_ns
+        return self.own_time_ns / whole_ns if whole_ns > 0 else 1.0
 
 
 @dataclass(frozen=True)

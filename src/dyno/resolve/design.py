@@ -1,10 +1,19 @@
-"""The design of a run: when its data are looked at, its margin, its limits, its controls."""
+"""The design of a run: when its data are looked at, its margin, its limits, its controls.
+
+And whether a block's trials take turns, which is wherever that is sound.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dyno.builds import Say
+from dyno.controls import HoldsHost
+from dyno.controls import controls as all_controls
 from dyno.errors import UsageError
 from dyno.experiment import Experiment, Measuring
-from dyno.record import Design
+from dyno.record import Design, Turns, WorkloadPlan
+from dyno.resolve.controls import ResolvedCandidate
 
 #: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
 #: The interval and the looks).
@@ -20,9 +29,16 @@ MARGIN_PERCENT = 2.0
 #: Percent of all cores' time that others may take in a phase (METHOD.md, Which blocks count).
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
+#: Short enough for the host's own ups and downs to meet neighbours alike, long enough for the edge
+#: to be a tenth (docs/METHOD.md, Turns).
+TURNS = Turns(window_s=0.1, drain_s=0.005, edge_s=0.01, epoch_s=1.0, frozen=True)
+
 
 def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
-    """The design that an experiment asks for, `controls` being the controls of the whole run."""
+    """The design that an experiment asks for, `controls` being the controls of the whole run.
+
+    Whether turns are taken is decided when the candidates are known (`choose_turns`).
+    """
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
@@ -52,3 +68,37 @@ def looks_up_to(most: int) -> tuple[int, ...]:
     """The default looks well before `most` blocks, and `most` itself."""
     every = (*LOOKS, *LATER_LOOKS)
     return (*(look for look in every if look <= LOOK_LATEST * most), most)
+
+
+def choose_turns(
+    sides: Sequence[ResolvedCandidate],
+    workloads: Sequence[WorkloadPlan],
+    run_controls: dict[str, str],
+    say: Say,
+) -> Turns | None:
+    """The turns of a run; None, with the reason said, where its trials are played one by one."""
+    if len(sides) < 2:
+        return None
+    if why := why_not(sides, workloads, run_controls):
+        say(f"restarts are played one after the other, not by turns: {why}")
+        return None
+    return TURNS
+
+
+def why_not(
+    sides: Sequence[ResolvedCandidate],
+    workloads: Sequence[WorkloadPlan],
+    run_controls: dict[str, str],
+) -> str:
+    """What stands in the way of taking turns; empty where nothing does."""
+    if sum(build.attached for _, _, build in sides) > 1:
+        return "several candidates are servers that run already, and may share tables"
+    for name, control in all_controls().items():
+        values = {side.controls.get(name, run_controls.get(name)) for side, _, _ in sides}
+        if isinstance(control, HoldsHost) and len(values) > 1:
+            return f"{name} belongs to the whole host, and the candidates differ in it"
+    for workload in workloads:
+        names = {workload.under(side.options).phase_names for side, _, _ in sides}
+        if len(names) > 1:
+            return f"the candidates play different phases of {workload.name}"
+    return ""

@@ -30,7 +30,7 @@ from dyno.resolve.candidates import (
     with_base_options,
 )
 from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals
-from dyno.resolve.design import make_design
+from dyno.resolve.design import choose_turns, make_design
 from dyno.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.run_folder import RunFolder
 
@@ -62,11 +62,16 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
     found = resolve_candidates(requests, run_controls, say)
     facts_here = host_here()
     tell_refusals(found, run_controls, _data_folder(), say)
+    plans = [plan for plan, _ in workloads]
+    outline = _outline(experiment, [candidate for candidate, _, _ in found], run_controls)
+    asked = experiment.measuring.sequential
+    turns = None if asked else choose_turns(found, plans, run_controls, say)
     run = replace(
-        _outline(experiment, [candidate for candidate, _, _ in found], run_controls),
+        outline,
+        design=replace(outline.design, turns=turns),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         seed=_seed(experiment.measuring),
-        workloads=tuple(plan for plan, _ in workloads),
+        workloads=tuple(plans),
         host=facts_here,
         published=experiment.published,
         dyno=dyno.__version__,

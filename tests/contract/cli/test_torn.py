@@ -27,6 +27,7 @@ EXPERIMENT = """
 candidates = ["null@1ms", "null@1100us"]
 blocks = 3
 limits = { steal_percent = 100, foreign_percent = 100 }
+sequential = true
 [[workload]]
 name = "oltp_point_select"
 options = { time = 0.2, warmup_time = 0, table_size = 10 }

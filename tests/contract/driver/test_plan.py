@@ -16,6 +16,7 @@ from dyno import driver, plan, record
 PAIRS: dict[type, str] = {
     plan.Plan: "Plan",
     plan.Script: "Plan/Script",
+    plan.Turns: "Plan/Turns",
     plan.Description: "Description",
     record.Phase: "Description/Phase",
     record.Stream: "Description/Stream",
@@ -88,6 +89,9 @@ def fits(hint: Any, schema: Mapping[str, Any]) -> bool:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         bare = next(each for each in inner if each is not type(None))
+        if "anyOf" in schema:
+            arms = schema["anyOf"]
+            return {"type": "null"} in arms and any(fits(bare, arm) for arm in arms)
         return isinstance(said, list) and "null" in said and fits(bare, {**schema, "type": said[0]})
     if origin is Literal:
         return set(inner) == words(schema)

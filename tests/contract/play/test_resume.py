@@ -35,7 +35,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     script.write_text(PLAIN)
     # a busy machine is no reason to drop blocks here
     calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
-    measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm)
+    measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm, sequential=True)
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
     return create_run(resolve_experiment(made, lambda _: None).run, tmp_path / "runs")
 

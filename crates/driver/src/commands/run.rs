@@ -6,6 +6,7 @@ use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::event::Event;
 use crate::plan::parent::{Instruction, Parent, emit};
+use crate::plan::turns::Turns;
 use crate::plan::{VERSION, parent};
 use crate::play::{Observers, PhaseEnd, play_phase};
 use crate::script;
@@ -15,6 +16,7 @@ use crate::tally::Counters;
 pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
     emit(&Event::Hello { version: VERSION, driver: env!("CARGO_PKG_VERSION").to_owned() })?;
     let plan = parent.plan()?;
+    plan.turns.iter().try_for_each(Turns::check)?;
     let mut counters = Counters::new();
     for command in &plan.commands {
         let (phases, hooks) = script::phases(&plan, command)?;
@@ -38,7 +40,7 @@ pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
 
 fn after_done(parent: &Parent) -> Result<PhaseEnd, Error> {
     Ok(match parent.await_go()? {
-        Instruction::Go => PhaseEnd::Completed,
+        Instruction::Go { .. } => PhaseEnd::Completed,
         Instruction::Stop => PhaseEnd::Interrupted,
         Instruction::Gone => PhaseEnd::ParentGone,
     })

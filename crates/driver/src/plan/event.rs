@@ -34,6 +34,8 @@ pub enum Event {
         phase: String,
         /// CLOCK_MONOTONIC.
         monotonic_ns: u64,
+        /// Its `go` is to say when it starts.
+        takes_turns: bool,
     },
     /// A server's last answer of a phase is here, and its connections are still open: what serves
     /// them can be looked at before it ends. Waits for `go`.
@@ -94,6 +96,10 @@ pub struct Done {
     pub measured_ns: u64,
     /// CLOCK_MONOTONIC when its last event was answered, or its time was up if that is later.
     pub ended_ns: u64,
+    /// How much of the time from `started_ns` to `ended_ns` was its own, where turns were taken.
+    pub own_ns: Option<u64>,
+    /// How much of that counts after the warm-up: its windows without their edges.
+    pub counted_ns: Option<u64>,
     /// A SIGINT ended it.
     pub interrupted: bool,
     /// What the driver's process itself spent between `started_ns` and `ended_ns`.
@@ -179,8 +185,15 @@ pub struct Tally {
     pub lateness: Latency,
     /// The same by transaction type, where the script names more than one.
     pub transactions: BTreeMap<String, Latency>,
-    /// One entry per second from `measured_ns`.
+    /// One entry per second that counts, from `measured_ns`.
     pub series: Series,
+    /// Events done in each of our windows from `measured_ns` on; empty without turns.
+    pub windows: Vec<u64>,
+    /// Events that ended after the slot that they began in, and stood still meanwhile with the
+    /// phase's clock.
+    pub straddled: u64,
+    /// Connections that were made anew between two epochs of turns.
+    pub renewed: u64,
 }
 
 /// A distribution of durations: HDR V2, base64, ns, 1 ns to 1 h, three digits.

@@ -7,6 +7,7 @@ pub mod error;
 pub mod event;
 pub mod parent;
 pub mod phase;
+pub mod turns;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use phase::Phase;
+use turns::Turns;
 
 /// The version of the plan and of the events that answer it. Both sides refuse another.
 pub const VERSION: u32 = 1;
@@ -37,6 +39,9 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// Seconds between progress events; 0 sends none.
     pub progress_s: f64,
+    /// How the phases of `run` take turns with those of other drivers; absent: they play all the
+    /// time.
+    pub turns: Option<Turns>,
 }
 
 /// The script to load, and the options that the user set.
@@ -149,9 +154,14 @@ pub struct PhaseRef<'a> {
     pub phase: &'a Phase,
 }
 
-impl PhaseRef<'_> {
+impl<'a> PhaseRef<'a> {
     /// Is it the load, and not a command that calls one function once per user?
     pub fn is_load(&self) -> bool {
         self.command == "run"
+    }
+
+    /// The turns that it takes, if any.
+    pub fn turns(&self) -> Option<&'a Turns> {
+        self.plan.turns.as_ref().filter(|_| self.is_load())
     }
 }

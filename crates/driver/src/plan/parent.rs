@@ -25,8 +25,11 @@ pub struct Parent {
 /// What the parent wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instruction {
-    /// `go`.
-    Go,
+    /// `go`, of a phase that takes turns with the CLOCK_MONOTONIC time of its start.
+    Go {
+        /// When all who take turns start.
+        start_ns: Option<u64>,
+    },
     /// A SIGINT came.
     Stop,
     /// The end of stdin: nobody is there.
@@ -80,16 +83,25 @@ impl Parent {
                 return Ok(Instruction::Stop);
             }
             match self.lines.recv_timeout(SIGINT_CHECK) {
-                Ok(line) if line.trim() == "go" => return Ok(Instruction::Go),
-                Ok(line) => {
-                    return Err(Error::user(format!("expected `go` on stdin, not `{line}`")));
-                }
+                Ok(line) => return go(line.trim()),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if self.is_interrupted() => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(Instruction::Gone),
             }
         }
     }
+}
+
+/// `go`, or `go` and a time in ns.
+fn go(line: &str) -> Result<Instruction, Error> {
+    let rest = line.strip_prefix("go").map(str::trim);
+    let start_ns = match rest {
+        Some("") => Some(None),
+        Some(time) => time.parse().ok().map(Some),
+        None => None,
+    };
+    let misread = || Error::user(format!("expected `go` on stdin, not `{line}`"));
+    start_ns.map(|start_ns| Instruction::Go { start_ns }).ok_or_else(misread)
 }
 
 /// The version is looked at first: a newer plan may be malformed in our eyes.

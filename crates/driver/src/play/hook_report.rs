@@ -66,7 +66,8 @@ impl HookReport {
     #[must_use]
     pub fn with_times(mut self, done: &Done) -> Self {
         self.threads_running = done.streams.iter().map(|it| it.connections).sum();
-        self.time_interval = seconds(done.ended_ns.saturating_sub(done.measured_ns));
+        self.time_interval =
+            seconds(done.counted_ns.unwrap_or(done.ended_ns.saturating_sub(done.measured_ns)));
         self.time_total = seconds(done.ended_ns.saturating_sub(done.started_ns));
         self
     }

@@ -24,19 +24,11 @@ use crate::tally::share::{LiveCounts, StreamShare};
 use crate::tally::summary::{PhaseSpan, Summary, summary};
 use crate::tally::{Counters, add};
 use hook_report::HookReport;
+pub use monitor::Observers;
 use monitor::{Measured, PhaseMonitor};
 use phase_state::PhaseState;
 use worker::WorkerReport;
 use workers::{WorkerPool, groups};
-
-/// Who is told how a phase goes.
-#[derive(Clone, Copy)]
-pub struct Observers<'a> {
-    /// The process that started us; it also says when to go on.
-    pub parent: &'a Parent,
-    /// The script's report hooks, where it set any.
-    pub hooks: Option<&'a ReportHooks>,
-}
 
 /// How a phase ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +58,11 @@ pub fn play_phase(
     let (measured, reports) = std::thread::scope(|scope| {
         let pool = WorkerPool::spawn(scope, &phase, &live)?;
         let monitor = PhaseMonitor { phase: &phase, live: &live, observers };
-        match monitor.wait_until_ready(&pool)? {
-            Instruction::Go => {}
+        let start_ns = match monitor.wait_until_ready(&pool)? {
+            Instruction::Go { start_ns } => start_ns,
             other => return Ok((Err(other), Vec::new())),
-        }
-        let measured = monitor.play(&pool)?;
+        };
+        let measured = monitor.play(&pool, start_ns)?;
         monitor.pause_while_connected()?;
         Ok((Ok(measured), pool.join()?))
     })?;
@@ -87,7 +79,10 @@ fn settle(phase: &PhaseState, parent: &Parent) -> Result<Option<PhaseEnd>, Error
     }
     emit(&Event::Settle { phase: phase.name() })?;
     let instruction = parent.await_go()?;
-    Ok((instruction != Instruction::Go).then(|| instead_of_go(instruction)))
+    Ok(match instruction {
+        Instruction::Go { .. } => None,
+        other => Some(instead_of_go(other)),
+    })
 }
 
 fn instead_of_go(instruction: Instruction) -> PhaseEnd {
@@ -136,14 +131,21 @@ fn finish(
 
 fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Result<Done, Error> {
     let last_answer_ns = shares.iter().map(|share| share.events.last_answer_ns).max().unwrap_or(0);
-    let (start_ns, warmup_ns, stop_ns) = (measured.start_ns, phase.warmup_ns(), phase.stop_ns());
-    let span = PhaseSpan { start_ns, warmup_ns, stop_ns };
-    let Summary { streams, together } = summary(&phase.streams, shares, span)?;
+    let timeline = phase.timeline();
+    let (measured_ns, stop_ns) = (phase.measured_ns(), phase.stop_ns());
+    let finished_ns = timeline.phase_ns(measured.finished_ns);
+    let ended_ns = last_answer_ns.max(stop_ns.min(finished_ns));
+    let span = PhaseSpan { timeline: timeline.clone(), measured_ns, stop_ns };
+    let Summary { streams, together } = summary(&phase.streams, shares, &span)?;
+    let takes_turns = phase.phase_ref.turns().is_some();
+    let counted_ns = timeline.counted_ns(ended_ns).saturating_sub(timeline.counted_ns(measured_ns));
     Ok(Done {
         phase: phase.name(),
-        started_ns: start_ns,
-        measured_ns: start_ns + warmup_ns,
-        ended_ns: last_answer_ns.max(stop_ns.min(measured.finished_ns)),
+        started_ns: measured.start_ns,
+        measured_ns: timeline.monotonic_ns(measured_ns),
+        ended_ns: timeline.monotonic_ns(ended_ns),
+        own_ns: takes_turns.then(|| ended_ns.saturating_sub(measured.start_ns)),
+        counted_ns: takes_turns.then_some(counted_ns),
         interrupted: measured.interrupted,
         usage: measured.usage,
         streams,

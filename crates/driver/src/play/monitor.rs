@@ -6,19 +6,28 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-use super::Observers;
 use super::hook_report::HookReporter;
 use super::phase_state::PhaseState;
 use super::workers::WorkerPool;
 use crate::plan::error::Error;
 use crate::plan::event::{Event, Progress, StreamProgress, Usage};
-use crate::plan::parent::{Instruction, emit};
+use crate::plan::parent::{Instruction, Parent, emit};
 use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, wait_until};
+use crate::script::ReportHooks;
 use crate::sessions::{self, Engine};
 use crate::tally::share::LiveCounts;
 
 /// How often the monitor looks for a SIGINT.
 const SIGINT_CHECK_NS: u64 = SECOND_NS / 20;
+
+/// Who is told how a phase goes.
+#[derive(Clone, Copy)]
+pub struct Observers<'a> {
+    /// The process that started us; it also says when to go on.
+    pub parent: &'a Parent,
+    /// The script's report hooks, where it set any.
+    pub hooks: Option<&'a ReportHooks>,
+}
 
 /// When a phase was played, how that ended, and what the process spent meanwhile.
 pub struct Measured {
@@ -44,26 +53,34 @@ impl PhaseMonitor<'_> {
         let mut missing = pool.size();
         while missing > 0 {
             if self.observers.parent.is_interrupted() {
-                self.phase.stop(now_ns());
+                self.phase.stop(self.phase.now_ns());
                 return Ok(Instruction::Stop);
             }
             missing -= usize::from(pool.wait_for_message(Duration::from_nanos(SIGINT_CHECK_NS))?);
         }
-        emit(&Event::Ready { phase: self.phase.name(), monotonic_ns: now_ns() })?;
+        emit(&Event::Ready {
+            phase: self.phase.name(),
+            monotonic_ns: now_ns(),
+            takes_turns: self.phase.phase_ref.turns().is_some(),
+        })?;
         self.observers.parent.await_go()
     }
 
-    /// From the common start to the last answer.
-    pub fn play(&self, pool: &WorkerPool) -> Result<Measured, Error> {
+    /// From the common start, which the parent names where turns are taken, to the last answer.
+    pub fn play(&self, pool: &WorkerPool, start_ns: Option<u64>) -> Result<Measured, Error> {
+        if self.phase.phase_ref.turns().is_some() != start_ns.is_some() {
+            return Err(Error::user("a phase starts at a time if, and only if, it takes turns"));
+        }
         // Far enough away that every thread is awake and spins by then.
-        let start_ns = now_ns() + 2_000_000 + 20_000 * pool.size() as u64;
+        let soon_ns = now_ns() + 2_000_000 + 20_000 * pool.size() as u64;
+        let start_ns = start_ns.unwrap_or(soon_ns);
         self.phase.start(start_ns);
         pool.start(start_ns);
         wait_until(start_ns);
         let before = usage_now()?;
         let followed = self.follow(pool, start_ns);
         if followed.is_err() {
-            self.phase.stop(now_ns());
+            self.phase.stop(self.phase.now_ns());
         }
         let (interrupted, hook_error) = followed?;
         let usage = usage_now()?.since(&before);
@@ -95,7 +112,7 @@ impl PhaseMonitor<'_> {
             let now = now_ns();
             interrupted |= self.observers.parent.is_interrupted();
             if interrupted || hook_error.is_some() {
-                self.phase.stop(now);
+                self.phase.stop(self.phase.timeline().phase_ns(now));
             }
             if now >= next_ns {
                 let progress = meter.progress(now);
@@ -117,6 +134,7 @@ struct ProgressMeter<'a> {
     phase: &'a PhaseState<'a>,
     live: &'a [Vec<LiveCounts>],
     start_ns: u64,
+    /// Up to where the last line went, in time that counts.
     last_ns: u64,
     last_done: Vec<u64>,
 }
@@ -124,14 +142,16 @@ struct ProgressMeter<'a> {
 impl<'a> ProgressMeter<'a> {
     fn new(phase: &'a PhaseState<'a>, live: &'a [Vec<LiveCounts>], start_ns: u64) -> Self {
         let last_done = vec![0; phase.streams.len()];
-        Self { phase, live, start_ns, last_ns: start_ns, last_done }
+        Self { phase, live, start_ns, last_ns: 0, last_done }
     }
 
     /// The line at this time.
     fn progress(&mut self, now: u64) -> Progress {
-        let lapse_s = (now - self.last_ns) as f64 / SECOND_NS as f64;
+        let timeline = self.phase.timeline();
+        let counted_ns = timeline.counted_ns(timeline.phase_ns(now));
+        let lapse_s = counted_ns.saturating_sub(self.last_ns) as f64 / SECOND_NS as f64;
         let streams = (0..self.last_done.len()).map(|at| self.stream(at, lapse_s)).collect();
-        self.last_ns = now;
+        self.last_ns = counted_ns;
         let elapsed_s = (now - self.start_ns) as f64 / SECOND_NS as f64;
         Progress { phase: self.phase.name(), elapsed_s, streams }
     }
@@ -145,7 +165,7 @@ impl<'a> ProgressMeter<'a> {
         let stream = self.phase.streams[at].declared;
         let units = (done - self.last_done[at]) * stream.units_per_event;
         self.last_done[at] = done;
-        let rate_per_s = units as f64 / lapse_s;
+        let rate_per_s = if lapse_s > 0.0 { units as f64 / lapse_s } else { 0.0 };
         StreamProgress { name: stream.name.clone(), done, failed, rate_per_s, latency_ns_max }
     }
 }

@@ -1,14 +1,16 @@
 //! What the workers of a phase share: its streams and its end.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::phase::Stop;
-use crate::schedule::clock::{NEVER, now_ns, ns};
+use crate::schedule::clock::{NEVER, now_ns};
 use crate::schedule::stream::StreamState;
+use crate::schedule::timeline::Timeline;
 
-/// A phase under way. Times are CLOCK_MONOTONIC.
+/// A phase under way. Times are those of its own clock ([`Timeline`]).
 pub struct PhaseState<'a> {
     /// What is played.
     pub phase_ref: PhaseRef<'a>,
@@ -16,6 +18,7 @@ pub struct PhaseState<'a> {
     pub streams: Vec<StreamState<'a>>,
     /// Nothing that is due at or after this is begun. Once known, it only comes nearer.
     stop_ns: AtomicU64,
+    timeline: OnceLock<Timeline>,
 }
 
 /// A user's place in a phase: which stream, which number in it.
@@ -36,7 +39,7 @@ impl<'a> PhaseState<'a> {
         if streams.is_empty() {
             return Err(Error::user(format!("phase {} has no streams", phase_ref.phase.name)));
         }
-        Ok(Self { phase_ref, streams, stop_ns: AtomicU64::new(NEVER) })
+        Ok(Self { phase_ref, streams, stop_ns: AtomicU64::new(NEVER), timeline: OnceLock::new() })
     }
 
     /// The phase's name, as events carry it.
@@ -44,9 +47,20 @@ impl<'a> PhaseState<'a> {
         self.phase_ref.phase.name.clone()
     }
 
-    /// Length of the warm-up.
-    pub fn warmup_ns(&self) -> u64 {
-        ns(self.phase_ref.phase.warmup_s)
+    /// Its clock and windows; until it has started, those of a phase that starts now.
+    pub fn timeline(&self) -> Timeline {
+        self.timeline.get().cloned().unwrap_or_else(|| Timeline::new(now_ns(), None, true))
+    }
+
+    /// What its clock shows now.
+    pub fn now_ns(&self) -> u64 {
+        self.timeline().phase_ns(now_ns())
+    }
+
+    /// When the warm-up ends.
+    pub fn measured_ns(&self) -> u64 {
+        let timeline = self.timeline();
+        timeline.start_ns() + timeline.length_ns(self.phase_ref.phase.warmup_s)
     }
 
     /// Seconds for which a worker makes room; 0 where the length is unknown.
@@ -57,10 +71,14 @@ impl<'a> PhaseState<'a> {
         }
     }
 
-    /// Sets the end of a phase that ends by time, counted from its start.
+    /// Sets the start, and with it the end of a phase that ends by time.
     pub fn start(&self, start_ns: u64) {
-        if let Stop::Time { duration_s } = self.phase_ref.phase.stop {
-            self.stop(start_ns + self.warmup_ns() + ns(duration_s));
+        let stop = &self.phase_ref.phase.stop;
+        let ends_by_time = matches!(stop, Stop::Time { .. });
+        let timeline = Timeline::new(start_ns, self.phase_ref.turns(), ends_by_time);
+        let timeline = self.timeline.get_or_init(|| timeline);
+        if let Stop::Time { duration_s } = stop {
+            self.stop(self.measured_ns() + timeline.length_ns(*duration_s));
         }
     }
 
@@ -73,6 +91,14 @@ impl<'a> PhaseState<'a> {
     #[inline]
     pub fn stop_ns(&self) -> u64 {
         self.stop_ns.load(Ordering::Relaxed)
+    }
+
+    /// The CLOCK_MONOTONIC time at which it ends, or that is long over; [`NEVER`] while unknown.
+    pub fn ends_by_ns(&self) -> u64 {
+        match self.stop_ns() {
+            NEVER => NEVER,
+            stop_ns => self.timeline().monotonic_ns(stop_ns),
+        }
     }
 
     /// Users who have more to play.
@@ -93,7 +119,7 @@ impl<'a> PhaseState<'a> {
     /// A user of a stream has nothing more to play, which may end the phase.
     pub fn user_finished(&self, stream: usize) {
         if self.streams[stream].user_finished() {
-            self.stop(now_ns());
+            self.stop(self.now_ns());
         }
     }
 }

@@ -18,8 +18,10 @@ pub struct UserSlot {
     pub share: usize,
     /// What it does now.
     pub state: UserState,
-    /// The warm-up is over for it.
+    /// Its last event counts: the warm-up is over, and so is the window's edge.
     pub measured: bool,
+    /// Its `thread_init` sent statements, which a new connection would know nothing of.
+    pub holds_state: bool,
     /// Its connections were dropped, because an answer did not come.
     pub disconnected: bool,
     /// The share's number of each of the user's transaction types.
@@ -65,9 +67,21 @@ impl UserSlot {
             share,
             state: UserState::Finished,
             measured: false,
+            holds_state: false,
             disconnected: false,
             transactions: Vec::new(),
         })
+    }
+
+    /// Hands over what was counted until now: of measured events all, of others what a server must
+    /// have counted, too.
+    #[cold]
+    pub fn hand_counts_over(&mut self, share: &mut StreamShare, measured: bool) {
+        let counts = self.user.take_counts();
+        match std::mem::replace(&mut self.measured, measured) {
+            true => share.statements.add(counts),
+            false => share.statements.claim(counts.claimed, counts.further),
+        }
     }
 
     /// Finds the share's numbers of all transaction types that the user has named so far.
@@ -91,7 +105,7 @@ pub fn call(phase: &PhaseState, user: &mut User, function: &str) -> Result<(), E
             Step::Failed(error) => return Err(error),
             Step::Waiting { until_ns } => wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS)),
         }
-        if now_ns() > phase.stop_ns().max(began_ns).saturating_add(PATIENCE_NS) {
+        if now_ns() > phase.ends_by_ns().max(began_ns).saturating_add(PATIENCE_NS) {
             user.drop_connections();
         }
         step = user.advance()?;

@@ -5,13 +5,15 @@
 //! its request if the answer is there, and to begin its next event if that is due. Who then waits
 //! for a time has a timer in the run queue, who waits for the network is known to the wire; a round
 //! costs nothing for either.
-//! The clock is read once per answer: in a closed loop that is the next event's intended time.
+//! The clock is read once per answer: in a closed loop that is the next event's intended time. It
+//! is the phase's own, which stands still while others have their turn (`schedule/timeline.rs`).
 
 use super::phase_state::{PhaseState, UserPlace};
 use super::run_queue::RunQueue;
 use super::user_slot::{UserSlot, UserState, call};
 use crate::plan::error::Error;
-use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, now_ns, wait_until};
+use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, wait_until};
+use crate::schedule::timeline::PhaseClock;
 use crate::script::Step;
 use crate::tally::count::EventTimes;
 use crate::tally::share::{LiveCounts, NextEvent, StreamShare};
@@ -31,6 +33,7 @@ pub struct Worker<'a> {
     phase: &'a PhaseState<'a>,
     shares: Vec<StreamShare<'a>>,
     slots: Vec<UserSlot>,
+    clock: PhaseClock,
     error: Option<Error>,
 }
 
@@ -65,18 +68,22 @@ impl<'a> Worker<'a> {
             let share = known.unwrap_or(shares.len() - 1);
             let mut slot = UserSlot::load(phase, *place, share)
                 .map_err(|error| phase.of_user(error, *place))?;
-            shares[share].claimed_before += slot.user.take_counts().claimed.unwrap_or(0);
+            let counts = slot.user.take_counts();
+            slot.holds_state = counts.queries > 0;
+            shares[share].claimed_before += counts.claimed.unwrap_or(0);
             slots.push(slot);
         }
-        Ok(Self { phase, shares, slots, error: None })
+        let clock = PhaseClock::new(phase.timeline());
+        Ok(Self { phase, shares, slots, clock, error: None })
     }
 
     /// Plays from the common start until nobody has anything more to do.
     pub fn play(&mut self, start_ns: u64) {
-        let warmup_ns = self.phase.warmup_ns();
-        self.shares.iter_mut().for_each(|share| share.start(start_ns, warmup_ns));
+        let (timeline, measured_ns) = (self.phase.timeline(), self.phase.measured_ns());
+        self.shares.iter_mut().for_each(|share| share.start(&timeline, measured_ns));
+        self.clock = PhaseClock::new(timeline);
         wait_until(start_ns);
-        let mut now = now_ns();
+        let mut now = self.clock.now_ns();
         self.slots.iter_mut().for_each(|slot| slot.state = UserState::Free { since_ns: now });
         let mut slots = std::mem::take(&mut self.slots);
         let mut queue = RunQueue::new(slots.len());
@@ -92,11 +99,14 @@ impl<'a> Worker<'a> {
             if now > stop_ns.saturating_add(PATIENCE_NS) {
                 disconnect(&mut slots, &mut queue);
             }
+            if self.clock.is_to_connect() {
+                self.connect_anew(&mut slots);
+            }
             if now == before {
-                now = now_ns();
+                now = self.clock.now_ns();
             }
             if left > 0 {
-                wait(&mut queue, &mut now);
+                wait(&mut queue, &mut self.clock, &mut now);
             }
         }
         self.slots = slots;
@@ -122,8 +132,9 @@ impl<'a> Worker<'a> {
                 UserState::Free { .. } | UserState::Busy { until_ns: RESTART, .. } => {
                     queue.ready.push(user)
                 }
-                UserState::Due { intended_ns: at_ns } | UserState::Busy { until_ns: at_ns, .. } => {
-                    queue.set_timer(at_ns, user);
+                UserState::Due { intended_ns } => queue.set_timer(intended_ns, user),
+                UserState::Busy { until_ns, .. } => {
+                    queue.set_timer(self.clock.phase_ns(until_ns), user);
                 }
                 UserState::Finished => finished += 1,
             }
@@ -167,11 +178,9 @@ impl<'a> Worker<'a> {
     #[inline]
     fn begin(&mut self, slot: &mut UserSlot, intended_ns: u64, now: &mut u64) {
         let share = &mut self.shares[slot.share];
-        if share.begin(intended_ns) && !slot.measured {
-            // What was counted in the warm-up is not measured, but a server counted it, too.
-            let counts = slot.user.take_counts();
-            share.statements.claim(counts.claimed, counts.further);
-            slot.measured = true;
+        let measured = share.begin(intended_ns);
+        if measured != slot.measured {
+            slot.hand_counts_over(share, measured);
         }
         let event = EventTimes { intended_ns, begun_ns: *now, answered_ns: NEVER };
         let step = slot.user.begin(&share.stream.declared.function);
@@ -190,7 +199,7 @@ impl<'a> Worker<'a> {
             slot.state = UserState::Busy { event, until_ns };
             return;
         }
-        *now = now_ns();
+        *now = self.clock.now_ns();
         event.answered_ns = *now;
         slot.state = UserState::Free { since_ns: *now };
         let outcome = match step {
@@ -245,6 +254,28 @@ impl<'a> Worker<'a> {
         slot.state = self.finished(slot.share);
     }
 
+    /// Gives every user who has no event under way new connections: what a connection's luck is
+    /// (memory, core, the server's process) is drawn anew. Not to one whose `thread_init` sent
+    /// statements: what they left in a connection cannot be known.
+    #[cold]
+    fn connect_anew(&mut self, slots: &mut [UserSlot]) {
+        for (user, slot) in slots.iter_mut().enumerate() {
+            let is_busy = matches!(slot.state, UserState::Busy { .. } | UserState::Finished);
+            if is_busy || slot.holds_state || slot.disconnected {
+                continue;
+            }
+            wire::set_slot(user as u32);
+            match slot.user.renew_connections() {
+                Ok(renewed) => self.shares[slot.share].renewed += renewed,
+                Err(error) => {
+                    self.phase.stop(self.phase.now_ns());
+                    self.error.get_or_insert(self.phase.of_user(error, slot.place));
+                    return;
+                }
+            }
+        }
+    }
+
     #[cold]
     fn finished(&self, share: usize) -> UserState {
         self.phase.user_finished(self.shares[share].index);
@@ -256,10 +287,7 @@ impl<'a> Worker<'a> {
         let mut counters = Counters::new();
         for slot in &mut self.slots {
             let share = &mut self.shares[slot.share];
-            match (slot.measured, slot.user.take_counts()) {
-                (true, counts) => share.statements.add(counts),
-                (false, counts) => share.statements.claim(counts.claimed, counts.further),
-            }
+            slot.hand_counts_over(share, false);
             if self.error.is_none() && !slot.disconnected && self.phase.phase_ref.is_load() {
                 let ended = call(self.phase, &mut slot.user, "thread_done");
                 self.error = ended.err().map(|error| self.phase.of_user(error, slot.place));
@@ -275,7 +303,7 @@ impl<'a> Worker<'a> {
 /// Finds who is ready next, and sleeps where nobody is. A time is met by spinning at last,
 /// because a sleep ends late; for the network the kernel wakes us.
 #[inline]
-fn wait(queue: &mut RunQueue, now: &mut u64) {
+fn wait(queue: &mut RunQueue, clock: &mut PhaseClock, now: &mut u64) {
     queue.wake_due(*now);
     if !queue.ready.is_empty() {
         wire::wait(0, &mut queue.ready);
@@ -283,12 +311,17 @@ fn wait(queue: &mut RunQueue, now: &mut u64) {
     }
     let until_ns = match queue.next_ns() {
         NEVER => NEVER,
-        next_ns if next_ns > *now + SPIN_NS => (next_ns - SPIN_NS).min(*now + NAP_NS),
-        _ => 0,
+        next_ns => sleep_end_ns(clock.monotonic_ns(next_ns), clock.monotonic_now_ns(*now)),
     };
     wire::wait(until_ns, &mut queue.ready);
-    *now = now_ns();
+    *now = clock.now_ns();
     queue.wake_due(*now);
+}
+
+/// Until when to sleep for a time; 0: it is near, and spun for.
+#[inline]
+fn sleep_end_ns(next_ns: u64, now: u64) -> u64 {
+    if next_ns > now + SPIN_NS { (next_ns - SPIN_NS).min(now + NAP_NS) } else { 0 }
 }
 
 /// Drops the connections of users who still wait: an answer that never comes must not hold the
@@ -310,7 +343,7 @@ mod tests {
     use super::*;
     use crate::plan::PhaseRef;
     use crate::plan::Session;
-    use crate::schedule::clock::SECOND_NS;
+    use crate::schedule::clock::{SECOND_NS, now_ns};
     use crate::script;
     use crate::testing::Folder;
 

@@ -2,10 +2,11 @@
 //!
 //! Every worker walks its own copy, so that who takes which arrival needs one atomic number and no
 //! lock (`stream`); and the end of a phase can be checked by walking it once more. Also the seeds
-//! that all random numbers begin with, and the clock (`clock`).
+//! that all random numbers begin with, the clock (`clock`), and whose turn it is (`timeline`).
 
 pub mod clock;
 pub mod stream;
+pub mod timeline;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,6 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::plan::error::Error;
 use crate::plan::phase::Pace;
 use clock::SECOND_NS;
+use timeline::Timeline;
 
 /// The arrivals of one open-loop stream, walked forward.
 #[derive(Debug, Clone)]
@@ -74,12 +76,18 @@ impl Schedule {
         -(1.0 - uniform).ln() / self.rate_per_s * SECOND_NS as f64
     }
 
-    /// How many of the tickets `from..to` are due in `[first_ns, end_ns)`; walks on a copy.
-    pub fn count_due(&self, tickets: std::ops::Range<u64>, times_ns: std::ops::Range<u64>) -> u64 {
+    /// How many of the tickets `from..to` are due on a phase's clock before `end_ns`, at times that
+    /// count; walks on a copy.
+    pub fn count_due(
+        &self,
+        tickets: std::ops::Range<u64>,
+        timeline: &Timeline,
+        end_ns: u64,
+        counts: impl Fn(u64) -> bool,
+    ) -> u64 {
         let mut walk = self.clone();
-        let arrivals = tickets.map(|ticket| walk.arrival_ns(ticket));
-        let due = arrivals.take_while(|at| *at < times_ns.end);
-        due.filter(|at| *at >= times_ns.start).count() as u64
+        let arrivals = tickets.map(|ticket| timeline.arrival_ns(walk.arrival_ns(ticket)));
+        arrivals.take_while(|at| *at < end_ns).filter(|at| counts(*at)).count() as u64
     }
 }
 
@@ -127,7 +135,9 @@ mod tests {
     #[test]
     fn a_burst_is_a_whole_seconds_work_at_its_beginning() {
         let burst = schedule(&Pace::Burst { rate_per_s: 2.5 }, 1);
-        let in_second = |s: u64| burst.count_due(0..100, s * SECOND_NS..s * SECOND_NS + 1);
+        let all = Timeline::new(0, None, true);
+        let due = |from, to| burst.count_due(0..100, &all, to, |at| at >= from);
+        let in_second = |s: u64| due(s * SECOND_NS, s * SECOND_NS + 1);
         assert_eq!([in_second(0), in_second(1), in_second(2), in_second(3)], [3, 2, 3, 2]);
     }
 

@@ -6,11 +6,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::clock::{NEVER, ns};
+use super::clock::NEVER;
+use super::timeline::Timeline;
 use super::{Schedule, seed_of};
 use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::phase::{Phase, Stop, Stream};
+use crate::plan::turns::Turns;
 
 /// A stream's schedule, tickets and users.
 pub struct StreamState<'a> {
@@ -42,7 +44,8 @@ impl<'a> StreamState<'a> {
         let (events, decides) = events_of(phase, declared);
         let once = !phase_ref.is_load();
         let counted = events.filter(|events| *events > 0 && !once);
-        let limit = counted.map(|events| events + due_in_warmup(phase, schedule.as_ref()));
+        let turns = phase_ref.turns();
+        let limit = counted.map(|events| events + due_in_warmup(phase, turns, schedule.as_ref()));
         Ok(Self {
             declared,
             schedule,
@@ -97,6 +100,8 @@ fn events_of(phase: &Phase, stream: &Stream) -> (Option<u64>, bool) {
 
 /// Arrivals due in the warm-up: a count is of events after it, and a closed loop draws no tickets
 /// before its end.
-fn due_in_warmup(phase: &Phase, schedule: Option<&Schedule>) -> u64 {
-    schedule.map_or(0, |arrivals| arrivals.count_due(0..NEVER, 0..ns(phase.warmup_s)))
+fn due_in_warmup(phase: &Phase, turns: Option<&Turns>, schedule: Option<&Schedule>) -> u64 {
+    let timeline = Timeline::new(0, turns, false);
+    let warmup_ns = timeline.length_ns(phase.warmup_s);
+    schedule.map_or(0, |arrivals| arrivals.count_due(0..NEVER, &timeline, warmup_ns, |_| true))
 }

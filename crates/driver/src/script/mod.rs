@@ -161,6 +161,12 @@ impl User {
         }
     }
 
+    /// Connects anew, with all prepared statements; how many connections that was. To be called
+    /// between two events.
+    pub fn renew_connections(&mut self) -> Result<u64, Error> {
+        self.state.shared.borrow_mut().renew_connections()
+    }
+
     /// Gives its connections up: the request under way fails as `lost` with the next
     /// [`User::advance`], and so does every other.
     pub fn drop_connections(&mut self) {

@@ -275,6 +275,15 @@ impl Shared {
     }
 
     /// Gives all connections up: a request under way is lost, and so is whatever is sent later.
+    /// New connections in the place of all; how many there are.
+    pub fn renew_connections(&mut self) -> Result<u64, Error> {
+        let mut renewed = 0;
+        for connection in self.connections.iter_mut().flatten() {
+            renewed += u64::from(connection.session().renew()?);
+        }
+        Ok(renewed)
+    }
+
     pub fn drop_connections(&mut self) {
         for connection in self.connections.iter_mut().flatten() {
             connection.count(&mut self.counts);

@@ -133,6 +133,13 @@ pub trait Session {
         Ok(())
     }
 
+    /// A new connection in the place of a sound one that nothing is under way on, with all its
+    /// statements; false, and all as it was, where it stands in a transaction or is a file of this
+    /// process's. Waits for the new connection.
+    fn renew(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// The rows of the last answer; valid until the next request.
     fn rows(&self) -> &Rows;
 

@@ -9,8 +9,9 @@ use super::histogram::histogram;
 use crate::plan::error::Error;
 use crate::plan::event::Series;
 use crate::schedule::clock::SECOND_NS;
+use crate::schedule::timeline::Timeline;
 
-/// One event, from its intended time to its answer, on CLOCK_MONOTONIC.
+/// One event, from its intended time to its answer, on its phase's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct EventTimes {
     /// When it was due.
@@ -23,7 +24,11 @@ pub struct EventTimes {
 
 /// One worker's count of one stream.
 pub struct EventCounts {
+    timeline: Timeline,
     measured_ns: u64,
+    /// What of the phase's counted time the warm-up had, and how many windows.
+    warmup_ns: u64,
+    warmup_windows: usize,
     /// Events that ended well after the warm-up.
     pub done: u64,
     /// Events that failed after the warm-up.
@@ -44,6 +49,10 @@ pub struct EventCounts {
     pub lateness: Histogram<u64>,
     /// A row per second after the warm-up.
     pub series: Series,
+    /// Events done in each window after the warm-up, where turns are taken.
+    pub windows: Vec<u64>,
+    /// Measured events that ended after the slot in which they began.
+    pub straddled: u64,
 }
 
 impl EventCounts {
@@ -55,7 +64,10 @@ impl EventCounts {
             latency_ns_max: Vec::with_capacity(seconds),
         };
         Ok(Self {
+            timeline: Timeline::new(0, None, true),
             measured_ns: 0,
+            warmup_ns: 0,
+            warmup_windows: 0,
             done: 0,
             failed: 0,
             cut_ns: Vec::new(),
@@ -66,12 +78,17 @@ impl EventCounts {
             names: vec![String::new()],
             lateness: histogram()?,
             series,
+            windows: Vec::new(),
+            straddled: 0,
         })
     }
 
-    /// Sets when the warm-up ends.
-    pub fn start(&mut self, measured_ns: u64) {
+    /// Sets the phase's clock and when the warm-up ends.
+    pub fn start(&mut self, timeline: &Timeline, measured_ns: u64) {
+        self.timeline = timeline.clone();
         self.measured_ns = measured_ns;
+        self.warmup_ns = timeline.counted_ns(measured_ns);
+        self.warmup_windows = timeline.window(measured_ns).unwrap_or(0);
     }
 
     /// The number of a transaction type, new ones included.
@@ -97,6 +114,20 @@ impl EventCounts {
         self.series.done[second] += 1;
         let longest = &mut self.series.latency_ns_max[second];
         *longest = latency_ns.max(*longest);
+        if let Some(window) = self.timeline.window(event.intended_ns) {
+            self.count_window(window, event.answered_ns);
+        }
+    }
+
+    /// Counts an event done in the window that it began in.
+    #[inline]
+    fn count_window(&mut self, window: usize, answered_ns: u64) {
+        self.straddled += u64::from(self.timeline.window(answered_ns) != Some(window));
+        let at = window.saturating_sub(self.warmup_windows);
+        if at >= self.windows.len() {
+            self.windows.resize(at + 1, 0);
+        }
+        self.windows[at] += 1;
     }
 
     /// Counts an event that failed; its latency is of no use. The row of its second, if measured.
@@ -127,7 +158,8 @@ impl EventCounts {
     fn is_measured(&mut self, event: EventTimes) -> bool {
         self.last_intended_ns = self.last_intended_ns.max(event.intended_ns);
         self.last_answer_ns = event.answered_ns;
-        if event.intended_ns < self.measured_ns {
+        let counts = self.timeline.is_counted(event.intended_ns);
+        if event.intended_ns < self.measured_ns || !counts {
             self.warmup += 1;
             return false;
         }
@@ -137,7 +169,8 @@ impl EventCounts {
 
     #[inline]
     fn second(&mut self, answered_ns: u64) -> usize {
-        let second = (answered_ns.saturating_sub(self.measured_ns) / SECOND_NS) as usize;
+        let counted_ns = self.timeline.counted_ns(answered_ns).saturating_sub(self.warmup_ns);
+        let second = (counted_ns / SECOND_NS) as usize;
         if second >= self.series.done.len() {
             self.series.extend(second + 1);
         }
@@ -168,7 +201,7 @@ mod tests {
     #[test]
     fn events_due_in_the_warm_up_are_counted_apart() {
         let mut counts = EventCounts::new(0).unwrap();
-        counts.start(1_000);
+        counts.start(&Timeline::new(0, None, true), 1_000);
         counts.done(times(999, 5_000), 0);
         counts.failed(times(500, 900));
         counts.done(times(1_000, 1_200), 0);
@@ -179,7 +212,7 @@ mod tests {
     #[test]
     fn what_was_waited_for_no_answer_is_kept_but_in_the_warm_up() {
         let mut counts = EventCounts::new(0).unwrap();
-        counts.start(1_000);
+        counts.start(&Timeline::new(0, None, true), 1_000);
         counts.cut(times(999, 5_000));
         counts.cut(times(2_000, 2_000 + SECOND_NS));
         assert_eq!((counts.warmup, counts.failed, counts.latency[0].len()), (1, 1, 0));
@@ -210,7 +243,7 @@ mod tests {
     #[test]
     fn every_second_has_a_row_even_an_idle_one() {
         let mut counts = EventCounts::new(0).unwrap();
-        counts.start(0);
+        counts.start(&Timeline::new(0, None, true), 0);
         counts.done(times(0, 500), 0);
         counts.done(times(0, 2 * SECOND_NS + 1), 0);
         counts.failed(times(0, 2 * SECOND_NS + 2));

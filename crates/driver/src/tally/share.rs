@@ -7,6 +7,7 @@ use super::count::{EventCounts, EventTimes};
 use crate::plan::error::Error;
 use crate::schedule::Schedule;
 use crate::schedule::stream::StreamState;
+use crate::schedule::timeline::Timeline;
 
 /// One worker's copy of a stream's schedule, and its counts.
 pub struct StreamShare<'a> {
@@ -22,11 +23,13 @@ pub struct StreamShare<'a> {
     pub begun: u64,
     /// What its users' `thread_init` had the engine count.
     pub claimed_before: u64,
+    /// Connections that its users made anew, epoch by epoch.
+    pub renewed: u64,
     /// Intended times of arrivals that were taken but not begun: at most one per user.
     pub dropped_ns: Vec<u64>,
     schedule: Option<Schedule>,
     live: &'a LiveCounts,
-    start_ns: u64,
+    timeline: Timeline,
     measured_ns: u64,
     /// Events done and failed, warm-up included.
     ended: (u64, u64),
@@ -68,20 +71,21 @@ impl<'a> StreamShare<'a> {
             statements: UserCounts::default(),
             begun: 0,
             claimed_before: 0,
+            renewed: 0,
             dropped_ns: Vec::with_capacity(users),
             schedule: stream.schedule.clone(),
             live,
-            start_ns: 0,
+            timeline: Timeline::new(0, None, true),
             measured_ns: 0,
             ended: (0, 0),
         })
     }
 
-    /// Fixes the phase's start and the end of its warm-up.
-    pub fn start(&mut self, start_ns: u64, warmup_ns: u64) {
-        self.start_ns = start_ns;
-        self.measured_ns = start_ns + warmup_ns;
-        self.events.start(self.measured_ns);
+    /// Fixes the phase's clock and the end of its warm-up.
+    pub fn start(&mut self, timeline: &Timeline, measured_ns: u64) {
+        self.timeline = timeline.clone();
+        self.measured_ns = measured_ns;
+        self.events.start(timeline, measured_ns);
     }
 
     /// Takes the next arrival for a user that is free since `free_ns`.
@@ -94,7 +98,7 @@ impl<'a> StreamShare<'a> {
         if self.stream.limit.is_some_and(|limit| ticket >= limit) {
             return NextEvent::None;
         }
-        let intended_ns = self.start_ns + schedule.arrival_ns(ticket);
+        let intended_ns = self.timeline.arrival_ns(schedule.arrival_ns(ticket));
         if now >= stop_ns || intended_ns >= stop_ns {
             return self.drop_arrival(intended_ns);
         }
@@ -103,12 +107,15 @@ impl<'a> StreamShare<'a> {
 
     #[inline]
     fn next_closed(&self, free_ns: u64, now: u64, stop_ns: u64) -> NextEvent {
+        let intended_ns = self.timeline.opens_ns(free_ns);
         let over = now >= stop_ns
             || match self.stream.limit {
-                Some(limit) if free_ns >= self.measured_ns => self.stream.take_ticket() >= limit,
+                Some(limit) if intended_ns >= self.measured_ns => {
+                    self.stream.take_ticket() >= limit
+                }
                 _ => false,
             };
-        if over { NextEvent::None } else { NextEvent::At(free_ns) }
+        if over { NextEvent::None } else { NextEvent::At(intended_ns) }
     }
 
     /// Gives an arrival up. Whether it was due is known when the phase is over.
@@ -122,7 +129,7 @@ impl<'a> StreamShare<'a> {
     /// Notes the beginning of an event; true if it is measured.
     #[inline]
     pub fn begin(&mut self, intended_ns: u64) -> bool {
-        let measured = intended_ns >= self.measured_ns;
+        let measured = intended_ns >= self.measured_ns && self.timeline.is_counted(intended_ns);
         self.begun += u64::from(measured);
         measured
     }

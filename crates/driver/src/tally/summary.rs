@@ -11,6 +11,7 @@ use crate::plan::error::Error;
 use crate::plan::event::{Latency, Series, Tally};
 use crate::schedule::clock::NEVER;
 use crate::schedule::stream::StreamState;
+use crate::schedule::timeline::Timeline;
 
 /// What a phase's streams did.
 pub struct Summary {
@@ -24,7 +25,7 @@ pub struct Summary {
 pub fn summary(
     streams: &[StreamState],
     shares: Vec<StreamShare>,
-    span: PhaseSpan,
+    span: &PhaseSpan,
 ) -> Result<Summary, Error> {
     let mut sums = streams.iter().map(StreamSum::new).collect::<Result<Vec<_>, Error>>()?;
     for share in shares {
@@ -55,13 +56,12 @@ fn together(sums: &[StreamSum]) -> Result<BTreeMap<String, Latency>, Error> {
     units.into_iter().map(add_up).collect()
 }
 
-/// When a phase began and was told to stop, and how long it warmed up.
-#[derive(Clone, Copy)]
+/// A phase's clock, when its warm-up ended, and when it was told to stop.
 pub struct PhaseSpan {
-    /// Its start.
-    pub start_ns: u64,
-    /// Length of the warm-up.
-    pub warmup_ns: u64,
+    /// Its clock and windows.
+    pub timeline: Timeline,
+    /// The end of the warm-up.
+    pub measured_ns: u64,
     /// Nothing due from here on is played; [`NEVER`] where only counts end it.
     pub stop_ns: u64,
 }
@@ -81,6 +81,9 @@ struct StreamSum<'a> {
     latency: BTreeMap<String, Histogram<u64>>,
     lateness: Histogram<u64>,
     series: Series,
+    windows: Vec<u64>,
+    straddled: u64,
+    renewed: u64,
 }
 
 impl<'a> StreamSum<'a> {
@@ -99,6 +102,9 @@ impl<'a> StreamSum<'a> {
             latency: BTreeMap::new(),
             lateness: histogram()?,
             series: Series::default(),
+            windows: Vec::new(),
+            straddled: 0,
+            renewed: 0,
         })
     }
 
@@ -110,6 +116,7 @@ impl<'a> StreamSum<'a> {
         self.warmup += events.warmup;
         self.begun += share.begun;
         self.claimed_before += share.claimed_before;
+        self.renewed += share.renewed;
         self.last_intended_ns = self.last_intended_ns.max(events.last_intended_ns);
         self.dropped_ns.extend(share.dropped_ns);
         self.counts.add(share.statements);
@@ -124,10 +131,13 @@ impl<'a> StreamSum<'a> {
         }
         add(&mut self.lateness, &events.lateness)?;
         self.series.add(&events.series);
+        self.windows.resize(events.windows.len().max(self.windows.len()), 0);
+        self.windows.iter_mut().zip(&events.windows).for_each(|(sum, more)| *sum += more);
+        self.straddled += events.straddled;
         Ok(())
     }
 
-    fn tally(mut self, span: PhaseSpan, seconds: usize) -> Result<Tally, Error> {
+    fn tally(mut self, span: &PhaseSpan, seconds: usize) -> Result<Tally, Error> {
         let (stream, (intended, skipped)) =
             (self.stream.declared, self.check_identity(span, seconds)?);
         Ok(Tally {
@@ -158,6 +168,9 @@ impl<'a> StreamSum<'a> {
             lateness: latency(&self.lateness)?,
             transactions: by_type(&self.latency)?,
             series: self.series,
+            windows: self.windows,
+            straddled: self.straddled,
+            renewed: self.renewed,
         })
     }
 
@@ -192,7 +205,7 @@ fn by_type(types: &BTreeMap<String, Histogram<u64>>) -> Result<BTreeMap<String, 
 impl StreamSum<'_> {
     /// How many events should have been played, and how many of them nobody began. Counted from
     /// the schedule and the tickets, not from the events played, so that the identity is a check.
-    fn intended_and_skipped(&self, span: PhaseSpan) -> (u64, u64) {
+    fn intended_and_skipped(&self, span: &PhaseSpan) -> (u64, u64) {
         let Some(schedule) = &self.stream.schedule else {
             let limited = self.stream.limit.is_some();
             return (if limited { self.stream.tickets_taken() } else { self.begun }, 0);
@@ -200,14 +213,15 @@ impl StreamSum<'_> {
         // A user may have begun an event in the very moment that another ended the phase.
         let end_ns = match span.stop_ns {
             NEVER => NEVER,
-            stop_ns => stop_ns.max(self.last_intended_ns + 1) - span.start_ns,
+            stop_ns => stop_ns.max(self.last_intended_ns + 1),
         };
-        let measured_ns = span.warmup_ns..end_ns;
+        let counts = |at: u64| at >= span.measured_ns && span.timeline.is_counted(at);
+        let count_due = |tickets| schedule.count_due(tickets, &span.timeline, end_ns, counts);
         let limit = self.stream.limit.unwrap_or(NEVER);
-        let intended = schedule.count_due(0..limit, measured_ns.clone());
-        let left = schedule.count_due(self.stream.tickets_taken()..limit, measured_ns.clone());
-        let dropped = self.dropped_ns.iter().map(|at| at - span.start_ns);
-        (intended, left + dropped.filter(|at| measured_ns.contains(at)).count() as u64)
+        let intended = count_due(0..limit);
+        let left = count_due(self.stream.tickets_taken()..limit);
+        let dropped = self.dropped_ns.iter().filter(|at| **at < end_ns && counts(**at));
+        (intended, left + dropped.count() as u64)
     }
 
     fn check(&self, intended: u64, skipped: u64) -> Result<(), Error> {
@@ -222,7 +236,7 @@ impl StreamSum<'_> {
     }
 
     /// Intended and skipped, once they are known to add up; the series as long as all others.
-    fn check_identity(&mut self, span: PhaseSpan, seconds: usize) -> Result<(u64, u64), Error> {
+    fn check_identity(&mut self, span: &PhaseSpan, seconds: usize) -> Result<(u64, u64), Error> {
         let (intended, skipped) = self.intended_and_skipped(span);
         self.series.extend(seconds);
         self.check(intended, skipped).map(|()| (intended, skipped))
@@ -245,6 +259,7 @@ mod tests {
             commands: vec!["run".to_owned()],
             cpus: Vec::new(),
             progress_s: 0.0,
+            turns: None,
         }
     }
 
@@ -278,7 +293,8 @@ mod tests {
         let mut sum = StreamSum::new(&stream)?;
         sum.done = done;
         sum.begun = 7;
-        sum.tally(PhaseSpan { start_ns: 50, warmup_ns: 0, stop_ns: 50 + 1_000_000_000 }, 1)
+        let timeline = Timeline::new(50, None, true);
+        sum.tally(&PhaseSpan { timeline, measured_ns: 50, stop_ns: 50 + 1_000_000_000 }, 1)
     }
 
     #[test]

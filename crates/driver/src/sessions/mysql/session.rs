@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, AnswerShape, FeedState};
 use super::dialogue::Dialogue;
-use super::packet::{COM_QUERY, COM_STMT_CLOSE, HEADER, begin, end, garbage};
+use super::packet::{COM_QUERY, COM_QUIT, COM_STMT_CLOSE, HEADER, begin, end, garbage};
 use super::statement::Statement;
 use super::{Batch, Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
@@ -93,6 +93,20 @@ impl Session for Mysql {
             return self.line.send();
         }
         Ok(())
+    }
+
+    fn renew(&mut self) -> Result<bool, Error> {
+        let is_open = self.batch.is_some() || self.load.is_some() || self.answer.in_transaction();
+        if self.is_lost || is_open {
+            return Ok(false);
+        }
+        packet::command(self.line.out(), COM_QUIT, b"");
+        self.asked += 1;
+        self.line.send()?;
+        let reconnected = self.reconnected;
+        self.reconnect()?;
+        self.reconnected = reconnected;
+        Ok(true)
     }
 
     fn rows(&self) -> &Rows {

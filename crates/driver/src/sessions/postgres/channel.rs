@@ -185,6 +185,13 @@ impl Channel {
     }
 }
 
+impl Channel {
+    /// Is nothing owed, and no transaction open?
+    pub fn is_idle(&self) -> bool {
+        self.owed == 0 && self.load.is_none() && matches!(self.answer.status, 0 | b'I')
+    }
+}
+
 impl Drop for Channel {
     /// Says goodbye, so that the server's log has nothing to complain about.
     fn drop(&mut self) {

@@ -177,6 +177,16 @@ impl Session for Postgres {
         if self.channel.is_lost() { self.reconnect() } else { self.channel.abandon() }
     }
 
+    fn renew(&mut self) -> Result<bool, Error> {
+        if self.channel.is_lost() || self.is_batching || !self.channel.is_idle() {
+            return Ok(false);
+        }
+        let reconnected = self.reconnected;
+        self.reconnect()?;
+        self.reconnected = reconnected;
+        Ok(true)
+    }
+
     fn rows(&self) -> &Rows {
         let prepared = self.last.and_then(|at| self.statements.get(at as usize));
         prepared.map_or(&self.text_rows, |it| &it.rows)

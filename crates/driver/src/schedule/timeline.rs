@@ -1,0 +1,396 @@
+//! When a phase may be played: all the time, or in windows that it takes turns in with others.
+//!
+//! Several drivers are given the same turns and the same start, so that each knows whose window it
+//! is without a word between them:
+//!
+//! ```text
+//! epoch  │ connect 0 │ connect 1 │ window │ drain │ window │ drain │ …      order 0 1 1 0 …
+//! ```
+//! A phase has a clock of its own, which runs in its own slots (a window and its drain) and stands
+//! still in all others: everything of a phase is told by it, its end, its arrivals, its latencies.
+//! An event begins in a window and may end in the drain; the edge at a window's beginning, in which
+//! caches are cold, counts for nothing in a phase that ends by time. Where there are no turns, the
+//! phase's clock is CLOCK_MONOTONIC.
+
+use std::sync::Arc;
+
+use super::clock::{NEVER, now_ns, ns};
+use crate::plan::turns::Turns;
+
+/// What a phase's clock shows when, and what may be begun then. Cheap to copy.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    start_ns: u64,
+    turns: Option<Arc<OwnTurns>>,
+}
+
+/// Turns, and which of them are ours.
+#[derive(Debug)]
+struct OwnTurns {
+    window_ns: u64,
+    edge_ns: u64,
+    slot_ns: u64,
+    /// Slots of all drivers in an epoch; one epoch lasts for ever where nobody connects anew.
+    epoch_slots: u64,
+    epoch_ns: u64,
+    /// What an epoch begins with: a part for each driver, in which its users connect anew.
+    connects_ns: u64,
+    connect_ns: u64,
+    own: u64,
+    /// Our places in the order, and how long that is before it comes again.
+    places: Vec<u64>,
+    period: u64,
+}
+
+/// Where a time lies among all slots.
+enum Place {
+    /// In one of ours: how many of ours were before, and how far into it.
+    Own { before: u64, into_ns: u64 },
+    /// Not in one of ours; so many of ours were before.
+    Others { before: u64 },
+}
+
+impl Timeline {
+    /// A phase that starts at a CLOCK_MONOTONIC time. The edge is left out where `ends_by_time`.
+    pub fn new(start_ns: u64, turns: Option<&Turns>, ends_by_time: bool) -> Self {
+        let turns = turns.map(|turns| Arc::new(OwnTurns::new(turns, ends_by_time)));
+        Self { start_ns, turns }
+    }
+
+    /// The phase's start, which both clocks show alike.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// What the phase's clock shows at a CLOCK_MONOTONIC time. Between two slots it stands at the
+    /// last nanosecond of the first.
+    pub fn phase_ns(&self, monotonic_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return monotonic_ns };
+        match turns.place(monotonic_ns.checked_sub(self.start_ns)) {
+            Place::Own { before, into_ns } => self.start_ns + before * turns.slot_ns + into_ns,
+            Place::Others { before } => self.start_ns + before * turns.slot_ns - 1,
+        }
+    }
+
+    /// The CLOCK_MONOTONIC time at which the phase's clock will show this.
+    pub fn monotonic_ns(&self, phase_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return phase_ns };
+        if phase_ns == NEVER {
+            return NEVER;
+        }
+        let since_ns = phase_ns.saturating_sub(self.start_ns);
+        let begin_ns = turns.begin_ns(since_ns / turns.slot_ns);
+        self.start_ns + begin_ns + since_ns % turns.slot_ns
+    }
+
+    /// The first time from `phase_ns` on at which an event may begin.
+    #[inline]
+    pub fn opens_ns(&self, phase_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return phase_ns };
+        let since_ns = phase_ns.saturating_sub(self.start_ns);
+        let into_ns = since_ns % turns.slot_ns;
+        let waits_ns = if into_ns < turns.window_ns { 0 } else { turns.slot_ns - into_ns };
+        self.start_ns + since_ns + waits_ns
+    }
+
+    /// Does an event that was due then count? Not at a window's edge.
+    #[inline]
+    pub fn is_counted(&self, phase_ns: u64) -> bool {
+        self.turns.as_ref().is_none_or(|turns| {
+            phase_ns.saturating_sub(self.start_ns) % turns.slot_ns >= turns.edge_ns
+        })
+    }
+
+    /// How long so many seconds of windows are on the phase's clock: whole windows.
+    pub fn length_ns(&self, seconds: f64) -> u64 {
+        let length_ns = ns(seconds);
+        self.turns
+            .as_ref()
+            .map_or(length_ns, |turns| length_ns.div_ceil(turns.window_ns) * turns.slot_ns)
+    }
+
+    /// How much of the time from the start until then counts.
+    #[inline]
+    pub fn counted_ns(&self, phase_ns: u64) -> u64 {
+        let since_ns = phase_ns.saturating_sub(self.start_ns);
+        let Some(turns) = &self.turns else { return since_ns };
+        let into_ns = (since_ns % turns.slot_ns).clamp(turns.edge_ns, turns.window_ns);
+        let whole_ns = turns.window_ns - turns.edge_ns;
+        since_ns / turns.slot_ns * whole_ns + into_ns - turns.edge_ns
+    }
+
+    /// When an arrival is due: its schedule runs in windows only.
+    #[inline]
+    pub fn arrival_ns(&self, since_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return self.start_ns + since_ns };
+        self.start_ns + since_ns / turns.window_ns * turns.slot_ns + since_ns % turns.window_ns
+    }
+
+    /// Which of our windows a time belongs to; none without turns.
+    #[inline]
+    pub fn window(&self, phase_ns: u64) -> Option<usize> {
+        let turns = self.turns.as_ref()?;
+        Some((phase_ns.saturating_sub(self.start_ns) / turns.slot_ns) as usize)
+    }
+}
+
+impl OwnTurns {
+    fn new(turns: &Turns, ends_by_time: bool) -> Self {
+        let slot_ns = turns.window_ns + turns.drain_ns;
+        let drivers = turns.order.iter().max().map_or(1, |last| u64::from(*last) + 1);
+        let connects_ns = if turns.epoch_slots > 0 { drivers * turns.connect_ns } else { 0 };
+        let epoch_slots = if turns.epoch_slots > 0 { turns.epoch_slots } else { NEVER };
+        let places = (0..).zip(&turns.order).filter(|(_, who)| **who == turns.own);
+        Self {
+            window_ns: turns.window_ns,
+            edge_ns: if ends_by_time { turns.edge_ns } else { 0 },
+            slot_ns,
+            epoch_slots,
+            epoch_ns: epoch_slots.saturating_mul(slot_ns).saturating_add(connects_ns),
+            connects_ns,
+            connect_ns: turns.connect_ns,
+            own: u64::from(turns.own),
+            places: places.map(|(place, _)| place).collect(),
+            period: turns.order.len() as u64,
+        }
+    }
+
+    fn place(&self, since_ns: Option<u64>) -> Place {
+        let Some(since_ns) = since_ns else { return Place::Others { before: 0 } };
+        let epoch = since_ns / self.epoch_ns;
+        let Some(slots_ns) = (since_ns % self.epoch_ns).checked_sub(self.connects_ns) else {
+            return Place::Others { before: self.own_before(epoch * self.epoch_slots) };
+        };
+        let epoch_begin = epoch.saturating_mul(self.epoch_slots);
+        let (slot, into_ns) = (epoch_begin + slots_ns / self.slot_ns, slots_ns % self.slot_ns);
+        let before = self.own_before(slot);
+        match self.places.binary_search(&(slot % self.period)) {
+            Ok(_) => Place::Own { before, into_ns },
+            Err(_) => Place::Others { before },
+        }
+    }
+
+    /// How many of the slots before one are ours.
+    fn own_before(&self, slot: u64) -> u64 {
+        let (turns, place) = (slot / self.period, slot % self.period);
+        let in_turn = self.places.partition_point(|own| *own < place);
+        turns * self.places.len() as u64 + in_turn as u64
+    }
+
+    /// From the start to the beginning of our slot of a number.
+    fn begin_ns(&self, number: u64) -> u64 {
+        let count = self.places.len() as u64;
+        let place = self.places[(number % count) as usize];
+        let slot = number / count * self.period + place;
+        let (epoch, in_epoch) = (slot / self.epoch_slots, slot % self.epoch_slots);
+        epoch * self.epoch_ns + self.connects_ns + in_epoch * self.slot_ns
+    }
+}
+
+/// A worker's view of its phase's clock.
+#[derive(Debug)]
+pub struct PhaseClock {
+    timeline: Timeline,
+    /// What the clock lags behind CLOCK_MONOTONIC, until that shows `until_ns`.
+    lag_ns: u64,
+    until_ns: u64,
+    /// When the users are to connect anew, by CLOCK_MONOTONIC.
+    connect_ns: u64,
+}
+
+impl PhaseClock {
+    /// Before anything was read.
+    pub fn new(timeline: Timeline) -> Self {
+        let until_ns = if timeline.turns.is_none() { NEVER } else { 0 };
+        let connect_ns = match &timeline.turns {
+            Some(turns) if turns.connects_ns > 0 => timeline.start_ns + turns.connect_after(0),
+            _ => NEVER,
+        };
+        Self { timeline, lag_ns: 0, until_ns, connect_ns }
+    }
+
+    /// What it shows now.
+    #[inline]
+    pub fn now_ns(&mut self) -> u64 {
+        let now = now_ns();
+        if now < self.until_ns { now - self.lag_ns } else { self.find_slot(now) }
+    }
+
+    #[cold]
+    fn find_slot(&mut self, now: u64) -> u64 {
+        let phase_ns = self.timeline.phase_ns(now);
+        self.until_ns = 0;
+        if let Some(turns) = &self.timeline.turns {
+            let since_ns = now.checked_sub(self.timeline.start_ns);
+            if let Place::Own { into_ns, .. } = turns.place(since_ns) {
+                (self.lag_ns, self.until_ns) = (now - phase_ns, now + turns.slot_ns - into_ns);
+            }
+        }
+        phase_ns
+    }
+
+    /// What it shows of a CLOCK_MONOTONIC time that is near.
+    #[inline]
+    pub fn phase_ns(&self, monotonic_ns: u64) -> u64 {
+        if monotonic_ns < self.until_ns {
+            monotonic_ns.saturating_sub(self.lag_ns)
+        } else {
+            self.timeline.phase_ns(monotonic_ns)
+        }
+    }
+
+    /// CLOCK_MONOTONIC, where `now` was read last; read anew only where that says too little.
+    #[inline]
+    pub fn monotonic_now_ns(&self, now: u64) -> u64 {
+        if self.timeline.turns.is_none() { now } else { now_ns() }
+    }
+
+    /// How long to sleep for the phase's clock to show a time: CLOCK_MONOTONIC. Not beyond the time
+    /// at which the users are to connect anew.
+    pub fn monotonic_ns(&self, phase_ns: u64) -> u64 {
+        self.timeline.monotonic_ns(phase_ns).min(self.connect_ns)
+    }
+
+    /// Are the users to connect anew now? True once in every epoch, at the time that is ours.
+    #[inline]
+    pub fn is_to_connect(&mut self) -> bool {
+        self.connect_ns != NEVER && self.connects_now(now_ns())
+    }
+
+    #[cold]
+    fn connects_now(&mut self, now: u64) -> bool {
+        let Some(turns) = &self.timeline.turns else { return false };
+        if now < self.connect_ns {
+            return false;
+        }
+        let late_ns = now - self.connect_ns;
+        self.connect_ns =
+            self.timeline.start_ns + turns.connect_after(now - self.timeline.start_ns);
+        // One that was slept through is left out: it is somebody else's time now.
+        late_ns < turns.connect_ns / 2
+    }
+}
+
+impl OwnTurns {
+    /// When our part of the next epoch's connecting begins; the first epoch needs none.
+    fn connect_after(&self, since_ns: u64) -> u64 {
+        (since_ns / self.epoch_ns + 1) * self.epoch_ns + self.own * self.connect_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START_NS: u64 = 1_000_000;
+
+    /// Windows of 100, drains of 20, edges of 10; every 4 slots an epoch with 2 parts of 50.
+    fn timeline(own: u32) -> Timeline {
+        let turns = Turns {
+            order: vec![0, 1, 1, 0],
+            own,
+            window_ns: 100,
+            drain_ns: 20,
+            edge_ns: 10,
+            epoch_slots: 4,
+            connect_ns: 50,
+        };
+        Timeline::new(START_NS, Some(&turns), true)
+    }
+
+    #[test]
+    fn without_turns_the_clock_is_the_machines() {
+        let all = Timeline::new(START_NS, None, true);
+        for at in [0, START_NS, START_NS + 777] {
+            assert_eq!((all.phase_ns(at), all.monotonic_ns(at)), (at, at));
+            assert_eq!(all.opens_ns(at), at);
+            assert!(all.is_counted(at));
+        }
+        assert_eq!((all.length_ns(1.5), all.counted_ns(START_NS + 5)), (1_500_000_000, 5));
+        assert_eq!((all.arrival_ns(7), all.window(START_NS)), (START_NS + 7, None));
+    }
+
+    #[test]
+    fn it_is_one_drivers_turn_at_a_time_and_each_has_as_much() {
+        let (first, second) = (timeline(0), timeline(1));
+        let runs = |it: &Timeline, at| it.phase_ns(START_NS + at + 1) > it.phase_ns(START_NS + at);
+        let mut own = [0, 0];
+        for at in 0..10 * 580 {
+            // the nanosecond in which a slot begins shows the step to it
+            assert!(!(runs(&first, at) && runs(&second, at)), "both at {at}");
+            own[0] += u64::from(runs(&first, at));
+            own[1] += u64::from(runs(&second, at));
+        }
+        assert_eq!(own, [10 * 240, 10 * 240]);
+    }
+
+    #[test]
+    fn the_clock_runs_in_own_slots_and_stands_still_between_them() {
+        let first = timeline(0);
+        let shown = |at: u64| first.phase_ns(START_NS + at) as i64 - START_NS as i64;
+        // connecting, first slot, the other's two, own again, the next epoch
+        assert_eq!([shown(0), shown(99)], [-1, -1]);
+        assert_eq!([shown(100), shown(219)], [0, 119]);
+        assert_eq!([shown(220), shown(459)], [119, 119]);
+        assert_eq!([shown(460), shown(579)], [120, 239]);
+        assert_eq!([shown(580), shown(679), shown(680)], [239, 239, 240]);
+    }
+
+    #[test]
+    fn both_clocks_agree_wherever_it_runs() {
+        for own in [0, 1] {
+            let it = timeline(own);
+            for phase_ns in START_NS..START_NS + 2_000 {
+                assert_eq!(it.phase_ns(it.monotonic_ns(phase_ns)), phase_ns);
+            }
+        }
+        assert_eq!(timeline(0).monotonic_ns(NEVER), NEVER);
+    }
+
+    #[test]
+    fn an_event_begins_in_a_window_and_counts_after_its_edge() {
+        let it = timeline(0);
+        let opens = |at: u64| it.opens_ns(START_NS + at) - START_NS;
+        assert_eq!(
+            [opens(0), opens(99), opens(100), opens(119), opens(120)],
+            [0, 99, 120, 120, 120]
+        );
+        let counts = |at: u64| it.is_counted(START_NS + at);
+        assert_eq!(
+            [counts(0), counts(9), counts(10), counts(129), counts(130)].map(u8::from),
+            [0, 0, 1, 0, 1]
+        );
+        let counted = |at: u64| it.counted_ns(START_NS + at);
+        assert_eq!([counted(5), counted(10), counted(60), counted(119)], [0, 0, 50, 90]);
+        assert_eq!([counted(240), it.length_ns(250e-9)], [180, 360]);
+        assert_eq!([it.arrival_ns(99), it.arrival_ns(100)], [START_NS + 99, START_NS + 120]);
+        assert_eq!(it.window(START_NS + 130), Some(1));
+    }
+
+    #[test]
+    fn a_phase_that_ends_by_count_has_no_edge() {
+        let turns = Turns {
+            order: vec![0, 1],
+            own: 1,
+            window_ns: 100,
+            drain_ns: 0,
+            edge_ns: 10,
+            epoch_slots: 0,
+            connect_ns: 50,
+        };
+        let it = Timeline::new(START_NS, Some(&turns), false);
+        assert!(it.is_counted(START_NS));
+        assert_eq!(it.counted_ns(START_NS + 250), 250);
+        assert_eq!(it.monotonic_ns(START_NS + 150), START_NS + 350);
+    }
+
+    #[test]
+    fn users_connect_anew_once_in_an_epoch_at_their_own_time() {
+        let mut clock = PhaseClock::new(timeline(1));
+        let times: Vec<u64> = (0..1_750).filter(|at| clock.connects_now(START_NS + at)).collect();
+        assert_eq!(times, [580 + 50, 2 * 580 + 50]);
+        let mut late = PhaseClock::new(timeline(1));
+        assert!(!late.connects_now(START_NS + 580 + 90), "half of its part is over");
+        assert!(late.connects_now(START_NS + 2 * 580 + 60));
+    }
+}

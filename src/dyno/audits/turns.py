@@ -1,0 +1,72 @@
+"""Audit `turns`: where trials took turns, did each have its windows, and was its time its own?
+
+- A trial whose windows were fewer or shorter than its partners' was not met by the same host.
+- An event that outlasted its slot stood still with its engine, and its latency is told without the
+  time of others. An engine that is not ours to freeze went on meanwhile: where more than one of a
+  hundred of its events outlasted their slots, their latencies are told too short, and it worked in
+  the windows of others.
+
+Where restarts were played one after the other there is nothing to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Case, cases
+from dyno.record import Finding
+
+#: Of the counted time of the trial with the most.
+SHORTER_PERCENT = 2.0
+#: Of the events of an engine that ran on while others had their turn.
+STRADDLED_PERCENT = 1.0
+
+
+class Turns:
+    """The windows of those that took turns, and what lay across them."""
+
+    summary = "those that took turns had equal windows, and none worked in another's"
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each candidate and phase that is not sound; else one."""
+        turns = view.run.design.turns
+        if turns is None:
+            return [Finding("turns", "sound", "restarts were played one after the other")]
+        judged = list(cases(view.run, view.trials))
+        longest_s = {case.phase: 0.0 for case in judged}
+        for case in judged:
+            longest_s[case.phase] = max(longest_s[case.phase], _seconds(case))
+        findings = [
+            case.finding("turns", "doubtful", words)
+            for case in judged
+            for words in _faults(case, longest_s[case.phase])
+        ]
+        told = f"windows of {1e3 * turns.window_s:.0f} ms were played by turns"
+        return findings or [Finding("turns", "sound", told)]
+
+
+def _faults(case: Case, longest_s: float) -> Iterator[str]:
+    ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
+    lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
+    if ends_by_time and lost > SHORTER_PERCENT:
+        yield f"its windows were {lost:.0f} % shorter than those of others"
+    if "address" not in case.candidate.build:
+        return
+    tallies = [tally for record in case.records for tally in record.streams]
+    done = sum(tally.done for tally in tallies)
+    straddled = 100 * sum(tally.straddled for tally in tallies) / done if done else 0.0
+    if straddled > STRADDLED_PERCENT:
+        yield (
+            f"{straddled:.0f} % of its events outlasted their slots: it worked in the windows of "
+            "others, and their latencies are told too short; --sequential gives it time of its own"
+        )
+
+
+def _seconds(case: Case) -> float:
+    """What counted of a phase, at the median."""
+    return median(record.duration_s for record in case.records) if case.records else 0.0
+
+
+AUDIT = Turns()

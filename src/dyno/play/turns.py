@@ -1,0 +1,229 @@
+"""Trials that take turns: several engines, all started, are played in short windows by turns.
+
+What else a host does is slow: it meets neighbouring windows alike, and cancels in their ratio. The
+drivers know whose window it is from the clock alone (`schedule/timeline.rs`); here is the rest: the
+order of the turns, where the trials of a block meet before and after each phase, and that the
+engine of whoever has no turn stands still.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count, groupby, islice
+
+from dyno.errors import InternalError
+from dyno.plan import Turns
+from dyno.play.freezer import Freezable
+from dyno.record import Run, Stream, WorkloadPlan
+from dyno.record import Turns as TurnsDesign
+
+#: Slots after which an order comes again: more than most phases have.
+ORDER_SLOTS = 1024
+#: What connecting anew may take: so much, and so much more for each connection (PostgreSQL starts a
+#: process: 2 ms here).
+CONNECT_S, CONNECTION_S = 0.01, 0.003
+#: An epoch is so much longer at least than what its beginning takes.
+EPOCH_TIMES_CONNECT = 10
+#: From the last `go` to the common start: what a driver takes to hear it.
+START_AFTER_S = 0.05
+
+
+class TurnsBroken(Exception):
+    """Another trial of the block has failed, or was stopped: nobody is left to take turns with."""
+
+
+def turns_of(
+    design: TurnsDesign, run: Run, workload: WorkloadPlan, block: int, candidates: int
+) -> list[Turns]:
+    """The turns of each candidate in a block, the first first; the order is the run's seed's."""
+    dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
+    connections = max((_connections(phase.streams) for phase in workload.phases), default=1)
+    connect_s = CONNECT_S + CONNECTION_S * connections
+    own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s)
+    windows = max(2, 2 * round(own_s / design.window_s / 2))
+    first = Turns(
+        order=tuple(islice(_order(candidates, dice), ORDER_SLOTS // candidates * candidates)),
+        own=0,
+        window_ns=round(design.window_s * 1e9),
+        drain_ns=round(design.drain_s * 1e9),
+        edge_ns=round(design.edge_s * 1e9),
+        epoch_slots=windows * candidates if design.epoch_s > 0 else 0,
+        connect_ns=round(connect_s * 1e9),
+    )
+    return [replace(first, own=own) for own in range(candidates)]
+
+
+def _connections(streams: Sequence[Stream]) -> int:
+    return sum(stream.connections for stream in streams)
+
+
+def _order(candidates: int, dice: random.Random) -> Iterator[int]:
+    """Every candidate once in random order, then once more in the reverse: ABBA or BAAB. A drift of
+    the host that is straight over such a round cancels.
+    """
+    while True:
+        row = list(range(candidates))
+        dice.shuffle(row)
+        yield from row
+        yield from reversed(row)
+
+
+def slots(turns: Turns) -> Iterator[tuple[int, int]]:
+    """Whose time begins when, in ns from the start, without end: the driver's timeline."""
+    candidates = max(turns.order) + 1
+    epoch_ns = 0
+    for epoch in count():
+        if turns.epoch_slots:
+            for own in range(candidates):
+                yield own, epoch_ns + own * turns.connect_ns
+        begin_ns = epoch_ns + (candidates * turns.connect_ns if turns.epoch_slots else 0)
+        width = turns.epoch_slots or len(turns.order)
+        for place in range(width):
+            slot = epoch * width + place
+            yield turns.order[slot % len(turns.order)], begin_ns + place * turns.slot_ns
+        epoch_ns = begin_ns + width * turns.slot_ns
+
+
+class BlockTurns:
+    """What the trials of a block share that take turns: where they meet, and who stands still."""
+
+    def __init__(self, turns: Sequence[Turns], frozen: bool) -> None:
+        self.turns, self.frozen = tuple(turns), frozen
+        self.places: dict[int, Place] = {}
+        self.broken = False
+        self._start_ns = 0
+        self._switch: Switch | None = None
+        self._ready = threading.Barrier(len(turns))
+        self._started = threading.Barrier(len(turns), action=self._start)
+        self._ended = threading.Barrier(len(turns), action=self._end)
+
+    def seat(self, own: int) -> TurnSeat:
+        """The place of the candidate of this number."""
+        return TurnSeat(self, own)
+
+    def ready(self) -> None:
+        """Waits until all trials stand ready for a phase; `TurnsBroken` where one never will."""
+        self._meet(self._ready)
+
+    def start_ns(self) -> int:
+        """Waits for all, and answers when their phase starts: CLOCK_MONOTONIC."""
+        self._meet(self._started)
+        return self._start_ns
+
+    def end(self) -> None:
+        """Waits until all have ended the phase: from then on nobody stands still."""
+        self._meet(self._ended)
+
+    def fail(self) -> None:
+        """One of the trials is over before its time, or all are to stop: nobody need wait, all
+        engines run, and the drivers are told to end.
+        """
+        self.broken = True
+        for barrier in (self._ready, self._started, self._ended):
+            barrier.abort()
+        self._end()
+        for place in list(self.places.values()):
+            place.interrupt()
+
+    def _meet(self, barrier: threading.Barrier) -> None:
+        try:
+            barrier.wait()
+        except threading.BrokenBarrierError:
+            raise TurnsBroken from None
+
+    def _start(self) -> None:
+        self._start_ns = time.monotonic_ns() + round(START_AFTER_S * 1e9)
+        if self.frozen:
+            engines = {own: place.engine for own, place in self.places.items()}
+            self._switch = Switch(self.turns[0], self._start_ns, engines)
+            self._switch.start()
+
+    def _end(self) -> None:
+        if self._switch is not None:
+            self._switch.stop()
+            self._switch = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A trial among those that take turns: what stands still when others have theirs, which
+    processes are its own, and how its driver is told to end.
+    """
+
+    engine: Freezable
+    pids: tuple[int, ...]
+    interrupt: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class TurnSeat:
+    """A trial's place among those that take turns."""
+
+    block: BlockTurns
+    own: int
+
+    @property
+    def turns(self) -> Turns:
+        """Its turns, as the driver is given them."""
+        return self.block.turns[self.own]
+
+    @contextmanager
+    def taken(self, place: Place) -> Iterator[None]:
+        """While its driver plays; `TurnsBroken` at the end where another trial has failed, since
+        this one's driver was told to end then.
+        """
+        self.block.places[self.own] = place
+        try:
+            yield
+            if self.block.broken:
+                raise TurnsBroken
+        finally:
+            del self.block.places[self.own]
+
+    def others(self) -> tuple[int, ...]:
+        """The processes of the others: their engines' and their drivers'."""
+        places = list(self.block.places.items())
+        return tuple(pid for own, place in places if own != self.own for pid in place.pids)
+
+
+class Switch(threading.Thread):
+    """Lets the engine run whose time it is, and no other; at its end all run."""
+
+    def __init__(self, turns: Turns, start_ns: int, engines: dict[int, Freezable]) -> None:
+        super().__init__(name="turns", daemon=True)
+        self._turns, self._start_ns, self._engines = turns, start_ns, engines
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Switches at the beginning of each candidate's time."""
+        try:
+            for own, slots_ns in groupby(slots(self._turns), key=lambda slot: slot[0]):
+                begin_ns = next(begin_ns for _, begin_ns in slots_ns)
+                wait_s = (self._start_ns + begin_ns - time.monotonic_ns()) / 1e9
+                if self._stopped.wait(max(0.0, wait_s)):
+                    return
+                self._let_run(own)
+        finally:
+            self._let_run(None)
+
+    def _let_run(self, own: int | None) -> None:
+        for number, engine in self._engines.items():
+            if own is not None and number != own:
+                engine.freeze()
+        for number, engine in self._engines.items():
+            if own is None or number == own:
+                engine.thaw()
+
+    def stop(self) -> None:
+        """Ends it; nobody stands still when this returns."""
+        self._stopped.set()
+        if self.is_alive():
+            self.join(10.0)
+        if self.is_alive():
+            raise InternalError("the turns of a phase do not end")
+        self._let_run(None)

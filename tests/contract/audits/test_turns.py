@@ -1,0 +1,57 @@
+"""Audit `turns`: equal windows, and nobody at work in another's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from audit_records import a_run, a_trial, only, recorded
+from fakes import make_tally
+
+from dyno.record import Finding, Run, Trial
+from dyno.resolve.design import TURNS
+
+
+def _run(address: str = "") -> Run:
+    """Two candidates that took turns; of the second a server that ran already at an address."""
+    run = a_run()
+    design = replace(run.design, turns=TURNS)
+    build = {"address": address} if address else {}
+    sides = tuple(
+        replace(side, build=side.build | (build if side.name == "new" else {}))
+        for side in run.candidates
+    )
+    return replace(run, design=design, candidates=sides)
+
+
+def _trial(number: int, side: str, counted_s: float = 9.0, straddled: int = 0) -> Trial:
+    tally = replace(make_tally(1000), straddled=straddled)
+    trial = recorded(a_trial(number, side), streams=(tally,))
+    return replace(
+        trial, phases=tuple(replace(p, counted_ns=round(1e9 * counted_s)) for p in trial.phases)
+    )
+
+
+def _judged(run: Run, *trials: Trial) -> Finding:
+    return only("turns", run, *trials)
+
+
+def test_equal_windows_are_sound_and_told() -> None:
+    finding = _judged(_run(), _trial(1, "old"), _trial(2, "new"))
+    assert finding.soundness == "sound" and "windows of 100 ms" in finding.sentence
+
+
+def test_who_had_shorter_windows_is_named() -> None:
+    finding = _judged(_run(), _trial(1, "old"), _trial(2, "new", counted_s=8.0))
+    assert finding.soundness == "doubtful" and finding.trials == (2,)
+    assert "11 % shorter" in finding.sentence
+
+
+def test_events_across_slots_are_doubtful_only_where_the_engine_ran_on() -> None:
+    frozen = _judged(_run(), _trial(1, "old"), _trial(2, "new", straddled=200))
+    assert frozen.soundness == "sound"
+    running = _judged(_run("db.example:5432"), _trial(1, "old"), _trial(2, "new", straddled=200))
+    assert running.soundness == "doubtful" and "2 % of its events" in running.sentence
+
+
+def test_restarts_one_after_the_other_have_no_windows_to_judge() -> None:
+    assert "one after the other" in _judged(a_run(), a_trial(1, "old")).sentence

@@ -1,0 +1,260 @@
+"""Trials that take turns: whose windows are when, who stands still, and how such a block ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from processes import users_of, wait_for
+from small_scripts import PLAIN
+
+from dyno import experiment
+from dyno.experiment import Measuring
+from dyno.plan import Turns
+from dyno.play import watch
+from dyno.play.freezer import ProcessFreezer
+from dyno.play.run import play_run, resume_run
+from dyno.play.turns import BlockTurns, Place, Switch, TurnsBroken, slots, turns_of
+from dyno.record import Trial
+from dyno.resolve.design import TURNS
+from dyno.resolve.experiment import Prepared, resolve_experiment
+from dyno.run_folder import RunFolder, create_run
+
+CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
+
+
+def prepare(
+    tmp_path: Path, *specs: str, time_s: str = "0.6", script: str = PLAIN, blocks: int = 3
+) -> Prepared:
+    file = tmp_path / "select.lua"
+    file.write_text(script)
+    measuring = Measuring(blocks=blocks, fixed=True, seed=1, limits=CALM)
+    options = {"time": time_s, "warmup_time": "0.2"}
+    made = experiment.compare_candidates(specs, str(file), options, measuring)
+    return resolve_experiment(made, lambda _: None)
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run of two candidates on `null` that take turns, not yet played."""
+    monkeypatch.chdir(tmp_path)
+    return create_run(prepare(tmp_path, "null@1ms", "null@2ms").run, tmp_path / "runs")
+
+
+def turns(own: int = 0, **changed: int) -> Turns:
+    given = {"window_ns": 100, "drain_ns": 20, "edge_ns": 10, "epoch_slots": 4, "connect_ns": 50}
+    return Turns(order=(0, 1, 1, 0), own=own, **(given | changed))
+
+
+def test_the_slots_are_those_of_the_driver_s_timeline() -> None:
+    """The same figures as in `schedule/timeline.rs`."""
+    begins = list(islice(slots(turns()), 12))
+    first = [(0, 0), (1, 50), (0, 100), (1, 220), (1, 340), (0, 460)]
+    assert begins == [*first, *((own, at + 580) for own, at in first)]
+    assert list(islice(slots(turns(epoch_slots=0)), 5)) == [
+        (0, 0), (1, 120), (1, 240), (0, 360), (0, 480)
+    ]  # fmt: skip
+
+
+def test_every_candidate_has_as_many_turns_mirrored_in_pairs_from_the_seed(
+    tmp_path: Path,
+) -> None:
+    run = prepare(tmp_path, "null@1ms", "null@2ms").run
+    for candidates in (2, 3, 5):
+        made = turns_of(TURNS, run, run.workloads[0], 0, candidates)
+        order = made[0].order
+        assert {order.count(own) for own in range(candidates)} == {len(order) // candidates}
+        for at in range(0, len(order) - 2 * candidates, 2 * candidates):
+            row = order[at : at + candidates]
+            assert sorted(row) == list(range(candidates))
+            assert order[at + candidates : at + 2 * candidates] == row[::-1]
+        assert [each.own for each in made] == list(range(candidates))
+    again = turns_of(TURNS, run, run.workloads[0], 0, 2)
+    assert again[0].order == turns_of(TURNS, run, run.workloads[0], 0, 2)[0].order
+    assert again[0].order != turns_of(TURNS, run, run.workloads[0], 1, 2)[0].order
+
+
+def test_trials_that_take_turns_share_the_time_and_count_their_own(begun: RunFolder) -> None:
+    resume_run(begun, lambda _: None)
+    trials = [t for t in begun.trials() if t.block >= 0]
+    assert [t.status for t in trials] == ["ok"] * 6
+    for trial in trials:
+        phase = trial.phases[-1]
+        (tally,) = phase.streams
+        assert phase.counted_ns == 6 * round(1e9 * (TURNS.window_s - TURNS.edge_s))
+        assert phase.own_share == pytest.approx(0.5, abs=0.1)
+        assert sum(tally.windows) == tally.done == tally.intended
+        assert len(tally.windows) == 6
+        assert tally.warmup > 0
+    first, second = trials[:2]
+    assert first.candidate != second.candidate
+    assert first.phases[-1].started_ns == second.phases[-1].started_ns
+
+
+def test_an_open_loop_pauses_its_schedule_while_others_have_their_turn(tmp_path: Path) -> None:
+    prepared = prepare(tmp_path, "null@10us", "null@20us", blocks=3)
+    prepared.run.workloads[0].options["rate"] = "500"
+    folder = create_run(prepared.run, tmp_path / "runs")
+    play_run(prepared, folder, lambda _: None)
+    for trial in (t for t in folder.trials() if t.block >= 0):
+        tally = trial.phases[-1].streams[0]
+        assert tally.intended == tally.done + tally.failed + tally.skipped
+        assert tally.intended == pytest.approx(500 * 6 * (TURNS.window_s - TURNS.edge_s), rel=0.05)
+
+
+def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> None:
+    """Two processes that only count their own time; each gets its own turns' worth."""
+    spin = [sys.executable, "-c", "while True: pass"]
+    both = [subprocess.Popen(spin) for _ in range(2)]
+    long = turns(epoch_slots=0, window_ns=50_000_000, drain_ns=0)
+    engines = {n: ProcessFreezer(lambda pid=each.pid: [pid]) for n, each in enumerate(both)}
+    try:
+        switch = Switch(long, time.monotonic_ns() + 50_000_000, dict(engines))
+        switch.start()
+        wait_for(lambda: {state_of(each.pid) for each in both} >= {"T"})
+        seen = [tuple(state_of(each.pid) == "T" for each in both) for _ in watched(0.5)]
+        assert (True, True) not in seen
+        assert {(True, False), (False, True)} <= set(seen)
+        switch.stop()
+        assert "T" not in {state_of(each.pid) for each in both}
+    finally:
+        for each in both:
+            each.kill()
+            each.wait()
+
+
+def watched(seconds: float) -> list[float]:
+    """Times to look at something, 2 ms apart, each waited for."""
+
+    class Times(list[float]):
+        def __iter__(self):  # type: ignore[no-untyped-def]
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                time.sleep(0.002)
+                yield time.monotonic()
+
+    return Times()
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+class Noted:
+    """An engine that notes what was done to it."""
+
+    def __init__(self) -> None:
+        self.frozen = False
+
+    def freeze(self) -> None:
+        self.frozen = True
+
+    def thaw(self) -> None:
+        self.frozen = False
+
+
+def test_where_one_fails_the_others_are_told_and_nobody_waits_or_stands_still() -> None:
+    block = BlockTurns([turns(0), turns(1)], frozen=True)
+    engine, told = Noted(), threading.Event()
+    ended: list[str] = []
+
+    def other() -> None:
+        with (
+            pytest.raises(TurnsBroken),
+            block.seat(1).taken(Place(engine, (), told.set)),
+        ):
+            block.ready()
+        ended.append("broken")
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    wait_for(lambda: bool(block.places))
+    engine.freeze()
+    block.fail()
+    thread.join(10)
+    assert ended == ["broken"]
+    assert told.is_set()
+
+
+def in_block(block: int, act: Callable[[], None]) -> Callable[[watch.Event], None]:
+    """A watcher that acts once, when a phase of the block has begun."""
+    begun: list[int] = []
+    done: list[bool] = []
+
+    def told(event: watch.Event) -> None:
+        if isinstance(event, watch.TrialStarted):
+            begun.append(event.block)
+        if isinstance(event, watch.PhaseStarted) and begun[-1] == block and not done:
+            done.append(True)
+            act()
+
+    return told
+
+
+def states(folder: RunFolder) -> list[tuple[int, int, str]]:
+    return [(t.block, t.attempt, t.status) for t in folder.trials() if t.block >= 0]
+
+
+def counted(trials: list[Trial]) -> list[tuple[int, str]]:
+    last = {t.block: t.attempt for t in trials}
+    kept = [t for t in trials if t.block >= 0 and t.attempt == last[t.block]]
+    return sorted((t.block, t.candidate) for t in kept if t.status == "ok")
+
+
+EACH_ONCE = [(block, name) for block in range(3) for name in ("null@1ms", "null@2ms")]
+
+
+def test_a_killed_driver_tears_its_block_which_is_played_anew(begun: RunFolder) -> None:
+    def kill() -> None:
+        os.kill(users_of(begun.homes())[0], signal.SIGKILL)
+
+    resume_run(begun, in_block(1, kill))
+    assert sorted(states(begun)[2:4]) == [(1, 1, "failed"), (1, 1, "interrupted")]
+    assert counted(begun.trials()) == EACH_ONCE
+    failed = next(t for t in begun.trials() if t.status == "failed")
+    assert "killed (signal 9)" in failed.why_failed
+
+
+def test_ctrl_c_ends_all_trials_and_the_run_goes_on(begun: RunFolder) -> None:
+    main = threading.main_thread().ident or 0
+    with pytest.raises(KeyboardInterrupt):
+        resume_run(begun, in_block(1, lambda: signal.pthread_kill(main, signal.SIGINT)))
+    assert states(begun)[2:] == [(1, 1, "interrupted")] * 2
+    assert not users_of(begun.path)
+    resume_run(begun, lambda _: None)
+    assert counted(begun.trials()) == EACH_ONCE
+
+
+#: Goes on with a run, and kills itself in the middle of a phase of the second block.
+KILLED = """
+import os, signal, sys, threading
+from pathlib import Path
+from dyno.play.run import resume_run
+from dyno.run_folder import RunFolder
+from dyno.play.watch import PhaseStarted, TrialStarted
+blocks = []
+def kill(event):
+    if isinstance(event, TrialStarted):
+        blocks.append(event.block)
+    if isinstance(event, PhaseStarted) and blocks[-1] == 1:
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+resume_run(RunFolder(Path(sys.argv[1])), kill)
+"""
+
+
+def test_a_killed_dyno_leaves_nothing_that_stands_still_and_its_run_goes_on(
+    begun: RunFolder,
+) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, begun.path], check=False)
+    assert done.returncode == -9
+    wait_for(lambda: not users_of(begun.path))
+    resume_run(begun, lambda _: None)
+    assert counted(begun.trials()) == EACH_ONCE
