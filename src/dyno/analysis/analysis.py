@@ -12,7 +12,7 @@ from dyno.analysis.effects import effects
 from dyno.analysis.rows import judged_comparisons
 from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import restart_spreads
-from dyno.record import FLOOR, Comparison, Finding, Spread
+from dyno.record import Comparison, Finding, Spread
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
 BLOCKS_LEAST = 2
@@ -131,6 +131,4 @@ class Analysis:
             for trial in block
             if trial.status == "ok"
         }
-        return found | {
-            t.number: (t.workload, base) for t in self.view.trials if t.candidate == FLOOR
-        }
+        return found | {t.number: (t.workload, base) for t in self.view.trials if t.is_floor}

@@ -49,6 +49,7 @@ from dyno.record.trial import (
     Tally,
     Trial,
     Usage,
+    echo_of,
 )
 from dyno.record.verdict import (
     Comparison,
@@ -123,5 +124,6 @@ __all__ = [
     "Verdict",
     "VerdictName",
     "WorkloadPlan",
+    "echo_of",
     "host_score",
 ]

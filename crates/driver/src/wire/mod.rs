@@ -25,7 +25,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use crate::schedule::clock;
-pub use line::Line;
+pub use line::{Bytes, Line};
 
 thread_local! {
     static CURRENT_SLOT: Cell<u32> = const { Cell::new(0) };
