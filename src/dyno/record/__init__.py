@@ -23,6 +23,7 @@ from dyno.record.history import (
     HistorySeries,
     LeftOut,
 )
+from dyno.record.pilot import Pilot, Saturation, TriedLoad
 from dyno.record.run import (
     Candidate,
     Crossing,
@@ -105,10 +106,12 @@ __all__ = [
     "Pace",
     "Phase",
     "PhaseRecord",
+    "Pilot",
     "PinningCondition",
     "Primary",
     "Reading",
     "Run",
+    "Saturation",
     "Score",
     "Series",
     "Soundness",
@@ -119,6 +122,7 @@ __all__ = [
     "Stream",
     "Tally",
     "Trial",
+    "TriedLoad",
     "Usage",
     "Variant",
     "Verdict",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record.calibration import Calibration
+from dyno.record.pilot import Pilot
 from dyno.record.schema import SCHEMA
 from dyno.record.workload import WorkloadPlan
 
@@ -100,7 +101,9 @@ class Run:
 
     `survey` is what was not good about the host when the run began, the worst first; None in the
     records of a Dyno that did not look. `calibration` is what was known of the method's errors on
-    it; None: never calibrated. Where `factors` are crossed, the candidates are the cells.
+    it; None: never calibrated. `pilot` is what was tried before the first block
+    to choose pinning and connections; None: nothing was. Where `factors` are crossed, the
+    candidates are the cells.
     """
 
     name: str
@@ -118,4 +121,5 @@ class Run:
     factors: tuple[Factor, ...] = ()
     survey: tuple[Observation, ...] | None = None
     calibration: Calibration | None = None
+    pilot: Pilot | None = None
     schema: int = SCHEMA
