@@ -12,7 +12,7 @@ restarts counts, and the shortest way where the echo was played again beside a n
 lower bound: a server has more to do on the way than an echo.
 
 Judged are closed loops in the phases with a primary metric: in an open loop nobody waits for the
-answer to send the next request. A server that runs already has no echo.
+answer to send the next request. A server on another host has no echo.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _sound(found: list[_Way], view: RunView) -> str:
         return f"{most.words} at most ({most.case.name})"
     if all(side.embedded for side in view.run.candidates):
         return "no candidate is a server"
-    return "no echo was played: no closed loop waits for a server that we started"
+    return "no echo was played: no closed loop waits for a server on this host"
 
 
 def _ways(case: Case, view: RunView) -> Iterator[_Way]:

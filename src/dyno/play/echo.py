@@ -1,13 +1,15 @@
 """The floor of a server: what the way there and back takes on this host, without an engine.
 
 After the first block of a workload `dyno-driver echo` is played in the place of each candidate that
-we start as a server: on its cores, by as many connections as its closed loops have, with requests
-and answers of the size that its own had on average. It is a lower bound: a server reads its socket
-with more system calls. A server that runs already has none: where it runs is not ours to say.
+is a server on this host: on its cores, by as many connections as its closed loops have, with
+requests and answers of the size that its own had on average. It is a lower bound: a server reads
+its socket with more system calls, and may encrypt. In the place of a server that runs already it
+stands on the same kind of socket, and on no cores in particular.
 """
 
 from __future__ import annotations
 
+import re
 import select
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ from dyno.analysis.host_noise import noise_shares
 from dyno.builds import Build, Say
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import socket as _socket
+from dyno.engines._server import url
 from dyno.errors import TrialFailed
 from dyno.play.blocks import ATTEMPTS
 from dyno.record import (
@@ -37,6 +40,9 @@ from dyno.record import (
 )
 from dyno.resolve.experiment import Prepared
 
+UNIX, TCP = "unix", "tcp"
+#: The loopback device, and any port there.
+HERE, ANY = "127.0.0.1", "127.0.0.1:0"
 #: What an echo may take until it listens, and to end.
 READY_S = 10.0
 #: Seconds that are measured altogether, in one phase at the most and at the least; before each a
@@ -51,8 +57,8 @@ HEADER_BYTES = 8
 
 
 class EchoEngine:
-    """`dyno-driver echo` on a private socket, as an engine: started under the same controls, but
-    for what these preload into an engine.
+    """`dyno-driver echo` as an engine: started under the same controls, but for what these preload
+    into an engine. Its builds are `unix`, on a private socket, and `tcp`, on the loopback device.
     """
 
     embedded: ClassVar[bool] = False
@@ -61,9 +67,9 @@ class EchoEngine:
     versions: ClassVar[tuple[str, ...]] = ()
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The driver itself."""
-        del build, flags, say
-        return Build("echo", "echo", dyno.__version__, driver.driver_program())
+        """The driver itself, listening on that kind of socket."""
+        del flags, say
+        return Build("echo", build, dyno.__version__, driver.driver_program())
 
     def start(
         self,
@@ -74,21 +80,21 @@ class EchoEngine:
     ) -> Server:
         """Starts it; `TrialFailed` where it does not listen soon."""
         del settings
-        socket = home / "echo.sock"
-        placed = _socket.place_socket(home, socket.name)
+        placed = _socket.place_socket(home, "echo.sock") if build.name == UNIX else None
         log = home / "echo.log"
         with log.open("ab") as words:
             process = subprocess.Popen(
-                [*under.prefix, str(build.program), "echo", str(placed.path)],
+                [*under.prefix, str(build.program), "echo", str(placed.path if placed else ANY)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=words,
                 env=driver.driver_environment(),
                 process_group=0,
             )
-        session = {"kind": "echo", "host": str(placed.path), "port": 0}
+        port = _port_of(process)
+        session = {"kind": "echo", "host": str(placed.path if placed else HERE), "port": port or 0}
         server = Server(session, home, process.pid, log, (process, placed))
-        if process.stdout is None or not _listens(process.stdout.fileno()):
+        if port is None:
             self.stop(server)
             raise TrialFailed("dyno-driver echo does not listen")
         return server
@@ -107,19 +113,30 @@ class EchoEngine:
         process.kill()
         process.wait(READY_S)
         process.stdout.close()
-        placed.remove()
+        if placed:
+            placed.remove()
 
 
-def _listens(pipe: int) -> bool:
-    """Has it said that it listens? It says one line, and nothing before."""
+def _port_of(process: subprocess.Popen[bytes]) -> int | None:
+    """The port that it listens on, 0 on a socket of its own; None where it soon says none."""
+    if process.stdout is None:
+        return None
     poll = select.poll()
-    poll.register(pipe, select.POLLIN)
-    return bool(poll.poll(READY_S * 1000)) and _reads(pipe)
+    poll.register(process.stdout, select.POLLIN)
+    said = process.stdout.readline() if poll.poll(READY_S * 1000) else b""
+    found = re.fullmatch(rb'\{"port":(\d+)\}\n', said)
+    return int(found[1]) if found else None
 
 
-def _reads(pipe: int) -> bool:
-    with open(pipe, "rb", buffering=0, closefd=False) as said:
-        return said.readline().startswith(b'{"port"')
+def echo_build(build: Build) -> Build | None:
+    """The echo that can stand in for a server; None for one that runs on another host."""
+    kind = UNIX
+    if build.attached:
+        host = url.parse_url(build.facts["address"], 0).host
+        if not url.NEAR.fullmatch(host):
+            return None
+        kind = UNIX if host.startswith("/") else TCP
+    return replace(EchoEngine().program(kind, {}, lambda _: None), attached=build.attached)
 
 
 def echo_plan(
@@ -147,15 +164,16 @@ def echo_plan(
 
 def echoes_due(
     prepared: Prepared, workload: WorkloadPlan, played: Sequence[Trial]
-) -> Iterator[tuple[WorkloadPlan, Candidate, int]]:
+) -> Iterator[tuple[WorkloadPlan, Candidate, Build, int]]:
     """What to play as the echo of each candidate of a workload that lacks one: its requests, in
-    whose place, and for the nth time. Candidates without a good trial have to wait.
+    whose place, by which build, and for the nth time. Candidates without a good trial have to wait.
     """
     limits = prepared.run.design.limits
     for side in prepared.run.candidates:
         name, ours = echo_of(side.name), [t for t in played if t.workload == workload.name]
         good = [t for t in ours if t.candidate == side.name and t.status == "ok"]
-        if side.embedded or prepared.builds[side.name].attached or not good:
+        build = None if side.embedded else echo_build(prepared.builds[side.name])
+        if build is None or not good:
             continue
         phases = list(_exchanges(workload.under(side.options), good[-1]))
         attempt = _attempt([t for t in ours if t.candidate == name], limits)
@@ -163,7 +181,7 @@ def echoes_due(
             length_s = max(SHORTEST_S, min(LONGEST_S, WHOLE_S / len(phases)))
             plan = echo_plan(workload.name, phases, length_s)
             echo = replace(side, name=name, spec="echo", engine="echo", settings={}, options={})
-            yield plan, echo, attempt
+            yield plan, echo, build, attempt
 
 
 def _attempt(echoes: Sequence[Trial], limits: Mapping[str, float]) -> int | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dyno.experiment import Experiment
-from dyno.play.echo import EchoEngine, echo_plan
+from dyno.play.echo import UNIX, EchoEngine, echo_plan
 from dyno.play.saturation import THREADS, PilotScene, pilot_folder, pilot_job, saturate
 from dyno.play.trial import play_trial
 from dyno.record import (
@@ -104,7 +104,7 @@ def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:
     side = Candidate("(echo)", "echo", "echo", False, {}, {}, {PINNING: where})
     with pilot_folder() as place:
         job = pilot_job(prepared, echo_plan("echo", phases, EMPTY_S), side, place, scene.tools)
-        job = replace(job, engine=engine, build=engine.program("", {}, scene.say))
+        job = replace(job, engine=engine, build=engine.program(UNIX, {}, scene.say))
         trial, error = play_trial(job, lambda _: None)
     if isinstance(error, KeyboardInterrupt):
         raise error

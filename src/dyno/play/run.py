@@ -212,10 +212,10 @@ class RunPlayer:
 
     def _echoes(self, workload: WorkloadPlan) -> None:
         """The floor of each server that has played the workload, once where the host was calm."""
-        for plan, side, attempt in echo.echoes_due(self.prepared, workload, tuple(self.played)):
-            engine = echo.EchoEngine()
-            self.prepared.engines[side.name] = engine
-            self.prepared.builds[side.name] = engine.program("", {}, lambda _: None)
+        due = echo.echoes_due(self.prepared, workload, tuple(self.played))
+        for plan, side, build, attempt in due:
+            self.prepared.engines[side.name] = echo.EchoEngine()
+            self.prepared.builds[side.name] = build
             self._trial(self.job(plan, side, NextBlock(-1, attempt), 0), 1)
 
     def job(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +13,27 @@ from dyno import driver
 from dyno.builds import Build
 from dyno.errors import TrialFailed
 from dyno.plan import Plan, Script
-from dyno.play.echo import EchoEngine, echo_plan, echoes_due
+from dyno.play.echo import EchoEngine, echo_build, echo_plan, echoes_due
 from dyno.record import Candidate, PhaseRecord, Reading, Run, Status, Trial, echo_of
 from dyno.resolve.experiment import Prepared
 
 SIDES = ("old", "new")
+OURS = Build("real", "1", "1", Path("/dev/null"))
 TRIPS = {"round_trips": 1000, "sent_bytes": 50_000, "received_bytes": 200_000}
 
 
 def _run(**side: Any) -> Run:
     workload = make_workload("select", [make_phase(), make_phase("load", primary=())])
     plain = Candidate("", "real@1", "real", False, {}, {}, {})
-    made = (dataclasses.replace(plain, name=name, **side) for name in SIDES)
-    return dataclasses.replace(make_run(workloads=[workload]), candidates=tuple(made))
+    made = (replace(plain, name=name, **side) for name in SIDES)
+    return replace(make_run(workloads=[workload]), candidates=tuple(made))
 
 
-def _due(run: Run, *played: Trial, attached: bool = False) -> list[tuple[str, str, int]]:
-    build = Build("real", "1", "1", Path("/dev/null"), attached=attached)
+def _due(run: Run, *played: Trial, build: Build = OURS) -> list[tuple[str, str, int]]:
     prepared = Prepared(run, {}, dict.fromkeys(SIDES, build))
     return [
         (plan.options["phases"], side.name, attempt)
-        for plan, side, attempt in echoes_due(prepared, run.workloads[0], played)
+        for plan, side, _, attempt in echoes_due(prepared, run.workloads[0], played)
     ]
 
 
@@ -50,21 +50,38 @@ def _echo(status: Status = "ok", attempt: int = 1, foreign: float = 0.0) -> Tria
         for name, value in (("busy_ns", foreign), ("idle_ns", 100.0 - foreign), ("own_ns", 0.0))
     )
     noisy = make_record([make_tally(1)], readings=readings)
-    calm = dataclasses.replace(make_trial(3, echo_of("new"), -1, 1), phases=(noisy,))
-    return dataclasses.replace(calm, status=status, attempt=attempt)
+    calm = replace(make_trial(3, echo_of("new"), -1, 1), phases=(noisy,))
+    return replace(calm, status=status, attempt=attempt)
 
 
 def test_the_sizes_are_those_of_what_was_exchanged_on_average() -> None:
     assert _due(_run(), _trial(connections=4)) == [("4 50 200 run", "(echo) new", 1)]
 
 
-def test_only_servers_that_we_start_and_that_played_well_have_an_echo() -> None:
+def test_only_servers_on_this_host_that_played_well_have_an_echo() -> None:
     run = _run()
     assert _due(run) == []
-    assert _due(run, dataclasses.replace(_trial(), status="failed")) == []
-    assert _due(run, _trial(), attached=True) == []
+    assert _due(run, replace(_trial(), status="failed")) == []
+    assert _due(run, _trial(), build=_runs_already("db.example")) == []
     assert _due(_run(embedded=True), _trial()) == []
     assert _due(run, _trial(round_trips=0)) == []
+
+
+def _runs_already(host: str) -> Build:
+    address = f"//me@{host}:5432/db"
+    return replace(OURS, name=address, facts={"address": address}, attached=True)
+
+
+@pytest.mark.parametrize(
+    ("host", "kind"), [("%2Frun%2Fs", "unix"), ("localhost", "tcp"), ("127.0.0.1", "tcp")]
+)
+def test_a_server_that_runs_already_is_stood_in_for_on_its_kind_of_socket(
+    host: str, kind: str
+) -> None:
+    found = echo_build(_runs_already(host))
+    assert found is not None and (found.name, found.attached) == (kind, True)
+    ours = echo_build(OURS)
+    assert ours is not None and (ours.name, ours.attached) == ("unix", False)
 
 
 def test_an_open_loop_has_none() -> None:
@@ -87,10 +104,11 @@ def test_an_echo_that_fails_twice_is_given_up() -> None:
 
 
 @pytest.mark.timeout(60)
-def test_an_echo_answers_on_a_private_socket_until_it_is_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_an_echo_answers_until_it_is_stopped(kind: str, tmp_path: Path) -> None:
     engine, plan = EchoEngine(), echo_plan("w", [("a b", 2, 1, 9), ("c", 1, 300, 70_000)], 0.1)
     (tmp_path / "home").mkdir(mode=0o700)
-    server = engine.start(engine.program("", {}, lambda _: None), tmp_path / "home", {})
+    server = engine.start(engine.program(kind, {}, lambda _: None), tmp_path / "home", {})
     try:
         script = Script(plan.script, plan.options)
         done = _played(Plan(server.session, script, 1, ("run",), progress_s=0), tmp_path / "log")
@@ -116,6 +134,6 @@ def _played(plan: Plan, log: Path) -> list[PhaseRecord]:
 
 
 def test_an_echo_that_does_not_listen_is_told(tmp_path: Path) -> None:
-    build = Build("echo", "echo", "1", Path("/bin/true"))
+    build = Build("echo", "unix", "1", Path("/bin/true"))
     with pytest.raises(TrialFailed, match="does not listen"):
         EchoEngine().start(build, tmp_path, {})
