@@ -39,7 +39,7 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
     play_run(prepared, kept, lambda _: None)
     run, trials = prepared.run, kept.trials()
     echoes = [t for t in trials if t.is_floor]
-    assert [t.candidate for t in echoes] == [echo_of("a"), echo_of("b")]
+    assert {t.candidate for t in echoes} == {echo_of("a")}, "b stands as a does"
     own = next(t for t in trials if not t.is_floor).phases[-1].streams[0]
     sent = echoes[0].phases[-1].streams[0]
     assert own.round_trips == own.done > 0
@@ -52,19 +52,9 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
 
 
 def _planted(run: Run, trials: list[Trial], share: float) -> list[Finding]:
-    """What is found where each echo's median takes that share of its candidate's answers."""
-    answers = {
-        echo_of(side.name): max(
-            t.phases[-1].streams[0].latency.percentiles_ns["50"]
-            for t in trials
-            if t.candidate == side.name
-        )
-        for side in run.candidates
-    }
-    planted = [_with_median(t, share * answers[t.candidate]) if t.is_floor else t for t in trials]
-    level = [_with_median(t, answers[echo_of(t.candidate)]) for t in planted if not t.is_floor]
-    floors = [t for t in planted if t.is_floor]
-    return audits()["round_trip"].judge(RunView(run, [*floors, *level]))
+    """What is found where each echo's median takes that share of an answer's millisecond."""
+    level = [_with_median(t, 1e6 * (share if t.is_floor else 1)) for t in trials]
+    return audits()["round_trip"].judge(RunView(run, level))
 
 
 def _with_median(trial: Trial, ns: float) -> Trial:

@@ -86,7 +86,7 @@ def _sound(found: list[_Way], view: RunView) -> str:
 
 def _ways(case: Case, view: RunView) -> Iterator[_Way]:
     """One for each closed loop that waited for answers, where the echo was played too."""
-    own = (echo_of(case.candidate.name), case.workload)
+    own = (echo_of(view.run.echo_stand(case.candidate).name), case.workload)
     played = [t for t in view.trials if (t.candidate, t.workload) == own and t.status == "ok"]
     trips = [us for each in records(played, case.phase) if (us := _median_us(each.streams[0]))]
     for name, tallies in case.streams.items() if trips else ():

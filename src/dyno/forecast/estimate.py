@@ -116,8 +116,8 @@ def floor_s(prepared: Prepared) -> float:
     after it.
     """
     run = prepared.run
-    served = sum(not side.embedded for side in run.candidates)
-    echoes_s = ECHO_S * served * len(run.workloads)
+    stands = {run.echo_stand(side).name for side in run.candidates if not side.embedded}
+    echoes_s = ECHO_S * len(stands) * len(run.workloads)
     due = floors_due(run) if needs_floor(run) else []
     return echoes_s + sum(_trial_s(workload.under(options), prepared) for workload, options in due)
 

@@ -1,10 +1,11 @@
 """The floor of a server: what the way there and back takes on this host, without an engine.
 
 After the first block of a workload `dyno-driver echo` is played in the place of each candidate that
-is a server on this host: on its cores, by as many connections as its closed loops have, with
-requests and answers of the size that its own had on average. It is a lower bound: a server reads
-its socket with more system calls, and may encrypt. In the place of a server that runs already it
-stands on the same kind of socket, and on no cores in particular.
+is a server on this host; of those alike in engine, place and requests, of the first. It has the
+server's cores, as many connections as its closed loops have, and requests and answers of the size
+that its own had on average. It is a lower bound: a server reads its socket with more system calls,
+and may encrypt. In the place of a server that runs already it stands on the same kind of socket,
+and on no cores in particular.
 """
 
 from __future__ import annotations
@@ -172,7 +173,8 @@ def echoes_due(
     for side in prepared.run.candidates:
         name, ours = echo_of(side.name), [t for t in played if t.workload == workload.name]
         good = [t for t in ours if t.candidate == side.name and t.status == "ok"]
-        build = None if side.embedded else echo_build(prepared.builds[side.name])
+        shares = side.embedded or prepared.run.echo_stand(side) != side
+        build = None if shares else echo_build(prepared.builds[side.name])
         if build is None or not good:
             continue
         phases = list(_exchanges(workload.under(side.options), good[-1]))

@@ -123,3 +123,14 @@ class Run:
     calibration: Calibration | None = None
     pilot: Pilot | None = None
     schema: int = SCHEMA
+
+    def echo_stand(self, side: Candidate) -> Candidate:
+        """The candidate whose echo counts for the server `side`: the first of its engine that is
+        reached and placed as it is, and sends the same requests.
+        """
+        return next(each for each in self.candidates if self._stand(each) == self._stand(side))
+
+    def _stand(self, side: Candidate) -> tuple[str, ...]:
+        pinning = side.controls.get("pinning", self.design.controls.get("pinning", ""))
+        options = (f"{name}={value}" for name, value in sorted(side.options.items()))
+        return side.engine, pinning, side.build.get("address", ""), *options

@@ -37,7 +37,7 @@ def _due(run: Run, *played: Trial, build: Build = OURS) -> list[tuple[str, str, 
     ]
 
 
-def _trial(name: str = "new", **tally: Any) -> Trial:
+def _trial(name: str = "old", **tally: Any) -> Trial:
     phases = tuple(
         make_record([make_tally(100, **(TRIPS | tally))], phase) for phase in ("run", "load")
     )
@@ -50,12 +50,12 @@ def _echo(status: Status = "ok", attempt: int = 1, foreign: float = 0.0) -> Tria
         for name, value in (("busy_ns", foreign), ("idle_ns", 100.0 - foreign), ("own_ns", 0.0))
     )
     noisy = make_record([make_tally(1)], readings=readings)
-    calm = replace(make_trial(3, echo_of("new"), -1, 1), phases=(noisy,))
+    calm = replace(make_trial(3, echo_of("old"), -1, 1), phases=(noisy,))
     return replace(calm, status=status, attempt=attempt)
 
 
 def test_the_sizes_are_those_of_what_was_exchanged_on_average() -> None:
-    assert _due(_run(), _trial(connections=4)) == [("4 50 200 run", "(echo) new", 1)]
+    assert _due(_run(), _trial(connections=4)) == [("4 50 200 run", "(echo) old", 1)]
 
 
 def test_only_servers_on_this_host_that_played_well_have_an_echo() -> None:
@@ -65,6 +65,16 @@ def test_only_servers_on_this_host_that_played_well_have_an_echo() -> None:
     assert _due(run, _trial(), build=_runs_already("db.example")) == []
     assert _due(_run(embedded=True), _trial()) == []
     assert _due(run, _trial(round_trips=0)) == []
+
+
+def test_candidates_that_stand_alike_share_an_echo() -> None:
+    run = _run()
+    both = [_trial("old"), _trial("new")]
+    assert [name for _, name, _ in _due(run, *both)] == ["(echo) old"]
+    assert run.echo_stand(run.candidates[1]) == run.candidates[0]
+    for own in ({"controls": {"pinning": "off"}}, {"engine": "other"}, {"build": {"address": "x"}}):
+        apart = replace(run, candidates=(run.candidates[0], replace(run.candidates[1], **own)))
+        assert [name for _, name, _ in _due(apart, *both)] == ["(echo) old", "(echo) new"]
 
 
 def _runs_already(host: str) -> Build:
