@@ -90,7 +90,7 @@ class EchoEngine:
                 stdout=subprocess.PIPE,
                 stderr=words,
                 env=driver.driver_environment(),
-                process_group=0,
+                start_new_session=True,
             )
         port = _port_of(process)
         session = {"kind": "echo", "host": str(placed.path if placed else HERE), "port": port or 0}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,3 +151,26 @@ def test_an_echo_that_does_not_listen_is_told(tmp_path: Path) -> None:
     build = Build("echo", "unix", "1", Path("/bin/true"))
     with pytest.raises(TrialFailed, match="does not listen"):
         EchoEngine().start(build, tmp_path, {})
+
+
+STARTED = """
+import os, signal, sys
+from pathlib import Path
+from dyno.play.echo import EchoEngine
+engine = EchoEngine()
+server = engine.start(engine.program(sys.argv[1], {}, print), Path(sys.argv[2]), {})
+print(server.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_an_echo_ends_with_the_dyno_that_started_it(kind: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", STARTED, kind, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=40, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    until_s = time.monotonic() + 10
+    while Path(f"/proc/{int(done.stdout)}").exists():
+        assert time.monotonic() < until_s, "it outlived us"
+        time.sleep(0.02)
