@@ -10,7 +10,7 @@ import pytest
 from fakes import make_load
 
 from dyno import controls
-from dyno.record import Finding, Observation
+from dyno.record import Finding, Observation, Pilot
 from dyno.report import Book, basis
 from dyno.report.html import markup, page
 from dyno.report.sections.audits import SECTION as AUDITS
@@ -91,6 +91,14 @@ def test_a_control_s_row_has_what_was_found_and_done(book: Book) -> None:
 
 def test_the_word_of_a_control_that_could_do_nothing_is_the_controls_own() -> None:
     assert (basis.REFUSED, basis.KEEP) == (controls.NOT_HERE, controls.KEEP)
+
+
+def test_what_the_pilot_chose_is_told(book: Book) -> None:
+    empty_ns = {"apart": 66_400, "together": 4_100}
+    piloted = changed(book, pilot=Pilot("together", empty_ns))
+    sentence = "Pinning together: an empty answer takes 66 µs between two cores and 4 µs on one."
+    assert sentence in said(piloted) and sentence not in said(book)
+    assert f"pilot        {sentence}" in terminal(piloted)
 
 
 def test_the_host_is_told_worst_first_and_what_could_not_be_seen(book: Book) -> None:

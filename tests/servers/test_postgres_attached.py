@@ -50,6 +50,9 @@ def test_a_comparison_leaves_the_server_as_it_was(
     for file in folder.rglob("*"):
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes(), file
     assert driver.ask(theirs.session, ["SELECT 1"]) == [[["1"]]]
+    trials = [json.loads(file.read_text()) for file in (folder / "trials").iterdir()]
+    echoes = {(t["candidate"], t["status"]) for t in trials if t["block"] < 0}
+    assert echoes >= {("(echo) one", "ok")}, "the way to it is measured"
 
 
 def test_tables_that_were_there_are_left_alone(

@@ -4,6 +4,7 @@
 //! run        plays a plan's commands, phase by phase, and says what it measured
 //! describe   says what a plan's script declares, without an engine
 //! ask        answers statements, one session, in order
+//! echo       answers requests of any size without an engine, as a server would
 //! schema     prints the JSON schemas of all that goes in and out
 //! ```
 //! A phase is played by workers (`play/`), each with its users (`script/`), who talk to the
@@ -25,7 +26,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use commands::{ask, run};
+use commands::{ask, echo, run};
 use plan::error::Error;
 use plan::parent::{self, Parent};
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         "run" => Parent::listen().and_then(|parent| run::run(&parent)),
         "describe" => Parent::listen().and_then(|parent| commands::describe(&parent)),
         "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
+        "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "schema" => commands::schema(),
         _ => Err(unknown(&word)),
     };
@@ -43,5 +45,5 @@ fn main() -> ExitCode {
 }
 
 fn unknown(word: &str) -> Error {
-    Error::user(format!("unknown command `{word}`")).hint("one of run, describe, ask, schema")
+    Error::user(format!("unknown command `{word}`")).hint("one of run, describe, ask, echo, schema")
 }

@@ -14,7 +14,7 @@ from dyno.analysis.rows import judged_comparisons
 from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import restart_spreads
 from dyno.analysis.suite import suite_means
-from dyno.record import FLOOR, Comparison, Finding, Spread
+from dyno.record import Comparison, Finding, Spread
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
 BLOCKS_LEAST = 2
@@ -158,6 +158,4 @@ class Analysis:
             for trial in block
             if trial.status == "ok"
         }
-        return found | {
-            t.number: (t.workload, base) for t in self.view.trials if t.candidate == FLOOR
-        }
+        return found | {t.number: (t.workload, base) for t in self.view.trials if t.is_floor}

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from dyno.analysis.blocks import Blocks, latest_attempts, sort_blocks
 from dyno.analysis.measures import Numbers, Played, floor_key, floors, measures
-from dyno.record import FLOOR, Dropped, Metric, Run, Trial, WorkloadPlan
+from dyno.record import Dropped, Metric, Run, Trial, WorkloadPlan
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class RunView:
     @cached_property
     def played_trials(self) -> tuple[Trial, ...]:
         """The trials of blocks by number: torn and failed ones too, and no floor."""
-        own = (t for t in self.trials if t.candidate != FLOOR and t.block >= 0)
+        own = (t for t in self.trials if not t.is_floor)
         return tuple(sorted(own, key=lambda trial: trial.number))
 
     @cached_property
@@ -106,7 +106,7 @@ class RunView:
         there are any.
         """
         numbers = {trial.number for trial in self.counted_trials}
-        floor = [t for t in self.trials if numbers and t.candidate == FLOOR]
+        floor = [t for t in self.trials if numbers and t.is_floor]
         numbers |= {trial.number for trial in floor}
         return RunView(self.run, [t for t in self.trials if t.number in numbers])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.record import Comparison, Run, VerdictName
+from dyno.record import Comparison, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
@@ -18,6 +18,29 @@ def worst_verdict(primaries: Sequence[Comparison], declared: int, *, invalid: bo
     if not primaries or len(primaries) < declared:
         words.add("inconclusive")
     return next(word for word in WORST_FIRST if word in words)
+
+
+def pilot_words(run: Run) -> list[str]:
+    """What the pilot chose, a sentence for each choice."""
+    if run.pilot is None:
+        return []
+    words = [_saturation(each) for each in run.pilot.saturation]
+    if run.pilot.empty_ns:
+        apart, one = (run.pilot.empty_ns[where] / 1e3 for where in ("apart", "together"))
+        took = f"an empty answer takes {apart:.0f} µs between two cores and {one:.0f} µs on one"
+        words.append(f"Pinning {run.pilot.pinning}: {took}.")
+    return words
+
+
+def _saturation(found: Saturation) -> str:
+    if not found.connections:
+        kept = f"{found.workload} keeps the script's own connections"
+        return f"{kept} ({found.why}); threads=N sets them."
+    at = f"{found.connections} connection{'s' * (found.connections > 1)}"
+    idle = f"{found.base} leaves {found.idle_percent:.0f} % of its cores idle"
+    most = found.tried[-1].connections
+    more = f", and hardly less at {most}" if most > found.connections else ""
+    return f"{found.workload} at {at}, where {idle}{more}; threads=1 asks for latency."
 
 
 def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reason: str) -> str:

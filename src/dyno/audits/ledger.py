@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from dyno.analysis.run_view import RunView
-from dyno.record import FLOOR, Finding, Run, Soundness, Trial
+from dyno.record import Finding, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
 _Fault = tuple[Soundness, str, str]
@@ -65,7 +65,7 @@ def _evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
 def _keeps_nothing(run: Run, trial: Trial) -> bool:
     """`null` holds no data that could be asked for; the floor is played on it."""
     null = {side.name for side in run.candidates if side.engine == "null"}
-    return trial.candidate in {FLOOR, *null}
+    return trial.is_floor or trial.candidate in null
 
 
 def _equal(found: str, expected: int) -> bool:

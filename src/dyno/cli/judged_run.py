@@ -52,13 +52,16 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     from dyno.calibration.error_rates import quote_error_rates
     from dyno.forecast.disk_space import check_disk_space
     from dyno.forecast.estimate import fit_budget, forecast_run
+    from dyno.play.pilot import play_pilot
     from dyno.play.run import play_run
+    from dyno.play.saturation import PilotScene
     from dyno.resolve.experiment import resolve_experiment
     from dyno.run_folder import create_run
 
     prepared = resolve_experiment(experiment, print_progress)
     prepared = replace(prepared, run=quote_error_rates(prepared.run))
     check_disk_space(prepared)
+    prepared = play_pilot(experiment, prepared, PilotScene(print_progress))
     if wishes.budget_s is not None:
         prepared = fit_budget(prepared, wishes.budget_s)
     forecast = forecast_run(prepared)

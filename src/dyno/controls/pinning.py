@@ -2,6 +2,13 @@
 
 A thread that wanders between cores loses its caches, and a driver that shares the engine's core
 takes time from it. An embedded engine works in the driver's threads, so both get the same cores.
+
+A server answers one client at a time while that client sleeps, and neither takes time from the
+other: then one core for both saves waking a core that sleeps, which on a virtual machine takes
+longer than the answer. `auto` leaves the choice to a comparison's pilot (`play/pilot.py`), which
+fixes it for all candidates before the first block; elsewhere it is `apart`. All processes of a
+server are held to its cores, those for input, output and cleaning too: on one core they take turns
+with the one that answers.
 """
 
 from __future__ import annotations
@@ -17,22 +24,27 @@ from dyno.controls import RUNS_ALREADY, ControlResult, ControlTarget, not_held
 from dyno.errors import UsageError, unknown
 from dyno.record import PinningCondition
 
+WORDS = ("auto", "apart", "together", "off")
+
 
 class Pinning:
     """Worker threads on cores of their own, through the plan; a server's through taskset(1)."""
 
     summary = "keeps the driver and the engine on chosen cores"
-    default = "apart"
+    default = "auto"
     values: ClassVar[dict[str, str]] = {
+        "auto": "together for a closed loop of one client of a server where an empty answer takes "
+        "three times as long apart (a comparison's pilot tries it), else apart",
         "apart": "an embedded engine gets all cores but the first; a server gets the first "
         "three quarters of them, the driver the rest",
+        "together": "driver and engine on one core, the last",
         "off": "the kernel places every thread",
         "LIST": "the driver on these cores (1 or 0-2,5), a server on all others",
     }
 
     def check(self, value: str) -> None:
         """`UsageError` where `value` is neither a word nor a list of cores of this machine."""
-        if value not in ("apart", "off"):
+        if value not in WORDS:
             _cores(value)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
@@ -73,7 +85,9 @@ def _divide_cores(value: str, usable: Sequence[int], embedded: bool) -> tuple[li
     """The driver's cores and the engine's; the same where it lives in the driver's process."""
     if value == "off":
         return [], []
-    driver = _apart(usable, embedded) if value == "apart" else _cores(value)
+    if value == "together":
+        return list(usable[-1:]), list(usable[-1:])
+    driver = _apart(usable, embedded) if value in ("auto", "apart") else _cores(value)
     return driver, driver if embedded else [core for core in usable if core not in driver]
 
 

@@ -18,6 +18,8 @@ from dyno.stats.power import mde80
 
 #: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
 OVERHEAD_S = 0.2
+#: What an echo takes in a server's place, once for each of them and workload.
+ECHO_S = 1.5
 #: Starting a server on new data, and stopping it: 2 to 5 s, by its age.
 SERVER_S = 3.0
 #: No engine takes long to load less: nobody need find out whether it is slow.
@@ -110,11 +112,14 @@ def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
 
 
 def floor_s(prepared: Prepared) -> float:
-    """Seconds that the driver's floor should take before the first block."""
-    if not needs_floor(prepared.run):
-        return 0.0
-    due = floors_due(prepared.run)
-    return sum(_trial_s(workload.under(options), prepared) for workload, options in due)
+    """Seconds that the driver's floor should take before the first block, and the servers' echoes
+    after it.
+    """
+    run = prepared.run
+    stands = {run.echo_stand(side).name for side in run.candidates if not side.embedded}
+    echoes_s = ECHO_S * len(stands) * len(run.workloads)
+    due = floors_due(run) if needs_floor(run) else []
+    return echoes_s + sum(_trial_s(workload.under(options), prepared) for workload, options in due)
 
 
 def floors_due(run: Run) -> list[tuple[WorkloadPlan, dict[str, str]]]:

@@ -13,6 +13,7 @@ from dyno.builds import Say, cache
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.forecast.disk_space import check_folder_space, temporary_folder
 from dyno.forecast.estimate import blocks_at_most, floors_due, needs_floor
+from dyno.play import echo
 from dyno.play.attached_tables import drop_leftovers
 from dyno.play.blocks import NextBlock, always_failing, block_order, floor_attempt, next_block
 from dyno.play.job import LoadChoice, Tools, TrialJob
@@ -210,6 +211,15 @@ class RunPlayer:
                 cause=why,
                 hint=why.hint or f"see {failed.log or 'dyno show'}",
             )
+        self._echoes(workload)
+
+    def _echoes(self, workload: WorkloadPlan) -> None:
+        """The floor of each server that has played the workload, once where the host was calm."""
+        due = echo.echoes_due(self.prepared, workload, tuple(self.played))
+        for plan, side, build, attempt in due:
+            self.prepared.engines[side.name] = echo.EchoEngine()
+            self.prepared.builds[side.name] = build
+            self._trial(self.job(plan, side, NextBlock(-1, attempt), 0), 1)
 
     def _jobs_in_order(self, workload: WorkloadPlan, place: NextBlock) -> list[TrialJob]:
         """The jobs of a block that are played one after the other, in the block's own order."""

@@ -23,6 +23,7 @@ from dyno.record.history import (
     HistorySeries,
     LeftOut,
 )
+from dyno.record.pilot import Pilot, Saturation, TriedLoad
 from dyno.record.run import (
     Candidate,
     Crossing,
@@ -50,6 +51,7 @@ from dyno.record.trial import (
     Tally,
     Trial,
     Usage,
+    echo_of,
 )
 from dyno.record.verdict import (
     Comparison,
@@ -105,10 +107,12 @@ __all__ = [
     "Pace",
     "Phase",
     "PhaseRecord",
+    "Pilot",
     "PinningCondition",
     "Primary",
     "Reading",
     "Run",
+    "Saturation",
     "Score",
     "Series",
     "Soundness",
@@ -120,10 +124,12 @@ __all__ = [
     "Tally",
     "Trial",
     "Turns",
+    "TriedLoad",
     "Usage",
     "Variant",
     "Verdict",
     "VerdictName",
     "WorkloadPlan",
+    "echo_of",
     "host_score",
 ]

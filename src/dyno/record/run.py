@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record.calibration import Calibration
+from dyno.record.pilot import Pilot
 from dyno.record.schema import SCHEMA
 from dyno.record.workload import WorkloadPlan
 
@@ -121,7 +122,9 @@ class Run:
 
     `survey` is what was not good about the host when the run began, the worst first; None in the
     records of a Dyno that did not look. `calibration` is what was known of the method's errors on
-    it; None: never calibrated. Where `factors` are crossed, the candidates are the cells.
+    it; None: never calibrated. `pilot` is what was tried before the first block
+    to choose pinning and connections; None: nothing was. Where `factors` are crossed, the
+    candidates are the cells.
     """
 
     name: str
@@ -139,4 +142,16 @@ class Run:
     factors: tuple[Factor, ...] = ()
     survey: tuple[Observation, ...] | None = None
     calibration: Calibration | None = None
+    pilot: Pilot | None = None
     schema: int = SCHEMA
+
+    def echo_stand(self, side: Candidate) -> Candidate:
+        """The candidate whose echo counts for the server `side`: the first of its engine that is
+        reached and placed as it is, and sends the same requests.
+        """
+        return next(each for each in self.candidates if self._stand(each) == self._stand(side))
+
+    def _stand(self, side: Candidate) -> tuple[str, ...]:
+        pinning = side.controls.get("pinning", self.design.controls.get("pinning", ""))
+        options = (f"{name}={value}" for name, value in sorted(side.options.items()))
+        return side.engine, pinning, side.build.get("address", ""), *options

@@ -61,6 +61,8 @@ class Tally:
     epochs.
     `cut` of the failed events had no answer long after the phase's end, when their connections were
     cut. What they had waited (`cut_ns_max` at most) is in `latency`, and less than theirs would be.
+    `round_trips` are answers that were waited for (a batch has one), `sent_bytes` and
+    `received_bytes` what went to a server and came from it, warm-up left out; 0 in old records.
     """
 
     name: str
@@ -93,6 +95,9 @@ class Tally:
     windows: tuple[int, ...] = ()
     straddled: int = 0
     renewed: int = 0
+    round_trips: int = 0
+    sent_bytes: int = 0
+    received_bytes: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:
@@ -216,6 +221,11 @@ Status = Literal["ok", "failed", "interrupted"]
 FLOOR = "(floor)"
 
 
+def echo_of(candidate: str) -> str:
+    """The candidate name of the trials that play an echo in the place of a server."""
+    return f"(echo) {candidate}"
+
+
 @dataclass(frozen=True)
 class Trial:
     """One restart of one candidate under one workload.
@@ -248,3 +258,8 @@ class Trial:
     def why_failed(self) -> str:
         """The first line of its failure; empty without one."""
         return self.failure.sentence if self.failure else ""
+
+    @property
+    def is_floor(self) -> bool:
+        """It played no engine, but `null` or an echo, and belongs to no block."""
+        return self.block < 0

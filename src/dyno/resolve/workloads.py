@@ -107,6 +107,13 @@ def option_names(workload: Workload) -> frozenset[str]:
     return frozenset(option.name.replace("-", "_") for option in description.options)
 
 
+def heeds_threads(chosen: Workload) -> bool:
+    """Does the general option `threads` decide how many connections the workload has?"""
+    script = room.find_workload(chosen.name)
+    one, two = (_describe(script, chosen.options | {"threads": n}).phases for n in ("1", "2"))
+    return one != two
+
+
 def resolve_workloads(
     experiment: Experiment, requests: Sequence[CandidateRequest] = ()
 ) -> list[tuple[WorkloadPlan, int]]:

@@ -49,6 +49,27 @@ def test_a_server_and_the_driver_share_no_core(monkeypatch: pytest.MonkeyPatch) 
     assert held.prefix == ("taskset", "-c", "2,3")
 
 
+def test_auto_is_apart_where_no_pilot_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    _cores(monkeypatch, 0, 1, 2, 3)
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/taskset")
+    for embedded in (True, False):
+        chosen, apart = (_held(value, embedded=embedded) for value in ("auto", "apart"))
+        assert (chosen.pinning, chosen.prefix) == (apart.pinning, apart.prefix)
+
+
+@pytest.mark.parametrize("cores", [(0, 1, 2, 3), (3,)])
+def test_together_is_one_core_for_driver_and_engine(
+    cores: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _cores(monkeypatch, *cores)
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/taskset")
+    for embedded in (True, False):
+        held = _held("together", embedded=embedded)
+        assert held.pinning == PinningCondition((3,), (3,))
+        assert held.prefix == (() if embedded else ("taskset", "-c", "3"))
+        assert held.found["set"] == "together"
+
+
 def test_one_core_cannot_be_divided_and_the_record_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -10,6 +10,7 @@ from fakes import make_phase, make_run, make_workload
 
 from dyno.errors import UsageError
 from dyno.forecast.estimate import (
+    ECHO_S,
     OVERHEAD_S,
     SERVER_S,
     SPARE_BYTES,
@@ -57,7 +58,7 @@ def test_a_server_takes_its_time_to_start_and_to_stop() -> None:
     more = (
         forecast_run(Prepared(mixed, {}, {})).expected_s - forecast_run(make_prepared()).expected_s
     )
-    assert more == pytest.approx(6 * SERVER_S)
+    assert more == pytest.approx(6 * SERVER_S + ECHO_S)
 
 
 def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:

@@ -1,6 +1,7 @@
-//! The commands of `dyno-driver`: `run` and `ask` in files of their own, `describe` and `schema`.
+//! The commands of `dyno-driver`: `run`, `ask`, `echo` in files of their own, `describe`, `schema`.
 
 pub mod ask;
+pub mod echo;
 pub mod run;
 
 use std::process::ExitCode;

@@ -166,6 +166,13 @@ pub struct Tally {
     pub claimed_further: u64,
     /// The same of `thread_init`, before the start.
     pub claimed_before: u64,
+    /// Answers that were waited for: a batch has one for all its statements, and what an embedded
+    /// engine answers in the call is not waited for.
+    pub round_trips: u64,
+    /// Bytes sent to a server, before TLS.
+    pub sent_bytes: u64,
+    /// Bytes that came from it.
+    pub received_bytes: u64,
     /// Rows that came back.
     pub rows_read: u64,
     /// Rows that statements reported as changed.

@@ -63,6 +63,13 @@ pub enum Session {
         /// Nanoseconds from request to answer.
         delay_ns: u64,
     },
+    /// `dyno-driver echo`: a server without an engine.
+    Echo {
+        /// A host name or address; beginning with `/`, the Unix socket's own path.
+        host: String,
+        /// The TCP port; a Unix socket has none and says 0.
+        port: u16,
+    },
     /// Any SQLite library, opened by path.
     Sqlite {
         /// The shared library.

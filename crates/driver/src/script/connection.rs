@@ -84,6 +84,8 @@ impl Connection {
         counts.busy += more.busy;
         counts.reconnected += more.reconnected;
         counts.claim(more.claimed, more.further);
+        counts.sent_bytes += more.bytes.sent;
+        counts.received_bytes += more.bytes.received;
         if let Some(ns) = more.service_ns {
             *counts.service_ns.get_or_insert(0) += ns;
         }

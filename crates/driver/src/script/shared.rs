@@ -271,6 +271,7 @@ impl Shared {
 
     pub fn poll(&mut self, connection: usize) -> RequestState {
         let reply = open(&mut self.connections, connection).and_then(|it| it.session().poll());
+        self.counts.round_trips += u64::from(!matches!(reply, Ok(Reply::Pending { .. })));
         self.take_reply(connection, reply)
     }
 

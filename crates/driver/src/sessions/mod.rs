@@ -1,6 +1,7 @@
 //! Ways of talking to an engine: a file or folder each, and an arm each in [`descriptor`].
 
 mod duckdb;
+pub mod echo;
 pub mod literal;
 mod mysql;
 mod null;
@@ -14,6 +15,7 @@ use slab::Slab;
 use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
+use crate::wire::Bytes;
 pub use rows::Rows;
 use sql::Quoting;
 
@@ -47,6 +49,7 @@ pub enum Engine {
 pub fn descriptor(session: &plan::Session) -> &'static Descriptor {
     match session {
         plan::Session::Null { .. } => &null::DESCRIPTOR,
+        plan::Session::Echo { .. } => &echo::DESCRIPTOR,
         plan::Session::Sqlite { .. } => &sqlite::DESCRIPTOR,
         plan::Session::Duckdb { .. } => &duckdb::DESCRIPTOR,
         plan::Session::Postgres(_) => &postgres::DESCRIPTOR,
@@ -180,6 +183,8 @@ pub struct Counts {
     /// What it may have counted beyond that: results that followed the first of a request are a
     /// text's next statements, or a procedure's own, and the answers do not say which.
     pub further: u64,
+    /// What went over the wire; nothing where there is none.
+    pub bytes: Bytes,
 }
 
 /// A value bound to a parameter, or found in a column.

@@ -39,6 +39,12 @@ pub struct UserCounts {
     pub writes: u64,
     /// Rows that came back.
     pub rows_read: u64,
+    /// Answers that were waited for: a batch has one for all its statements.
+    pub round_trips: u64,
+    /// Bytes sent to a server.
+    pub sent_bytes: u64,
+    /// Bytes that came from it.
+    pub received_bytes: u64,
     /// Rows changed.
     pub rows_changed: u64,
     /// Events begun anew (RESTART_EVENT).
@@ -60,6 +66,9 @@ impl UserCounts {
         self.claim(counts.claimed, counts.further);
         self.reads += counts.reads;
         self.writes += counts.writes;
+        self.round_trips += counts.round_trips;
+        self.sent_bytes += counts.sent_bytes;
+        self.received_bytes += counts.received_bytes;
         self.rows_read += counts.rows_read;
         self.rows_changed += counts.rows_changed;
         self.restarted += counts.restarted;

@@ -9,6 +9,15 @@ use crate::plan::error::Error;
 use crate::plan::{Login, Tls};
 use crate::schedule::clock::{SECOND_NS, now_ns};
 
+/// Bytes that were sent and that came, before and after TLS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bytes {
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+}
+
 /// A connection to a server, before and after its log-in.
 pub struct Line {
     exchange: Shared,
@@ -18,6 +27,7 @@ pub struct Line {
     consumed: usize,
     tls_state: Option<Box<TlsState>>,
     sealed: Vec<u8>,
+    bytes: Bytes,
 }
 
 impl Line {
@@ -28,8 +38,16 @@ impl Line {
             thread_exchange().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
         let (number, exchange) = joined
             .map_err(|cause| Error::host("cannot make the thread's event loop").because(cause))?;
-        let (out, inbox, sealed) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { exchange, number, out, inbox, consumed: 0, tls_state: None, sealed })
+        Ok(Self {
+            exchange,
+            number,
+            out: Vec::new(),
+            inbox: Vec::new(),
+            consumed: 0,
+            tls_state: None,
+            sealed: Vec::new(),
+            bytes: Bytes::default(),
+        })
     }
 
     /// Where the next request is written; nothing leaves before [`Line::send`].
@@ -42,6 +60,7 @@ impl Line {
     /// the server's last words.
     pub fn send(&mut self) -> Result<(), Error> {
         if !self.out.is_empty() {
+            self.bytes.sent += self.out.len() as u64;
             self.flush();
         }
         Ok(())
@@ -85,6 +104,14 @@ impl Line {
             self.inbox.drain(..self.consumed);
             self.consumed = 0;
         }
+        let before = self.inbox.len();
+        let came = self.receive()?;
+        self.bytes.received += (self.inbox.len() - before) as u64;
+        Ok(came)
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Result<bool, Error> {
         let Some(tls_state) = &mut self.tls_state else {
             return received(&self.exchange, self.number, &mut self.inbox);
         };
@@ -96,6 +123,11 @@ impl Line {
             self.flush();
         }
         Ok(came)
+    }
+
+    /// What went to and fro since the last call.
+    pub fn take_bytes(&mut self) -> Bytes {
+        std::mem::take(&mut self.bytes)
     }
 
     /// Sends, and waits here until bytes come (the log-in, preparing); not longer than 10 s.

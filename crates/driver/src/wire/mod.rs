@@ -21,5 +21,5 @@ mod tls;
 mod trust;
 mod uring;
 
-pub use line::Line;
+pub use line::{Bytes, Line};
 pub use thread::{set_slot, wait, wait_in_turn};

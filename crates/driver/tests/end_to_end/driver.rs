@@ -55,6 +55,16 @@ impl Driver {
         Self::from(driver)
     }
 
+    /// An echo that listens at a place, and its port.
+    pub fn start_echo(place: &str) -> (Self, u64) {
+        let mut command = Command::new(DRIVER);
+        command.args(["echo", place]);
+        let mut echo = Self::from(command);
+        let said = echo.lines.as_mut().unwrap().next().unwrap().unwrap();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        (echo, count(&said, "port"))
+    }
+
     fn from(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();

@@ -3,6 +3,7 @@
 
 mod accounting;
 mod driver;
+mod echo;
 mod failing;
 mod handshake;
 mod hooks;

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
-    """One short paragraph: what, how long, how much, where, and what it can detect."""
+    """One short paragraph: what, where, how long, how much, where, and what it can detect."""
+    from dyno.analysis.sentence import pilot_words
+
     run, design = prepared.run, prepared.run.design
     on = " and ".join(workload.name for workload in run.workloads)
     looks = " and ".join(", ".join(map(str, design.looks)).rsplit(", ", 1))
@@ -30,6 +32,7 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
         build_lines(prepared),
         f"Blocks of {len(run.candidates)} restarts, judged at {looks} blocks, margin "
         f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
+        *pilot_words(run),
         cost_line(forecast),
         detection_line(forecast, run),
         host_warnings(run.survey or ()),

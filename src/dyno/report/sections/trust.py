@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dyno.analysis.sentence import pilot_words
 from dyno.record import host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import calibration_summary, score_sentence
@@ -27,6 +28,7 @@ class _Trust:
             candidates=book.view.candidates,
             played=basis.restart_summary(book),
             limits=basis.limits_sentence(book.run),
+            piloted=pilot_words(book.run),
             machine=_machine(book.run.host),
             counts=Counter(f.soundness for f in findings),
             unsound=[f for f in findings if f.soundness != "sound"],

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dyno.analysis.sentence import pilot_words
 from dyno.record import Observation, host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import NONE, calibration_summary, restart_summary, score_sentence
@@ -25,7 +26,7 @@ def brief_table(book: Book, everything: bool = False) -> Group:
 
 
 def brief_lines(book: Book) -> list[RenderableType]:
-    """A heading and a line each for restarts, audits, conditions, host and calibration."""
+    """A heading and a line each for restarts, audits, pilot, conditions, host and calibration."""
     rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     rows.add_column(style="dim", no_wrap=True)
     rows.add_column(overflow="fold")
@@ -43,6 +44,7 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
     counts = Counter(f.soundness for f in facts.worst_first(book.verdict.findings))
     told = [f"{number} {word}" for word, number in counts.items()]
     yield "audits", ", ".join(told) or "none"
+    yield from (("pilot" if not at else "", s) for at, s in enumerate(pilot_words(book.run)))
     yield "conditions", _conditions(book)
     yield "host", _host(book.run.survey)
     yield from (("calibration" if not at else "", line) for at, line in enumerate(_errors(book)))

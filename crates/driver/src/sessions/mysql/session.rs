@@ -118,6 +118,7 @@ impl Session for Mysql {
             reconnected: std::mem::take(&mut self.reconnected),
             claimed: Some(std::mem::take(&mut self.asked)),
             further: std::mem::take(&mut self.answer.further),
+            bytes: self.line.take_bytes(),
             ..Counts::default()
         }
     }

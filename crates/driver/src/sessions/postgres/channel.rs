@@ -5,7 +5,7 @@ use super::copy::Load;
 use super::frame::query;
 use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows};
-use crate::wire::Line;
+use crate::wire::{Bytes, Line};
 
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
 
@@ -144,6 +144,11 @@ impl Channel {
     /// Has the connection to be made anew?
     pub fn is_lost(&self) -> bool {
         self.is_lost
+    }
+
+    /// What went to and fro since the last call.
+    pub fn take_bytes(&mut self) -> Bytes {
+        self.line.take_bytes()
     }
 
     /// The types of the parameters of the statement that was made last.

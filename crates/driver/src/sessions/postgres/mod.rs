@@ -194,6 +194,11 @@ impl Session for Postgres {
 
     fn take_counts(&mut self) -> Counts {
         let claimed = Some(std::mem::take(&mut self.channel.ended));
-        Counts { reconnected: std::mem::take(&mut self.reconnected), claimed, ..Counts::default() }
+        Counts {
+            reconnected: std::mem::take(&mut self.reconnected),
+            claimed,
+            bytes: self.channel.take_bytes(),
+            ..Counts::default()
+        }
     }
 }

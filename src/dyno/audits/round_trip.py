@@ -1,0 +1,114 @@
+"""Audit `round_trip`: of a server's answer, how much is the host's way there and back?
+
+Where driver and server sleep on two cores, waking each other up can take longer than the answer
+itself, more so on a virtual machine. Of an engine slower by `x` then only the rest of the answer is
+slower, and the verdict sees `(1 − s)·x` where `s` is the way's share: at half, half of it
+(doubtful); at nine tenths next to nothing (invalid).
+
+The way is the median round trip to `dyno-driver echo`, which was played in the server's place:
+same cores, same number of connections, answers of the same size (`play/echo.py`). It is held
+against the median answer of a stream, times the round trips of an event. The median of the
+restarts counts, and the shortest way where the echo was played again beside a neighbour. It is a
+lower bound: a server has more to do on the way than an echo.
+
+Judged are closed loops in the phases with a primary metric: in an open loop nobody waits for the
+answer to send the next request. A server on another host has no echo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Case, cases, records
+from dyno.record import Finding, Soundness, Tally, echo_of
+
+#: Of the answer, as in `client_share`.
+DOUBTFUL_PERCENT = 50.0
+INVALID_PERCENT = 90.0
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A stream's median answer in µs, the host's part of it, and who waited for it."""
+
+    case: Case
+    stream: str
+    answer_us: float
+    way_us: float
+    connections: int
+
+    @property
+    def share_percent(self) -> float:
+        return 100 * self.way_us / self.answer_us
+
+    @property
+    def words(self) -> str:
+        """`of 66 µs an answer, 62 are the host's way there and back`."""
+        way, answer = _number(min(self.way_us, self.answer_us)), _number(self.answer_us)
+        return f"of {answer} µs an answer, {way} are the host's way there and back"
+
+
+class RoundTrip:
+    """The echo's round trip against the server's answer."""
+
+    summary = "an answer is mostly the server's work, not the host's way there and back"
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each candidate and stream that is not sound; else one with the largest."""
+        found = [way for case in cases(view.run, view.trials) for way in _ways(case, view)]
+        faults = [fault for way in found if (fault := _fault(way))]
+        return faults or [Finding("round_trip", "sound", _sound(found, view))]
+
+
+def _fault(way: _Way) -> Finding | None:
+    if way.share_percent < DOUBTFUL_PERCENT:
+        return None
+    invalid = way.share_percent >= INVALID_PERCENT
+    soundness: Soundness = "invalid" if invalid else "doubtful"
+    seen = max(0.0, 100 - way.share_percent)
+    what = "the host was measured" if invalid else f"a slowdown shows at {seen:.0f} % of its size"
+    one = way.connections == 1
+    hint = "pinning=together, or more threads" if one else "more threads, or pinning=together"
+    return way.case.finding("round_trip", soundness, f"{way.words}, so {what}: try {hint}")
+
+
+def _sound(found: list[_Way], view: RunView) -> str:
+    if found:
+        most = max(found, key=lambda way: way.share_percent)
+        return f"{most.words} at most ({most.case.name})"
+    if all(side.embedded for side in view.run.candidates):
+        return "no candidate is a server"
+    return "no echo was played: no closed loop waits for a server on this host"
+
+
+def _ways(case: Case, view: RunView) -> Iterator[_Way]:
+    """One for each closed loop that waited for answers, where the echo was played too."""
+    own = (echo_of(view.run.echo_stand(case.candidate).name), case.workload)
+    played = [t for t in view.trials if (t.candidate, t.workload) == own and t.status == "ok"]
+    trips = [us for each in records(played, case.phase) if (us := _median_us(each.streams[0]))]
+    for name, tallies in case.streams.items() if trips else ():
+        answers = [us for pair in tallies if (us := _median_us(pair[1]))]
+        often = [per for _, tally in tallies if (per := _round_trips(tally))]
+        if answers and often:
+            way_us = min(trips) * median(often)
+            yield _Way(case, name, median(answers), way_us, tallies[0][1].connections)
+
+
+def _median_us(tally: Tally) -> float:
+    return tally.latency.percentiles_ns.get("50", 0) / 1e3
+
+
+def _round_trips(tally: Tally) -> float:
+    """Answers that were waited for in an event of a closed loop; 0 for any other."""
+    events = tally.done + tally.failed
+    return tally.round_trips / events if events and not tally.paced else 0.0
+
+
+def _number(us: float) -> str:
+    return f"{us:.0f}" if us >= 20 else f"{us:.1f}"
+
+
+AUDIT = RoundTrip()

@@ -1,0 +1,147 @@
+"""The pilot of a comparison of servers: where and how many, chosen before the first block.
+
+- **How many.** Where the user names no `threads`, a script that heeds them is played with the
+  fewest connections at which the base's server leaves next to nothing of its cores idle: then its
+  own work is what an answer waits for.
+- **Where.** Where one client waits for each answer, `pinning=auto` puts driver and server on one
+  core if waking each other up across two takes three times as long.
+
+Both are fixed in `run.json`, the same for all candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from dyno.experiment import Experiment
+from dyno.play.echo import UNIX, EchoEngine, echo_plan
+from dyno.play.saturation import THREADS, PilotScene, pilot_folder, pilot_job, saturate
+from dyno.play.trial import play_trial
+from dyno.record import (
+    Candidate,
+    Phase,
+    Pilot,
+    Run,
+    Saturation,
+)
+from dyno.resolve.candidates import resolve_factors, with_base_options
+from dyno.resolve.experiment import Prepared
+from dyno.resolve.workloads import resolve_workloads
+
+#: Together where an empty answer takes so many times as long apart.
+APART_TIMES = 3.0
+#: How long an empty answer is measured in each place, twice; of which the shorter counts.
+EMPTY_S = 0.15
+EMPTY_BYTES = 64
+PINNING = "pinning"
+
+
+def play_pilot(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
+    """`prepared` with connections and pinning as the pilot chose them, noted in its run.
+
+    As it was where there is nothing to choose: the user did, or no candidate is a server.
+    """
+    found = saturate(experiment, prepared, scene)
+    prepared = _with_connections(experiment, prepared, found)
+    pinning, empty_ns = _choose_pinning(prepared, scene)
+    if not found and not pinning:
+        return prepared
+    run = _with_pinning(prepared.run, pinning) if pinning else prepared.run
+    pilot = Pilot(pinning if empty_ns else "", empty_ns, tuple(found))
+    return replace(prepared, run=replace(run, pilot=pilot if found or empty_ns else None))
+
+
+# Where.
+
+
+def _choose_pinning(prepared: Prepared, scene: PilotScene) -> tuple[str, dict[str, int]]:
+    """The value in place of `auto`, empty where there is none, and the empty answers behind it."""
+    run = prepared.run
+    values = [run.design.controls.get(PINNING), *(c.controls.get(PINNING) for c in run.candidates)]
+    if "auto" not in values:
+        return "", {}
+    if not _serves(prepared) or not all(map(_is_one_client, _every_phase(run))):
+        return "apart", {}
+    scene.say("trying an empty answer between two cores and on one")
+    empty_ns = {
+        where: ns for where in ("apart", "together") if (ns := _empty_ns(prepared, where, scene))
+    }
+    return chosen_pinning(empty_ns), empty_ns if len(empty_ns) == 2 else {}
+
+
+def chosen_pinning(empty_ns: Mapping[str, int]) -> str:
+    """Together where an empty answer takes `APART_TIMES` as long apart; apart where either is not
+    known.
+    """
+    apart, together = empty_ns.get("apart", 0), empty_ns.get("together", 0)
+    return "together" if together and apart >= APART_TIMES * together else "apart"
+
+
+def _serves(prepared: Prepared) -> bool:
+    """Is every candidate a server that we start?"""
+    run, builds = prepared.run, prepared.builds
+    return not any(side.embedded or builds[side.name].attached for side in run.candidates)
+
+
+def _every_phase(run: Run) -> Iterator[Phase]:
+    for workload in run.workloads:
+        yield from workload.phases
+        for variant in workload.variants:
+            yield from variant.phases
+
+
+def _is_one_client(phase: Phase) -> bool:
+    return not phase.paced and sum(stream.connections for stream in phase.streams) == 1
+
+
+def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:
+    """The median of an empty answer with driver and echo placed so; 0 where that is not possible,
+    or another placement than asked for.
+    """
+    engine = EchoEngine()
+    phases = [(f"try {n}", 1, EMPTY_BYTES, EMPTY_BYTES) for n in (1, 2)]
+    side = Candidate("(echo)", "echo", "echo", False, {}, {}, {PINNING: where})
+    with pilot_folder() as place:
+        job = pilot_job(prepared, echo_plan("echo", phases, EMPTY_S), side, place, scene.tools)
+        job = replace(job, engine=engine, build=engine.program(UNIX, {}, scene.say))
+        trial, error = play_trial(job, lambda _: None)
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    placed = trial.conditions.controls.get(PINNING)
+    if error or placed is None or placed.set != where:
+        return 0
+    return min(p.streams[0].latency.percentiles_ns.get("50", 0) for p in trial.phases)
+
+
+def _with_pinning(run: Run, value: str) -> Run:
+    """The run with `value` wherever it says `auto`."""
+
+    def chosen(controls: dict[str, str]) -> dict[str, str]:
+        return controls | ({PINNING: value} if controls.get(PINNING) == "auto" else {})
+
+    design = replace(run.design, controls=chosen(run.design.controls))
+    sides = (replace(side, controls=chosen(side.controls)) for side in run.candidates)
+    return replace(run, design=design, candidates=tuple(sides))
+
+
+# How many.
+
+
+def _with_connections(
+    experiment: Experiment, prepared: Prepared, found: Sequence[Saturation]
+) -> Prepared:
+    """`prepared` with its workloads resolved anew, under the connections that were chosen."""
+    chosen = {each.workload: each.connections for each in found if each.connections}
+    if not chosen:
+        return prepared
+    workloads = tuple(
+        replace(each, options=each.options | {THREADS: str(chosen[plan.name])})
+        if plan.name in chosen
+        else each
+        for each, plan in zip(experiment.workloads, prepared.run.workloads, strict=True)
+    )
+    crossed, requests = resolve_factors(experiment)
+    anew = with_base_options(replace(experiment, workloads=workloads), crossed)
+    plans = tuple(plan for plan, _ in resolve_workloads(anew, requests))
+    return replace(prepared, run=replace(prepared.run, workloads=plans))

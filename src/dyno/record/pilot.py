@@ -1,0 +1,45 @@
+"""What a pilot found before the first block, and what it chose for all candidates alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class TriedLoad:
+    """A number of connections, and what part of its cores the base's server left idle under it."""
+
+    connections: int
+    idle_percent: float
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """How many connections a workload is played with, chosen on the candidate `base`.
+
+    `connections` is 0 where none were chosen, and `why` says why: the script's own stand then.
+    """
+
+    workload: str
+    base: str
+    connections: int
+    tried: tuple[TriedLoad, ...] = ()
+    why: str = ""
+
+    @property
+    def idle_percent(self) -> float:
+        """What the base's server leaves idle at the number that was chosen."""
+        return next(t.idle_percent for t in self.tried if t.connections == self.connections)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What was tried and chosen.
+
+    `pinning` is the control's value that was chosen, empty where a user chose it; `empty_ns` the
+    median of an empty answer by pinning, none where that was not asked.
+    """
+
+    pinning: str = ""
+    empty_ns: dict[str, int] = field(default_factory=dict)
+    saturation: tuple[Saturation, ...] = ()

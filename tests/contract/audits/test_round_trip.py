@@ -1,0 +1,83 @@
+"""Audit `round_trip`: answers that are mostly the host's way there and back are found out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from audit_records import a_run, engine, only
+from fakes import make_latency, make_phase, make_record, make_tally, make_trial
+
+from dyno.record import Finding, Run, Trial, echo_of
+
+SERVER = engine("new", embedded=False)
+ANSWER_US = 100.0
+
+
+def _run(stream: dict[str, Any] | None = None) -> Run:
+    phase = make_phase()
+    phase["streams"][0] |= stream or {}
+    return a_run(SERVER, phase=phase)
+
+
+def _trial(number: int = 2, **tally: Any) -> Trial:
+    latency = make_latency(ANSWER_US * 1e3)
+    own: dict[str, Any] = {"latency": latency, "round_trips": 10_000} | tally
+    return make_trial(number, "new", number, 1, phases=(make_record([make_tally(1000, **own)]),))
+
+
+def _echo(way_us: float, number: int = 1) -> Trial:
+    tally = make_tally(1000, name="echo", latency=make_latency(way_us * 1e3))
+    return make_trial(number, echo_of("new"), -1, 1, phases=(make_record([tally]),))
+
+
+def _found(*trials: Trial, run: Run | None = None) -> Finding:
+    return only("round_trip", run or _run(), *trials)
+
+
+@pytest.mark.parametrize(
+    ("way_us", "soundness"),
+    [(49.0, "sound"), (50.0, "doubtful"), (89.0, "doubtful"), (90.0, "invalid")],
+)
+def test_the_way_is_held_against_the_answer(way_us: float, soundness: str) -> None:
+    finding = _found(_echo(way_us), _trial())
+    assert finding.soundness == soundness
+    assert f"of 100 µs an answer, {way_us:.0f} are the host's way there and back" in str(finding)
+
+
+def test_the_sentence_says_what_to_do() -> None:
+    assert _found(_echo(60), _trial()).sentence.endswith("try pinning=together, or more threads")
+    crowd = _found(_echo(60), _trial(connections=8)).sentence
+    assert crowd.endswith("try more threads, or pinning=together")
+
+
+def test_an_event_of_several_round_trips_is_held_against_as_many() -> None:
+    """Four ways of 20 µs are 80 of the 100; failed events are events, too."""
+    assert _found(_echo(20), _trial(round_trips=40_000)).soundness == "doubtful"
+    half_failed = {"intended": 20_000, "failed": 10_000, "round_trips": 40_000}
+    assert _found(_echo(20), _trial(**half_failed)).soundness == "sound"
+
+
+def test_the_shortest_of_several_echoes_counts() -> None:
+    assert _found(_echo(95, 1), _echo(30, 3), _trial()).soundness == "sound"
+
+
+def test_an_open_loop_is_not_judged() -> None:
+    paced = _trial(target_per_s=1000.0)
+    assert _found(_echo(95), paced).sentence.startswith("no echo was played")
+
+
+def test_without_an_echo_or_a_server_nothing_is_claimed() -> None:
+    assert _found(_trial()).sentence.startswith("no echo was played")
+    assert only("round_trip", a_run(), _echo(95)).sentence == "no candidate is a server"
+
+
+def test_a_record_of_an_older_driver_has_no_round_trips() -> None:
+    assert _found(_echo(95), _trial(round_trips=0)).soundness == "sound"
+
+
+def test_the_finding_names_the_trials_and_the_phase() -> None:
+    failed = dataclasses.replace(_echo(1.0, 9), status="failed")
+    finding = _found(failed, _echo(95), _trial(4), _trial(5))
+    assert (finding.trials, finding.phase) == ((4, 5), "run")

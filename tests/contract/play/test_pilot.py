@@ -1,0 +1,136 @@
+"""The pilot of a comparison: what it chooses from what it finds, and where it has no choice."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from fakes import make_record, make_tally
+
+from dyno.analysis.sentence import pilot_words
+from dyno.experiment import Measuring, compare_candidates
+from dyno.play.pilot import chosen_pinning, play_pilot
+from dyno.play.saturation import PilotScene, fewest_connections, idle_percent
+from dyno.record import (
+    PhaseRecord,
+    Pilot,
+    PinningCondition,
+    Reading,
+    Run,
+    Saturation,
+    TriedLoad,
+    Usage,
+)
+from dyno.resolve.experiment import resolve_experiment
+
+SECOND_NS = 1e9
+APART = PinningCondition((3,), (0, 1, 2))
+NO_USAGE = Usage(0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("idle", "connections"),
+    [
+        ((60.0, 20.0, 5.0), 4),
+        ((3.0,), 1),
+        ((60.0, 40.0, 38.0, 37.0, 36.0), 2),
+        ((60.0, 12.0, 6.0), 4),
+        ((60.0, 30.0, 20.0, 35.0), 4),
+    ],
+)
+def test_the_fewest_connections_that_leave_next_to_nothing_idle(
+    idle: tuple[float, ...], connections: int
+) -> None:
+    """Or that come as near to the least, where the server waits for something else."""
+    tried = [TriedLoad(2**n, percent) for n, percent in enumerate(idle)]
+    assert fewest_connections(tried) == connections
+
+
+def _record(usage: Usage = NO_USAGE, /, **readings: float) -> PhaseRecord:
+    found = tuple(Reading("x", n, "ns", "lower", v, False, True) for n, v in readings.items())
+    record = make_record([make_tally(1000)], seconds=1.0, readings=found)
+    return dataclasses.replace(record, usage=usage)
+
+
+def test_idle_is_what_the_server_leaves_of_its_cores() -> None:
+    spent = _record(server_cpu_us=1.5e6)
+    assert idle_percent([spent], APART) == pytest.approx(50)
+    assert idle_percent([spent, _record(server_cpu_us=3e6)], APART) == pytest.approx(25)
+    assert idle_percent([_record(server_cpu_us=3.1e6)], APART) == 0.0
+
+
+def test_on_shared_cores_the_drivers_work_is_not_idle() -> None:
+    both = _record(Usage(200_000_000, 100_000_000, 0, 0, 0), server_cpu_us=0.5e6)
+    assert idle_percent([both], PinningCondition((3,), (3,))) == pytest.approx(20)
+
+
+def test_others_work_is_idleness_only_while_the_server_wanted_no_core() -> None:
+    """A third of its cores went to others, for half of which it stood ready."""
+    others = {"busy_ns": 100 * SECOND_NS, "own_ns": 0.0, "server_cpu_us": 1.5e6}
+    waited = _record(server_wait_ns=0.5 * SECOND_NS, **others)
+    assert idle_percent([waited], APART) == pytest.approx(100 * (1 - 2.0 / 3))
+    assert idle_percent([_record(**others)], APART) == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    ("apart", "together", "chosen"),
+    [(66_000, 4_000, "together"), (12_000, 4_000, "together"), (11_900, 4_000, "apart")],
+)
+def test_one_core_for_both_where_the_way_between_two_is_long(
+    apart: int, together: int, chosen: str
+) -> None:
+    assert chosen_pinning({"apart": apart, "together": together}) == chosen
+
+
+def test_where_a_place_could_not_be_tried_the_server_stands_apart() -> None:
+    assert chosen_pinning({"apart": 66_000}) == chosen_pinning({"together": 4_000}) == "apart"
+    assert chosen_pinning({}) == "apart"
+
+
+def _run(sides: tuple[str, ...], options: dict[str, str], **controls: str) -> Run:
+    experiment = compare_candidates(
+        sides, "oltp_point_select", options, Measuring(controls=dict(controls))
+    )
+    said: list[str] = []
+    prepared = play_pilot(
+        experiment, resolve_experiment(experiment, lambda _: None), PilotScene(said.append)
+    )
+    assert not said, "nothing is tried"
+    return prepared.run
+
+
+def test_an_engine_in_the_drivers_process_has_no_pilot() -> None:
+    run = _run(("null@200us", "slow=null@210us?pinning=auto"), {})
+    assert run.pilot is None and "threads" not in run.workloads[0].options
+    assert run.design.controls["pinning"] == "apart", "fixed before the first block"
+    assert run.candidates[1].controls == {"pinning": "apart"}
+
+
+def test_what_the_user_set_stays() -> None:
+    run = _run(("null@200us", "null@210us"), {"threads": "3"}, pinning="off")
+    assert run.design.controls["pinning"] == "off"
+    assert run.workloads[0].options["threads"] == "3"
+
+
+def _words(run: Run, *found: Saturation, **empty_ns: int) -> list[str]:
+    return pilot_words(dataclasses.replace(run, pilot=Pilot("together", empty_ns, found)))
+
+
+def test_what_was_chosen_is_said() -> None:
+    run = _run(("null@200us", "null@210us"), {})
+    assert pilot_words(run) == []
+    (pinned,) = _words(run, apart=66_400, together=4_100)
+    assert pinned == (
+        "Pinning together: an empty answer takes 66 µs between two cores and 4 µs on one."
+    )
+    tried = (TriedLoad(4, 30.0), TriedLoad(8, 3.2))
+    (told,) = _words(run, Saturation("w", "old", 8, tried))
+    assert told == "w at 8 connections, where old leaves 3 % of its cores idle; threads=1 asks " + (
+        "for latency."
+    )
+    (least,) = _words(run, Saturation("w", "old", 4, tried))
+    assert "leaves 30 % of its cores idle, and hardly less at 8" in least
+    (kept,) = _words(run, Saturation("w", "old", 0, why="the rate is given, not found"))
+    assert kept == (
+        "w keeps the script's own connections (the rate is given, not found); threads=N sets them."
+    )
