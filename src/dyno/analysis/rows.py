@@ -28,7 +28,7 @@ from dyno.stats.interval import (
     to_percent,
 )
 from dyno.stats.power import detectable
-from dyno.stats.verdict import FASTER, NOT_SLOWER, OPEN, benjamini_hochberg, holm, verdicts
+from dyno.stats.verdict import NOT_SLOWER, OPEN, benjamini_hochberg, holm, verdicts
 
 
 def judged_comparisons(
@@ -123,8 +123,6 @@ def verdict_word(
 
 def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterator[str]:
     interval, margin = estimate.interval, f"{estimate.line.margin_percent:g} %"
-    if word == FASTER:
-        yield "so not slower either"
     if word == NOT_SLOWER and interval.low > 0.0:
         yield f"slower, but by less than {margin}"
     if word == OPEN and interval.low > 0.0 and estimate.p > context.looks.alpha:
