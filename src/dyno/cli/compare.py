@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @options.PGBENCH
 @options.SET
 @options.CONTROL
+@options.LIMIT
 @click.option(
     "--margin",
     type=PERCENT,
@@ -82,6 +83,7 @@ def experiment(**words: Any) -> Experiment:
         quick=words["quick"],
         seed=words["seed"],
         controls=dict(words["controls"]),
+        limits=dict(words["limits"]),
         aa=words["aa"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])

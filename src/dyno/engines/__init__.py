@@ -173,6 +173,14 @@ class Accepts(Protocol):
 
 
 @runtime_checkable
+class Remarks(Protocol):
+    """An engine that knows which of its settings are easily mistaken, though it takes them."""
+
+    def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+        """A clause for each: a key without effect beside another, a bare number's unit."""
+
+
+@runtime_checkable
 class Snapshots(Protocol):
     """An engine whose home, once stopped, may be copied and started elsewhere: where loading is
     slow, data are loaded a few times and copied for each trial."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dyno.builds import Build, Say
 from dyno.controls import NOT_HERE, ControlTarget, controls, put_back
-from dyno.engines import Engine, Knobs, Preloads
+from dyno.engines import Engine, Knobs, Preloads, Remarks
 from dyno.errors import DynoError, UsageError
 from dyno.experiment.candidates import OwnedKeys, Spec
 from dyno.record import Candidate
@@ -51,6 +51,18 @@ def tell_refusals(
         if (why := controls()[name].refusal(value, control_target(engine, build, home)))
     }
     for sentence in sorted(refusals):
+        say(sentence)
+
+
+def tell_remarks(sides: Iterable[ResolvedCandidate], say: Say) -> None:
+    """Says which keys of the candidates can have no effect, and what a bare number amounts to."""
+    told = {
+        f"note: {remark}"
+        for side, engine, build in sides
+        if isinstance(engine, Remarks) and not build.attached
+        for remark in engine.remarks(build, side.settings)
+    }
+    for sentence in sorted(told):
         say(sentence)
 
 

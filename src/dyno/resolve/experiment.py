@@ -29,7 +29,7 @@ from dyno.resolve.candidates import (
     resolve_factors,
     with_base_options,
 )
-from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals
+from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals, tell_remarks
 from dyno.resolve.design import make_design
 from dyno.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.run_folder import RunFolder
@@ -62,6 +62,7 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
     found = resolve_candidates(requests, run_controls, say)
     facts_here = host_here()
     tell_refusals(found, run_controls, _data_folder(), say)
+    tell_remarks(found, say)
     run = replace(
         _outline(experiment, [candidate for candidate, _, _ in found], run_controls),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),

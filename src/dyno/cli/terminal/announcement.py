@@ -28,14 +28,25 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     sentences = (
         f"{'QUICK: ' if design.quick else ''}{question_line(run, on)}",
         build_lines(prepared),
-        f"Blocks of {len(run.candidates)} restarts, judged at {looks} blocks, margin "
-        f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
+        f"A block starts each of the {len(run.candidates)} anew, one after the other; it is judged "
+        f"at {looks} blocks, with a margin of {_margins(run)} (a smaller slowdown does not matter) "
+        f"and α {design.alpha * 100:g} % (how often an equal one may be called slower).",
         cost_line(forecast),
         detection_line(forecast, run),
         host_warnings(run.survey or ()),
     )
     screen.paragraph(" ".join(filter(None, sentences)))
     click.echo(f"run folder: {folder.path}\n")
+
+
+def _margins(run: Run) -> str:
+    """`2 %`, or `2 or 5 %` where primaries have margins of their own."""
+    from dyno.analysis.run_view import declared_primaries
+
+    plans = run.workloads
+    own = {primary.margin_percent for plan in plans for primary in declared_primaries(run, plan)}
+    own = own or {run.design.margin_percent}
+    return f"{' or '.join(f'{each:g}' for each in sorted(own))} %"
 
 
 def host_warnings(survey: Sequence[Observation]) -> str:

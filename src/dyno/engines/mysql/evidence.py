@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dyno.engines import SURVIVES, Ask, Server
-from dyno.engines.mysql.settings import PROFILES
+from dyno.engines.mysql.settings import CLAIMS
 from dyno.record import DataCondition
 
 #: Storage engine to the variables of its cache, and of when a commit is flushed.
@@ -51,7 +51,7 @@ class WeighsServer:
         return DataCondition(
             size_bytes=_data_bytes(server.home),
             cache_bytes=int(cache) if cache.isdigit() else None,
-            claim="" if "config" in requested else requested.get("profile", PROFILES[0]),
+            claim="" if "config" in requested else CLAIMS[requested.get("profile", "cached")],
             survives=survives,
             decided_by=decided_by,
         )

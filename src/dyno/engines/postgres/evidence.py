@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 
 from dyno.engines import SURVIVES, Ask, Server
-from dyno.engines.postgres.settings import PROFILES
+from dyno.engines.postgres.settings import CLAIMS
 from dyno.record import DataCondition
 
 #: From here on backends count in shared memory, and the time of a snapshot is not told.
@@ -85,7 +85,7 @@ def weigh_database(
     if server.handle is None:
         return DataCondition(survives=survives, decided_by=decided_by)
     (((data, cache),),) = ask(server.session, [SIZES])
-    claim = "" if "config" in requested else requested.get("profile", PROFILES[0])
+    claim = "" if "config" in requested else CLAIMS[requested.get("profile", "cached")]
     return DataCondition(int(data or 0), int(cache or 0), claim, survives, decided_by)
 
 
