@@ -33,6 +33,8 @@ def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
     return ControlTarget(
         embedded=engine.embedded,
         attached=build.attached,
+        # of a server that runs already nothing is started: it is found
+        pid=engine.start(build, home, {}).pid if build.attached else None,
         home=home,
         settings=engine.knobs if isinstance(engine, Knobs) else {},
         preloads=isinstance(engine, Preloads),
