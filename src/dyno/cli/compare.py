@@ -42,6 +42,12 @@ if TYPE_CHECKING:
 @options.FACTOR
 @options.ONE_AT_A_TIME
 @click.option(
+    "--like",
+    metavar="NAME",
+    help="Start the other candidates with the settings of this one, a server that runs already "
+    "(its name, or `attached`); which they took is said.",
+)
+@click.option(
     "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
 )
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
@@ -92,4 +98,4 @@ def experiment(**words: Any) -> Experiment:
         words["candidates"], first, chosen, measuring, judged_run.typed_command()
     )
     more = tuple(experiments.Workload(name, chosen) for name in others)
-    return replace(made, workloads=made.workloads + more, crossed=crossed)
+    return replace(made, workloads=made.workloads + more, crossed=crossed, like=words["like"] or "")

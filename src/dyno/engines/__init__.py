@@ -173,6 +173,14 @@ class Accepts(Protocol):
 
 
 @runtime_checkable
+class Likens(Protocol):
+    """An engine that can be started with the settings of a server that runs already."""
+
+    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+        """The settings with which `build` runs as the attached `running` does, by name."""
+
+
+@runtime_checkable
 class Remarks(Protocol):
     """An engine that knows which of its settings are easily mistaken, though it takes them."""
 

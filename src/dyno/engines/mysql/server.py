@@ -27,6 +27,7 @@ from dyno.engines.mysql.attached import (
 from dyno.engines.mysql.builds import Prefix, is_path, local_build, prefix_of
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
 from dyno.engines.mysql.evidence import WeighsServer
+from dyno.engines.mysql.likeness import settings_like
 from dyno.engines.mysql.remarks import remarks
 from dyno.engines.mysql.settings import (
     FIXED_BYTES,
@@ -145,6 +146,12 @@ class Family(WeighsServer, AttachedTables):
     def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """Keys that can have no effect where they stand, and sizes of a few bytes."""
         return list(remarks(build, settings, self.adjusted_settings(build.version)))
+
+    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+        """What a server that runs already has of memory, disk and work, where `build` knows it."""
+        session = url.login_of(running).session("mysql")
+        prefix, left = prefix_of(build.program, build.libraries), self.adjusted_settings("0")
+        return settings_like(self._ask, session, build, prefix, left)
 
     def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """All that may shape the files: every setting but those that pass with the process."""

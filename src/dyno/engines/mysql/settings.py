@@ -105,6 +105,8 @@ _CONNECTIONS = {
     "mysqlx": Row("OFF", "8.0's second protocol listens on a port of its own"),
 }
 
+#: What decides how fast a server is, beside its build.
+FAST = (*_MEMORY, *_DISK, *_WORK, "max_connections")
 ROWS = _MEMORY | _DISK | _WORK | _CONNECTIONS
 
 #: Settings that are no variable of this name, or mean more to us than the variable does.

@@ -23,6 +23,7 @@ from dyno.engines.postgres.attached import AttachedTables, attach_server, attach
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
+from dyno.engines.postgres.likeness import settings_like
 from dyno.engines.postgres.remarks import remarks
 from dyno.engines.postgres.settings import (
     STOCK,
@@ -75,6 +76,10 @@ class Engine(AttachedTables, CountsTransactions):
         """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
             try_out(build, settings, _major(build), others)
+
+    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+        """What was set in a server that runs already, where `build` knows it."""
+        return settings_like(self._ask, url.login_of(running).session("postgres"), build)
 
     def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """Keys that can have no effect where they stand, and what a bare number amounts to."""
