@@ -28,7 +28,7 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     sentences = (
         f"{'QUICK: ' if design.quick else ''}{question_line(run, on)}",
         build_lines(prepared),
-        f"A block starts each of the {len(run.candidates)} anew, one after the other; it is judged "
+        f"A block starts each of the {len(run.candidates)} anew, in turn; the run is judged "
         f"at {looks} blocks, with a margin of {_margins(run)} (a smaller slowdown does not matter) "
         f"and α {design.alpha * 100:g} % (how often an equal one may be called slower).",
         cost_line(forecast),
