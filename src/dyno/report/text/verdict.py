@@ -39,11 +39,12 @@ def verdict_table(
     metrics are counted, and shown too where `everything`.
     `rests_on` (`brief_lines`) stands before the sentence.
     """
-    main = words.main_comparisons(verdict.comparisons)
+    primaries = [c for c in verdict.comparisons if c.primary]
+    main = primaries if run.factors else words.main_comparisons(verdict.comparisons)
     shown = main + [c for c in verdict.comparisons if everything and c not in main]
     above = effects.effects_tables(run, verdict, _STYLES) if run.factors else []
-    below = [c for c in shown if not (above and (c.primary or len(c.levels) > 1))]
-    below = [c for c in below if everything or not above]
+    explored = [c for c in shown if everything and not c.primary and len(c.levels) < 2]
+    below = explored if above else shown
     parts: list[RenderableType] = []
     if run.design.quick:
         parts.append(Text(words.QUICK, style="bold yellow"))
