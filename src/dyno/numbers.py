@@ -84,6 +84,8 @@ def percent(value: float) -> str:
         return DASH
     if value > _PERCENT_MAX:
         return f"> {_PERCENT_MAX} %"
+    if value == 0:
+        return "0 %"
     return f"{digits(value, 2)} %" if value >= 0.01 else "< 0.01 %"
 
 

@@ -88,6 +88,16 @@ def test_the_page_is_never_wider_than_its_window(tab: Tab, width: int) -> None:
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_the_main_table_shows_all_its_columns(tab: Tab, kind: str) -> None:
+    if kind == "history":
+        return
+    tab.size(1200, 900)
+    tab.evaluate("new Promise((go) => setTimeout(go, 300))")
+    hidden = "[...document.querySelectorAll('.scroll:has(.main)')]"
+    assert tab.evaluate(f"{hidden}.length") == 2
+    assert tab.evaluate(f"{hidden}.map((it) => it.scrollWidth - it.clientWidth)") == [0, 0]
+
+
 def test_charts_follow_a_change_to_the_dark_scheme(tab: Tab) -> None:
     dot = "getComputedStyle(document.querySelector('figure.chart circle')).fill"
     light = tab.evaluate(dot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pytest
 from dyno import driver
 from dyno.cli import exit_code
 from dyno.controls import NOT_HERE
+from dyno.engines._server.url import local_pid
 from dyno.plan import Session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -27,7 +29,6 @@ NOT_OURS = {
     "niceness": "3",
     "numa": "interleave",
     "page_cache": "drop",
-    "pinning": "0",
     "thp": "off",
 }
 #: What a server is set to, and which databases it has.
@@ -44,6 +45,12 @@ class Theirs:
     kind: str
     session: Session
     url: str
+
+    def cores(self) -> set[int]:
+        """The cores that its process may use."""
+        pid = local_pid(str(self.session["host"]))
+        assert pid is not None
+        return os.sched_getaffinity(pid)
 
     def state(self) -> object:
         return driver.ask(self.session, STATE[self.kind])
@@ -74,10 +81,10 @@ def test_what_is_not_ours_to_control_is_said_and_left_alone(
     asked = [f"--control={name}={value}" for name, value in {**NOT_OURS, "preload": "on"}.items()]
     size = ["--set", "time=0.3", "--set", "table_size=200", "--blocks", "3", "--aa"]
     with theirs(kind) as server:
-        before = server.state()
+        before, cores = server.state(), server.cores()
         sides = [f"one={server.url}", f"two={server.url}"]
         code = exit_code(["compare", *sides, "-w", "oltp_read_write", *size, *asked])
-        assert server.state() == before
+        assert (server.state(), server.cores()) == (before, cores)
     said = "".join(capfd.readouterr())
     assert code in (0, 1, 2), said
     assert PASSWORD not in said
@@ -96,6 +103,9 @@ def _recorded(kind: str, folder: Path) -> None:
             kept = trial["conditions"]["controls"][name]
             assert kept["refused"] and not kept["set"]
         assert bool(trial["conditions"]["controls"]["preload"]["set"]) == (kind == "mysql")
+        # a server of this machine is placed as one of ours would be, and put back
+        assert trial["conditions"]["controls"]["pinning"]["set"]
+        assert trial["conditions"]["pinning"]["engine"]
     (verdict,) = folder.rglob("verdict.json")
     findings = json.loads(verdict.read_text())["findings"]
     assert "invalid" not in {finding["soundness"] for finding in findings}, findings

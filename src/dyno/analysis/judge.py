@@ -25,7 +25,10 @@ State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 #: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
 REPLAYS = 1.5
 #: The remedy of a host on which too few blocks are valid.
-QUIET_IT = "quiet it (`dyno doctor` says who is noisy), or declare other [limits] in the experiment"
+QUIET_IT = (
+    "quiet it (`dyno doctor` says who is noisy), or allow more before the next run "
+    "(`--limit foreign_percent=30`, or [limits] in the experiment)"
+)
 
 
 @dataclass(frozen=True)

@@ -144,8 +144,6 @@ def verdict_word(
 
 def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterator[str]:
     interval, margin = estimate.interval, f"{estimate.line.margin_percent:g} %"
-    if word == FASTER:
-        yield "so not slower either"
     if word == NOT_SLOWER and interval.low > 0.0:
         yield f"slower, but by less than {margin}"
     if word == NOT_SLOWER and estimate.line.primary:

@@ -1,13 +1,26 @@
-"""The verdict in words. No sentence here says "no change": that was never shown."""
+"""The verdict in words. No sentence here says "no change": that was never shown.
+
+What a reader would tell a colleague comes first: who is faster or slower, in what, by how much. Of
+what is only *not slower* the bound is told, and nothing that reads like a finding.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyno.analysis.effect_words import (
+    Subjects,
+    bound_words,
+    is_slight_gain,
+    range_words,
+    size_words,
+)
 from dyno.record import Comparison, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
+#: Effects that a clause names, and candidates that a sentence does; the table has all.
+NAMED = 3
 
 
 def worst_verdict(primaries: Sequence[Comparison], declared: int, *, invalid: bool) -> VerdictName:
@@ -60,81 +73,90 @@ def _result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison])
     meant = [c for c in primaries if c.verdict == word]
     if word == "invalid":
         return f"invalid: {meant[0].notes[0]}" if meant else "invalid: an audit says so"
-    if word == "slower":
-        return _slower(run, meant, primaries)
-    if word == "not slower":
-        return _not_slower(run, primaries)
-    return _inconclusive(run, meant, primaries) + (
-        "" if _names_every_effect(run, primaries) else _count_passed(primaries)
-    )
-
-
-def _slower(run: Run, meant: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
-    worst, of = max(meant, key=lambda c: c.slowdown_percent), len(primaries)
-    told = f"{worst.candidate} is slower than {worst.base}: {_figures(run, worst)}"
-    holm = f"; p = {worst.p_value:.2g} among {of} (Holm)" if of > 1 else ""
-    if _names_every_effect(run, primaries):
-        return f"{told}{holm}{_other_effects(worst, primaries)}"
-    return f"{told}{_primaries_clause(meant)}{holm}"
-
-
-def _names_every_effect(run: Run, primaries: Sequence[Comparison]) -> bool:
-    """Factors are crossed and one metric is primary, so that every main effect can be named."""
-    return bool(run.factors) and len({c.metric for c in primaries}) == 1
-
-
-def _other_effects(told: Comparison, primaries: Sequence[Comparison]) -> str:
-    """What else the factors do: `; beside it threads=2 faster (-50.2 %)`."""
-    others = [c for c in primaries if c is not told]
-    found = (f"{c.candidate} {c.verdict} ({c.slowdown_percent:+.1f} %)" for c in others)
-    return f"; beside it {', '.join(found)}" if others else ""
-
-
-def _count_passed(primaries: Sequence[Comparison]) -> str:
-    """How many would pass, where the suite does not: it passes only if every primary does."""
-    passed = sum(c.verdict in ("not slower", "faster") for c in primaries)
-    return f"; {passed} of {len(primaries)} primary comparisons are not slower" if passed else ""
-
-
-def _not_slower(run: Run, primaries: Sequence[Comparison]) -> str:
-    margins = " or ".join(sorted({f"{c.margin_percent:g} %" for c in primaries}))
-    names = list(dict.fromkeys(c.candidate for c in primaries))
-    verb = "is" if len(names) == 1 else "are"
-    base = "the first levels of their factors" if run.factors else run.design.base
-    held = f"{' and '.join(names)} {verb} not slower than {base} by {margins} or more"
-    worst = max(primaries, key=lambda c: c.high_percent - c.margin_percent)
-    faster, of = sum(c.verdict == "faster" for c in primaries), len(primaries)
-    tail = f"; faster in {faster} of {of} primary comparisons" if faster else ""
-    closest = "closest"
-    if _names_every_effect(run, primaries):
-        tail, closest = _other_effects(worst, primaries), f"closest {worst.candidate}"
-    # an intersection-union test: the suite passes as each of its parts does, at the same level
-    whole = f", in each of {of} primary comparisons; {closest}" if of > 1 else ""
-    return f"{held}{whole}: {_figures(run, worst)}{tail}"
-
-
-def _inconclusive(run: Run, meant: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
-    if not meant:
+    if word == "inconclusive" and not meant:
         return "inconclusive: a primary metric was not measured, or none was declared"
+    subjects = Subjects(run, tuple(primaries))
+    sides: dict[str, list[Comparison]] = {}
+    for c in primaries:
+        sides.setdefault(c.candidate, []).append(c)
+    in_order = sorted(sides.values(), key=lambda own: WORST_FIRST.index(_word(own)))
+    clauses = [_candidate_clause(subjects, own) for own in in_order]
+    more = len(clauses) - NAMED
+    told = "; ".join(clauses[:NAMED]) + (f"; and {_count(more, 'candidate')} more" * (more > 0))
+    if word == "inconclusive":
+        return f"inconclusive after {max(c.blocks for c in meant)} blocks: {told}"
+    return told
+
+
+def _word(own: Sequence[Comparison]) -> VerdictName:
+    return worst_verdict(own, len(own), invalid=False)
+
+
+def _candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> str:
+    """What the run says of one candidate, by the worst of its comparisons."""
+    who, whom, word = own[0].candidate, own[0].base, _word(own)
+    gains = [c for c in own if c.verdict == "faster" and not is_slight_gain(c)]
+    rest = [c for c in own if c not in gains and c.verdict in ("faster", "not slower")]
+    if word == "slower":
+        losses = [c for c in own if c.verdict == "slower"]
+        told = f"{who} is slower than {whom}: {_effects(subjects, losses)}"
+        return told + _but(subjects, gains) + _passed(rest, own)
+    if word in ("inconclusive", "invalid"):
+        told = f"{who} may be slower than {whom} or not: {_doubts(subjects, own)}"
+        return told + _but(subjects, gains) + _passed(rest, own)
+    if gains:
+        told = f"{who} is faster than {whom}: {_effects(subjects, gains)}"
+        return told + _bound_of_the_rest(subjects, rest)
+    return f"{who} is not slower than {whom}: {_bound(subjects, own)}"
+
+
+def _effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
+    """The largest effects: `l.i0 takes 45 % less time [43, 47], l.i1 takes 3 % less time …`."""
+    largest = sorted(found, key=lambda c: -abs(c.slowdown_percent))
+    told = [f"{subjects.name(c.metric)} {size_words(c)}" for c in largest[:NAMED]]
+    more = len(found) - NAMED
+    return ", ".join(told) + (f", and {_count(more, 'comparison')} more" * (more > 0))
+
+
+def _but(subjects: Subjects, gains: Sequence[Comparison]) -> str:
+    return f"; but {_effects(subjects, gains)}" if gains else ""
+
+
+def _passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> str:
+    """How many pass, where the candidate as a whole does not."""
+    if not rest:
+        return ""
+    verb = "is" if len(rest) == 1 else "are"
+    return f"; {len(rest)} of its {len(own)} primary comparisons {verb} not slower"
+
+
+def _doubts(subjects: Subjects, own: Sequence[Comparison]) -> str:
+    """The widest interval that is open, and how many others are."""
+    meant = [c for c in own if c.verdict in ("inconclusive", "invalid")]
     widest = max(meant, key=lambda c: c.high_percent - c.low_percent)
-    doubt = f"{widest.candidate} may be slower than {widest.base} or not"
-    if widest.notes:
-        doubt = f"{doubt} ({widest.notes[0]})"
-    more = (
-        _other_effects(widest, primaries)
-        if _names_every_effect(run, primaries)
-        else _primaries_clause(meant)
-    )
-    return f"inconclusive after {widest.blocks} blocks: {doubt}: {_figures(run, widest)}{more}"
+    why = f" ({widest.notes[0]})" if widest.notes else ""
+    more = f", and {_count(len(meant) - 1, 'comparison')} more" if len(meant) > 1 else ""
+    told = f"{subjects.name(widest.metric)} {range_words(widest)}"
+    return f"{told}; margin {widest.margin_percent:g} %{why}{more}"
 
 
-def _figures(run: Run, c: Comparison) -> str:
-    where = f"{c.metric.workload} / {c.metric.phase} / {c.metric.transaction} {c.metric.name}"
-    interval = f"{c.low_percent:+.1f} to {c.high_percent:+.1f} %"
-    level = f"{100 * (1 - run.design.alpha):g} %"
-    return f"slowdown {c.slowdown_percent:+.1f} % ({level} interval {interval}) in {where}"
+def _bound_of_the_rest(subjects: Subjects, rest: Sequence[Comparison]) -> str:
+    if not rest:
+        return ""
+    if len(rest) == 1:
+        return f"; {_bound(subjects, rest)}"
+    return f"; nothing else is slower by its margin: {_bound(subjects, rest)}"
 
 
-def _primaries_clause(meant: Sequence[Comparison]) -> str:
-    more = len(meant) - 1
-    return f", and {more} more primary comparison{'s' * (more > 1)}" if more else ""
+def _bound(subjects: Subjects, rest: Sequence[Comparison]) -> str:
+    """`l.i1 is at most 1.8 % slower (margin 5 %)`, of the one that is nearest to its margin."""
+    nearest = max(rest, key=lambda c: c.high_percent - c.margin_percent)
+    also = "; the others by less" if len({c.margin_percent for c in rest}) == 1 else ""
+    most = max(rest, key=lambda c: c.high_percent)
+    others = also if len(rest) > 1 and most is nearest else ""
+    told = f"{subjects.name(nearest.metric)} is {bound_words(nearest)}"
+    return f"{told} (margin {nearest.margin_percent:g} %{others})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @options.PGBENCH
 @options.SET
 @options.CONTROL
+@options.LIMIT
 @click.option(
     "--margin",
     type=PERCENT,
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
 @options.JSON
 @options.FACTOR
 @options.ONE_AT_A_TIME
+@click.option(
+    "--like",
+    metavar="NAME",
+    help="Start the other candidates with the settings of this one, a server that runs already "
+    "(its name, or `attached`); which they took is said.",
+)
 @click.option(
     "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
 )
@@ -94,6 +101,7 @@ def experiment(**words: Any) -> Experiment:
         quick=words["quick"],
         seed=words["seed"],
         controls=dict(words["controls"]),
+        limits=dict(words["limits"]),
         aa=words["aa"],
         gate=words["gate"],
         sequential=words["sequential"],
@@ -104,4 +112,4 @@ def experiment(**words: Any) -> Experiment:
         words["candidates"], first, chosen, measuring, judged_run.typed_command()
     )
     more = tuple(experiments.Workload(name, chosen) for name in others)
-    return replace(made, workloads=made.workloads + more, crossed=crossed)
+    return replace(made, workloads=made.workloads + more, crossed=crossed, like=words["like"] or "")

@@ -86,6 +86,20 @@ class Setting(click.ParamType[tuple[str, str]]):
         return key.strip().replace("-", "_"), text.strip()
 
 
+class LimitValue(click.ParamType[tuple[str, float]]):
+    """`foreign_percent=30`: a noise limit; `foreign=30%` is the same."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> tuple[str, float]:
+        """Name and percentage; which limits there are is the experiment's affair."""
+        if isinstance(value, tuple):
+            return value
+        name, percent = SETTING.convert(value, param, ctx)
+        plain = name.removesuffix("_percent")
+        return f"{plain}_percent", PERCENT.convert(percent, param, ctx)
+
+
 class Levels(click.ParamType[tuple[str, tuple[str, ...]]]):
     """`key=on,off`: a factor with its levels."""
 
@@ -144,7 +158,7 @@ def experiment_names() -> list[str]:
 
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()
-LEVELS = Levels()
+LEVELS, LIMIT_VALUE = Levels(), LimitValue()
 ENGINE = Word("engine@build", engine_names)
 WORKLOAD = Word("workload", workload_names)
 EXPERIMENT = Word("experiment.toml", experiment_names)
@@ -198,6 +212,15 @@ CONTROL: Decorator = click.option(
     type=SETTING,
     metavar="NAME=VALUE",
     help="A control of every candidate (`dyno show controls` lists them); may be repeated.",
+)
+LIMIT: Decorator = click.option(
+    *("--limit", "limits"),
+    multiple=True,
+    type=LIMIT_VALUE,
+    metavar="NAME=PERCENT",
+    help="Drop a block only where others used more of the CPU than this: foreign_percent "
+    "(processes beside the trial, 10 by default), steal_percent (the hypervisor, 2); 100 drops "
+    "none; may be repeated.",
 )
 FACTOR: Decorator = click.option(
     *("--factor", "factors"),

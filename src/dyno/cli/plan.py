@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli.options import DURATION, EXPERIMENT, PERCENT, RUN, OutputFile
-from dyno.cli.runs import run_folder, runs_home
+from dyno.cli.runs import run_folder, run_names, runs_home
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.experiment import Experiment
     from dyno.forecast.planner import DetectionForecast, PhaseLength, Planner, RunPlan
 
 
 @click.command("plan")
-@click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
+@click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT|RUN")
 @click.option("--budget", type=DURATION, metavar="TIME", help="The time to be spent, e.g. 30m.")
 @click.option("--detect", type=PERCENT, metavar="PERCENT", help="The slowdown to be found.")
 @click.option(
@@ -41,20 +40,19 @@ def command(
     source: str | None,
     json_file: Path | None,
 ) -> None:
-    """Plan an experiment: how many blocks a time buys, and what they will see.
+    """Plan an experiment, or a run played again: how many blocks a time buys, what they will see.
 
-    Nothing is played, fetched or built. Spread and costs are read from an earlier run of the
-    experiment; where there is none, spreads of 1, 2 and 5 % are assumed.
+    Nothing is played, fetched or built. Spread and costs are read from that run, or from an earlier
+    run of the experiment; where there is none, spreads of 1, 2 and 5 % are assumed.
 
     \b
     dyno plan sqlite-3.24-to-3.54 --budget 30m
     dyno plan my.toml --detect 1%
+    dyno plan last --detect 1%
     """
-    from dyno import experiment as experiments
-
     if budget is not None and detect is not None:
         raise click.UsageError("--budget and --detect are two questions: ask one")
-    planner = planner_of(experiments.read_experiment(Path(experiment)), source)
+    planner, played_by = planner_of(experiment, source)
     if detect is not None:
         plan = planner.to_detect(detect)
     elif budget is not None:
@@ -63,23 +61,43 @@ def command(
         plan = planner.plan_for(planner.run.design.looks[-1])
     if json_file:
         json_file.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
-    print_plan(experiment, plan, planner.run.design.looks)
+    print_plan(played_by, plan, planner.run.design.looks)
 
 
-def planner_of(experiment: Experiment, source: str | None) -> Planner:
-    """A planner that knows the run meant by `source`, or else the last one of the experiment."""
+def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
+    """A planner for the experiment (or run) that `word` means, and the command that plays it.
+
+    It knows the run meant by `source`, or else that run itself, or the last one of the experiment.
+    """
+    from dyno import experiment as experiments
     from dyno.forecast.earlier_run import learn_from, newest_run
     from dyno.forecast.planner import Planner
-    from dyno.resolve.experiment import outline_experiment
+    from dyno.resolve.experiment import Prepared, outline_experiment
     from dyno.run_folder import all_runs
 
-    prepared = outline_experiment(experiment)
+    if is_run(word):
+        folder = run_folder(word)
+        run = folder.run()
+        earlier = learn_from(run_folder(source) if source else folder)
+        return Planner(Prepared(run, {}, {}), earlier), run.command
+    prepared = outline_experiment(experiments.read_experiment(Path(word)))
+    command = f"dyno run {word}"
     if source:
-        return Planner(prepared, learn_from(run_folder(source)))
-    return Planner(prepared, newest_run(all_runs(runs_home()), prepared.run))
+        return Planner(prepared, learn_from(run_folder(source))), command
+    return Planner(prepared, newest_run(all_runs(runs_home()), prepared.run)), command
 
 
-def print_plan(experiment: str, plan: RunPlan, own: tuple[int, ...]) -> None:
+def is_run(word: str) -> bool:
+    """Does `word` mean a run? An experiment of that name, or a file, goes before."""
+    from dyno.experiments import every
+
+    if word in every() or Path(word).is_file():
+        return False
+    names = run_names()
+    return word == "last" or (Path(word) / "run.json").is_file() or word in names
+
+
+def print_plan(command: str, plan: RunPlan, own: tuple[int, ...]) -> None:
     """The plan as a paragraph and a table, and how to play it; `own` are the experiment's looks."""
     screen.paragraph(plan_summary(plan))
     click.echo()
@@ -88,7 +106,8 @@ def print_plan(experiment: str, plan: RunPlan, own: tuple[int, ...]) -> None:
     for each in plan.lengths:
         click.echo(f"\n{length_note(each)}")
     blocks = "" if plan.looks == own else f" --blocks {plan.looks[-1]}"
-    click.echo(f"\nto play it: dyno run {experiment}{blocks}")
+    if command:
+        click.echo(f"\nto play it: {command}{blocks}")
 
 
 HEADS = ("primary", "block sd", "MDE80", "with twice", "margin", "found", "cleared")

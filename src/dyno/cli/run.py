@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--gate", is_flag=True, help="Exit as `compare` does: 0, 1, 2 or 3.")
 @options.BLOCKS
 @options.CONTROL
+@options.LIMIT
 @options.BUDGET
 @options.QUICK
 @options.JSON
@@ -34,9 +35,10 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     read = experiments.read_experiment(Path(experiment))
     measuring = override_measuring(read.measuring, words["blocks"], words["quick"])
     held = measuring.controls | dict(words["controls"])
+    limits = measuring.limits | dict(words["limits"])
     made = replace(
         read,
-        measuring=replace(measuring, controls=held),
+        measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.typed_command(),
     )
     verdict = judged_run.play_and_judge(

@@ -40,13 +40,15 @@ class ControlTarget:
 
     `embedded`: the engine lives in the driver's process. `attached`: it is a server that runs
     already, not ours to start or to set, perhaps on another host. `home` is where its data will
-    lie (the folder need not exist yet). `settings` says, by a control's name and value, what the
+    lie (the folder need not exist yet); `pid` its process, where an attached one is known to run
+    here. `settings` says, by a control's name and value, what the
     engine itself is set to for it (`engines.Knobs`); `preloads`: it can be told to fill its cache.
     `dice` is the trial's own randomness.
     """
 
     embedded: bool = True
     attached: bool = False
+    pid: int | None = None
     home: Path = Path()
     settings: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     preloads: bool = False

@@ -17,10 +17,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import ClassVar
 
-from dyno.controls import RUNS_ALREADY, ControlResult, ControlTarget, not_held
+from dyno.controls import ControlResult, ControlTarget, not_held
+from dyno.controls._placement import placed, why_not
 from dyno.errors import UsageError, unknown
 from dyno.record import PinningCondition
 
@@ -48,11 +49,11 @@ class Pinning:
             _cores(value)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
-        """There must be cores for both, and a server that runs already is not ours to place."""
+        """There must be cores for both, and a server that runs already must be ours to place."""
         if value in ("off", "LIST"):
             return ""
-        if subject.attached:
-            return RUNS_ALREADY
+        if subject.attached and (why := why_not(subject.pid)):
+            return why
         usable = sorted(os.sched_getaffinity(0))
         driver, engine = _divide_cores(value, usable, subject.embedded)
         if not driver or not engine:
@@ -63,7 +64,8 @@ class Pinning:
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers the cores; nothing of this process is changed, so nothing is put back.
 
-        Of an attached server only the driver can be placed, and the record says so.
+        An attached server is placed where we may, and put back; else only the driver is, and the
+        record says why.
         """
         usable = sorted(os.sched_getaffinity(0))
         driver, engine = _divide_cores(value, usable, subject.embedded)
@@ -71,8 +73,10 @@ class Pinning:
         if value == "off":
             yield ControlResult({"before": before})
         elif subject.attached and driver:
-            cores = PinningCondition(tuple(driver), ())
-            yield ControlResult({"before": before, "refused": why}, pinning=cores)
+            with placed(subject.pid, engine) if not why else nullcontext(why) as reason:
+                cores = PinningCondition(tuple(driver), () if reason else tuple(engine))
+                state = {"refused": reason} if reason else {"set": value}
+                yield ControlResult({"before": before} | state, pinning=cores)
         elif why:
             yield not_held(before, why)
         else:

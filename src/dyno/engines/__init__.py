@@ -169,6 +169,22 @@ class Accepts(Protocol):
 
 
 @runtime_checkable
+class Likens(Protocol):
+    """An engine that can be started with the settings of a server that runs already."""
+
+    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+        """The settings with which `build` runs as the attached `running` does, by name."""
+
+
+@runtime_checkable
+class Remarks(Protocol):
+    """An engine that knows which of its settings are easily mistaken, though it takes them."""
+
+    def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+        """A clause for each: a key without effect beside another, a bare number's unit."""
+
+
+@runtime_checkable
 class Snapshots(Protocol):
     """An engine whose home, once stopped, may be copied and started elsewhere: where loading is
     slow, data are loaded a few times and copied for each trial."""

@@ -115,7 +115,8 @@ def as_text(value: object) -> str:
 class Experiment:
     """Candidates (the first is the base) under workloads; `command` is how to repeat it.
 
-    Where factors are `crossed`, every candidate is played in every cell.
+    Where factors are `crossed`, every candidate is played in every cell. Those that we start take
+    the settings of the server `like`, which runs already (its name, or `attached`).
     """
 
     name: str
@@ -126,6 +127,7 @@ class Experiment:
     published: tuple[dict[str, str], ...] = ()
     command: str = ""
     crossed: CrossedFactors = field(default_factory=CrossedFactors)
+    like: str = ""
 
 
 def compare_candidates(

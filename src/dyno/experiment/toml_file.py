@@ -214,7 +214,7 @@ def _blame_key(error: UsageError, top: Table) -> str:
 
 
 _KEYS = {
-    *("name", "question", "published", "candidates", "workload", "design", "factor"),
+    *("name", "question", "published", "candidates", "workload", "design", "factor", "like"),
     *(each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")),
     MAX_BLOCKS,
 }
@@ -259,6 +259,7 @@ def _experiment(top: Table, command: str) -> Experiment:
         workloads=read_workloads(top),
         measuring=read_measuring(top),
         question=top.get("question", str) or "",
+        like=top.get("like", str) or "",
         published=tuple(
             {k: str(v) for k, v in each.data.items()} for each in top.tables("published")
         ),

@@ -69,7 +69,8 @@ def assumed_primaries(run: Run, pair_percent: float) -> list[PlannedPrimary]:
         for own in alike:
             errors = Errors(restart * own[0].norm, run.design.loads or 0)
             count = len(own) * margins.count(margin)
-            name = f"each of {count}{_factors_meant(own, alike)}"
+            every = f"each of {count} primaries" if count > 1 else "the primary"
+            name = f"{every}{_factors_meant(own, alike)}"
             if run.factors:
                 name = f"{name}, two restarts vary by {pair_percent:g} %"
             found.append(PlannedPrimary(name, margin, errors, count))

@@ -109,12 +109,20 @@ class Planner:
         enough = (n for n in BLOCKS if self._worst(self.looks(n))[0] <= percent)
         blocks = next(enough, None)
         if blocks is None:
-            best, name = self._worst(self.looks(BLOCKS[-1]))
-            hint = (
-                f"in {name} {BLOCKS[-1]} blocks find {best:.2g} %; `dyno show RUN` says what varies"
-            )
-            raise UsageError(f"{BLOCKS[-1]} blocks are too few to find {percent:g} %", hint=hint)
+            raise self._too_few(percent)
         return self.plan_for(blocks)
+
+    def _too_few(self, percent: float) -> UsageError:
+        """What the most blocks would find, and where it is worst; or that this was assumed."""
+        most = BLOCKS[-1]
+        best, name = self._worst(self.looks(most))
+        told = f"{most} blocks find {best:.2g} % in {name}; `dyno show RUN` says what varies there"
+        if self.earlier is None:
+            told = (
+                f"if blocks vary by {SDS_PERCENT[-1]:g} %, as is assumed at worst, {most} find "
+                f"{best:.2g} %; play it once, and it is planned by how much they do vary"
+            )
+        return UsageError(f"{most} blocks, the most, are too few to find {percent:g} %", hint=told)
 
     def plan_for(self, blocks: int) -> RunPlan:
         """The plan of `blocks` at the last look."""

@@ -58,6 +58,11 @@ class ControlSummary:
             sides[value].append(name)
         if self.crossed:
             return f"{self.control} {' or '.join(sides)}, crossed"
+        places = self.done.get("driver"), self.done.get("engine")
+        if not self.differs and all(places):
+            cores = "driver on core {}, engine on {}".format(*places)
+            alike = f"driver and engine on core {places[0]}"
+            return f"{self.control} {''.join(sides)} ({alike if len(set(places)) == 1 else cores})"
         each = (f"{value} ({', '.join(names)})" for value, names in sides.items())
         return f"{self.control} {', '.join(each if self.differs else sides)}"
 
@@ -135,11 +140,16 @@ def values_in_words(values: list[str], most: int = 4) -> str:
 
 
 def controls_sentence(controls: list[ControlSummary]) -> str:
-    """`aslr on, pinning apart; 10 left as found; no such knob here: turbo`; refused ones aside."""
+    """`aslr on, pinning apart (driver on core 1, engine on 0); 10 more could be held, and are as
+    this host has them; no such knob here: turbo`; refused ones aside.
+    """
     told = [h.sentence for h in controls if not h.is_kept and not h.refused]
     absent = [h.control for h in controls if h.is_kept and h.before == ABSENT]
     kept = sum(h.is_kept for h in controls) - len(absent)
-    parts = [", ".join(told), f"{kept} left as found" if kept else ""]
+    parts = [
+        ", ".join(told),
+        f"{kept} more could be held, and are as this host has them" if kept else "",
+    ]
     parts += [f"no such knob here: {', '.join(absent)}"] if absent else []
     return "; ".join(filter(None, parts))
 

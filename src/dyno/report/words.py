@@ -6,7 +6,14 @@ found is not an equality that was shown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dyno import numbers
+from dyno.analysis.effect_words import (
+    is_slight_gain,
+    metric_name,
+    verdict_words,
+)
 from dyno.numbers import interval
 from dyno.record import (
     Comparison,
@@ -18,26 +25,10 @@ from dyno.record import (
     Run,
 )
 
-_NAMES = {
-    "rate_per_s": "rate",
-    "failed_percent": "failed",
-    "size_bytes": "database size",
-    "max": "max response",
-}
-_TOKENS = {"cpu": "CPU", "kb": "KB"}
-_UNITS = {"ns", "us", "ms", "bytes", "percent", "count"}
-
 QUICK = "QUICK: one look at a shortened workload; not to be mixed with full runs"
 SLOWDOWN = "slowdown: candidate's time ÷ base's − 1; positive is worse, whatever the metric"
-
-
-def metric_name(name: str) -> str:
-    """`latency_ns_p99` → `latency p99`, `server_cpu_us_per_op` → `server CPU/op`."""
-    if name in _NAMES:
-        return _NAMES[name]
-    plain, cost, _ = name.partition("_per_op")
-    words = " ".join(_TOKENS.get(t, t) for t in plain.split("_") if t not in _UNITS)
-    return words + ("/op" if cost else "")
+BLOCK = "block: every candidate once, each newly started, one after the other"
+MDE80 = "MDE80: the smallest slowdown that this many blocks would find 4 times in 5"
 
 
 def metric(metric: Metric) -> str:
@@ -50,12 +41,35 @@ def full_metric_name(metric_: Metric) -> str:
     return f"{metric_.workload} / {metric_.phase} / {metric(metric_)}"
 
 
-def verdict(comparison: Comparison) -> str:
-    """The verdict with the margin it was held against: `not slower (< 2 %)`."""
-    margin = f"{comparison.margin_percent:g} %"
-    if comparison.verdict == "not slower":
-        return f"not slower (< {margin})"
-    return str(comparison.verdict)
+#: The cost that stands beside every rate: it is less noisy, and the same work at a lower cost is a
+#: gain even where the rate hangs on something else.
+SERVER_CPU = "server_cpu_us_per_op"
+
+
+def main_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The rows of the main table: the primaries, and after those of a phase its server CPU/op."""
+    found: list[Comparison] = []
+    by_place: dict[tuple[str, ...], list[Comparison]] = {}
+    for c in comparisons:
+        by_place.setdefault((c.candidate, c.metric.workload, c.metric.phase), []).append(c)
+    for own in by_place.values():
+        if primaries := [c for c in own if c.primary]:
+            found += primaries + [c for c in own if c.metric.name == SERVER_CPU and not c.primary]
+    return found
+
+
+def verdict(comparison: Comparison, margin: bool = True) -> str:
+    """The verdict in the metric's own word, with its bound where it passes, and with the margin:
+    `not slower, ≤ 1.8 % (margin 2 %)`.
+    """
+    word = verdict_words(comparison)
+    if not word.startswith("not "):
+        return word
+    if is_slight_gain(comparison):
+        return f"{word}; better by < {comparison.margin_percent:g} %"
+    held = f" (margin {comparison.margin_percent:g} %)" if margin else ""
+    bound = numbers.percent(max(comparison.high_percent, 0.0))
+    return f"{word}, {bound if bound.startswith('<') else f'≤ {bound}'}{held}"
 
 
 def outcome(comparison: Comparison) -> str:

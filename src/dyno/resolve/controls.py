@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dyno.builds import Build, Say
 from dyno.controls import NOT_HERE, ControlTarget, controls, put_back
-from dyno.engines import Engine, Knobs, Preloads
+from dyno.engines import Engine, Knobs, Preloads, Remarks
 from dyno.errors import DynoError, UsageError
 from dyno.experiment.candidates import OwnedKeys, Spec
 from dyno.record import Candidate
@@ -33,6 +33,8 @@ def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
     return ControlTarget(
         embedded=engine.embedded,
         attached=build.attached,
+        # of a server that runs already nothing is started: it is found
+        pid=engine.start(build, home, {}).pid if build.attached else None,
         home=home,
         settings=engine.knobs if isinstance(engine, Knobs) else {},
         preloads=isinstance(engine, Preloads),
@@ -51,6 +53,18 @@ def tell_refusals(
         if (why := controls()[name].refusal(value, control_target(engine, build, home)))
     }
     for sentence in sorted(refusals):
+        say(sentence)
+
+
+def tell_remarks(sides: Iterable[ResolvedCandidate], say: Say) -> None:
+    """Says which keys of the candidates can have no effect, and what a bare number amounts to."""
+    told = {
+        f"note: {remark}"
+        for side, engine, build in sides
+        if isinstance(engine, Remarks) and not build.attached
+        for remark in engine.remarks(build, side.settings)
+    }
+    for sentence in sorted(told):
         say(sentence)
 
 

@@ -29,8 +29,9 @@ from dyno.resolve.candidates import (
     resolve_factors,
     with_base_options,
 )
-from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals
+from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals, tell_remarks
 from dyno.resolve.design import choose_turns, make_design
+from dyno.resolve.likeness import like_a_server
 from dyno.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.run_folder import RunFolder
 
@@ -59,9 +60,11 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
     run_controls = control_values(experiment.measuring.controls)
     crossed, requests = resolve_factors(experiment)
     workloads = resolve_workloads(with_base_options(experiment, crossed), requests)
+    requests = like_a_server(requests, experiment.like, run_controls, say)
     found = resolve_candidates(requests, run_controls, say)
     facts_here = host_here()
     tell_refusals(found, run_controls, _data_folder(), say)
+    tell_remarks(found, say)
     plans = [plan for plan, _ in workloads]
     outline = _outline(experiment, [candidate for candidate, _, _ in found], run_controls)
     asked = experiment.measuring.sequential

@@ -50,6 +50,13 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*PAIR, *WORKLOAD, "--margin", "0"], "margin", "above 0 %"),
         ([*PAIR, *WORKLOAD, "--margin", "95%"], "margin", "up to 50 %"),
         ([*PAIR, *WORKLOAD, "--blocks", "1"], "cannot be 1\n", "3 to 200"),
+        (
+            [*PAIR, *WORKLOAD, "--limit", "foreing=30%"],
+            "unknown limit 'foreing_percent'",
+            "foreign",
+        ),
+        ([*PAIR, *WORKLOAD, "--limit", "foreign=130"], "cannot be 130 %", "0 to 100"),
+        ([*PAIR, *WORKLOAD, "--limit", "foreign=many"], "'many' is not a percentage", ""),
         ([*PAIR, *WORKLOAD, "--blocks", "5000"], "cannot be 5000\n", "3 to 200"),
         ([*PAIR, *WORKLOAD, "--budget", "1s"], "within 1 s", "blocks take"),
         (["@", "null", *WORKLOAD], "'@' does not name a candidate", "engine@build"),

@@ -63,7 +63,7 @@ def test_a_crossed_comparison_says_its_cells_and_ends_by_its_main_effects(
     assert "candidate (null@1ms, null@3ms), threads (workload option: 1, 2)? 2 × 2 = 4 cells." in (
         " ".join(said.split())
     )
-    assert "Blocks of 4 restarts" in " ".join(said.split())
+    assert "A block starts each of the 4 anew" in " ".join(said.split())
     assert end in (1, 2), "three blocks may be too few for a word, and none says that it is as fast"
     rows = json.loads(found.read_text())
     if rows:  # a crowded host may have dropped every block

@@ -103,10 +103,11 @@ def test_the_fewest_blocks_that_find_it_are_found(tmp_path: Path) -> None:
 
 def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
     known = planner(make_run(), played(tmp_path, make_run()))
-    with pytest.raises(
-        UsageError, match=r"200 blocks are too few(.|\n)*in select / run .* blocks find"
-    ):
+    most = r"200 blocks, the most, are too few(.|\n)*200 blocks find .* in select / run"
+    with pytest.raises(UsageError, match=most):
         known.to_detect(0.1)
+    with pytest.raises(UsageError, match=r"if blocks vary by 5 %, as is assumed(.|\n)*200 find"):
+        planner(make_run()).to_detect(0.1)
     with pytest.raises(UsageError, match=r"nothing can be told within 60 s(.|\n)*3 blocks take 84"):
         known.for_budget(60)
     with pytest.raises(UsageError, match="no slowdown"):
@@ -144,6 +145,21 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     file = tmp_path / "fake.toml"
     file.write_text(EXPERIMENT)
     return exit_code(["plan", str(file), *words])
+
+
+def test_a_run_is_planned_by_its_name_or_as_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    run = played(tmp_path, make_run())
+    for word in ("last", run.path.name):
+        assert exit_code(["plan", word, "--detect", "1.5%"]) == 0
+        said = capsys.readouterr().out
+        assert f"as in {run.path.name}" in " ".join(said.split())
+        assert f"to play it: {make_run().command} --blocks " in said
+    assert exit_code(["plan", "lst"]) == 64
+    assert "unknown experiment 'lst'" in capsys.readouterr().err
 
 
 def test_the_command_plays_nothing_and_writes_json(

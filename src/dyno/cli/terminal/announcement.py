@@ -30,8 +30,9 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     sentences = (
         f"{'QUICK: ' if design.quick else ''}{question_line(run, on)}",
         build_lines(prepared),
-        f"Blocks of {len(run.candidates)} restarts, judged at {looks} blocks, margin "
-        f"{design.margin_percent:g} %, α {design.alpha * 100:g} %.",
+        f"A block starts each of the {len(run.candidates)} anew, {_order(run)}; the run is judged "
+        f"at {looks} blocks, with a margin of {_margins(run)} (a smaller slowdown does not matter) "
+        f"and α {design.alpha * 100:g} % (how often an equal one may be called slower).",
         *pilot_words(run),
         cost_line(forecast),
         detection_line(forecast, run),
@@ -39,6 +40,23 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     )
     screen.paragraph(" ".join(filter(None, sentences)))
     click.echo(f"run folder: {folder.path}\n")
+
+
+def _order(run: Run) -> str:
+    """How a block's restarts are played."""
+    if (turns := run.design.turns) is None:
+        return "in turn"
+    return f"which then play by turns of {1e3 * turns.window_s:.0f} ms"
+
+
+def _margins(run: Run) -> str:
+    """`2 %`, or `2 or 5 %` where primaries have margins of their own."""
+    from dyno.analysis.run_view import declared_primaries
+
+    plans = run.workloads
+    own = {primary.margin_percent for plan in plans for primary in declared_primaries(run, plan)}
+    own = own or {run.design.margin_percent}
+    return f"{' or '.join(f'{each:g}' for each in sorted(own))} %"
 
 
 def host_warnings(survey: Sequence[Observation]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dyno.engines import SURVIVES, Ask, Server
-from dyno.engines.mysql.settings import PROFILES
+from dyno.engines.mysql.settings import CLAIMS
 from dyno.record import DataCondition
 
 #: Storage engine to the variables of its cache, and of when a commit is flushed.
@@ -45,13 +45,14 @@ class WeighsServer:
         storage = reported.get("default_storage_engine", "").lower()
         decided_by = {name: reported[name] for name in _deciding_names(storage, reported)}
         survives = SURVIVES[_safety(storage, reported)] if storage else ""
-        if server.handle is None:
-            return DataCondition(survives=survives, decided_by=decided_by)
         cache = reported.get(CACHES.get(storage, ""), "")
+        cache_bytes = int(cache) if cache.isdigit() else None
+        if server.handle is None:
+            return DataCondition(cache_bytes=cache_bytes, survives=survives, decided_by=decided_by)
         return DataCondition(
             size_bytes=_data_bytes(server.home),
-            cache_bytes=int(cache) if cache.isdigit() else None,
-            claim="" if "config" in requested else requested.get("profile", PROFILES[0]),
+            cache_bytes=cache_bytes,
+            claim="" if "config" in requested else CLAIMS[requested.get("profile", "cached")],
             survives=survives,
             decided_by=decided_by,
         )

@@ -27,10 +27,13 @@ from dyno.engines.mysql.attached import (
 from dyno.engines.mysql.builds import Prefix, is_path, local_build, prefix_of
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
 from dyno.engines.mysql.evidence import WeighsServer
+from dyno.engines.mysql.likeness import settings_like
+from dyno.engines.mysql.remarks import remarks
 from dyno.engines.mysql.settings import (
     FIXED_BYTES,
     KNOBS,
     PASSING,
+    STOCK,
     AskedSettings,
     check_settings,
     options,
@@ -140,9 +143,20 @@ class Family(WeighsServer, AttachedTables):
         asked = sort_settings(settings, self.adjusted_settings(build.version))
         try_out(build, prefix_of(build.program, build.libraries), asked, others)
 
+    def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+        """Keys that can have no effect where they stand, and sizes of a few bytes."""
+        return list(remarks(build, settings, self.adjusted_settings(build.version)))
+
+    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+        """What a server that runs already has of memory, disk and work, where `build` knows it."""
+        session = url.login_of(running).session("mysql")
+        prefix, left = prefix_of(build.program, build.libraries), self.adjusted_settings("0")
+        return settings_like(self._ask, session, build, prefix, left)
+
     def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """All that may shape the files: every setting but those that pass with the process."""
-        return {name: value for name, value in settings.items() if name not in PASSING}
+        lasting = {name: value for name, value in settings.items() if name not in PASSING}
+        return lasting | ({"profile": STOCK} if settings.get("profile") == STOCK else {})
 
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Half-full pages, redo and system files; the binary log holds all rows once more."""

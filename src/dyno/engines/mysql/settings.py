@@ -15,8 +15,17 @@ from pathlib import Path
 from dyno.engines.mysql.builds import Prefix
 from dyno.errors import UsageError, unknown
 
-#: The first is the default.
-PROFILES = ("cached", "io-bound")
+#: The first is the default; `stock` is none of our values at all.
+PROFILES = ("cached", "io-bound", "durable", "stock")
+#: What each claims of the data and the cache.
+CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached", "stock": ""}
+STOCK = "stock"
+#: What `durable` has otherwise: a commit waits until its logs are on the disk.
+DURABLE = {
+    "innodb_flush_log_at_trx_commit": "1",
+    "rocksdb_flush_log_at_trx_commit": "1",
+    "sync_binlog": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -96,11 +105,17 @@ _CONNECTIONS = {
     "mysqlx": Row("OFF", "8.0's second protocol listens on a port of its own"),
 }
 
+#: What decides how fast a server is, beside its build.
+FAST = (*_MEMORY, *_DISK, *_WORK, "max_connections")
 ROWS = _MEMORY | _DISK | _WORK | _CONNECTIONS
 
 #: Settings that are no variable of this name, or mean more to us than the variable does.
 OURS = {
-    "profile": ("cached", "cached: the data fit into memory; io-bound: they do not"),
+    "profile": (
+        "cached",
+        "cached: the data fit into memory; io-bound: they do not; durable: cached, and a commit "
+        "waits for the disk; stock: the server's own defaults in place of all settings below",
+    ),
     "config": (
         "",
         "your own my.cnf in place of all settings below; what the data are made with "
@@ -198,17 +213,19 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
     own = {name: value for name, value in settings.items() if name not in OURS}
     chosen = {name: default for name, (default, _) in OURS.items()} | dict(settings)
     config = Path(chosen["config"]).expanduser().absolute() if chosen["config"] else None
-    table = {name: row.value(chosen["profile"]) for name, row in ROWS.items()} | dict(adjusted)
-    if config:
+    profile, durable = chosen["profile"], DURABLE if chosen["profile"] == "durable" else {}
+    table = {name: row.value(profile) for name, row in ROWS.items()} | dict(adjusted) | durable
+    stock = profile == STOCK
+    if config or stock:
         table = {name: table[name] for name in PRIVATE}
     mine = {"engine", "log_bin"} & set(settings)
     return AskedSettings(
         own=own,
         table={name: value for name, value in table.items() if value and name not in own},
-        storage=chosen["engine"] if "engine" in mine or not config else "",
+        storage=chosen["engine"] if "engine" in mine or not (config or stock) else "",
         config=config,
         skip_grants=chosen["skip_grant_tables"].lower() == "on",
-        log_bin=chosen["log_bin"].lower() if "log_bin" in mine or not config else "",
+        log_bin=chosen["log_bin"].lower() if "log_bin" in mine or not (config or stock) else "",
     )
 
 

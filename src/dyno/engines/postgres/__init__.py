@@ -23,7 +23,10 @@ from dyno.engines.postgres.attached import AttachedTables, attach_server, attach
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
+from dyno.engines.postgres.likeness import settings_like
+from dyno.engines.postgres.remarks import remarks
 from dyno.engines.postgres.settings import (
+    STOCK,
     check_settings,
     choose_settings,
     options,
@@ -40,7 +43,7 @@ SOCKET = ".s.PGSQL.5432"
 class Engine(AttachedTables, CountsTransactions):
     """PostgreSQL in a process of its own.
 
-    Its settings are those of the table that `dyno show postgres` prints, in one of two profiles,
+    Its settings are those of the table that `dyno show postgres` prints, in one of its profiles,
     and any other of the server's own; pages carry no checksums unless asked for, whatever the
     version's default is.
     """
@@ -74,6 +77,14 @@ class Engine(AttachedTables, CountsTransactions):
         if not build.attached:
             try_out(build, settings, _major(build), others)
 
+    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+        """What was set in a server that runs already, where `build` knows it."""
+        return settings_like(self._ask, url.login_of(running).session("postgres"), build)
+
+    def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+        """Keys that can have no effect where they stand, and what a bare number amounts to."""
+        return list(remarks(build, settings, _major(build)))
+
     def start(
         self,
         build: Build,
@@ -86,8 +97,7 @@ class Engine(AttachedTables, CountsTransactions):
             return attached_server(build, home)
         data, socket = home / "data", _socket.place_socket(home, SOCKET)
         if not data.exists():
-            checksums = settings.get("data_checksums") == "on"
-            lay_cluster(build, checksums, data)
+            lay_cluster(build, _checksums(settings), data)
         close(data)
         # nobody else works in a private home, so its lock is a dead server's
         (data / "postmaster.pid").unlink(missing_ok=True)
@@ -112,7 +122,8 @@ class Engine(AttachedTables, CountsTransactions):
 
     def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """Checksums change every page, and a file of the user's may change anything."""
-        return {name: value for name, value in settings.items() if name in FILED}
+        filed = {name: value for name, value in settings.items() if name in FILED}
+        return filed | ({"profile": STOCK} if settings.get("profile") == STOCK else {})
 
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Rows with their headers, indexes and dead versions; and the log of writing all that."""
@@ -146,6 +157,13 @@ class Engine(AttachedTables, CountsTransactions):
         """A fast shutdown: no client is waited for, and all is on disk; the data stay."""
         if server.handle is not None:
             _server.stop_server(server)
+
+
+def _checksums(settings: dict[str, str]) -> bool | None:
+    """Off unless asked for; as the vendor has it (None) where everything is."""
+    if "data_checksums" in settings:
+        return settings["data_checksums"] == "on"
+    return None if settings.get("profile") == STOCK else False
 
 
 def _major(build: Build) -> int:

@@ -34,8 +34,11 @@ def cluster_bytes(data_bytes: int, max_wal: str) -> int:
     return EMPTY_BYTES + most_bytes + min(int(log_bytes or most_bytes), most_bytes)
 
 
-def lay_cluster(build: Build, checksums: bool, data: Path) -> None:
-    """Puts an empty cluster into `data`, as a copy that shares its blocks where it can."""
+def lay_cluster(build: Build, checksums: bool | None, data: Path) -> None:
+    """Puts an empty cluster into `data`, as a copy that shares its blocks where it can.
+
+    `checksums` None: as `initdb` does without a word.
+    """
     empty = _empty(build, checksums)
     with cache.keep_entries([empty]):
         cache.copy(empty, data)
@@ -57,7 +60,7 @@ def _user() -> str:
         return str(os.geteuid())
 
 
-def _empty(build: Build, checksums: bool) -> Path:
+def _empty(build: Build, checksums: bool | None) -> Path:
     """The cluster as `initdb` leaves it, with our database: it takes a second or two."""
     tools, more = build.program.parent, libraries.environment(build.libraries)
 
@@ -67,13 +70,13 @@ def _empty(build: Build, checksums: bool) -> Path:
         options += ["--username", NAME, "-D", str(data)]
         if checksums:
             options.append("--data-checksums")
-        elif int(build.version.partition(".")[0]) >= 18:
+        elif checksums is False and int(build.version.partition(".")[0]) >= 18:
             options.append("--no-data-checksums")
         process.run_tool([str(tools / "initdb"), *options], folder, more=more)
         (data / "pg_hba.conf").write_text(ANYBODY)
         single = [str(build.program), "--single", "-D", str(data), "template1"]
         process.run_tool(single, folder, f"CREATE DATABASE {NAME}\n", more)
 
-    kind = "-checksums" if checksums else ""
+    kind = {None: "-stock", True: "-checksums", False: ""}[checksums]
     name = f"postgres-{build.version}-{sha256(build.program)[:12]}{kind}"
     return cache.cached_entry("data", name, make, lambda _: None) / "data"

@@ -12,8 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from dyno import numbers
 from dyno.engines import SURVIVES, Ask, Server
-from dyno.engines.postgres.settings import PROFILES
+from dyno.engines.postgres.settings import CLAIMS
 from dyno.record import DataCondition
 
 #: From here on backends count in shared memory, and the time of a snapshot is not told.
@@ -83,9 +84,11 @@ def weigh_database(
     decided_by = {name: reported.get(name, "").partition(" ")[0] for name in DECIDING}
     survives = SURVIVES[_safety(decided_by)] if all(decided_by.values()) else ""
     if server.handle is None:
-        return DataCondition(survives=survives, decided_by=decided_by)
+        size = numbers.size_bytes(reported.get("shared_buffers", "").partition(" (")[0])
+        cache_bytes = int(size) if size else None
+        return DataCondition(cache_bytes=cache_bytes, survives=survives, decided_by=decided_by)
     (((data, cache),),) = ask(server.session, [SIZES])
-    claim = "" if "config" in requested else requested.get("profile", PROFILES[0])
+    claim = "" if "config" in requested else CLAIMS[requested.get("profile", "cached")]
     return DataCondition(int(data or 0), int(cache or 0), claim, survives, decided_by)
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's settings: the table of both profiles, and the configuration file made from it.
+"""PostgreSQL's settings: the table of the profiles, and the configuration file made from it.
 
 The table follows the insert benchmark's configurations for PostgreSQL (Small Datum, `cx9a2a`):
 checkpoints far apart, commits that do not wait, no parallel query, a quick autovacuum. Its memory
@@ -61,13 +61,25 @@ TABLE = {
     "jit": _same("off", "compile expressions", 11),
     "log_checkpoints": _same("on", "checkpoints in the log"),
 }
-PROFILES = ("cached", "io-bound")
+#: Profile to the column that it takes, and what it claims of data and cache; `stock` has neither.
+PROFILES = {"cached": "cached", "io-bound": "io_bound", "durable": "cached", "stock": ""}
+CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached", "stock": ""}
+#: What `durable` has otherwise: a commit waits until its log is on the disk.
+DURABLE = {"synchronous_commit": "on"}
+STOCK = "stock"
 
 #: What is not the server's but ours; PostgreSQL's own settings follow from TABLE.
 OURS = {
-    "profile": ("cached", "cached or io-bound: which column of values the settings below have"),
+    "profile": (
+        "cached",
+        "cached, io-bound (which column of values the settings below have), durable (cached, and a "
+        "commit waits for the disk) or stock (PostgreSQL's own defaults in place of all below)",
+    ),
     "config": ("", "a postgresql.conf of your own, in place of a profile"),
-    "data_checksums": ("off", "on or off: pages carry checksums; 18 would have them by default"),
+    "data_checksums": (
+        "off",
+        "on or off: pages carry checksums; 18 has them by default, and so has profile=stock there",
+    ),
 }
 
 #: The settings that a private server cannot do without.
@@ -134,11 +146,12 @@ BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CF
 def choose_settings(settings: Mapping[str, str], major: int) -> dict[str, str]:
     """The server's settings that are asked for: those of the profile, and the user's on top."""
     own = {name: value for name, value in settings.items() if name not in OURS}
-    if "config" in settings:
+    profile = settings.get("profile", "cached")
+    if "config" in settings or profile == STOCK:
         return own
-    column = settings.get("profile", "cached").replace("-", "_")
     rows = {name: row for name, row in TABLE.items() if row.since <= major}
-    return {name: str(getattr(row, column)) for name, row in rows.items()} | own
+    values = {name: str(getattr(row, PROFILES[profile])) for name, row in rows.items()}
+    return values | (DURABLE if profile == "durable" else {}) | own
 
 
 def settings_file(settings: Mapping[str, str], major: int, sockets: Path) -> str:

@@ -21,7 +21,16 @@ from dyno.engines import (
     _library,
 )
 from dyno.engines.sqlite.builds import CRATES, FLAGS, find_library
-from dyno.engines.sqlite.settings import DRIVEN, FILED, OPTIONS, named_answer, valid_setting
+from dyno.engines.sqlite.settings import (
+    DRIVEN,
+    FILED,
+    OPTIONS,
+    OURS,
+    PROFILES,
+    check_profile,
+    named_answer,
+    pragmas,
+)
 from dyno.errors import TrialFailed, UsageError
 from dyno.record import DataCondition
 
@@ -31,15 +40,15 @@ class Engine:
 
     The options are PRAGMAs, set on every connection in this order: the size of a page must stand
     before the journal's mode, since the latter writes the file's first page. All of them are
-    always set, so that two builds differ in their code and not in what they were compiled to
-    assume (Debian's library, for one, overwrites what is deleted).
+    always set (but under profile=stock), so that two builds differ in their code and not in what
+    they were compiled to assume (Debian's library, for one, overwrites what is deleted).
 
     Left out: `locking_mode`, because settling, the ledger and the settings are asked from a
     second process, which an exclusive lock would keep out.
     """
 
     embedded: ClassVar[bool] = True
-    options: ClassVar[dict[str, tuple[str, str]]] = OPTIONS
+    options: ClassVar[dict[str, tuple[str, str]]] = OURS | OPTIONS
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(CRATES)
 
@@ -48,8 +57,8 @@ class Engine:
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for what SQLite would ignore, as it does with most nonsense."""
-        for name, value in settings.items():
-            valid_setting(name, value)
+        check_profile(settings.get("profile", PROFILES[0]))
+        pragmas(settings)
         if build in ("", *CRATES):
             return
         if build != "system" and not _library.is_path(build):
@@ -71,9 +80,7 @@ class Engine:
         under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
-        return _library.start_library(
-            build, home, pragmas=_library.all_settings(OPTIONS, settings, valid_setting)
-        )
+        return _library.start_library(build, home, pragmas=pragmas(settings))
 
     def settings(self, server: Server) -> dict[str, str]:
         """The PRAGMAs as a new connection reports them, and the library's version.
@@ -83,10 +90,11 @@ class Engine:
         """
         asked = dict(server.session["pragmas"])
         waits = {name: asked.pop(name) for name in DRIVEN}
-        questions = [*(f"PRAGMA {name}" for name in asked), "SELECT sqlite_version()"]
+        names = [name for name in OPTIONS if name not in DRIVEN]
+        questions = [*(f"PRAGMA {name}" for name in names), "SELECT sqlite_version()"]
         *answers, version = (_single(rows) for rows in self._ask(server.session, questions))
         found = {
-            name: named_answer(name, answer) for name, answer in zip(asked, answers, strict=True)
+            name: named_answer(name, answer) for name, answer in zip(names, answers, strict=True)
         }
         for name, value in asked.items():
             if found[name] != value:
@@ -111,7 +119,8 @@ class Engine:
 
     def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """What the file's own pages hold."""
-        return {name: settings[name] for name in FILED if name in settings}
+        filed = {name: settings[name] for name in FILED if name in settings}
+        return filed | ({"profile": "stock"} if settings.get("profile") == "stock" else {})
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dyno.errors import UsageError, unknown
 
 #: Named values of a setting; the engine reports their place in the list.
@@ -48,6 +50,41 @@ OPTIONS = {
     "wal_autocheckpoint": ("1000", "pages in the write-ahead log that start a checkpoint"),
     "busy_timeout": ("5000", "ms that a statement waits for a lock before it fails"),
 }
+
+
+PROFILES = ("cached", "durable", "stock")
+#: No PRAGMA: which values the PRAGMAs have that are not chosen.
+OURS = {
+    "profile": (
+        "cached",
+        "cached (the defaults below), durable (synchronous=full: a commit waits for the disk) or "
+        "stock (none is set: the library's own)",
+    )
+}
+
+
+def check_profile(profile: str) -> None:
+    """`UsageError` where SQLite has no such profile."""
+    if profile == "io-bound":
+        hint = "it has no cache for all connections: data beyond memory, or cache_size, make reads"
+        raise UsageError("sqlite has no profile 'io-bound'", hint=hint)
+    if profile not in PROFILES:
+        raise unknown("value of profile", profile, PROFILES)
+
+
+def pragmas(settings: Mapping[str, str]) -> list[list[str]]:
+    """All PRAGMAs that are set, in their order: those of the profile, and the user's on top.
+
+    Under `stock` only the user's, and those that the driver keeps itself.
+    """
+    own = {name: valid_setting(name, value) for name, value in settings.items() if name not in OURS}
+    profile = settings.get("profile", PROFILES[0])
+    table = {name: default for name, (default, _) in OPTIONS.items()}
+    if profile == "stock":
+        table = {name: table[name] for name in table if name in DRIVEN or name in own}
+    if profile == "durable":
+        table["synchronous"] = "full"
+    return [list(pair) for pair in (table | own).items()]
 
 
 def valid_setting(name: str, value: str) -> str:

@@ -16,6 +16,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from dyno import numbers
+from dyno.analysis.effect_words import metric_name
 from dyno.report import words
 
 #: How many candidates have a colour of their own before the colours come round again.
@@ -60,7 +61,7 @@ def _environment() -> Environment:
         "percent": numbers.percent,
         "ratio": numbers.ratio,
         "metric": words.metric,
-        "metric_name": words.metric_name,
+        "metric_name": metric_name,
         "verdict": words.verdict,
         "plural": words.plural,
         "swatch": swatch,

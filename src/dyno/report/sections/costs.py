@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 from dyno import numbers
+from dyno.analysis.effect_words import metric_name
 from dyno.analysis.measures import floors
 from dyno.record import Metric, Tally
-from dyno.report import Book, facts, words
+from dyno.report import Book, facts
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html
 
 _TEMPLATE = """
@@ -56,7 +57,7 @@ def _costs(book: Book, workload: str) -> Table:
 
 def _heading(name: str) -> str:
     """The title says that these are costs of one operation."""
-    return words.metric_name(name).removesuffix("/op")
+    return metric_name(name).removesuffix("/op")
 
 
 def _cost(

@@ -20,7 +20,9 @@ TERMS = {
     "earlier look at the data paid. It comes from the differences within blocks.",
     "Margin": "The largest slowdown that would be accepted, declared before the run. Slower: the "
     "interval lies above zero and reaches the margin. Not slower: it ends below the margin. "
-    "Faster: it lies below zero. Inconclusive: it allows too much; more blocks would tell.",
+    "Faster: it lies below zero, and a gain as large as the margin is not ruled out. "
+    "Inconclusive: it allows too much; more blocks would tell. Sizes are larger or smaller, costs "
+    "dearer or cheaper, by the same rule.",
     "MDE80": "The smallest slowdown that this many blocks would find in four runs of five. An "
     "effect below it may well be there unseen.",
     "Primary and exploratory": "Primaries were chosen before the run, set the verdict and are held "

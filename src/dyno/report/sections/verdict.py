@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
+from dyno.record import Comparison
 from dyno.report import Book, words
 from dyno.report.html.markup import render
 
@@ -15,32 +18,39 @@ _TEMPLATE = """
 <p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
 {% endfor %}
 {% for name, rows in tables %}
-<div class="scroll" tabindex="0"><table>
+<div class="scroll" tabindex="0"><table class="main">
 <caption>{{ name }} against {{ run.design.base }}</caption>
-<thead><tr><th scope="col">workload</th><th scope="col">phase</th><th scope="col">metric</th>
+<thead><tr><th scope="col">metric</th>
+<th scope="col" class="n">{{ run.design.base }}</th><th scope="col" class="n">{{ name }}</th>
 <th scope="col" class="n">slowdown</th>
 <th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col">verdict</th>
-<th scope="col" class="n">{{ run.design.base }}</th><th scope="col" class="n">{{ name }}</th>
+<th scope="col" class="n">margin</th>
 <th scope="col" class="n">blocks</th><th scope="col" class="n">MDE80</th></tr></thead>
 <tbody>
-{% for c in rows %}
-<tr><td>{{ c.metric.workload }}</td><td>{{ c.metric.phase }}</td>
-<th scope="row">{{ c.metric | metric }}</th>
-<td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
-<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
-<td><span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}</span></td>
+{% for workload, own in rows %}
+<tr class="group"><th scope="rowgroup" colspan="9">{{ workload }}</th></tr>
+{% for c in own %}
+<tr><th scope="row">{{ c.metric.phase }} {{ c.metric | metric }}</th>
 <td class="n">{{ c.base_value | quantity(c.metric.unit) }}</td>
 <td class="n">{{ c.candidate_value | quantity(c.metric.unit) }}</td>
+<td class="n">{{ c.slowdown_percent | signed }}&#8239;%</td>
+<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
+<td>{% if c.primary %}<span class="badge {{ c.verdict | replace(' ', '-') }}">
+{{- c | verdict(False) }}</span>{% else %}<span class="quiet">{{ c | verdict(False) }},
+explored</span>{% endif %}</td>
+<td class="n">{{ "%g" | format(c.margin_percent) }}&#8239;%</td>
 <td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
 <td class="n">{{ c.mde80_percent | percent }}</td></tr>
 {% for note in c.notes %}
-<tr class="note"><td></td><td colspan="9">{{ note | coded }}</td></tr>
-{% endfor %}{% endfor %}
+<tr class="note"><td colspan="9">{{ note | coded }}</td></tr>
+{% endfor %}{% endfor %}{% endfor %}
 </tbody></table></div>
 {% endfor %}
 <p class="aside">{{ slowdown | capitalize }}.
-{% if tables %}Each interval counts the looks, and holds by itself. Blocks: valid of played; MDE80:
-the smallest slowdown that this many blocks would have found in four runs of five. {% endif %}
+{% if tables %}Each interval counts the looks, and holds by itself. Block: every candidate once,
+each newly started, one after the other; valid of played. Not slower, ≤: the end of its interval,
+below the margin. MDE80: the smallest slowdown that this many blocks would have found in four runs
+of five. Server CPU/op is explored: it never sets the exit code. {% endif %}
 {% if exploratory %}
 {{ exploratory | plural("exploratory comparison") }} beside
 {{ "these" if tables else "the main effects" }}
@@ -58,9 +68,10 @@ class _Verdict:
     def render(self, book: Book) -> str:
         """The sentence, what casts doubt on it, and a table of the primaries per candidate."""
         verdict = book.verdict
-        primaries = [c for c in verdict.comparisons if c.primary]
+        main = words.main_comparisons(verdict.comparisons)
         names = [] if book.run.factors else book.view.candidates[1:]
-        tables = [(name, [c for c in primaries if c.candidate == name]) for name in names]
+        tables = [(name, _by_workload([c for c in main if c.candidate == name])) for name in names]
+        shown = main if names else [c for c in verdict.comparisons if c.primary]
         return render(
             _TEMPLATE,
             verdict=verdict,
@@ -70,8 +81,12 @@ class _Verdict:
             level=f"{100 * (1 - book.run.design.alpha):g}",
             invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],
-            exploratory=len(verdict.comparisons) - len(primaries),
+            exploratory=len(verdict.comparisons) - len(shown),
         )
+
+
+def _by_workload(rows: list[Comparison]) -> list[tuple[str, list[Comparison]]]:
+    return [(name, list(own)) for name, own in groupby(rows, key=lambda c: c.metric.workload)]
 
 
 SECTION = _Verdict()

@@ -40,7 +40,8 @@ def _effects(
     )
     rows.add_column("verdict", overflow="fold")
     for c in found:
-        verdict = Text(c.verdict, styles[c.verdict]) if c.primary else Text("exploratory", "dim")
+        said = words.verdict(c, margin=False)
+        verdict = Text(said, styles[c.verdict]) if c.primary else Text("exploratory", "dim")
         rows.add_row(*map(Text, _cells(c)), verdict)
     margin = f", margin {found[0].margin_percent:g} %"
     return [

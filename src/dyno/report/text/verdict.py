@@ -35,19 +35,25 @@ def verdict_table(
 ) -> Group:
     """The whole verdict for `rich.print`: tables by candidate, notes, the overall sentence.
 
-    Primaries are shown; exploratory metrics are counted, and shown too where `everything`.
+    Primaries are shown, those of each phase with the server's CPU per operation; other exploratory
+    metrics are counted, and shown too where `everything`.
     `rests_on` (`brief_lines`) stands before the sentence.
     """
-    shown = [c for c in verdict.comparisons if c.primary or everything]
+    primaries = [c for c in verdict.comparisons if c.primary]
+    main = primaries if run.factors else words.main_comparisons(verdict.comparisons)
+    shown = main + [c for c in verdict.comparisons if everything and c not in main]
     above = effects.effects_tables(run, verdict, _STYLES) if run.factors else []
-    below = [c for c in shown if not (above and (c.primary or len(c.levels) > 1))]
+    explored = [c for c in shown if everything and not c.primary and len(c.levels) < 2]
+    below = explored if above else shown
     parts: list[RenderableType] = []
     if run.design.quick:
         parts.append(Text(words.QUICK, style="bold yellow"))
     parts += above
     for candidate in _in_order(below):
-        parts += _candidate(run, [c for c in below if c.candidate == candidate])
-    parts += [Text(f"{words.SLOWDOWN}\n", style="dim")] if shown else []
+        parts += _candidate(run, [c for c in below if c.candidate == candidate], main)
+    if shown:
+        meanings = "\n".join((words.SLOWDOWN, words.BLOCK, words.MDE80))
+        parts.append(Text(f"{meanings}\n", style="dim"))
     parts += _folded_note(len(verdict.comparisons) - len(shown))
     parts += _notes(shown) + _dropped(verdict) + _findings(verdict.findings)
     return Group(*parts, *rests_on, *_overall(verdict))
@@ -61,49 +67,56 @@ def verdict_text(run: Run, verdict: Verdict, everything: bool = False, width: in
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _candidate(run: Run, comparisons: Sequence[Comparison]) -> list[RenderableType]:
+def _candidate(
+    run: Run, comparisons: Sequence[Comparison], main: Sequence[Comparison]
+) -> list[RenderableType]:
     first = comparisons[0]
     one_margin = len({c.margin_percent for c in comparisons}) == 1
     margin = f", margin {first.margin_percent:g} %" if one_margin else ""
-    rows = _table(run.design.alpha)
+    counts = {_blocks(c) for c in comparisons}
+    one_count = f", {counts.pop()}" if len(counts) == 1 else ""
+    rows = _table(run.design.alpha, blocks=not one_count)
     names = [workload.name for workload in run.workloads]
-    in_order = sorted(comparisons, key=lambda c: _position(c, names))
-    for (workload, primary), group in groupby(
-        in_order, key=lambda c: (c.metric.workload, c.primary)
-    ):
-        rows.add_row(Text(workload if primary else f"{workload}, exploratory"))
+    places = [(c not in main, names.index(c.metric.workload), c) for c in comparisons]
+    in_order = sorted(places, key=lambda place: place[:2])
+    for (explored, at), placed in groupby(in_order, key=lambda place: place[:2]):
+        group = [c for *_, c in placed]
+        rows.add_row(Text(f"{names[at]}, exploratory" if explored else names[at]))
         for c in group:
-            rows.add_row(*_cells(c, str(c.verdict) if one_margin else words.verdict(c)))
-    title = Text(f"{first.candidate} against {first.base}{margin}", style="bold")
+            said = words.verdict(c, margin=not one_margin)
+            rows.add_row(*_cells(c, said, [] if one_count else [_blocks(c)]))
+    title = Text(f"{first.candidate} against {first.base}{margin}{one_count}", style="bold")
     return [title, rows, Text()]
 
 
-def _position(comparison: Comparison, names: Sequence[str]) -> tuple[bool, int]:
-    """Primaries first; the workloads in the run's order, which a sweep's values are in."""
-    return not comparison.primary, names.index(comparison.metric.workload)
+def _blocks(c: Comparison) -> str:
+    """`6 blocks`, or `6 of 7 blocks` where some were dropped."""
+    played = c.blocks + c.dropped
+    return f"{c.blocks} of {played} blocks" if c.dropped else words.plural(played, "block")
 
 
-def _table(alpha: float) -> Table:
+def _table(alpha: float, blocks: bool) -> Table:
     rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     rows.add_column("", overflow="fold")
     for name in ("base", "candidate"):
         rows.add_column(name, justify="right", no_wrap=True)
     rows.add_column("slowdown", justify="right", no_wrap=True)
     rows.add_column(f"{100 * (1 - alpha):g} % interval", justify="right", no_wrap=True)
-    rows.add_column("blocks", justify="right", no_wrap=True)
+    if blocks:
+        rows.add_column("blocks", justify="right", no_wrap=True)
     rows.add_column("MDE80", justify="right", no_wrap=True)
     rows.add_column("verdict", overflow="fold")
     return rows
 
 
-def _cells(c: Comparison, verdict: str) -> tuple[Text, ...]:
+def _cells(c: Comparison, verdict: str, blocks: Sequence[str]) -> tuple[Text, ...]:
     cells = (
         f"  {c.metric.phase} {words.metric(c.metric)}",
         numbers.quantity(c.base_value, c.metric.unit),
         numbers.quantity(c.candidate_value, c.metric.unit),
         f"{numbers.signed(c.slowdown_percent)} %",
         numbers.interval(c.low_percent, c.high_percent),
-        f"{c.blocks}/{c.blocks + c.dropped}",
+        *blocks,
         numbers.percent(c.mde80_percent),
     )
     return *map(Text, cells), Text(verdict, style=_STYLES[c.verdict] if c.primary else "dim")

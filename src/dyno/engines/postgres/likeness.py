@@ -1,0 +1,46 @@
+"""The settings of a PostgreSQL that runs already, for one that is to run like it."""
+
+from __future__ import annotations
+
+import re
+
+from dyno.builds import Build
+from dyno.engines import Ask
+from dyno.engines._server import libraries, process
+from dyno.engines.postgres.settings import OURS, STOCK, TABLE, UNTOUCHABLE
+from dyno.plan import Session
+
+#: Groups of settings that decide how fast it is. Left out are those of connections and identity, of
+#: logs, replication, archives and clients: they belong to the place where it runs.
+GROUPS = (
+    "Autovacuum",
+    "Lock Management",
+    "Query Tuning",
+    "Resource Usage",
+    "Vacuuming",
+    "Write-Ahead Log / Checkpoints",
+    "Write-Ahead Log / Settings",
+)
+#: Where somebody set a value; our own connection's (client, session) are none.
+SET_BY = ("configuration file", "command line", "global", "database", "user", "database user")
+ASKED = (
+    "SELECT name, current_setting(name, true), source, category FROM pg_settings "
+    "WHERE context <> 'internal' OR name = 'data_checksums' ORDER BY name"
+)
+
+
+def settings_like(ask: Ask, running: Session, build: Build) -> dict[str, str]:
+    """What was set there, and what it has where our profiles have a value: those that `build`
+    knows, over PostgreSQL's own defaults.
+    """
+    more = libraries.environment(build.libraries)
+    told = process.ask_program([str(build.program), "--describe-config"], more)
+    known = {*OURS, *re.findall(r"^\w+", told, re.M)} - UNTOUCHABLE
+    found = {
+        str(name): value or ""
+        for name, value, source, group in ask(running, [ASKED])[0]
+        if name in TABLE
+        or name == "data_checksums"
+        or (source in SET_BY and str(group).startswith(GROUPS))
+    }
+    return {"profile": STOCK} | {name: value for name, value in found.items() if name in known}

@@ -1,0 +1,109 @@
+"""The first sentence of a verdict: what a person would say, and never a gain hidden."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from fakes import make_phase, make_run, make_workload
+from judging import judged, primary
+
+from dyno.analysis.effect_words import bound_words, range_words, size_words, verdict_words
+from dyno.analysis.sentence import sentence, worst_verdict
+from dyno.record import Comparison, Metric, VerdictName
+
+RUN = make_run(
+    workloads=[make_workload("insert", [make_phase(n) for n in ("l.i0", "l.i1", "qr100")])]
+)
+
+
+def comparison(
+    phase: str,
+    word: VerdictName,
+    slowdown: float,
+    metric: tuple[str, str] = ("rate_per_s", "query/s"),
+    margin: float = 5.0,
+) -> Comparison:
+    """A comparison whose interval reaches 2 to either side."""
+    template = primary(judged(0.0))
+    return dataclasses.replace(
+        template,
+        metric=Metric("insert", phase, "reader", *metric, "lower"),
+        slowdown_percent=slowdown,
+        low_percent=slowdown - 2.0,
+        high_percent=slowdown + 2.0,
+        margin_percent=margin,
+        verdict=word,
+        notes=(),
+    )
+
+
+def said(*found: Comparison) -> str:
+    word = worst_verdict(found, len(found), invalid=False)
+    return sentence(RUN, word, found, "")
+
+
+def test_a_gain_comes_first_and_the_rest_by_its_bound() -> None:
+    found = [
+        comparison("l.i0", "faster", -45.0),
+        comparison("l.i1", "not slower", 1.5),
+        comparison("qr100", "faster", -12.0),
+    ]
+    assert said(*found) == (
+        "new is faster than old: l.i0 takes 45 % less time [43, 47], qr100 takes 12 % less time "
+        "[10, 14]; l.i1 is at most 3.5 % slower (margin 5 %)"
+    )
+
+
+def test_what_is_only_not_slower_is_told_by_its_bound_alone() -> None:
+    found = [comparison("l.i0", "not slower", -0.8), comparison("l.i1", "not slower", 1.0)]
+    assert said(*found) == (
+        "new is not slower than old: l.i1 is at most 3.0 % slower (margin 5 %; the others by less)"
+    )
+
+
+def test_a_loss_is_told_beside_a_gain() -> None:
+    found = [
+        comparison("l.i0", "slower", 6.0),
+        comparison("l.i1", "faster", -30.0),
+        comparison("qr100", "not slower", 0.0),
+    ]
+    assert said(*found) == (
+        "new is slower than old: l.i0 takes 6.0 % more time [4.0, 8.0]; but l.i1 takes 30 % less "
+        "time [28, 32]; 1 of its 3 primary comparisons is not slower"
+    )
+
+
+def test_an_open_question_is_told_by_both_ends() -> None:
+    text = said(comparison("l.i0", "inconclusive", 0.5, margin=2.0))
+    assert text.startswith("inconclusive after 6 blocks: new may be slower than old or not: ")
+    assert text.endswith("insert takes between 1.5 % less and 2.5 % more time; margin 2 %")
+
+
+def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() -> None:
+    slight = dataclasses.replace(comparison("l.i0", "faster", -0.03), low_percent=-0.04)
+    slight = dataclasses.replace(slight, high_percent=-0.02)
+    assert verdict_words(slight) == "not slower"
+    assert said(slight) == "new is not slower than old: insert is at most 0 % slower (margin 5 %)"
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "worse", "told"),
+    [
+        ("rate_per_s", "query/s", "slower", "takes 6.0 % more time [4.0, 8.0]"),
+        ("latency_ns_p99", "ns", "slower", "is 6.0 % longer [4.0, 8.0]"),
+        ("database_bytes", "bytes", "larger", "is 6.0 % larger [4.0, 8.0]"),
+        ("server_cpu_us_per_op", "us", "dearer", "is 6.0 % more [4.0, 8.0]"),
+    ],
+)
+def test_each_kind_of_metric_has_its_own_words(name: str, unit: str, worse: str, told: str) -> None:
+    found = comparison("run", "slower", 6.0, metric=(name, unit))
+    assert (verdict_words(found), size_words(found)) == (worse, told)
+    passed = dataclasses.replace(found, verdict="not slower")
+    assert verdict_words(passed) == f"not {worse}"
+    assert bound_words(passed) == f"at most 8.0 % {worse}"
+    gained = comparison("run", "faster", -30.0, metric=(name, unit))
+    assert verdict_words(gained) in ("faster", "smaller", "cheaper")
+    assert "[28, 32]" in size_words(gained)
+    open_one = comparison("run", "inconclusive", 0.0, metric=(name, unit))
+    assert "between 2.0 % " in range_words(open_one)
