@@ -220,7 +220,7 @@ def pilot_folder() -> Iterator[RunFolder]:
         (path / "logs").mkdir()
         folder.make_homes()
         try:
-            with scratch.weigh(folder.homes()):
+            with scratch.hold(folder.homes()):
                 yield folder
         finally:
             folder.clear_homes()
