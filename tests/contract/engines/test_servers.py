@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,7 +152,8 @@ def frozen(home: Path) -> int:
     while len(processes_in(home)) < 3:
         time.sleep(0.01)
     for each in processes_in(home):
-        os.kill(each, signal.SIGSTOP)
+        with suppress(ProcessLookupError):  # a `sleep` of the loop, over by now
+            os.kill(each, signal.SIGSTOP)
     return pid
 
 
