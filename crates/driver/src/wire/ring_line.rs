@@ -3,13 +3,12 @@
 use std::os::fd::OwnedFd;
 
 use io_uring::cqueue;
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 
 use super::stream::Stream;
 
-/// Received at once; where more has come, it is read by a plain system call.
-const CHUNK: usize = 8 * 1024;
+/// Received at once: as much as MySQL's server writes at once (its `net_buffer_length`). Where more
+/// has come, it is read by a plain system call.
+const CHUNK: usize = 16 * 1024;
 
 /// What a request is for stands in the upper half of its mark, whose line in the lower.
 pub const RECEIVE: u64 = 1 << 32;
@@ -56,19 +55,6 @@ impl RingLine {
         // An end or an error is found again by the plain read.
         if self.filled == 0 || is_full || cqueue::sock_nonempty(done.flags()) {
             self.stream.may_read();
-        }
-    }
-
-    /// Waits in a plain call for what comes, for a nap at most (`SO_RCVTIMEO`).
-    pub fn receive_blocking(&mut self) {
-        match recv(&self.stream.socket, &mut *self.buffer, RecvFlags::empty()) {
-            Ok((filled, _)) if 0 < filled && filled < self.buffer.len() => self.filled = filled,
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Ok((filled, _)) => {
-                self.filled = filled;
-                self.stream.may_read();
-            }
-            Err(_) => self.stream.may_read(),
         }
     }
 
