@@ -3,7 +3,8 @@
 For each server, workload and number of connections all clients play in turn for 2 s, 10 times, on
 core 1, with the server on core 0. sysbench has a thread for each connection, as it must; the others
 have one thread. What a tool uses to start and connect is measured apart and taken off. The bare
-client knows the point select only; pgbench's texts in the updates are shorter than the others'.
+client knows the point select only, and no password, as a server of MySQL's has one; pgbench's texts
+in the updates are shorter than the others'.
 
 All of it takes about 35 minutes; `--server postgres@18 --connections 4` about 3.
 """
@@ -55,7 +56,7 @@ def sides(server: Server, load: Load, program: Path) -> dict[str, Side]:
     if session["kind"] == "postgres":
         script = load.workload.removeprefix("oltp_") + ".pgbench"
         found["pgbench"] = Pgbench(session, load, BENCH / script)
-    if load.workload == "oltp_point_select":
+    if load.workload == "oltp_point_select" and not session.get("password"):
         found["bare"] = Bare(session, load, program)
     return found
 

@@ -49,7 +49,7 @@ def at(session: Session) -> dict[str, object]:
     """Where the server is, in sysbench's words."""
     user, database = session["user"], session["database"]
     if session["kind"] == "mysql":
-        own = {"mysql_user": user, "mysql_password": session["password"] or "", "mysql_db": database}
-        return {"mysql_socket": session["host"], **own}
+        who = {"mysql_user": user, "mysql_password": session["password"] or ""}
+        return {"mysql_socket": session["host"], "mysql_db": database, **who}
     folder, port = postgres_socket(session)
     return {"pgsql_host": folder, "pgsql_port": port, "pgsql_user": user, "pgsql_db": database}
