@@ -78,7 +78,7 @@ def test_logs_of_this_host_are_played_and_kept_and_those_of_old_calibrations_rea
     monkeypatch.setenv("DYNO_STATE", str(tmp_path / "state"))
     logs = importlib.import_module("restart_logs")
     calm = {"foreign_percent": 100.0, "steal_percent": 100.0}
-    brief = {"time": "0.2", "warmup_time": "0.05"}
+    brief = {"time": "0.4", "warmup_time": "0.1"}
     logs.play("null@500us", Shape(options=brief, blocks=4, limits=calm))
     old = [
         {"block": 0, "candidate": side, "value": rate, "windows": [rate, rate]}
