@@ -15,6 +15,7 @@ from dyno.resolve.design import looks_up_to
 from dyno.resolve.experiment import Prepared
 from dyno.stats.looks import Looks
 from dyno.stats.power import mde80
+from dyno.stats.verdict import CLEAR_LEAST
 
 #: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
 OVERHEAD_S = 0.2
@@ -32,7 +33,8 @@ SPARE_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Forecast:
-    """`expected_s` ends at the first look, `worst_s` plays every block and replay.
+    """`expected_s` ends at the first look that may clear a candidate, `worst_s` plays every block
+    and replay.
 
     `detectable` maps how two restarts vary in percent (`SDS_PERCENT`) to the smallest slowdown, in
     percent, that the last look finds in four runs of five, in whichever primary it is the largest.
@@ -50,11 +52,12 @@ def forecast_run(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
     run, looks = prepared.run, prepared.run.design.looks
     each_s, most = _block_s(prepared), blocks_at_most(run)
+    clearing = next((n for n in looks if n >= CLEAR_LEAST), looks[-1])
     return Forecast(
-        expected_s=floor_s(prepared) + looks[0] * each_s,
+        expected_s=floor_s(prepared) + clearing * each_s,
         worst_s=floor_s(prepared) + most * each_s,
         disk_bytes=disk_bytes(prepared),
-        blocks_expected=looks[0],
+        blocks_expected=clearing,
         blocks_worst=most,
         detectable={sd: _detection(run, sd) for sd in SDS_PERCENT},
     )

@@ -39,7 +39,7 @@ def test_a_room_is_listed_with_a_word_on_each(
 ) -> None:
     lines = shown([room], capsys).splitlines()
     for name in ROOMS[room]:
-        (line,) = [line for line in lines if line.split()[:1] == [name]]
+        (line,) = [line for line in lines if line.startswith(f"  {name} ")]
         assert len(line.split()) > 2, f"nothing is said of {name}"
 
 
