@@ -8,8 +8,9 @@ slower, and the verdict sees `(1 − s)·x` where `s` is the way's share: at hal
 The way is the median round trip to `dyno-driver echo`, which was played in the server's place:
 same cores, same number of connections, answers of the same size (`play/echo.py`). It is held
 against the median answer of a stream, times the round trips of an event. The median of the
-restarts counts, and the shortest way where the echo was played again beside a neighbour. It is a
-lower bound: a server has more to do on the way than an echo.
+restarts counts. It is a lower bound: a server has more to do on the way than an echo. An echo that
+played beside a noisy neighbour bounds the way from above, so it can clear a server and not convict
+it: then the comparison is doubtful at most.
 
 Judged are closed loops in the phases with a primary metric: in an open loop nobody waits for the
 answer to send the next request. A server on another host has no echo.
@@ -21,9 +22,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
+from dyno.analysis.host_noise import is_calm
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, records
-from dyno.record import Finding, Soundness, Tally, echo_of
+from dyno.record import Finding, PhaseRecord, Soundness, Tally, echo_of
 
 #: Of the answer, as in `client_share`.
 DOUBTFUL_PERCENT = 50.0
@@ -39,6 +41,7 @@ class _Way:
     answer_us: float
     way_us: float
     connections: int
+    calm: bool
 
     @property
     def share_percent(self) -> float:
@@ -66,6 +69,9 @@ class RoundTrip:
 def _fault(way: _Way) -> Finding | None:
     if way.share_percent < DOUBTFUL_PERCENT:
         return None
+    if not way.calm:
+        words = f"{way.words} at most, since the host was noisy then: how many is not known"
+        return way.case.finding("round_trip", "doubtful", words)
     invalid = way.share_percent >= INVALID_PERCENT
     soundness: Soundness = "invalid" if invalid else "doubtful"
     seen = max(0.0, 100 - way.share_percent)
@@ -88,13 +94,18 @@ def _ways(case: Case, view: RunView) -> Iterator[_Way]:
     """One for each closed loop that waited for answers, where the echo was played too."""
     own = (echo_of(view.run.echo_stand(case.candidate).name), case.workload)
     played = [t for t in view.trials if (t.candidate, t.workload) == own and t.status == "ok"]
-    trips = [us for each in records(played, case.phase) if (us := _median_us(each.streams[0]))]
+    calm = [trial for trial in played if is_calm(trial, view.run.design.limits)]
+    trips = [us for each in records(calm or played, case.phase) if (us := _trip_us(each))]
     for name, tallies in case.streams.items() if trips else ():
-        answers = [us for pair in tallies if (us := _median_us(pair[1]))]
+        answers = [us for _, tally in tallies if (us := _median_us(tally))]
         often = [per for _, tally in tallies if (per := _round_trips(tally))]
         if answers and often:
-            way_us = min(trips) * median(often)
-            yield _Way(case, name, median(answers), way_us, tallies[0][1].connections)
+            way_us, connections = min(trips) * median(often), tallies[0][1].connections
+            yield _Way(case, name, median(answers), way_us, connections, bool(calm))
+
+
+def _trip_us(record: PhaseRecord) -> float:
+    return _median_us(record.streams[0])
 
 
 def _median_us(tally: Tally) -> float:

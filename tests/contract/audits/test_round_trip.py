@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audit_records import a_run, engine, only
-from fakes import make_latency, make_phase, make_record, make_tally, make_trial
+from audit_records import a_run, engine, only, recorded
+from fakes import make_latency, make_phase, make_readings, make_record, make_tally, make_trial
 
 from dyno.record import Finding, Run, Trial, echo_of
 
@@ -61,6 +61,18 @@ def test_an_event_of_several_round_trips_is_held_against_as_many() -> None:
 
 def test_the_shortest_of_several_echoes_counts() -> None:
     assert _found(_echo(95, 1), _echo(30, 3), _trial()).soundness == "sound"
+
+
+def _noisy(echo: Trial) -> Trial:
+    foreign = make_readings({"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 10.0})
+    return recorded(echo, readings=foreign)
+
+
+def test_an_echo_beside_a_neighbour_can_clear_and_not_convict() -> None:
+    finding = _found(_noisy(_echo(95)), _trial())
+    assert finding.soundness == "doubtful" and "not known" in finding.sentence
+    assert _found(_noisy(_echo(40)), _trial()).soundness == "sound"
+    assert _found(_noisy(_echo(40)), _echo(95, 3), _trial()).soundness == "invalid"
 
 
 def test_an_open_loop_is_not_judged() -> None:
