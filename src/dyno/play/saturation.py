@@ -138,7 +138,8 @@ def _tried(prepared: Prepared, job: TrialJob, stack: ExitStack) -> Iterator[Trie
             for connections in CONNECTIONS:
                 options = TRIED | {THREADS: str(connections)}
                 records = _drive(job, server, ("run",), options, held)
-                tried = TriedLoad(connections, idle_percent(records, held.pinning))
+                idle = idle_percent(records, held.pinning)
+                tried = TriedLoad(connections, idle, foreign_percent(records))
                 yield tried
                 if tried.idle_percent <= IDLE_PERCENT:
                     break
@@ -215,6 +216,13 @@ def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | Non
     spent_ns += min(foreign_ns, sums["server_wait_ns"])
     time_ns = count * sum(p.ended_ns - p.started_ns for p in records)
     return max(0.0, 100 * (1 - spent_ns / time_ns)) if time_ns else 100.0
+
+
+def foreign_percent(records: Sequence[PhaseRecord]) -> float:
+    """What others took of all cores' time, as in `analysis/host_noise.py`."""
+    sums = _sums(records)
+    total = sums["steal_ns"] + sums["busy_ns"] + sums["idle_ns"]
+    return 100 * max(0.0, sums["busy_ns"] - sums["own_ns"]) / total if total else 0.0
 
 
 def _sums(records: Sequence[PhaseRecord]) -> dict[str, float]:
