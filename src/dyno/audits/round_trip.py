@@ -13,7 +13,9 @@ played beside a noisy neighbour bounds the way from above, so it can clear a ser
 it: then the comparison is doubtful at most.
 
 Judged are closed loops in the phases with a primary metric: in an open loop nobody waits for the
-answer to send the next request. A server on another host has no echo.
+answer to send the next request. A server that is busy nearly all the time is cleared, whatever its
+echo took: while one request is on its way others are worked at, and nobody is woken up. A server
+on another host has no echo.
 """
 
 from __future__ import annotations
@@ -25,11 +27,14 @@ from statistics import median
 from dyno.analysis.host_noise import is_calm
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, records
+from dyno.audits._server_share import server_percent
 from dyno.record import Finding, PhaseRecord, Soundness, Tally, echo_of
 
 #: Of the answer, as in `client_share`.
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
+#: Of its cores, as in `client_bottleneck`: from here on a server is the bottleneck.
+BUSY_PERCENT = 90.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class _Way:
     way_us: float
     connections: int
     calm: bool
+    together: bool
 
     @property
     def share_percent(self) -> float:
@@ -61,9 +67,14 @@ class RoundTrip:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and stream that is not sound; else one with the largest."""
-        found = [way for case in cases(view.run, view.trials) for way in _ways(case, view)]
+        judged: list[Case] = []
+        busy: list[Case] = []
+        for case in cases(view.run, view.trials):
+            percent = server_percent(view.run, case) or 0.0
+            (busy if percent >= BUSY_PERCENT else judged).append(case)
+        found = [way for case in judged for way in _ways(case, view)]
         faults = [fault for way in found if (fault := _fault(way))]
-        return faults or [Finding("round_trip", "sound", _sound(found, view))]
+        return faults or [Finding("round_trip", "sound", _sound(found, busy, view))]
 
 
 def _fault(way: _Way) -> Finding | None:
@@ -76,15 +87,18 @@ def _fault(way: _Way) -> Finding | None:
     soundness: Soundness = "invalid" if invalid else "doubtful"
     seen = max(0.0, 100 - way.share_percent)
     what = "the host was measured" if invalid else f"a slowdown shows at {seen:.0f} % of its size"
-    one = way.connections == 1
-    hint = "pinning=together, or more threads" if one else "more threads, or pinning=together"
+    hint = "more threads" if way.together else "pinning=together, or more threads"
+    if way.connections > 1 and not way.together:
+        hint = "more threads, or pinning=together"
     return way.case.finding("round_trip", soundness, f"{way.words}, so {what}: try {hint}")
 
 
-def _sound(found: list[_Way], view: RunView) -> str:
+def _sound(found: list[_Way], busy: list[Case], view: RunView) -> str:
     if found:
         most = max(found, key=lambda way: way.share_percent)
         return f"{most.words} at most ({most.case.name})"
+    if busy:
+        return f"the server was busy nearly all the time ({busy[0].name})"
     if all(side.embedded for side in view.run.candidates):
         return "no candidate is a server"
     return "no echo was played: no closed loop waits for a server on this host"
@@ -100,8 +114,21 @@ def _ways(case: Case, view: RunView) -> Iterator[_Way]:
         answers = [us for _, tally in tallies if (us := _median_us(tally))]
         often = [per for _, tally in tallies if (per := _round_trips(tally))]
         if answers and often:
-            way_us, connections = min(trips) * median(often), tallies[0][1].connections
-            yield _Way(case, name, median(answers), way_us, connections, bool(calm))
+            yield _Way(
+                case=case,
+                stream=name,
+                answer_us=median(answers),
+                way_us=min(trips) * median(often),
+                connections=tallies[0][1].connections,
+                calm=bool(calm),
+                together=_is_together(case),
+            )
+
+
+def _is_together(case: Case) -> bool:
+    """Did driver and server share their cores?"""
+    placed = case.played[0].conditions.pinning
+    return placed is not None and bool(set(placed.driver) & set(placed.engine))
 
 
 def _trip_us(record: PhaseRecord) -> float:

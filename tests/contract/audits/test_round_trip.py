@@ -9,7 +9,15 @@ import pytest
 from audit_records import a_run, engine, only, recorded
 from fakes import make_latency, make_phase, make_readings, make_record, make_tally, make_trial
 
-from dyno.record import Finding, Run, Trial, echo_of
+from dyno.record import (
+    Conditions,
+    Finding,
+    PinningCondition,
+    Reading,
+    Run,
+    Trial,
+    echo_of,
+)
 
 SERVER = engine("new", embedded=False)
 ANSWER_US = 100.0
@@ -50,6 +58,23 @@ def test_the_sentence_says_what_to_do() -> None:
     assert _found(_echo(60), _trial()).sentence.endswith("try pinning=together, or more threads")
     crowd = _found(_echo(60), _trial(connections=8)).sentence
     assert crowd.endswith("try more threads, or pinning=together")
+
+
+def test_on_one_core_already_only_more_threads_are_left() -> None:
+    placed = Conditions(pinning=PinningCondition((1,), (1,)))
+    finding = _found(_echo(60), dataclasses.replace(_trial(), conditions=placed))
+    assert finding.sentence.endswith("its size: try more threads")
+
+
+def test_a_server_that_is_always_busy_is_cleared() -> None:
+    """While one request is on its way, others are worked at."""
+    spent = Reading("process", "server_cpu_us", "µs", "lower", 9.5e6, True)
+    placed = Conditions(pinning=PinningCondition((1,), (0,)))
+    busy = dataclasses.replace(
+        recorded(_trial(connections=4), readings=(spent,)), conditions=placed
+    )
+    finding = _found(_echo(95), busy)
+    assert finding.soundness == "sound" and "busy nearly all the time" in finding.sentence
 
 
 def test_an_event_of_several_round_trips_is_held_against_as_many() -> None:
