@@ -61,3 +61,19 @@ def test_a_script_without_threads_and_a_given_rate_stay_as_they_are(home: Path) 
         (0, "the rate is given, not found")
     ]
     assert "threads" not in run.workloads[0].options
+
+
+LONG = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT 1") end
+dyno.phases = function() return {{name = "long", stop = {kind = "time", duration_s = 60},
+  streams = {{name = "s", run = "event", connections = sysbench.opt.threads}}}} end
+"""
+
+
+def test_a_script_that_cannot_be_shortened_is_not_tried(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "long.lua"
+    script.write_text(LONG)
+    pilot = _piloted("postgres@18", str(script)).pilot
+    assert pilot is not None
+    assert [each.why for each in pilot.saturation] == ["its phases cannot be shortened"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from dyno.record import Trial
 
@@ -35,3 +35,9 @@ def noise_shares(trial: Trial, phases: Collection[str]) -> dict[str, float]:
         return {"steal_percent": steal}
     foreign = max(0.0, sums["busy_ns"] - sums["own_ns"])
     return {"steal_percent": steal, "foreign_percent": 100.0 * foreign / total}
+
+
+def is_calm(trial: Trial, limits: Mapping[str, float]) -> bool:
+    """Was no noise limit broken over the whole trial?"""
+    shares = noise_shares(trial, {record.phase for record in trial.phases})
+    return all(share <= limits.get(name, share) for name, share in shares.items())

@@ -37,7 +37,7 @@ def pilot_words(run: Run) -> list[str]:
     """What the pilot chose, a sentence for each choice."""
     if run.pilot is None:
         return []
-    words = [_saturation(each) for each in run.pilot.saturation]
+    words = [_saturation(run, each) for each in run.pilot.saturation]
     if run.pilot.empty_ns:
         apart, one = (run.pilot.empty_ns[where] / 1e3 for where in ("apart", "together"))
         took = f"an empty answer takes {apart:.0f} µs between two cores and {one:.0f} µs on one"
@@ -45,14 +45,17 @@ def pilot_words(run: Run) -> list[str]:
     return words
 
 
-def _saturation(found: Saturation) -> str:
+def _saturation(run: Run, found: Saturation) -> str:
     if not found.connections:
         kept = f"{found.workload} keeps the script's own connections"
         return f"{kept} ({found.why}); threads=N sets them."
     at = f"{found.connections} connection{'s' * (found.connections > 1)}"
-    idle = f"{found.base} leaves {found.idle_percent:.0f} % of its cores idle"
+    idle = f"{found.base} leaves {found.chosen.idle_percent:.0f} % of its cores idle"
     most = found.tried[-1].connections
     more = f", and hardly less at {most}" if most > found.connections else ""
+    foreign, limit = found.chosen.foreign_percent, run.design.limits.get("foreign_percent", 100.0)
+    if foreign > limit:
+        more = f"{more} (others took {foreign:.0f} % of the host: not to be relied on)"
     return f"{found.workload} at {at}, where {idle}{more}; threads=1 asks for latency."
 
 

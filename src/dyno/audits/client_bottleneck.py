@@ -22,7 +22,8 @@ from statistics import median
 
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases
-from dyno.record import Finding, PhaseRecord, Run, Soundness, Trial
+from dyno.audits._server_share import server_percent
+from dyno.record import Finding, Run, Soundness
 
 #: Of the busiest thread's time, as in `client_share`.
 DOUBTFUL_PERCENT = 50.0
@@ -52,7 +53,7 @@ class ClientBottleneck:
 
 
 def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
-    server = _server_percent(run, case)
+    server = server_percent(run, case)
     words = f"{case.name}: the driver's busiest thread worked {driver:.0f} % of the time"
     if server is not None:
         words = f"{words}, the server {server:.0f} % of its own"
@@ -82,26 +83,6 @@ def _driver_percent(case: Case) -> float | None:
         if reading.name == "driver_busy_percent"
     ]
     return median(found) if found else None
-
-
-def _server_percent(run: Run, case: Case) -> float | None:
-    """The median over the trials of the share of its cores that the server used."""
-    found = [
-        100 * reading.value * 1e3 / time_ns
-        for trial in case.played
-        for record in trial.phases
-        if record.phase == case.phase and (time_ns := _usable_ns(run, trial, record))
-        for reading in record.readings
-        if reading.name == "server_cpu_us"
-    ]
-    return median(found) if found else None
-
-
-def _usable_ns(run: Run, trial: Trial, record: PhaseRecord) -> float:
-    """CPU time that the server could have used in a phase."""
-    cores = len(trial.conditions.engine_cores) or int(run.host.get("cores", "1"))
-    connections = sum(tally.connections for tally in record.streams)
-    return min(cores, connections) * record.own_time_ns
 
 
 AUDIT = ClientBottleneck()

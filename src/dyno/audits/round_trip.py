@@ -8,11 +8,14 @@ slower, and the verdict sees `(1 − s)·x` where `s` is the way's share: at hal
 The way is the median round trip to `dyno-driver echo`, which was played in the server's place:
 same cores, same number of connections, answers of the same size (`play/echo.py`). It is held
 against the median answer of a stream, times the round trips of an event. The median of the
-restarts counts, and the shortest way where the echo was played again beside a neighbour. It is a
-lower bound: a server has more to do on the way than an echo.
+restarts counts. It is a lower bound: a server has more to do on the way than an echo. An echo that
+played beside a noisy neighbour bounds the way from above, so it can clear a server and not convict
+it: then the comparison is doubtful at most.
 
 Judged are closed loops in the phases with a primary metric: in an open loop nobody waits for the
-answer to send the next request. A server on another host has no echo.
+answer to send the next request. A server that is busy nearly all the time is cleared, whatever its
+echo took: while one request is on its way others are worked at, and nobody is woken up. A server
+on another host has no echo.
 """
 
 from __future__ import annotations
@@ -21,13 +24,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
+from dyno.analysis.host_noise import is_calm
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, records
-from dyno.record import Finding, Soundness, Tally, echo_of
+from dyno.audits._server_share import server_percent
+from dyno.record import Finding, PhaseRecord, Soundness, Tally, echo_of
 
 #: Of the answer, as in `client_share`.
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
+#: Of its cores, as in `client_bottleneck`: from here on a server is the bottleneck.
+BUSY_PERCENT = 90.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,8 @@ class _Way:
     answer_us: float
     way_us: float
     connections: int
+    calm: bool
+    together: bool
 
     @property
     def share_percent(self) -> float:
@@ -58,27 +67,38 @@ class RoundTrip:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and stream that is not sound; else one with the largest."""
-        found = [way for case in cases(view.run, view.trials) for way in _ways(case, view)]
+        judged: list[Case] = []
+        busy: list[Case] = []
+        for case in cases(view.run, view.trials):
+            percent = server_percent(view.run, case) or 0.0
+            (busy if percent >= BUSY_PERCENT else judged).append(case)
+        found = [way for case in judged for way in _ways(case, view)]
         faults = [fault for way in found if (fault := _fault(way))]
-        return faults or [Finding("round_trip", "sound", _sound(found, view))]
+        return faults or [Finding("round_trip", "sound", _sound(found, busy, view))]
 
 
 def _fault(way: _Way) -> Finding | None:
     if way.share_percent < DOUBTFUL_PERCENT:
         return None
+    if not way.calm:
+        words = f"{way.words} at most, since the host was noisy then: how many is not known"
+        return way.case.finding("round_trip", "doubtful", words)
     invalid = way.share_percent >= INVALID_PERCENT
     soundness: Soundness = "invalid" if invalid else "doubtful"
     seen = max(0.0, 100 - way.share_percent)
     what = "the host was measured" if invalid else f"a slowdown shows at {seen:.0f} % of its size"
-    one = way.connections == 1
-    hint = "pinning=together, or more threads" if one else "more threads, or pinning=together"
+    hint = "more threads" if way.together else "pinning=together, or more threads"
+    if way.connections > 1 and not way.together:
+        hint = "more threads, or pinning=together"
     return way.case.finding("round_trip", soundness, f"{way.words}, so {what}: try {hint}")
 
 
-def _sound(found: list[_Way], view: RunView) -> str:
+def _sound(found: list[_Way], busy: list[Case], view: RunView) -> str:
     if found:
         most = max(found, key=lambda way: way.share_percent)
         return f"{most.words} at most ({most.case.name})"
+    if busy:
+        return f"the server was busy nearly all the time ({busy[0].name})"
     if all(side.embedded for side in view.run.candidates):
         return "no candidate is a server"
     return "no echo was played: no closed loop waits for a server on this host"
@@ -88,13 +108,31 @@ def _ways(case: Case, view: RunView) -> Iterator[_Way]:
     """One for each closed loop that waited for answers, where the echo was played too."""
     own = (echo_of(view.run.echo_stand(case.candidate).name), case.workload)
     played = [t for t in view.trials if (t.candidate, t.workload) == own and t.status == "ok"]
-    trips = [us for each in records(played, case.phase) if (us := _median_us(each.streams[0]))]
+    calm = [trial for trial in played if is_calm(trial, view.run.design.limits)]
+    trips = [us for each in records(calm or played, case.phase) if (us := _trip_us(each))]
     for name, tallies in case.streams.items() if trips else ():
-        answers = [us for pair in tallies if (us := _median_us(pair[1]))]
+        answers = [us for _, tally in tallies if (us := _median_us(tally))]
         often = [per for _, tally in tallies if (per := _round_trips(tally))]
         if answers and often:
-            way_us = min(trips) * median(often)
-            yield _Way(case, name, median(answers), way_us, tallies[0][1].connections)
+            yield _Way(
+                case=case,
+                stream=name,
+                answer_us=median(answers),
+                way_us=min(trips) * median(often),
+                connections=tallies[0][1].connections,
+                calm=bool(calm),
+                together=_is_together(case),
+            )
+
+
+def _is_together(case: Case) -> bool:
+    """Did driver and server share their cores?"""
+    placed = case.played[0].conditions.pinning
+    return placed is not None and bool(set(placed.driver) & set(placed.engine))
+
+
+def _trip_us(record: PhaseRecord) -> float:
+    return _median_us(record.streams[0])
 
 
 def _median_us(tally: Tally) -> float:

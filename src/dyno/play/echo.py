@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import dyno
 from dyno import driver, workloads
-from dyno.analysis.host_noise import noise_shares
+from dyno.analysis.host_noise import is_calm
 from dyno.builds import Build, Say
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import socket as _socket
@@ -51,8 +51,8 @@ READY_S = 10.0
 WHOLE_S, LONGEST_S, SHORTEST_S = 2.0, 1.0, 0.2
 WARMUP_S = 0.1
 #: Where the host was too noisy for a block, an echo is played again after the next one, up to so
-#: often: others' work only makes the way longer, so the shortest counts.
-ECHOES = 3
+#: often: others' work makes the way longer.
+ECHOES = 6
 #: A request's least size, as the driver's `sessions/echo.rs` has it.
 HEADER_BYTES = 8
 
@@ -190,14 +190,9 @@ def _attempt(echoes: Sequence[Trial], limits: Mapping[str, float]) -> int | None
     """The next attempt at an echo; None where there is a calm one, or no hope of one."""
     good = [trial for trial in echoes if trial.status == "ok"]
     failed = sum(trial.status == "failed" for trial in echoes)
-    if failed >= ATTEMPTS or len(good) >= ECHOES or any(_is_calm(t, limits) for t in good):
+    if failed >= ATTEMPTS or len(good) >= ECHOES or any(is_calm(t, limits) for t in good):
         return None
     return len(echoes) + 1
-
-
-def _is_calm(trial: Trial, limits: Mapping[str, float]) -> bool:
-    shares = noise_shares(trial, {record.phase for record in trial.phases})
-    return all(share <= limits.get(name, share) for name, share in shares.items())
 
 
 def _exchanges(workload: WorkloadPlan, trial: Trial) -> Iterator[tuple[str, int, int, int]]:

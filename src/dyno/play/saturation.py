@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from dyno import driver, scratch
 from dyno.builds import Build, Say
 from dyno.engines import Engine, Server, Snapshots, StartConditions
 from dyno.errors import DynoError, InternalError
-from dyno.experiment import Experiment
+from dyno.experiment import Experiment, Workload
 from dyno.forecast.disk_space import temporary_folder
 from dyno.plan import Plan, Script
 from dyno.play.attached_tables import LoadedTables
@@ -33,6 +33,7 @@ from dyno.probes import Measure, Probe, ProbeTarget
 from dyno.probes._proc import process_family
 from dyno.record import (
     Candidate,
+    Phase,
     PhaseRecord,
     PinningCondition,
     Saturation,
@@ -40,7 +41,7 @@ from dyno.record import (
     WorkloadPlan,
 )
 from dyno.resolve.experiment import Prepared
-from dyno.resolve.workloads import heeds_threads
+from dyno.resolve.workloads import phases_under
 from dyno.run_folder import RunFolder
 
 #: Connections tried, until the server is saturated.
@@ -52,6 +53,8 @@ IDLE_PERCENT = 5.0
 THREADS = "threads"
 #: What is played at each number: long enough to tell a per cent from 10 ms ticks.
 TRIED = {"time": "0.8", "warmup_time": "0.2"}
+#: A script that plays longer than that in spite of it, at each number, keeps its own connections.
+LONGEST_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -70,14 +73,17 @@ def saturate(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> l
     found = []
     for chosen, workload in zip(experiment.workloads, run.workloads, strict=True):
         named = THREADS in workload.options or any(THREADS in v.options for v in workload.variants)
-        if not named and heeds_threads(chosen):
-            found.append(_try_connections(prepared, workload, scene))
+        one, two = (phases_under(chosen, {THREADS: count}) for count in ("1", "2"))
+        if not named and one != two:
+            found.append(_try_connections(prepared, chosen, workload, scene))
     return found
 
 
-def _try_connections(prepared: Prepared, workload: WorkloadPlan, scene: PilotScene) -> Saturation:
+def _try_connections(
+    prepared: Prepared, chosen: Workload, workload: WorkloadPlan, scene: PilotScene
+) -> Saturation:
     base = next(c for c in prepared.run.candidates if c.name == prepared.run.design.base)
-    if why := _not_told(prepared, workload, base):
+    if why := _not_told(prepared, phases_under(chosen, TRIED), base):
         return Saturation(workload.name, base.name, 0, why=why)
     scene.say(f"finding how many connections keep {base.name} busy on {workload.name}")
     try:
@@ -91,15 +97,16 @@ def _try_connections(prepared: Prepared, workload: WorkloadPlan, scene: PilotSce
     return Saturation(workload.name, base.name, fewest_connections(tried), tried)
 
 
-def _not_told(prepared: Prepared, workload: WorkloadPlan, base: Candidate) -> str:
-    """Why no number can be found; empty where one can."""
-    phases = workload.under(base.options).phases
+def _not_told(prepared: Prepared, phases: Sequence[Phase], base: Candidate) -> str:
+    """Why no number can be found by these phases; empty where one can."""
     if prepared.builds[base.name].attached:
         return "the server runs already, and what it leaves idle is not known"
     if any(phase.paced for phase in phases):
         return "the rate is given, not found"
     if any(phase.stop.kind != "time" for phase in phases):
         return "it is played by count, not by time"
+    if sum(phase.length_s for phase in phases) > LONGEST_S:
+        return "its phases cannot be shortened"
     return ""
 
 
@@ -131,7 +138,8 @@ def _tried(prepared: Prepared, job: TrialJob, stack: ExitStack) -> Iterator[Trie
             for connections in CONNECTIONS:
                 options = TRIED | {THREADS: str(connections)}
                 records = _drive(job, server, ("run",), options, held)
-                tried = TriedLoad(connections, idle_percent(records, held.pinning))
+                idle = idle_percent(records, held.pinning)
+                tried = TriedLoad(connections, idle, foreign_percent(records))
                 yield tried
                 if tried.idle_percent <= IDLE_PERCENT:
                     break
@@ -177,11 +185,18 @@ class _Waiting:
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """The sum over all threads, from proc_pid_schedstat(5); nothing where there is none."""
         waits = [
-            float(file.read_text().split()[1])
-            for pid in process_family(watched.server_pid or 0)
+            _wait_ns(file)
+            for pid in process_family(watched.server_pid)
             for file in Path(f"/proc/{pid}/task").glob("*/schedstat")
         ]
         return {"server_wait_ns": sum(waits)} if waits else {}
+
+
+def _wait_ns(schedstat: Path) -> float:
+    """A thread's second number; 0 of one that ended meanwhile."""
+    with suppress(OSError, IndexError):
+        return float(schedstat.read_text().split()[1])
+    return 0.0
 
 
 def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | None) -> float:
@@ -201,6 +216,13 @@ def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | Non
     spent_ns += min(foreign_ns, sums["server_wait_ns"])
     time_ns = count * sum(p.ended_ns - p.started_ns for p in records)
     return max(0.0, 100 * (1 - spent_ns / time_ns)) if time_ns else 100.0
+
+
+def foreign_percent(records: Sequence[PhaseRecord]) -> float:
+    """What others took of all cores' time, as in `analysis/host_noise.py`."""
+    sums = _sums(records)
+    total = sums["steal_ns"] + sums["busy_ns"] + sums["idle_ns"]
+    return 100 * max(0.0, sums["busy_ns"] - sums["own_ns"]) / total if total else 0.0
 
 
 def _sums(records: Sequence[PhaseRecord]) -> dict[str, float]:

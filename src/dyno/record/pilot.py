@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TriedLoad:
-    """A number of connections, and what part of its cores the base's server left idle under it."""
+    """A number of connections, what part of its cores the base's server left idle under it, and
+    what part of all cores others took meanwhile.
+    """
 
     connections: int
     idle_percent: float
+    foreign_percent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,9 @@ class Saturation:
     why: str = ""
 
     @property
-    def idle_percent(self) -> float:
-        """What the base's server leaves idle at the number that was chosen."""
-        return next(t.idle_percent for t in self.tried if t.connections == self.connections)
+    def chosen(self) -> TriedLoad:
+        """What was found at the number that was chosen."""
+        return next(t for t in self.tried if t.connections == self.connections)
 
 
 @dataclass(frozen=True)

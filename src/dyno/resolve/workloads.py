@@ -107,11 +107,9 @@ def option_names(workload: Workload) -> frozenset[str]:
     return frozenset(option.name.replace("-", "_") for option in description.options)
 
 
-def heeds_threads(chosen: Workload) -> bool:
-    """Does the general option `threads` decide how many connections the workload has?"""
-    script = room.find_workload(chosen.name)
-    one, two = (_describe(script, chosen.options | {"threads": n}).phases for n in ("1", "2"))
-    return one != two
+def phases_under(chosen: Workload, options: dict[str, str]) -> tuple[Phase, ...]:
+    """The phases that the workload declares with these options beside its own."""
+    return _describe(room.find_workload(chosen.name), chosen.options | options).phases
 
 
 def resolve_workloads(

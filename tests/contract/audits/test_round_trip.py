@@ -6,10 +6,18 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audit_records import a_run, engine, only
-from fakes import make_latency, make_phase, make_record, make_tally, make_trial
+from audit_records import a_run, engine, only, recorded
+from fakes import make_latency, make_phase, make_readings, make_record, make_tally, make_trial
 
-from dyno.record import Finding, Run, Trial, echo_of
+from dyno.record import (
+    Conditions,
+    Finding,
+    PinningCondition,
+    Reading,
+    Run,
+    Trial,
+    echo_of,
+)
 
 SERVER = engine("new", embedded=False)
 ANSWER_US = 100.0
@@ -52,6 +60,23 @@ def test_the_sentence_says_what_to_do() -> None:
     assert crowd.endswith("try more threads, or pinning=together")
 
 
+def test_on_one_core_already_only_more_threads_are_left() -> None:
+    placed = Conditions(pinning=PinningCondition((1,), (1,)))
+    finding = _found(_echo(60), dataclasses.replace(_trial(), conditions=placed))
+    assert finding.sentence.endswith("its size: try more threads")
+
+
+def test_a_server_that_is_always_busy_is_cleared() -> None:
+    """While one request is on its way, others are worked at."""
+    spent = Reading("process", "server_cpu_us", "µs", "lower", 9.5e6, True)
+    placed = Conditions(pinning=PinningCondition((1,), (0,)))
+    busy = dataclasses.replace(
+        recorded(_trial(connections=4), readings=(spent,)), conditions=placed
+    )
+    finding = _found(_echo(95), busy)
+    assert finding.soundness == "sound" and "busy nearly all the time" in finding.sentence
+
+
 def test_an_event_of_several_round_trips_is_held_against_as_many() -> None:
     """Four ways of 20 µs are 80 of the 100; failed events are events, too."""
     assert _found(_echo(20), _trial(round_trips=40_000)).soundness == "doubtful"
@@ -61,6 +86,18 @@ def test_an_event_of_several_round_trips_is_held_against_as_many() -> None:
 
 def test_the_shortest_of_several_echoes_counts() -> None:
     assert _found(_echo(95, 1), _echo(30, 3), _trial()).soundness == "sound"
+
+
+def _noisy(echo: Trial) -> Trial:
+    foreign = make_readings({"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 10.0})
+    return recorded(echo, readings=foreign)
+
+
+def test_an_echo_beside_a_neighbour_can_clear_and_not_convict() -> None:
+    finding = _found(_noisy(_echo(95)), _trial())
+    assert finding.soundness == "doubtful" and "not known" in finding.sentence
+    assert _found(_noisy(_echo(40)), _trial()).soundness == "sound"
+    assert _found(_noisy(_echo(40)), _echo(95, 3), _trial()).soundness == "invalid"
 
 
 def test_an_open_loop_is_not_judged() -> None:

@@ -105,7 +105,7 @@ def test_an_open_loop_has_none() -> None:
 def test_one_calm_echo_is_enough_and_a_noisy_one_is_played_again() -> None:
     run = _run()
     assert _due(run, _trial(), _echo()) == []
-    noisy = [_echo(attempt=n, foreign=50.0) for n in (1, 2, 3)]
+    noisy = [_echo(attempt=n, foreign=50.0) for n in range(1, 7)]
     assert [each[2] for each in _due(run, _trial(), *noisy[:1])] == [2]
     assert _due(run, _trial(), *noisy[:1], _echo(attempt=2)) == []
     assert _due(run, _trial(), *noisy) == [], "there is an end to that"

@@ -10,7 +10,12 @@ from fakes import make_record, make_tally
 from dyno.analysis.sentence import pilot_words
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.pilot import chosen_pinning, play_pilot
-from dyno.play.saturation import PilotScene, fewest_connections, idle_percent
+from dyno.play.saturation import (
+    PilotScene,
+    fewest_connections,
+    foreign_percent,
+    idle_percent,
+)
 from dyno.record import (
     PhaseRecord,
     Pilot,
@@ -70,6 +75,8 @@ def test_others_work_is_idleness_only_while_the_server_wanted_no_core() -> None:
     waited = _record(server_wait_ns=0.5 * SECOND_NS, **others)
     assert idle_percent([waited], APART) == pytest.approx(100 * (1 - 2.0 / 3))
     assert idle_percent([_record(**others)], APART) == pytest.approx(50)
+    shares = _record(busy_ns=60.0, own_ns=20.0, idle_ns=30.0, steal_ns=10.0)
+    assert foreign_percent([shares, shares]) == pytest.approx(40)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +137,9 @@ def test_what_was_chosen_is_said() -> None:
     )
     (least,) = _words(run, Saturation("w", "old", 4, tried))
     assert "leaves 30 % of its cores idle, and hardly less at 8" in least
+    noisy = (TriedLoad(8, 3.2, foreign_percent=44.0),)
+    (doubted,) = _words(run, Saturation("w", "old", 8, noisy))
+    assert "(others took 44 % of the host: not to be relied on)" in doubted
     (kept,) = _words(run, Saturation("w", "old", 0, why="the rate is given, not found"))
     assert kept == (
         "w keeps the script's own connections (the rate is given, not found); threads=N sets them."
