@@ -188,6 +188,8 @@ def _restarts_clause(book: Book) -> str:
             where = f" of {workload.name}" if len(book.run.workloads) > 1 else ""
             told = f"{words.plural(len(trials), 'restart')} in {words.plural(blocks, 'block')}"
             parts.append(told + where)
+    if parts and (turns := book.run.design.turns):
+        parts.append(f"by turns of {1e3 * turns.window_s:.0f} ms")
     return ", ".join(parts) or "no restart counts"
 
 

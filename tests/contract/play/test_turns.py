@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> 
     spin = [sys.executable, "-c", "while True: pass"]
     both = [subprocess.Popen(spin) for _ in range(2)]
     long = turns(epoch_slots=0, window_ns=50_000_000, drain_ns=0)
-    engines = {n: ProcessFreezer(lambda pid=each.pid: [pid]) for n, each in enumerate(both)}
+    engines = {n: ProcessFreezer(partial(list, [each.pid])) for n, each in enumerate(both)}
     try:
         switch = Switch(long, time.monotonic_ns() + 50_000_000, dict(engines))
         switch.start()
