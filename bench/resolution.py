@@ -57,6 +57,12 @@ class Case:
     phase: str = "run"
 
     @property
+    def pinning(self) -> str:
+        """One client and its server share a core, as the pilot has it where waking up is dear."""
+        alone = self.clients == 1 and not self.engine.startswith("sqlite")
+        return "together" if alone else "apart"
+
+    @property
     def experiment(self) -> Experiment:
         """Its A/A comparison, whose design is filled in later."""
         option = "clients" if self.workload == "insert" else "threads"
@@ -91,7 +97,13 @@ def play(case: Case, design: str, blocks: int) -> Blocks:
     """Some blocks of one design, of the engine with itself."""
     sequential = design == "sequential"
     measuring = Measuring(
-        blocks=blocks, fixed=True, limits=CALM, aa=True, sequential=sequential, loads=0
+        blocks=blocks,
+        fixed=True,
+        limits=CALM,
+        aa=True,
+        sequential=sequential,
+        loads=0,
+        controls={"pinning": case.pinning},
     )
     made = replace(case.experiment, measuring=measuring)
     prepared = resolve_experiment(made, lambda clause: print(clause, file=sys.stderr))
