@@ -88,11 +88,14 @@ def blocks_at_most(run: Run) -> int:
 
 
 def disk_bytes(prepared: Prepared) -> int:
-    """Free space that a run needs: a trial's home, and a load's copy where it is kept."""
+    """Free space that a run needs: a trial's home, of those that take turns all, and as much for
+    the copies of loads where they are kept.
+    """
     homes = [_home_bytes(side, prepared) for side in prepared.run.candidates]
     loads = prepared.run.design.loads
     kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
-    return (2 if kept else 1) * max(homes) + SPARE_BYTES
+    at_once = sum(homes) if prepared.run.design.turns else max(homes)
+    return (2 if kept else 1) * at_once + SPARE_BYTES
 
 
 def _home_bytes(side: Candidate, prepared: Prepared) -> int:

@@ -42,7 +42,9 @@ def build_of(candidate: Candidate) -> Named:
 
 
 def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
-    """Workload, settings, controls that are not left at their default, host and driver."""
+    """Workload, settings, controls that are not left at their default, host and driver; whether
+    turns were taken, since what counts of a phase differs.
+    """
     room = controls()
     held = run.design.controls | candidate.controls
     held = {n: v for n, v in held.items() if n not in room or v != room[n].default}
@@ -56,6 +58,7 @@ def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Nam
     found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
     found |= {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
     found |= {"length": "quick"} if run.design.quick else {}
+    found |= {"order": "by turns"} if run.design.turns else {}
     return tuple(sorted(found.items()))
 
 

@@ -21,6 +21,7 @@ from dyno.forecast.estimate import (
 from dyno.forecast.planner import Planner
 from dyno.record import Phase, Stop
 from dyno.record.workload import UNKNOWN_S
+from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared
 from dyno.stats.interval import to_log
 from dyno.stats.power import Errors, mde80
@@ -123,3 +124,10 @@ def test_an_engine_says_what_its_files_take_beside_the_data() -> None:
 def test_a_load_that_is_kept_is_there_twice(loads: int | None, size_bytes: int, homes: int) -> None:
     prepared = dataclasses.replace(make_prepared(loads=loads), size_bytes=size_bytes)
     assert disk_bytes(prepared) == SPARE_BYTES + homes * 2 * size_bytes
+
+
+def test_trials_that_take_turns_have_their_data_on_the_disk_at_once() -> None:
+    run = make_run()
+    by_turns = dataclasses.replace(run, design=dataclasses.replace(run.design, turns=TURNS))
+    alone, both = (disk_bytes(Prepared(each, {}, {}, 500)) for each in (run, by_turns))
+    assert (alone, both) == (SPARE_BYTES + 1000, SPARE_BYTES + 2000)
