@@ -12,27 +12,35 @@ from typing import Any
 import pytest
 from kit_servers import KitServer, check_page
 
+from dyno import driver
 from dyno.errors import TrialFailed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "kit"
 DOCUMENTS = 300
+PREDICATES = 400
 
 
 @pytest.fixture
 def server(kit_server: KitServer) -> Iterator[KitServer]:
-    assert kit_server.kit("install", "json", "uuid") == 0
+    assert kit_server.kit("install", "bitmap", "json", "uuid") == 0
     yield kit_server
-    assert kit_server.kit("uninstall", "json", "uuid") == 0
+    assert kit_server.kit("uninstall", "bitmap", "json", "uuid") == 0
 
 
-@pytest.mark.parametrize("page", ["json", "uuid"])
+@pytest.mark.parametrize("page", ["bitmap", "json", "uuid"])
 def test_the_examples_of_the_docs_answer_as_they_say(server: KitServer, page: str) -> None:
     check_page(server, DOCS / f"{page}.md")
 
 
 REFUSED = {
+    "rb_or(1)": "it takes rb_or(bitmap, bitmap)",
+    "rb_cardinality('no bitmap')": "that is no bitmap",
+    "rb_cardinality(CONCAT(rb_build('1'), 'x'))": "1 bytes too many",
+    "rb_build('1,x')": "'x' is no whole number",
+    "rb_build_agg(-1)": "from 0 to 4294967295, not -1",
+    "rb_build_agg(4294967296)": "from 0 to 4294967295",
     "json_flatten()": "it takes json_flatten(document",
     "json_flatten('{}', 'lines')": "'keys' or 'paths'",
     "json_flatten('{', 'keys')": "invalid JSON at byte 1: it ends too early",
@@ -161,3 +169,53 @@ def test_random_sums_are_exact(server: KitServer, dice: random.Random) -> None:
     server.ask("DROP TABLE dyno.made")
     wanted = [sum(numbers), min(numbers), max(numbers), len(numbers)]
     assert [Decimal(str(it)) for it in (total, least, most, count)] == wanted
+
+
+#: A predicate in plain SQL, and the same over bitmaps; `a` to `c` are replaced.
+OPERATIONS = {
+    "({} OR {})": "rb_or({}, {})",
+    "({} AND {})": "rb_and({}, {})",
+    "({} XOR {})": "rb_xor({}, {})",
+    "({} AND NOT {})": "rb_andnot({}, {})",
+}
+
+
+def a_predicate(dice: random.Random, depth: int) -> tuple[str, str]:
+    """A random predicate over `dyno.rows`, in plain SQL and over the bitmaps of `dyno.maps`."""
+    if not depth:
+        column, value = dice.choice("ab"), dice.randrange(6)
+        stored = f"(SELECT ids FROM dyno.maps WHERE what = '{column}' AND value = {value})"
+        return f"(IFNULL({column}, -1) = {value})", f"IFNULL({stored}, rb_build(''))"
+    plain, mapped = dice.choice(list(OPERATIONS.items()))
+    left, right = a_predicate(dice, depth - 1), a_predicate(dice, depth - 1)
+    return plain.format(left[0], right[0]), mapped.format(left[1], right[1])
+
+
+def test_random_predicates_over_bitmaps_are_those_of_plain_sql(
+    server: KitServer, dice: random.Random
+) -> None:
+    def field() -> str:
+        return "NULL" if dice.random() < 0.1 else str(dice.randrange(5))
+
+    ids = dice.sample(range(2**31), 400) + list(range(1000, 1600))
+    rows = ", ".join(f"({number}, {field()}, {field()})" for number in ids)
+    maps = "INSERT INTO dyno.maps SELECT '{0}', {0}, rb_build_agg(id) FROM dyno.rows_of GROUP BY 2"
+    server.ask(
+        "CREATE TABLE dyno.rows_of (id int PRIMARY KEY, a int, b int)",
+        f"INSERT INTO dyno.rows_of VALUES {rows}",
+        "CREATE TABLE dyno.maps (what char(1), value int, ids longblob)",
+        *(maps.format(column) for column in "ab"),
+    )
+    asked = [a_predicate(dice, dice.randrange(1, 5)) for _ in range(PREDICATES)]
+    questions = [
+        "SELECT (SELECT COALESCE(GROUP_CONCAT(id ORDER BY id), '') FROM dyno.rows_of"
+        f" WHERE {plain}) = rb_to_list({mapped}), rb_cardinality({mapped})"
+        for plain, mapped in asked
+    ]
+    answers = driver.ask(
+        server.engine.session, ["SET group_concat_max_len = 1048576", *questions], 120
+    )
+    server.ask("DROP TABLE dyno.rows_of, dyno.maps")
+    for (plain, _), rows_of in zip(asked, answers[1:], strict=True):
+        assert rows_of[0][0] == "1", plain
+    assert len({rows_of[0][1] for rows_of in answers[1:]}) > PREDICATES // 10

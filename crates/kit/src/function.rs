@@ -72,8 +72,10 @@ impl<'a> Arguments<'a> {
 /// What a result looks like to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// UTF-8; as large as a result may be.
+    /// UTF-8 of UTF-8; as large as a result may be.
     Text,
+    /// ASCII of bytes; as large as a result may be.
+    Digits,
     /// Bytes, at most so many.
     Bytes(usize),
     /// Whole numbers.

@@ -1,5 +1,6 @@
 //! Functions for MySQL and MariaDB. `exports` lists them by the names that SQL calls them by.
 
+mod bitmap;
 mod exports;
 mod function;
 mod interface;

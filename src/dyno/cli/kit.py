@@ -52,13 +52,20 @@ def command() -> None:
 @command.command("install")
 @PART
 @DSN
-def install(parts: tuple[str, ...], dsn: str) -> None:
+@click.option(
+    "--account",
+    "accounts",
+    multiple=True,
+    metavar="USER@HOST",
+    help="Of async: may queue jobs; once for each. Who installs may in any case.",
+)
+def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None:
     """Install each PART; one that is there already stays as it is."""
     from dyno.kit import verbs
     from dyno.kit.parts import find_parts
 
     found = find_parts(parts)
-    verbs.install(reach(dsn), found, click.echo)
+    verbs.install(reach(dsn), found, click.echo, accounts)
 
 
 @command.command("upgrade")

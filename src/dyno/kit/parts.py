@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from dyno.errors import UsageError, unknown
 
-SCRIPTS = Path(__file__).parent / "sql"
 #: What loading a function takes, on every server.
 FUNCTION_RIGHTS = ("SELECT, INSERT and DELETE on mysql.func",)
 
@@ -31,24 +29,36 @@ class Function:
 class Part:
     """What is installed by one name.
 
-    `native_since` is the version of MySQL (not of MariaDB) that brings all of it itself. `schema`
-    is the part's own, made and dropped with it.
+    `native_since` is the version of MySQL (not of MariaDB) that brings all of it itself. A part
+    without functions is procedures in a schema of its own (`jobs`).
     """
 
     name: str
     summary: str
     functions: tuple[Function, ...] = ()
     native_since: tuple[int, int] | None = None
-    schema: str = ""
-    rights: tuple[str, ...] = FUNCTION_RIGHTS
 
 
 #: The one function that comes with the first part that has any, and goes with the last.
 VERSION = Function("dyno_kit_version")
 
+_AGGREGATES = ("build", "or", "and", "xor")
+_NUMBERS = ("cardinality", "contains", "min", "max")
+
 PARTS = {
     part.name: part
     for part in (
+        Part("async", "statements that run beside the session: queue, check, wait"),
+        Part(
+            "bitmap",
+            "sets of keys as values: Roaring bitmaps, rb_*",
+            (
+                *(Function(f"rb_{name}") for name in ("build", "or", "and", "xor", "andnot")),
+                *(Function(f"rb_{name}_agg", aggregate=True) for name in _AGGREGATES),
+                *(Function(f"rb_{name}", "INTEGER") for name in _NUMBERS),
+                *(Function(f"rb_to_{name}") for name in ("list", "json")),
+            ),
+        ),
         Part(
             "json",
             "documents as lines, values by their key, exact sums over them",
@@ -71,7 +81,7 @@ PARTS = {
 }
 
 #: Named in the plan, and refused until they are whole.
-UNMADE = ("async", "bitmap", "history", "options")
+UNMADE = ("history", "options")
 
 
 def find_parts(names: Iterable[str]) -> list[Part]:

@@ -109,11 +109,19 @@ def reach(ask: Ask, dsn: str) -> Server:
     return server
 
 
-def run_all(server: Server, statements: Sequence[str], doing: str, rights: Sequence[str]) -> None:
-    """Runs statements one by one; `UsageError` with the server's words and what `doing` takes."""
-    for statement in statements:
+def run_all(
+    server: Server,
+    statements: Sequence[str],
+    doing: str,
+    rights: Sequence[str],
+    together: bool = False,
+) -> None:
+    """Runs statements one by one, or `together` in one session; `UsageError` with the server's
+    words and what `doing` takes.
+    """
+    for each in [statements] if together else [[it] for it in statements]:
         try:
-            server.query(statement)
+            server.query(*each)
         except TrialFailed as refused:
             raise UsageError(
                 f"could not {doing}", cause=words(refused), hint=_hint(server, refused, rights)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import dyno
 from dyno.builds import Say
 from dyno.errors import DynoError, HostError, UsageError
-from dyno.kit import library
+from dyno.kit import jobs, library
 from dyno.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
 from dyno.kit.server import LIBRARY, Server, run_all
 
@@ -29,6 +29,8 @@ class State:
 
 ABSENT, INSTALLED, NATIVE, DAMAGED = "not installed", "installed", "the server's own", "damaged"
 STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED)
+#: What an upgrade loads anew.
+MENDED = (INSTALLED, DAMAGED)
 
 
 def status(server: Server) -> list[State]:
@@ -40,6 +42,8 @@ def status(server: Server) -> list[State]:
 
 
 def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> State:
+    if not part.functions:
+        return _state_of_jobs(server, part)
     if _is_native(server, part):
         return State(part, NATIVE, f"{server.version} brings it")
     ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
@@ -53,24 +57,41 @@ def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> 
     return State(part, INSTALLED, version)
 
 
+def _state_of_jobs(server: Server, part: Part) -> State:
+    found = jobs.version(server)
+    if found in ("", jobs.STRANGE):
+        return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
+    names = ", ".join(account.name for account in jobs.accounts(server))
+    return State(part, INSTALLED, f"{found}, for {names}")
+
+
 def _is_native(server: Server, part: Part) -> bool:
     since = part.native_since
     return since is not None and not server.is_mariadb and server.number[:2] >= since
 
 
-def install(server: Server, parts: Sequence[Part], say: Say) -> None:
+def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[str] = ()) -> None:
     """Installs parts; one that is there already stays. What a refusal leaves half-made goes again.
+    `accounts` may queue jobs, where that is among the parts.
 
     `UsageError` or `HostError` where a right is missing, a name is taken, the library cannot be
     put where the server looks for it, or the one that it has loaded is of another version.
     """
-    wanted = [part for part in parts if not _is_native(server, part)]
-    for part in parts:
+    loadable = [part for part in parts if part.functions]
+    wanted = [part for part in loadable if not _is_native(server, part)]
+    for part in loadable:
         if part not in wanted:
             say(f"{part.name}: {server.version} brings it, nothing to do")
+    if accounts and len(loadable) == len(parts):
+        raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
     if wanted:
         _check_names(server, wanted)
         _load(server, wanted, say)
+    for part in parts:
+        if part not in loadable:
+            let = jobs.install(server, accounts)
+            told = f"installed, for {', '.join(let)}" if let else "is installed already"
+            say(f"{part.name}: {told}")
 
 
 def _check_names(server: Server, parts: Sequence[Part]) -> None:
@@ -128,15 +149,19 @@ def _check_version(server: Server) -> None:
 
 
 def upgrade(server: Server, say: Say) -> None:
-    """Puts the package's library in the place of the server's, and loads its functions anew.
+    """Puts the package's library in the place of the server's, and loads its functions anew. There
+    is one version of the jobs' procedures yet, so nothing of theirs to upgrade.
 
     Where a session still runs one of them, the server keeps the old library: `HostError` says so.
     """
     loaded = server.loaded()
     ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
     if not ours:
+        if jobs.version(server) == dyno.__version__:
+            say(f"async is of version {dyno.__version__} already")
+            return
         raise UsageError("no part is installed here", hint="dyno kit install PART…")
-    found = [state for state in status(server) if state.state in (INSTALLED, DAMAGED)]
+    found = [it for it in status(server) if it.part.functions and it.state in MENDED]
     written = library.put(server)
     whole = all(state.state == INSTALLED for state in found)
     if whole and not written and server.library_version() == dyno.__version__:
@@ -162,10 +187,15 @@ def upgrade(server: Server, say: Say) -> None:
 def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
     """Takes parts out; with the last function the library goes, too."""
     for part in parts:
+        if not part.functions:
+            say(f"{part.name}: {'uninstalled' if jobs.uninstall(server) else 'was not installed'}")
+            continue
         loaded = server.loaded()
         ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
         _unload(server, ours)
         say(f"{part.name}: {'uninstalled' if ours else 'was not installed'}")
+    if not any(part.functions for part in parts):
+        return
     left = [name for name, owner in server.loaded().items() if owner == LIBRARY]
     if left in ([], [VERSION.name]):
         _unload(server, left)

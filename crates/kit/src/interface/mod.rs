@@ -195,7 +195,7 @@ fn declare(init: &mut Init, args: &mut Args, takes: &Takes, shape: Shape) {
     init.maybe_null = 1;
     init.const_item = 0;
     match shape {
-        Shape::Text => init.max_length = LONGEST,
+        Shape::Text | Shape::Digits => init.max_length = LONGEST,
         Shape::Bytes(most) => init.max_length = (most as c_ulong).min(LONGEST),
         Shape::Integer => init.max_length = 20,
         Shape::Decimal(scale) => {
@@ -203,8 +203,10 @@ fn declare(init: &mut Init, args: &mut Args, takes: &Takes, shape: Shape) {
             init.max_length = 67;
         }
     }
-    if shape == Shape::Text {
+    if matches!(shape, Shape::Text | Shape::Digits) {
         charset::set_result(init);
+    }
+    if shape == Shape::Text {
         for index in (0..args.count).filter(|it| takes.kinds[*it as usize] == Kind::Bytes) {
             charset::set_argument(args, index);
         }
