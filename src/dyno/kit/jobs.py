@@ -31,7 +31,7 @@ RETENTION_H = 168
 #: What whoever queues may call; all have the caller's own rights but the last, which a job's own
 #: procedure calls, as the account, and which answers none but a worker.
 CALLED = (
-    *("who", "submit", "queue", "look", "check", "wait", "wait_list", "wait_all"),
+    *("who", "command", "submit", "queue", "look", "check", "wait", "wait_list", "wait_all"),
     *("wish", "cancel", "forget", "text_of"),
 )
 WRITTEN = "account, sql_text, priority, after_list, timeout_s"

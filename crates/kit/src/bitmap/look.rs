@@ -1,6 +1,5 @@
 //! What a bitmap holds: its size, its ends, its members as text.
 
-use std::io::Write;
 use std::marker::PhantomData;
 
 use roaring::RoaringBitmap;
@@ -132,9 +131,12 @@ impl<F: Form> Function for Members<F> {
         let bitmap = read(bytes)?;
         self.out.clear();
         self.out.extend_from_slice(F::ENDS.0.as_bytes());
+        let mut digits = itoa::Buffer::new();
         for (index, number) in bitmap.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            write!(self.out, "{comma}{number}").map_err(|error| error.to_string())?;
+            if index > 0 {
+                self.out.push(b',');
+            }
+            self.out.extend_from_slice(digits.format(number).as_bytes());
             check_size(self.out.len())?;
         }
         self.out.extend_from_slice(F::ENDS.1.as_bytes());

@@ -15,6 +15,31 @@ BEGIN
   END IF;
 END $$
 
+-- Plays @async_command, with the caller's rights. Where many tables come and go, as results do, a
+-- server may forget a view between PREPARE and EXECUTE; it says so (1615) before anything is done.
+CREATE PROCEDURE async.command()
+SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+  DECLARE v_tries INT DEFAULT 0;
+  DECLARE v_again TINYINT DEFAULT 1;
+  WHILE v_again DO
+    SET v_again = 0, v_tries = v_tries + 1;
+    BEGIN
+      DECLARE EXIT HANDLER FOR 1615
+      BEGIN
+        IF v_tries = 200 THEN
+          RESIGNAL;
+        END IF;
+        DO SLEEP(0.005);
+        SET v_again = 1;
+      END;
+      PREPARE async_command FROM @async_command;
+      EXECUTE async_command;
+      DEALLOCATE PREPARE async_command;
+    END;
+  END WHILE;
+END $$
+
 CREATE PROCEDURE async.submit(IN v_sql LONGTEXT, IN v_priority SMALLINT, IN v_after VARCHAR(1000),
                               IN v_timeout_s INT UNSIGNED)
 SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -24,12 +49,11 @@ BEGIN
   SET @async_sql = v_sql, @async_priority = IFNULL(v_priority, 0),
       @async_after = REPLACE(IFNULL(v_after, ''), ' ', ''), @async_timeout = v_timeout_s;
   SET @async_command = CONCAT('INSERT INTO async_', v_me, '.jobs',
-    ' (account, sql_text, priority, after_list, timeout_s) VALUES (', v_me, ', ?, ?, ?, ?)');
-  PREPARE async_command FROM @async_command;
-  EXECUTE async_command USING @async_sql, @async_priority, @async_after, @async_timeout;
+    ' (account, sql_text, priority, after_list, timeout_s) VALUES (', v_me,
+    ', @async_sql, @async_priority, @async_after, @async_timeout)');
+  CALL async.command();
   SET @query_number = LAST_INSERT_ID();
   SET @query_list = CONCAT_WS(',', NULLIF(@query_list, ''), @query_number);
-  DEALLOCATE PREPARE async_command;
   COMMIT;
   SET @async_sql = NULL;
   SELECT @query_number AS QUERY_NUMBER;
@@ -47,10 +71,8 @@ BEGIN
   SET @async_state = NULL, @async_id = v_q_id;
   SET @async_command = CONCAT('SELECT MAX(CONCAT(state)), MAX(has_result), MAX(errmsg)',
     ' INTO @async_state, @async_has_result, @async_text FROM async_', v_me,
-    '.jobs WHERE q_id = ?');
-  PREPARE async_command FROM @async_command;
-  EXECUTE async_command USING @async_id;
-  DEALLOCATE PREPARE async_command;
+    '.jobs WHERE q_id = @async_id');
+  CALL async.command();
   COMMIT;
   IF @async_state IS NULL THEN
     SIGNAL SQLSTATE '99998' SET MESSAGE_TEXT = 'Invalid QUERY_NUMBER';
@@ -66,10 +88,8 @@ BEGIN
   SET @async_id = v_q_id;
   SET @async_command = CONCAT('SELECT q_id, state, sql_text, created_on, started_on, completed_on,',
     ' row_count, sql_state, errno, errmsg, priority, after_list, timeout_s, connection_id',
-    ' FROM async_', v_me, '.jobs WHERE q_id = ?');
-  PREPARE async_command FROM @async_command;
-  EXECUTE async_command USING @async_id;
-  DEALLOCATE PREPARE async_command;
+    ' FROM async_', v_me, '.jobs WHERE q_id = @async_id');
+  CALL async.command();
   COMMIT;
 END $$
 
@@ -93,9 +113,7 @@ BEGIN
   SET @async_command = IF(@async_has_result,
     CONCAT('SELECT * FROM async_', v_me, '.rs_', v_q_id),
     CONCAT('SELECT q_id, state, row_count FROM async_', v_me, '.jobs WHERE q_id = ', v_q_id));
-  PREPARE async_command FROM @async_command;
-  EXECUTE async_command;
-  DEALLOCATE PREPARE async_command;
+  CALL async.command();
   COMMIT;
 END $$
 
@@ -125,10 +143,8 @@ BEGIN
     SIGNAL SQLSTATE '99998' SET MESSAGE_TEXT = 'the job has not ended: CALL async.cancel first';
   END IF;
   SET @async_wish = v_wish;
-  SET @async_command = CONCAT('UPDATE async_', v_me, '.jobs SET wanted = ? WHERE q_id = ?');
-  PREPARE async_command FROM @async_command;
-  EXECUTE async_command USING @async_wish, @async_id;
-  DEALLOCATE PREPARE async_command;
+  SET @async_command = CONCAT('UPDATE async_', v_me, '.jobs SET wanted = @async_wish WHERE q_id = @async_id');
+  CALL async.command();
   COMMIT;
 END $$
 
