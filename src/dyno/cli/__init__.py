@@ -27,6 +27,7 @@ from dyno.cli import (
     engines,
     exits,
     history,
+    kit,
     plan,
     play,
     report,
@@ -95,7 +96,7 @@ def command() -> None:
 
 MEASURING = (play, compare, run, resume, calibrate)
 READING = (plan, report, history, show, engines, doctor)
-for module in (*MEASURING, *READING, restore, clean, completion):
+for module in (*MEASURING, *READING, kit, restore, clean, completion):
     command.add_command(module.command)
 
 

@@ -114,15 +114,21 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
     password is the URL's or, as MySQL's own clients have it, `MYSQL_PWD`.
     """
     at = url.parse_url(build, PORT)
-    password = at.password or os.environ.get("MYSQL_PWD")
-    found = url.attached_build(engine, _with_socket(at), flags_of(flags), password)
-    version, read_only = url.fields("MySQL", ASKED, ask(_session(found), ASKED))
+    found = locate_server(engine, build, flags)
+    version, read_only = url.fields("MySQL", ASKED, ask(session_of(found), ASKED))
     if read_only not in ("0", "OFF"):
         raise refuses_writes(at)
-    check_writable(ask, _session(found), at)
+    check_writable(ask, session_of(found), at)
     told = {"assertions": "on" if "-debug" in version else "off"}
     facts = found.facts | told | {"server": version}
     return replace(found, version=version, facts=facts)
+
+
+def locate_server(engine: str, build: str, flags: Mapping[str, str]) -> Build:
+    """The server at this URL as a build, not asked for anything yet."""
+    at = url.parse_url(build, PORT)
+    password = at.password or os.environ.get("MYSQL_PWD")
+    return url.attached_build(engine, _with_socket(at), flags_of(flags), password)
 
 
 class AttachedTables:
@@ -132,22 +138,23 @@ class AttachedTables:
 
     def tables(self, build: Build) -> list[str]:
         """Every table and view of its database, by name."""
-        return [str(name) for (name,) in self._ask(_session(build), [LISTED])[0]]
+        return [str(name) for (name,) in self._ask(session_of(build), [LISTED])[0]]
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
         """Drops these tables, those that are still there."""
         quoted = ", ".join(map(quoted_name, tables))
-        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
+        self._ask(session_of(build), [f"DROP TABLE IF EXISTS {quoted}"])
 
 
 def attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on a socket of this machine."""
-    session = _session(build)
+    session = session_of(build)
     host = str(session["host"])
     return Server(session, home, url.local_pid(host) if host.startswith("/") else None)
 
 
-def _session(build: Build) -> Session:
+def session_of(build: Build) -> Session:
+    """How the driver reaches it."""
     return url.login_of(build).session("mysql")
 
 

@@ -1,0 +1,145 @@
+"""The kit's functions and jobs beside what people do without them, on the same server, in turn.
+
+Lists of 400,000 keys: from a stored bitmap, by GROUP_CONCAT, and by a temporary table with a join;
+flattened JSON in MB/s; a thousand trivial jobs with 8 workers, and 8 that sleep for a second. Times
+are the server's own, medians of 5 rounds. The server is not pinned: workers need both cores.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+
+from serving import command, say
+
+from dyno import driver
+from dyno.engines import Server, find_engine
+from dyno.experiment.candidates import parse_candidate
+from dyno.kit import server as kit_server
+from dyno.kit import verbs
+from dyno.kit.parts import find_parts
+
+SERVERS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
+KEYS, DOCUMENTS, JOBS = 400_000, 20_000, 1_000
+DOCUMENT = (
+    '{"id": %d, "name": "chair number %d", "price": 12.50, "tags": ["blue", "wood", "garden"],'
+    ' "made": {"in": "Asti", "by": {"first": "Ada", "last": "Rossi"}, "on": "2026-01-31"},'
+    ' "sizes": [1, 2, 3.5, 40, 512], "text": "a plain chair that stands on four legs of ash"}'
+)
+PARTS = ("async", "bitmap", "json")
+#: The keys that are wanted: every second one, so that no runs help.
+FILL = (
+    "CREATE TABLE dyno.digit (d INT)",
+    "INSERT INTO dyno.digit VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
+    "CREATE TABLE dyno.t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB",
+    "INSERT INTO dyno.t SELECT 2 * n, n % 100 FROM (SELECT a.d + 10 * b.d + 100 * c.d + 1000 * d.d"
+    " + 10000 * e.d + 100000 * f.d AS n FROM dyno.digit a, dyno.digit b, dyno.digit c,"
+    " dyno.digit d, dyno.digit e, dyno.digit f) AS n WHERE n < {keys}",
+    "CREATE TABLE dyno.maps (ids LONGBLOB)",
+    "INSERT INTO dyno.maps SELECT rb_build_agg(id) FROM dyno.t",
+)
+#: What is done in turn: a list of all keys, or the sum over the rows of all keys.
+LISTS = {
+    "a list from a stored bitmap": "SELECT LENGTH(rb_to_list(ids)) INTO @n FROM dyno.maps",
+    "a list by GROUP_CONCAT": "SELECT LENGTH(GROUP_CONCAT(id)) INTO @n FROM dyno.t",
+    "a bitmap by rb_build_agg": "SELECT LENGTH(rb_build_agg(id)) INTO @n FROM dyno.t",
+    "temporary table and join": "SELECT SUM(t.v) INTO @n FROM dyno.keys_of JOIN dyno.t USING (id)",
+    "stored bitmap and rb_contains": "SELECT SUM(t.v) INTO @n FROM dyno.maps m"
+    " JOIN dyno.t ON rb_contains(m.ids, t.id)",
+}
+#: What must be there first, and is timed, too.
+BEFORE = {
+    "temporary table and join": "CREATE TEMPORARY TABLE dyno.keys_of (PRIMARY KEY (id))"
+    " AS SELECT id FROM dyno.t",
+}
+TIMER = "SELECT TIMESTAMPDIFF(MICROSECOND, @begin, SYSDATE(6))"
+
+
+def timed(server: Server, *statements: str) -> float:
+    """Seconds that these take in the server."""
+    setting = "SET SESSION group_concat_max_len = 16777216"
+    told = driver.ask(server.session, [setting, "SET @begin = SYSDATE(6)", *statements, TIMER], 300)
+    return int(told[-1][0][0] or 0) / 1e6
+
+
+def lists(server: Server, rounds: int) -> None:
+    """Prints how long each way takes."""
+    taken: dict[str, list[float]] = {name: [] for name in LISTS}
+    for _ in range(rounds):
+        for name, statement in LISTS.items():
+            before = [BEFORE[name]] if name in BEFORE else []
+            taken[name].append(timed(server, *before, statement))
+    for name, times in taken.items():
+        print(f"  {name:32} {statistics.median(times):8.3f} s")
+
+
+def flattened(server: Server, rounds: int, documents: int) -> None:
+    """Prints MB/s, with what a function that only looks at the text takes beside it."""
+    rows = ", ".join(f"({n}, '{DOCUMENT % (n, n)}')" for n in range(documents))
+    driver.ask(
+        server.session,
+        [
+            "CREATE TABLE dyno.docs (id INT PRIMARY KEY, doc TEXT CHARACTER SET utf8mb4)",
+            f"INSERT INTO dyno.docs VALUES {rows}",
+        ],
+    )
+    ((size,),) = driver.ask(server.session, ["SELECT SUM(LENGTH(doc)) FROM dyno.docs"])[0]
+    for name, call in {
+        "json_flatten": "LENGTH(json_flatten(doc))",
+        "json_flatten, paths": "LENGTH(json_flatten(doc, 'paths'))",
+        "json_extract_all": "LENGTH(json_extract_all(doc, 'last'))",
+        "CRC32 of the same": "CRC32(doc)",
+    }.items():
+        statement = f"SELECT SUM({call}) INTO @n FROM dyno.docs"
+        took_s = statistics.median(timed(server, statement) for _ in range(rounds))
+        print(f"  {name:32} {int(size or 0) / took_s / 1e6:8.0f} MB/s")
+
+
+def jobs(server: Server, rounds: int, number: int) -> None:
+    """Prints how long jobs take from the first that is queued to the last that has ended."""
+    last = "CALL async.wait_all()"
+    for name, count, statement in (
+        (f"{number} jobs DO 1", number, "DO 1"),
+        (f"{number} jobs SELECT 1", number, "SELECT 1"),
+        ("8 jobs DO SLEEP(1)", 8, "DO SLEEP(1)"),
+    ):
+        calls = [f"CALL async.queue('{statement}')"] * count
+        took_s = statistics.median(timed(server, *calls, last) for _ in range(rounds))
+        print(f"  {name:32} {took_s:8.2f} s")
+
+
+def played(spec: str, quick: bool) -> None:
+    """One server."""
+    parsed = parse_candidate(spec)
+    engine = find_engine(parsed.engine, driver.ask)
+    build = engine.program(parsed.build, {}, say)
+    rounds, share = (1, 20) if quick else (5, 1)
+    with tempfile.TemporaryDirectory(prefix="dyno-bench-") as folder:
+        Path(folder).chmod(0o755)  # the server's user, who is not root, passes through
+        home, plugins = Path(folder) / "server", Path(folder) / "plugins"
+        home.mkdir()
+        plugins.mkdir()
+        own = {"plugin_dir": f"{plugins}/", "event_scheduler": "ON", "max_allowed_packet": "64M"}
+        server = engine.start(build, home, own | parsed.keys)
+        try:
+            ((version,),) = driver.ask(server.session, ["SELECT VERSION()"])[0]
+            kit = kit_server.Server(driver.ask, server.session, str(version), plugins, near=True)
+            verbs.install(kit, find_parts(PARTS), say)
+            print(f"{spec} ({version})")
+            driver.ask(server.session, [it.format(keys=KEYS // share) for it in FILL])
+            lists(server, rounds)
+            flattened(server, rounds, DOCUMENTS // share)
+            jobs(server, rounds if quick else 3, JOBS // share)
+        finally:
+            engine.stop(server)
+
+
+def main() -> None:
+    words = command("kit", SERVERS).parse_args()
+    for spec in words.server:
+        played(spec, words.quick)
+
+
+if __name__ == "__main__":
+    main()

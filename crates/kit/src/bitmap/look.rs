@@ -1,0 +1,165 @@
+//! What a bitmap holds: its size, its ends, its members as text.
+
+use std::marker::PhantomData;
+
+use roaring::RoaringBitmap;
+
+use super::{member, read};
+use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes, check_size};
+
+/// A number that a bitmap has.
+pub trait Number: Send + 'static {
+    /// The function's name and arguments.
+    const USAGE: &'static str;
+
+    /// The number; `None` where an empty bitmap has none.
+    fn of(bitmap: &RoaringBitmap) -> Option<u64>;
+}
+
+/// A function of one bitmap that answers a number.
+pub struct Counted<N>(PhantomData<N>);
+
+impl<N: Number> Function for Counted<N> {
+    const TAKES: Takes = Takes { kinds: &[Kind::Bytes], least: 1, usage: N::USAGE };
+
+    fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
+        Ok((Self(PhantomData), Shape::Integer))
+    }
+
+    fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
+        let Some(bytes) = row.bytes(0) else { return Ok(Answer::Null) };
+        // at most 2^32
+        Ok(N::of(&read(bytes)?).map_or(Answer::Null, |it| Answer::Integer(it as i64)))
+    }
+}
+
+/// Of `Cardinality`.
+pub struct Length;
+/// Of `Min`.
+pub struct First;
+/// Of `Max`.
+pub struct Last;
+
+impl Number for Length {
+    const USAGE: &'static str = "rb_cardinality(bitmap)";
+
+    fn of(bitmap: &RoaringBitmap) -> Option<u64> {
+        Some(bitmap.len())
+    }
+}
+
+impl Number for First {
+    const USAGE: &'static str = "rb_min(bitmap)";
+
+    fn of(bitmap: &RoaringBitmap) -> Option<u64> {
+        bitmap.min().map(u64::from)
+    }
+}
+
+impl Number for Last {
+    const USAGE: &'static str = "rb_max(bitmap)";
+
+    fn of(bitmap: &RoaringBitmap) -> Option<u64> {
+        bitmap.max().map(u64::from)
+    }
+}
+
+/// How many members it has.
+pub type Cardinality = Counted<Length>;
+/// The smallest; NULL where it is empty.
+pub type Min = Counted<First>;
+/// The largest; NULL where it is empty.
+pub type Max = Counted<Last>;
+
+/// `rb_contains(bitmap, number)`: 1 or 0.
+///
+/// A bitmap that is the same for many rows is read once.
+#[derive(Default)]
+pub struct Contains {
+    bytes: Vec<u8>,
+    bitmap: Option<RoaringBitmap>,
+}
+
+impl Function for Contains {
+    const TAKES: Takes = Takes {
+        kinds: &[Kind::Bytes, Kind::Integer],
+        least: 2,
+        usage: "rb_contains(bitmap, number)",
+    };
+
+    fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
+        Ok((Self::default(), Shape::Integer))
+    }
+
+    fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
+        let (Some(bytes), Some(number)) = (row.bytes(0), row.integer(1)) else {
+            return Ok(Answer::Null);
+        };
+        if self.bitmap.is_none() || self.bytes != bytes {
+            self.bitmap = Some(read(bytes)?);
+            self.bytes = bytes.to_vec();
+        }
+        let is_in =
+            member(number).is_ok_and(|it| self.bitmap.as_ref().is_some_and(|b| b.contains(it)));
+        Ok(Answer::Integer(is_in.into()))
+    }
+}
+
+/// How members are written.
+pub trait Form: Send + 'static {
+    /// The function's name and arguments.
+    const USAGE: &'static str;
+    /// What stands before and behind them.
+    const ENDS: (&'static str, &'static str);
+}
+
+/// The members of a bitmap as text, from the smallest.
+pub struct Members<F> {
+    form: PhantomData<F>,
+    out: Vec<u8>,
+}
+
+impl<F: Form> Function for Members<F> {
+    const TAKES: Takes = Takes { kinds: &[Kind::Bytes], least: 1, usage: F::USAGE };
+
+    fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
+        Ok((Self { form: PhantomData, out: Vec::new() }, Shape::Digits))
+    }
+
+    fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
+        let Some(bytes) = row.bytes(0) else { return Ok(Answer::Null) };
+        let bitmap = read(bytes)?;
+        self.out.clear();
+        self.out.extend_from_slice(F::ENDS.0.as_bytes());
+        let mut digits = itoa::Buffer::new();
+        for (index, number) in bitmap.iter().enumerate() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            self.out.extend_from_slice(digits.format(number).as_bytes());
+            check_size(self.out.len())?;
+        }
+        self.out.extend_from_slice(F::ENDS.1.as_bytes());
+        Ok(Answer::Bytes(&self.out))
+    }
+}
+
+/// Of `ToList`.
+pub struct List;
+/// Of `ToJson`.
+pub struct Json;
+
+impl Form for List {
+    const USAGE: &'static str = "rb_to_list(bitmap)";
+    const ENDS: (&'static str, &'static str) = ("", "");
+}
+
+impl Form for Json {
+    const USAGE: &'static str = "rb_to_json(bitmap)";
+    const ENDS: (&'static str, &'static str) = ("[", "]");
+}
+
+/// `1,2,3`: what stands in the brackets of IN.
+pub type ToList = Members<List>;
+/// `[1,2,3]`: for JSON_TABLE.
+pub type ToJson = Members<Json>;

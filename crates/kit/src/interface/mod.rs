@@ -1,0 +1,334 @@
+//! The servers' interface for loadable functions, and the only place of the kit with `unsafe`.
+//!
+//! It is the same in MySQL 5.6 to 8.x and MariaDB (`st_udf_init`, `st_udf_args` in `mysql_com.h`,
+//! later `udf_registration_types.h`): `x_init` once per place in a statement, `x` per row or per
+//! group, `x_clear` and `x_add` for aggregates, `x_deinit` at the end. Nothing unwinds into the
+//! server: each entry catches a panic and makes a fault of it.
+//!
+//! A fault is an error of the statement where the server exports `my_printf_error` (all that are
+//! known do, under one of two names), and NULL where it does not. On MySQL 8.0 the service
+//! `mysql_udf_metadata` makes arguments and results utf8mb4; elsewhere text comes as it is stored,
+//! and results are binary.
+#![allow(unsafe_code)]
+
+mod entries;
+mod exported;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+pub(crate) use self::entries::{entries, export};
+use self::exported::{charset, raise};
+use crate::function::{Aggregate, Answer, Arguments, Fault, Function, Kind, Shape, Takes, Value};
+
+/// `UDF_INIT`: one place in a statement that calls a function.
+#[repr(C)]
+pub struct Init {
+    maybe_null: c_char,
+    decimals: c_uint,
+    max_length: c_ulong,
+    state: *mut c_char,
+    const_item: c_char,
+    extension: *mut c_void,
+}
+
+/// `UDF_ARGS`: the arguments of a row, or what is known of them beforehand.
+#[repr(C)]
+pub struct Args {
+    count: c_uint,
+    kinds: *mut c_int,
+    values: *const *const c_char,
+    lengths: *const c_ulong,
+    maybe_null: *mut c_char,
+    attributes: *const *const c_char,
+    attribute_lengths: *const c_ulong,
+    extension: *mut c_void,
+}
+
+/// `Item_result`: how values are handed in. Reals and decimals are asked for as text.
+const STRING: c_int = 0;
+const INTEGER: c_int = 2;
+/// No function takes more arguments.
+const ARGUMENTS_MAX: usize = 4;
+/// `MYSQL_ERRMSG_SIZE`: what an init may say, its zero included.
+const MESSAGE_BYTES: usize = 512;
+/// What makes a column the largest kind of blob.
+const LONGEST: c_ulong = u32::MAX as c_ulong;
+
+fn code(kind: Kind) -> c_int {
+    match kind {
+        Kind::Bytes => STRING,
+        Kind::Integer => INTEGER,
+    }
+}
+
+/// The values of a row as the function wants them, and how many. While a call is prepared only
+/// constants have values, in types of their own: those of another one are left out, too.
+///
+/// # Safety
+/// `args` is the server's, and its arrays have `count` places.
+unsafe fn values<'a>(args: *const Args, takes: &Takes) -> ([Value<'a>; ARGUMENTS_MAX], usize) {
+    let mut found = [Value::Null; ARGUMENTS_MAX];
+    // SAFETY: the caller vouches for it.
+    let args = unsafe { &*args };
+    let count = (args.count as usize).min(takes.kinds.len()).min(ARGUMENTS_MAX);
+    for (index, place) in found.iter_mut().enumerate().take(count) {
+        // SAFETY: the caller vouches for the arrays; a value that is not null is of the type that
+        // stands beside it, and as long as its length says.
+        unsafe {
+            let value = *args.values.add(index);
+            if value.is_null() || *args.kinds.add(index) != code(takes.kinds[index]) {
+                continue;
+            }
+            *place = match takes.kinds[index] {
+                Kind::Integer => Value::Integer(ptr::read_unaligned(value.cast())),
+                Kind::Bytes => Value::Bytes(std::slice::from_raw_parts(
+                    value.cast(),
+                    *args.lengths.add(index) as usize,
+                )),
+            };
+        }
+    }
+    (found, count)
+}
+
+// States: a box each, which the server keeps as a pointer that it never follows.
+//
+// MariaDB copies a call in a view's WHERE and ends both copies (MDEV-24507), so an end is believed
+// only of a state that lives. As an address comes again, a number of 16 bits stands above it.
+
+const ADDRESS_BITS: u32 = 48;
+static LIVE: LazyLock<Mutex<HashMap<usize, u16>>> = LazyLock::new(Mutex::default);
+static NUMBER: AtomicU16 = AtomicU16::new(0);
+
+fn keep<F>(state: F) -> Result<*mut c_char, Fault> {
+    let address = Box::into_raw(Box::new(state)) as usize;
+    if address >> ADDRESS_BITS != 0 {
+        // SAFETY: it was made by `into_raw` just now, and nobody has it.
+        drop(unsafe { Box::from_raw(address as *mut F) });
+        return Err("this machine's addresses have more than 48 bits".into());
+    }
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(address, number);
+    Ok((address | usize::from(number) << ADDRESS_BITS) as *mut c_char)
+}
+
+fn address(state: *mut c_char) -> usize {
+    state as usize & ((1 << ADDRESS_BITS) - 1)
+}
+
+/// The state of a call.
+///
+/// # Safety
+/// `init` is the server's, its init was `F`'s and succeeded, and its end has not come.
+unsafe fn state<'a, F>(init: *mut Init) -> Option<&'a mut F> {
+    // SAFETY: the caller vouches for it; one call is made by one thread at a time.
+    unsafe { (address((*init).state) as *mut F).as_mut() }
+}
+
+fn release<F>(init: &mut Init) {
+    let told = std::mem::replace(&mut init.state, ptr::null_mut());
+    let number = (told as usize >> ADDRESS_BITS) as u16;
+    let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    if live.get(&address(told)) == Some(&number) {
+        live.remove(&address(told));
+        // SAFETY: `keep` made it, and nobody has released it: it was in the list.
+        drop(unsafe { Box::from_raw(address(told) as *mut F) });
+    }
+}
+
+/// What was done, or a fault in place of a panic.
+fn guarded<T>(what: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(what))
+        .unwrap_or_else(|_| Err("a fault of dyno_kit's own; the server's log has more".into()))
+}
+
+/// `x_init`: checks the arguments, asks for their kinds, makes a state. True: refused.
+///
+/// # Safety
+/// The server calls it, with pointers to its own; `message` has room for 512 bytes.
+pub unsafe fn begin<F: Function>(init: *mut Init, args: *mut Args, message: *mut c_char) -> bool {
+    // SAFETY: the caller vouches for all three.
+    let (init, args) = unsafe { (&mut *init, &mut *args) };
+    // Where an init fails, some servers call the end all the same.
+    init.state = ptr::null_mut();
+    match guarded(|| open::<F>(init, args)) {
+        Ok(()) => false,
+        Err(Fault(text)) => {
+            let text = &text.as_bytes()[..text.len().min(MESSAGE_BYTES - 1)];
+            // SAFETY: there is room for the text and its zero.
+            unsafe {
+                ptr::copy_nonoverlapping(text.as_ptr().cast(), message, text.len());
+                *message.add(text.len()) = 0;
+            }
+            true
+        }
+    }
+}
+
+fn open<F: Function>(init: &mut Init, args: &mut Args) -> Result<(), Fault> {
+    let takes = F::TAKES;
+    let count = args.count as usize;
+    if count < takes.least || count > takes.kinds.len() {
+        return Err(format!("it takes {}", takes.usage).into());
+    }
+    // SAFETY: the server's arrays, with `count` places.
+    let (constants, _) = unsafe { values(args, &takes) };
+    let (made, shape) = F::prepare(Arguments(&constants[..count]))?;
+    // SAFETY: as above.
+    let kinds = unsafe { std::slice::from_raw_parts_mut(args.kinds, count) };
+    for (kind, wanted) in kinds.iter_mut().zip(takes.kinds) {
+        *kind = code(*wanted);
+    }
+    declare(init, args, &takes, shape);
+    init.state = keep(made)?;
+    Ok(())
+}
+
+fn declare(init: &mut Init, args: &mut Args, takes: &Takes, shape: Shape) {
+    init.maybe_null = 1;
+    init.const_item = 0;
+    match shape {
+        Shape::Text | Shape::Digits => init.max_length = LONGEST,
+        Shape::Bytes(most) => init.max_length = (most as c_ulong).min(LONGEST),
+        Shape::Integer => init.max_length = 20,
+        Shape::Decimal(scale) => {
+            init.decimals = scale;
+            init.max_length = 67;
+        }
+    }
+    if matches!(shape, Shape::Text | Shape::Digits) {
+        charset::set_result(init);
+    }
+    if shape == Shape::Text {
+        for index in (0..args.count).filter(|it| takes.kinds[*it as usize] == Kind::Bytes) {
+            charset::set_argument(args, index);
+        }
+    }
+}
+
+/// `x`: the answer for a row or a group; `None` is NULL, said in `is_null` or `error` already.
+///
+/// # Safety
+/// The server calls it between a good init and its end.
+pub unsafe fn answer<'a, F: Function>(
+    init: *mut Init,
+    args: *mut Args,
+    is_null: *mut c_char,
+    error: *mut c_char,
+) -> Option<Answer<'a>> {
+    let told = guarded(|| {
+        // SAFETY: the caller vouches for the pointers; what is answered lies in the state.
+        let (state, row) = unsafe { (state::<F>(init), values(args, &F::TAKES)) };
+        let state: &'a mut F = state.ok_or("the call has ended already")?;
+        state.answer(Arguments(&row.0[..row.1]))
+    });
+    match told {
+        Ok(Answer::Null) => {
+            // SAFETY: both are flags of the server's.
+            unsafe { *is_null = 1 };
+            None
+        }
+        Ok(answer) => Some(answer),
+        Err(fault) => {
+            // SAFETY: both are flags of the server's.
+            unsafe {
+                *is_null = 1;
+                *error = 1;
+            }
+            raise(&fault);
+            None
+        }
+    }
+}
+
+/// `x` of a function that returns STRING or DECIMAL.
+///
+/// # Safety
+/// As for `answer`; `length` is the server's.
+pub unsafe fn bytes<F: Function>(
+    init: *mut Init,
+    args: *mut Args,
+    length: *mut c_ulong,
+    is_null: *mut c_char,
+    error: *mut c_char,
+) -> *const c_char {
+    // SAFETY: the caller vouches for all.
+    match unsafe { answer::<F>(init, args, is_null, error) } {
+        Some(Answer::Bytes(bytes)) => {
+            // SAFETY: as above.
+            unsafe { *length = bytes.len() as c_ulong };
+            // An empty answer's pointer would point nowhere; servers may look there.
+            if bytes.is_empty() { c"".as_ptr() } else { bytes.as_ptr().cast() }
+        }
+        _ => ptr::null(),
+    }
+}
+
+/// `x` of a function that returns INTEGER.
+///
+/// # Safety
+/// As for `answer`.
+pub unsafe fn integer<F: Function>(
+    init: *mut Init,
+    args: *mut Args,
+    is_null: *mut c_char,
+    error: *mut c_char,
+) -> i64 {
+    // SAFETY: the caller vouches for all.
+    match unsafe { answer::<F>(init, args, is_null, error) } {
+        Some(Answer::Integer(number)) => number,
+        _ => 0,
+    }
+}
+
+/// `x_clear`: a group begins.
+///
+/// # Safety
+/// As for `answer`.
+pub unsafe fn clear<F: Aggregate>(init: *mut Init) {
+    let done = guarded(|| {
+        // SAFETY: the caller vouches for it.
+        unsafe { state::<F>(init) }.ok_or("the call has ended already")?.clear();
+        Ok(())
+    });
+    if let Err(fault) = done {
+        raise(&fault);
+    }
+}
+
+/// `x_add`: a row of the group.
+///
+/// # Safety
+/// As for `answer`.
+pub unsafe fn add<F: Aggregate>(init: *mut Init, args: *mut Args, error: *mut c_char) {
+    let done = guarded(|| {
+        // SAFETY: the caller vouches for the pointers.
+        let (state, row) = unsafe { (state::<F>(init), values(args, &F::TAKES)) };
+        state.ok_or("the call has ended already")?.add(Arguments(&row.0[..row.1]))
+    });
+    if let Err(fault) = done {
+        // SAFETY: a flag of the server's.
+        unsafe { *error = 1 };
+        raise(&fault);
+    }
+}
+
+/// `x_deinit`: the state goes, once.
+///
+/// # Safety
+/// The server calls it, for a call whose init was `F`'s.
+pub unsafe fn end<F: Function>(init: *mut Init) {
+    // A panic in a drop has nobody to be told to.
+    let _ = guarded(|| {
+        // SAFETY: the caller vouches for it.
+        release::<F>(unsafe { &mut *init });
+        Ok(())
+    });
+}

@@ -1,0 +1,51 @@
+//! The lines that values come in: one to a line, each ended by a newline.
+//!
+//! What would break a line is escaped as MySQL's own exports do: `\n` for a newline, `\\` for a
+//! backslash. So a line is a value, whatever the value holds.
+
+use super::reader::Scalar;
+
+/// Appends text with its newlines and backslashes escaped; `also` is escaped, too.
+pub fn escape(out: &mut Vec<u8>, text: &str, also: Option<u8>) {
+    let mut begin = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if matches!(byte, b'\n' | b'\\') || Some(byte) == also {
+            out.extend_from_slice(&text.as_bytes()[begin..at]);
+            out.push(b'\\');
+            out.push(if byte == b'\n' { b'n' } else { byte });
+            begin = at + 1;
+        }
+    }
+    out.extend_from_slice(&text.as_bytes()[begin..]);
+}
+
+/// Appends a value as a line has it: strings without quotes, `true`, `false`, `NULL`.
+pub fn scalar(out: &mut Vec<u8>, scalar: &Scalar) {
+    match scalar {
+        Scalar::Null => out.extend_from_slice(b"NULL"),
+        Scalar::Bool(true) => out.extend_from_slice(b"true"),
+        Scalar::Bool(false) => out.extend_from_slice(b"false"),
+        Scalar::Number(text) => out.extend_from_slice(text.as_bytes()),
+        Scalar::String(text) => escape(out, text, None),
+    }
+}
+
+/// What a call does with a document that is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Invalid {
+    /// The statement fails.
+    Error,
+    /// The answer is NULL.
+    Null,
+}
+
+impl Invalid {
+    /// The word for it, as the last argument of a function has it; nothing is `Error`.
+    pub fn of(word: &[u8]) -> Option<Self> {
+        match word {
+            b"error" => Some(Self::Error),
+            b"null" => Some(Self::Null),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Functions for MySQL and MariaDB. `exports` lists them by the names that SQL calls them by.
+
+mod bitmap;
+mod exports;
+mod function;
+mod interface;
+mod json;
+mod uuid;
+mod version;

@@ -1,0 +1,329 @@
+"""The part `async` in a server: its schema, the accounts that may queue, and that all of it goes.
+
+Workers and accounts are made one by one, from what is the same for all: CREATE EVENT and CREATE
+PROCEDURE cannot be prepared, so no procedure in the server could make them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import dyno
+from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.kit.server import Server, run_all
+
+#: In this order.
+SCRIPTS = [
+    Path(__file__).parent / f"sql/async/{name}.sql"
+    for name in ("tables", "calls", "workers", "tending")
+]
+SCHEMA = "async"
+#: As many workers as there can be, and how many there are at first.
+WORKERS_MAX, WORKERS = 32, 8
+#: Events that take turns: so many sessions can begin in a second.
+RING = 200
+#: How long a job and its result are kept after its end, at first.
+RETENTION_H = 168
+#: What whoever queues may call; all have the caller's own rights but the last, which a job's own
+#: procedure calls, as the account, and which answers none but a worker.
+CALLED = (
+    *("who", "command", "submit", "queue", "look", "check", "wait", "wait_list", "wait_all"),
+    *("wish", "cancel", "forget", "text_of"),
+)
+WRITTEN = "account, sql_text, priority, after_list, timeout_s"
+RIGHTS = ("the rights of an administrator with GRANT OPTION, as root has them",)
+#: In place of a version: the schema is there, and is not ours.
+STRANGE = "not ours"
+#: How long workers may take to end.
+END_S = 30.0
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account that may queue, `user@host`, and its number."""
+
+    name: str
+    number: int = 0
+
+    @property
+    def quoted(self) -> str:
+        """As statements have it."""
+        user, _, host = self.name.rpartition("@")
+        return f"'{_escaped(user)}'@'{_escaped(host)}'"
+
+    @property
+    def schema(self) -> str:
+        """Where its jobs and their results are."""
+        return f"{SCHEMA}_{self.number}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "''")
+
+
+def parse_account(text: str) -> Account:
+    """`user@host`; `UsageError` where it is none."""
+    user, at, host = text.rpartition("@")
+    if not (at and user and host):
+        raise UsageError(f"'{text}' is no account", hint="write user@host, or user@% for any host")
+    return Account(f"{user}@{host}")
+
+
+def version(server: Server) -> str:
+    """The version that is installed; empty where none is, `STRANGE` where it is not ours."""
+    if [SCHEMA] not in server.query("SHOW DATABASES"):
+        return ""
+    try:
+        rows = server.query("SELECT value FROM async.settings WHERE variable = 'version'")
+    except TrialFailed:
+        rows = []
+    return rows[0][0] or "" if rows else STRANGE
+
+
+def accounts(server: Server) -> list[Account]:
+    """Those that may queue."""
+    rows = server.query("SELECT name, id FROM async.account ORDER BY id")
+    return [Account(str(name), int(number or 0)) for name, number in rows]
+
+
+def install(server: Server, names: Sequence[str]) -> list[str]:
+    """Makes the part where it is not there, and lets these accounts queue, and the one that
+    installs: those that were let now. What a refusal leaves half-made goes again.
+    """
+    wanted = [parse_account(name) for name in names]
+    _check_scheduler(server)
+    found = version(server)
+    if found and found != dyno.__version__:
+        raise UsageError(
+            f"the schema '{SCHEMA}' is there already, and not this version's ({found})",
+            hint="dyno kit uninstall async takes out what Dyno installed; what another tool made "
+            "must be dropped by hand",
+        )
+    for account in wanted:
+        _check_account(server, account)
+    try:
+        if not found:
+            _create(server)
+        known = {account.name for account in accounts(server)}
+        ((own,),) = server.query("SELECT CURRENT_USER()")
+        new = dict.fromkeys([str(own), *(it.name for it in wanted)])
+        let = [name for name in new if name not in known]
+        for name in let:
+            _let_in(server, name)
+    except BaseException:
+        if not found:
+            uninstall(server)
+        raise
+    return let
+
+
+def _check_scheduler(server: Server) -> None:
+    ((scheduler,),) = server.query("SELECT @@GLOBAL.event_scheduler")
+    if scheduler != "ON":
+        raise UsageError(
+            f"the server's event scheduler is {scheduler}, and jobs run by it",
+            hint="SET GLOBAL event_scheduler = ON, and event_scheduler = ON in the server's "
+            "settings; where it is DISABLED it takes a restart",
+        )
+
+
+def _check_account(server: Server, account: Account) -> None:
+    user, _, host = account.name.rpartition("@")
+    found = server.query(
+        f"SELECT 1 FROM mysql.user WHERE user = '{_escaped(user)}' AND host = '{_escaped(host)}'"
+    )
+    if not found:
+        raise UsageError(
+            f"the server has no account {account.name}",
+            hint="SELECT user, host FROM mysql.user lists them",
+        )
+
+
+def statements(script: Path) -> list[str]:
+    """A script's statements, each ended by `$$`; comments before them go along."""
+    return [text.strip() for text in script.read_text().split("$$\n") if text.strip()]
+
+
+def _create(server: Server) -> None:
+    settings = (
+        f"INSERT INTO async.settings VALUES ('version', '{dyno.__version__}'),"
+        f" ('thread_count', '{WORKERS}'), ('retention_h', '{RETENTION_H}')"
+    )
+    # the mark by which an uninstall knows its own comes before all that may be refused
+    begin, made_by, *rest = (it for script in SCRIPTS for it in statements(script))
+    run_all(server, [begin, made_by, settings], "install async", RIGHTS)
+    slots = ", ".join(f"({slot})" for slot in range(1, WORKERS_MAX + 1))
+    places = ", ".join(f"({place})" for place in range(1, RING + 1))
+    rest += [
+        f"INSERT INTO async.worker (slot) VALUES {slots}",
+        f"INSERT INTO async.ring (place) VALUES {places}",
+        f"INSERT INTO async.turn VALUES (1, {RING})",
+        *_workers(),
+        "CREATE EVENT async.tend ON SCHEDULE EVERY 1 SECOND DO CALL async.tend()",
+    ]
+    run_all(server, rest, "install async", RIGHTS, together=True)
+
+
+def _workers() -> Iterator[str]:
+    """The events that take turns, and what wakes each.
+
+    An event of one time only (AT) that has run once is never run again, whatever ALTER EVENT says,
+    while the server has others (5.6.14, 8.0.33, 10.11.19); one of every year is, from STARTS on.
+    """
+    for place in range(1, RING + 1):
+        yield (
+            f"CREATE EVENT async.worker_{place} ON SCHEDULE EVERY 1 YEAR DISABLE"
+            f" DO CALL async.work({place})"
+        )
+        yield (
+            f"CREATE PROCEDURE async.wake_{place}() MODIFIES SQL DATA ALTER EVENT"
+            f" async.worker_{place} ON SCHEDULE EVERY 1 YEAR STARTS CURRENT_TIMESTAMP ENABLE"
+        )
+
+
+def _let_in(server: Server, name: str) -> None:
+    insert = f"INSERT INTO async.account (name) VALUES ('{_escaped(name)}')"
+    run_all(server, [insert], f"let {name} queue", RIGHTS)
+    account = next(it for it in accounts(server) if it.name == name)
+    make_schema = f"CREATE DATABASE {account.schema} DEFAULT CHARACTER SET utf8mb4"
+    made = False
+    try:
+        run_all(server, [make_schema], f"let {name} queue", RIGHTS)
+        made = True
+        run_all(server, list(_account_statements(account)), f"let {name} queue", RIGHTS)
+    except BaseException:
+        if made:  # a schema of that name that was there before is somebody's
+            _expel(server, account)
+        _try(server, f"DELETE FROM async.account WHERE id = {account.number}")
+        raise
+
+
+def _expel(server: Server, account: Account) -> None:
+    """Takes back what an account was granted, and drops its schema and procedure."""
+    for _, back in grants(account):
+        _try(server, back)
+    _try(server, f"DROP PROCEDURE IF EXISTS async.run_{account.number}")
+    _try(server, f"DROP DATABASE IF EXISTS {account.schema}")
+
+
+def _account_statements(account: Account) -> Iterator[str]:
+    schema, number = account.schema, account.number
+    yield (
+        f"CREATE SQL SECURITY DEFINER VIEW {schema}.jobs AS SELECT q_id, state, {WRITTEN}, wanted,"
+        " created_on, started_on, completed_on, row_count, sql_state, errno, errmsg,"
+        f" connection_id, has_result FROM async.q WHERE account = {number} WITH CHECK OPTION"
+    )
+    yield runner(account)
+    yield from (grant for grant, _ in grants(account))
+
+
+def runner(account: Account) -> str:
+    """The procedure that runs this account's jobs: it is the account's own, and so are the rights.
+
+    A query's rows are kept in a temporary table. What begins as a query and cannot stand behind
+    CREATE TABLE (WITH … UPDATE) is run as it is.
+    """
+    kept = f"{account.schema}.kept_rows"
+    return f"""
+CREATE DEFINER={account.quoted} PROCEDURE async.run_{account.number}(
+  IN v_job BIGINT UNSIGNED, OUT v_rows BIGINT, OUT v_kept TINYINT)
+SQL SECURITY DEFINER MODIFIES SQL DATA
+BEGIN
+  DECLARE v_sql LONGTEXT;
+  SET v_kept = 0;
+  CALL async.text_of(v_job, {account.number}, v_sql, v_kept);
+  SET SESSION sql_mode = @@GLOBAL.sql_mode;
+  IF v_kept THEN
+    BEGIN
+      DECLARE CONTINUE HANDLER FOR 1064, 1221, 1234, 1235, 1746 SET v_kept = 0;
+      SET @async_command = CONCAT('CREATE TEMPORARY TABLE {kept} ENGINE=InnoDB AS ', v_sql);
+      PREPARE async_statement FROM @async_command;
+    END;
+  END IF;
+  IF NOT v_kept THEN
+    SET @async_command = v_sql;
+    PREPARE async_statement FROM @async_command;
+  END IF;
+  SET @async_command = NULL;
+  EXECUTE async_statement;
+  SET v_rows = ROW_COUNT();
+  DEALLOCATE PREPARE async_statement;
+END"""
+
+
+def grants(account: Account) -> Iterator[tuple[str, str]]:
+    """What an account is granted, and how that is taken back."""
+    # a definer may execute its own procedure only where it is granted to it
+    called = (*CALLED, f"run_{account.number}")
+    rights = [f"EXECUTE ON PROCEDURE async.{name}" for name in called]
+    rights += ["SELECT ON async.account", f"SELECT ON {account.schema}.*"]
+    rights += [f"CREATE TEMPORARY TABLES ON {account.schema}.*"]
+    rights += [f"INSERT ({WRITTEN}), UPDATE (wanted) ON {account.schema}.jobs"]
+    for right in rights:
+        yield f"GRANT {right} TO {account.quoted}", f"REVOKE {right} FROM {account.quoted}"
+
+
+def uninstall(server: Server) -> bool:
+    """Ends the workers, takes back what was granted, drops every schema: was there anything?
+
+    Only what Dyno made is taken out; `UsageError` for a schema `async` of another tool's.
+    """
+    found = version(server)
+    if not found:
+        return False
+    if found == STRANGE:
+        raise UsageError(
+            f"the schema '{SCHEMA}' is not one of this kit's",
+            hint=f"DROP DATABASE {SCHEMA} by hand",
+        )
+    _end_workers(server)
+    # whoever waits for a job is told; a schema cannot be dropped while a procedure of it runs
+    _try(
+        server,
+        "UPDATE async.q SET state = 'CANCELLED' WHERE state IN ('QUEUED', 'BLOCKED', 'RUNNING')",
+    )
+    for account in _accounts_there(server):
+        _expel(server, account)
+    run_all(server, [f"DROP DATABASE {SCHEMA}"], "uninstall async", RIGHTS)
+    return True
+
+
+def _accounts_there(server: Server) -> list[Account]:
+    """Those that may queue; none where the installation did not come so far."""
+    try:
+        return accounts(server)
+    except TrialFailed:
+        return []
+
+
+def _try(server: Server, statement: str) -> None:
+    # An account that was dropped meanwhile has nothing left that could be taken back.
+    with suppress(TrialFailed):
+        server.query(statement)
+
+
+def _end_workers(server: Server) -> None:
+    """Drops the events and ends their sessions, jobs and all; `HostError` where they go on."""
+    events = server.query(
+        "SELECT event_name FROM information_schema.events WHERE event_schema = 'async'"
+    )
+    run_all(
+        server, [f"DROP EVENT IF EXISTS async.{name}" for (name,) in events], "end events", RIGHTS
+    )
+    if not events:
+        return
+    until_s = time.monotonic() + END_S
+    sessions = (
+        "SELECT p.id FROM information_schema.processlist p JOIN async.worker w"
+        " ON w.connection_id = p.id JOIN async.boot b ON b.id = w.boot"
+    )
+    while working := server.query(sessions):
+        if time.monotonic() > until_s:
+            raise HostError("jobs go on that were told to end", hint="uninstall once more later")
+        for (number,) in working:
+            _try(server, f"KILL {number}")
+        time.sleep(0.1)

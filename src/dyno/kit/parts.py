@@ -1,0 +1,97 @@
+"""The parts of the kit: what each puts into a server, and which rights that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dyno.errors import UsageError, unknown
+
+#: What loading a function takes, on every server.
+FUNCTION_RIGHTS = ("SELECT, INSERT and DELETE on mysql.func",)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the library. `returns` is SQL's word: STRING, INTEGER, DECIMAL."""
+
+    name: str
+    returns: str = "STRING"
+    aggregate: bool = False
+
+    def create(self, library: str) -> str:
+        """The statement that loads it."""
+        kind = "AGGREGATE FUNCTION" if self.aggregate else "FUNCTION"
+        return f"CREATE {kind} {self.name} RETURNS {self.returns} SONAME '{library}'"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is installed by one name.
+
+    `native_since` is the version of MySQL (not of MariaDB) that brings all of it itself. A part
+    without functions is procedures in a schema of its own (`jobs`).
+    """
+
+    name: str
+    summary: str
+    functions: tuple[Function, ...] = ()
+    native_since: tuple[int, int] | None = None
+
+
+#: The one function that comes with the first part that has any, and goes with the last.
+VERSION = Function("dyno_kit_version")
+
+_AGGREGATES = ("build", "or", "and", "xor")
+_NUMBERS = ("cardinality", "contains", "min", "max")
+
+PARTS = {
+    part.name: part
+    for part in (
+        Part("async", "statements that run beside the session: queue, check, wait"),
+        Part(
+            "bitmap",
+            "sets of keys as values: Roaring bitmaps, rb_*",
+            (
+                *(Function(f"rb_{name}") for name in ("build", "or", "and", "xor", "andnot")),
+                *(Function(f"rb_{name}_agg", aggregate=True) for name in _AGGREGATES),
+                *(Function(f"rb_{name}", "INTEGER") for name in _NUMBERS),
+                *(Function(f"rb_to_{name}") for name in ("list", "json")),
+            ),
+        ),
+        Part(
+            "json",
+            "documents as lines, values by their key, exact sums over them",
+            (
+                Function("json_flatten"),
+                Function("json_extract_all"),
+                *(Function(name, "DECIMAL", True) for name in ("jsum", "jmin", "jmax", "javg")),
+                Function("jcount", "INTEGER", True),
+                Function("rapid_flatten_json"),
+                Function("rapid_extract_all"),
+            ),
+        ),
+        Part(
+            "uuid",
+            "uuid_to_bin, bin_to_uuid and is_uuid where the server lacks them",
+            (Function("uuid_to_bin"), Function("bin_to_uuid"), Function("is_uuid", "INTEGER")),
+            native_since=(8, 0),
+        ),
+    )
+}
+
+#: Named in the plan, and refused until they are whole.
+UNMADE = ("history", "options")
+
+
+def find_parts(names: Iterable[str]) -> list[Part]:
+    """The parts called so, each once; `UsageError` for a name that is none, or none yet."""
+    found = {}
+    for name in names:
+        if name in UNMADE:
+            made = ", ".join(PARTS)
+            raise UsageError(f"the part '{name}' is not made yet", hint=f"there are: {made}")
+        if name not in PARTS:
+            raise unknown("part", name, PARTS)
+        found[name] = PARTS[name]
+    return list(found.values())

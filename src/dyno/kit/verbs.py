@@ -1,0 +1,209 @@
+"""`install`, `upgrade`, `uninstall`, `status`: what becomes of the kit's parts in a server.
+
+Nobody keeps a list of what is installed: the server's own table of functions says it, and the
+schemas that stand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import dyno
+from dyno.builds import Say
+from dyno.errors import DynoError, HostError, UsageError
+from dyno.kit import jobs, library
+from dyno.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
+from dyno.kit.server import LIBRARY, Server, run_all
+
+
+@dataclass(frozen=True)
+class State:
+    """What a server has of a part; `state` is one of STATES, `detail` says more."""
+
+    part: Part
+    state: str
+    detail: str = ""
+
+
+ABSENT, INSTALLED, NATIVE, DAMAGED = "not installed", "installed", "the server's own", "damaged"
+STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED)
+#: What an upgrade loads anew.
+MENDED = (INSTALLED, DAMAGED)
+
+
+def status(server: Server) -> list[State]:
+    """What the server has of each part."""
+    loaded, version = server.loaded(), ""
+    if VERSION.name in loaded:
+        version = server.library_version()
+    return [_state(server, part, loaded, version) for part in PARTS.values()]
+
+
+def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> State:
+    if not part.functions:
+        return _state_of_jobs(server, part)
+    if _is_native(server, part):
+        return State(part, NATIVE, f"{server.version} brings it")
+    ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
+    missing = [each.name for each in part.functions if each.name not in ours]
+    if not ours:
+        return State(part, ABSENT)
+    if not version:
+        return State(part, DAMAGED, f"the server cannot load {LIBRARY}")
+    if missing:
+        return State(part, DAMAGED, f"without {', '.join(missing)}")
+    return State(part, INSTALLED, version)
+
+
+def _state_of_jobs(server: Server, part: Part) -> State:
+    found = jobs.version(server)
+    if found in ("", jobs.STRANGE):
+        return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
+    names = ", ".join(account.name for account in jobs.accounts(server))
+    return State(part, INSTALLED, f"{found}, for {names}")
+
+
+def _is_native(server: Server, part: Part) -> bool:
+    since = part.native_since
+    return since is not None and not server.is_mariadb and server.number[:2] >= since
+
+
+def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[str] = ()) -> None:
+    """Installs parts; one that is there already stays. What a refusal leaves half-made goes again.
+    `accounts` may queue jobs, where that is among the parts.
+
+    `UsageError` or `HostError` where a right is missing, a name is taken, the library cannot be
+    put where the server looks for it, or the one that it has loaded is of another version.
+    """
+    loadable = [part for part in parts if part.functions]
+    wanted = [part for part in loadable if not _is_native(server, part)]
+    for part in loadable:
+        if part not in wanted:
+            say(f"{part.name}: {server.version} brings it, nothing to do")
+    if accounts and len(loadable) == len(parts):
+        raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
+    if wanted:
+        _check_names(server, wanted)
+        _load(server, wanted, say)
+    for part in parts:
+        if part not in loadable:
+            let = jobs.install(server, accounts)
+            told = f"installed, for {', '.join(let)}" if let else "is installed already"
+            say(f"{part.name}: {told}")
+
+
+def _check_names(server: Server, parts: Sequence[Part]) -> None:
+    """`UsageError` where another library's function has a name that is wanted."""
+    loaded = server.loaded()
+    for name in [each.name for part in parts for each in part.functions]:
+        if (owner := loaded.get(name, LIBRARY)) != LIBRARY:
+            raise UsageError(
+                f"the function '{name}' is there already, from {owner}",
+                hint=f"DROP FUNCTION {name}, if you want the kit's in its place",
+            )
+
+
+def _load(server: Server, parts: Sequence[Part], say: Say) -> None:
+    """Loads the functions of these parts that the server has not loaded yet."""
+    loaded = server.loaded()
+    if LIBRARY in loaded.values():
+        _check_version(server)
+    else:
+        library.put(server)
+    made: list[Function] = []
+    try:
+        if VERSION.name not in loaded:
+            _create(server, VERSION, made)
+            _check_version(server)
+        for part in parts:
+            missing = [each for each in part.functions if each.name not in loaded]
+            for function in missing:
+                _create(server, function, made)
+            say(f"{part.name}: {'installed' if missing else 'is installed already'}")
+    except BaseException:
+        with suppress(DynoError):
+            for function in reversed(made):
+                server.query(f"DROP FUNCTION {function.name}")
+            if LIBRARY not in loaded.values():
+                library.take_away(server)
+        raise
+
+
+def _create(server: Server, function: Function, made: list[Function]) -> None:
+    doing = f"load the function {function.name}"
+    run_all(server, [function.create(LIBRARY)], doing, FUNCTION_RIGHTS)
+    made.append(function)
+
+
+def _check_version(server: Server) -> None:
+    """`UsageError` where the library that the server has loaded is not the package's."""
+    found = server.library_version()
+    if found != dyno.__version__:
+        raise UsageError(
+            f"the server has version {found or 'none'} of {LIBRARY} loaded, this is "
+            f"{dyno.__version__}",
+            hint="dyno kit upgrade brings them together",
+        )
+
+
+def upgrade(server: Server, say: Say) -> None:
+    """Puts the package's library in the place of the server's, and loads its functions anew. There
+    is one version of the jobs' procedures yet, so nothing of theirs to upgrade.
+
+    Where a session still runs one of them, the server keeps the old library: `HostError` says so.
+    """
+    loaded = server.loaded()
+    ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
+    if not ours:
+        if jobs.version(server) == dyno.__version__:
+            say(f"async is of version {dyno.__version__} already")
+            return
+        raise UsageError("no part is installed here", hint="dyno kit install PART…")
+    found = [it for it in status(server) if it.part.functions and it.state in MENDED]
+    written = library.put(server)
+    whole = all(state.state == INSTALLED for state in found)
+    if whole and not written and server.library_version() == dyno.__version__:
+        say(f"{LIBRARY} {dyno.__version__} is loaded already")
+        return
+    run_all(server, [f"DROP FUNCTION {name}" for name in ours], "unload the kit", FUNCTION_RIGHTS)
+    functions = [VERSION, *(each for state in found for each in state.part.functions)]
+    run_all(
+        server,
+        [each.create(LIBRARY) for each in functions],
+        f"load {LIBRARY} anew",
+        FUNCTION_RIGHTS,
+    )
+    if (now := server.library_version()) != dyno.__version__:
+        raise HostError(
+            f"the server still holds {LIBRARY} {now}, not {dyno.__version__}",
+            hint="a session uses it: end it and upgrade once more, or restart the server; one on "
+            f"another machine must get the new {LIBRARY} first (`dyno kit library`)",
+        )
+    say(f"upgraded to {LIBRARY} {now}: {', '.join(state.part.name for state in found)}")
+
+
+def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
+    """Takes parts out; with the last function the library goes, too."""
+    for part in parts:
+        if not part.functions:
+            say(f"{part.name}: {'uninstalled' if jobs.uninstall(server) else 'was not installed'}")
+            continue
+        loaded = server.loaded()
+        ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
+        _unload(server, ours)
+        say(f"{part.name}: {'uninstalled' if ours else 'was not installed'}")
+    if not any(part.functions for part in parts):
+        return
+    left = [name for name, owner in server.loaded().items() if owner == LIBRARY]
+    if left in ([], [VERSION.name]):
+        _unload(server, left)
+        if not library.take_away(server):
+            say(f"{LIBRARY} stays in {server.plugins} of the server's machine: nothing uses it")
+
+
+def _unload(server: Server, names: Sequence[str]) -> None:
+    run_all(
+        server, [f"DROP FUNCTION {name}" for name in names], "unload functions", FUNCTION_RIGHTS
+    )

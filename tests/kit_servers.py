@@ -1,0 +1,137 @@
+"""Servers for the kit, with a plugin directory of a test's own, and `dyno kit` against them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from dyno import driver
+from dyno.cli import exit_code
+from dyno.engines import Server, find_engine
+from dyno.kit import server as kit_server
+
+VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
+#: Of the engine's own settings: jobs run by the event scheduler.
+SETTINGS = {"event_scheduler": "ON"}
+
+
+@dataclass(frozen=True)
+class KitServer:
+    """A server, where it looks for libraries, and its URL with the password."""
+
+    version: str
+    engine: Server
+    plugins: Path
+
+    @property
+    def url(self) -> str:
+        """As root, by its socket."""
+        return self.url_of("root", str(self.engine.session["password"]))
+
+    def url_of(self, user: str, password: str) -> str:
+        """As somebody else."""
+        socket = quote(str(self.engine.session["host"]), safe="")
+        return f"mysql://{user}:{quote(password, safe='')}@{socket}"
+
+    def ask(self, *statements: str, **session: object) -> list[list[str | None]]:
+        """The rows of the last statement; `session` says what differs from root's."""
+        return driver.ask(self.engine.session | session, statements, 60)[-1]
+
+    def one(self, statement: str, **session: object) -> str | None:
+        """The one field of the one row."""
+        ((field,),) = self.ask(statement, **session)
+        return field
+
+    def kit(self, *words: str, url: str = "") -> int:
+        """The exit code of `dyno kit` with these words."""
+        return exit_code(["kit", *words, "--dsn", url or self.url])
+
+    def reached(self) -> kit_server.Server:
+        """The same server as the kit sees it."""
+        return kit_server.reach(driver.ask, self.url)
+
+    def inventory(self) -> list[list[str | None]]:
+        """Everything that stands in the server: what an uninstall must leave as it was."""
+        return sorted(
+            row
+            for statement in INVENTORY
+            if "8.0" in self.version or "8.0 only" not in statement
+            for row in self.ask(statement)
+        )
+
+
+INVENTORY = (
+    "SELECT 'function', name, dl FROM mysql.func",
+    "SELECT 'schema', schema_name, default_collation_name FROM information_schema.schemata",
+    "SELECT 'table', table_schema, table_name FROM information_schema.tables",
+    "SELECT 'routine', routine_schema, routine_name FROM information_schema.routines",
+    "SELECT 'event', event_schema, event_name FROM information_schema.events",
+    "SELECT 'trigger', trigger_schema, trigger_name FROM information_schema.triggers",
+    "SELECT 'user', user, host FROM mysql.user",
+    "SELECT 'right', grantee, privilege_type FROM information_schema.user_privileges",
+    "SELECT 'right', grantee, CONCAT(table_schema, privilege_type)"
+    " FROM information_schema.schema_privileges",
+    "SELECT 'right', grantee, CONCAT(table_schema, table_name, privilege_type)"
+    " FROM information_schema.table_privileges",
+    "SELECT 'routine right', user, CONCAT(db, routine_name) FROM mysql.procs_priv",
+)
+
+
+@contextmanager
+def serving(version: str, **more: str) -> Iterator[KitServer]:
+    """A server of this version; `more` joins its settings."""
+    name, _, build = version.partition("@")
+    engine = find_engine(name, driver.ask)
+    program = engine.program(build, {}, lambda _: None)
+    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
+        # the server's user is not ours, and has to pass through
+        Path(folder).chmod(0o755)
+        home, plugins = Path(folder) / "home", Path(folder) / "plugins"
+        home.mkdir()
+        plugins.mkdir()
+        settings = SETTINGS | {"plugin_dir": f"{plugins}/"} | more
+        server = engine.start(program, home, settings)
+        try:
+            yield KitServer(version, server, plugins)
+        finally:
+            engine.stop(server)
+
+
+def examples(page: Path) -> list[tuple[str, str]]:
+    """The statements of a page's examples, each with the answer that stands below it: lines that
+    begin with `-- `, fields apart by ` | `.
+    """
+    found: list[tuple[str, str]] = []
+    for block in re.findall(r"```sql\n(.*?)```", page.read_text(), re.DOTALL):
+        statement: list[str] = []
+        for line in block.splitlines():
+            if line.startswith("-- ") and not statement:
+                sql, answer = found[-1]
+                found[-1] = (sql, f"{answer}\n{line.removeprefix('-- ')}".strip())
+            elif line.strip():
+                statement.append(line)
+                if line.endswith(";"):
+                    found.append(("\n".join(statement).removesuffix(";"), ""))
+                    statement = []
+        assert not statement, f"{page.name}: no ; ends {statement}"
+    return found
+
+
+def answer_text(rows: list[list[str | None]]) -> str:
+    """Rows as a page shows them."""
+    lines = [" | ".join("NULL" if it is None else it.rstrip("\n") for it in row) for row in rows]
+    return "\n".join(lines)
+
+
+def check_page(server: KitServer, page: Path) -> None:
+    """The statements of a page, in order and in one session, answer what the page says."""
+    told = examples(page)
+    assert told, f"{page.name} has no example"
+    answers = driver.ask(server.engine.session, [statement for statement, _ in told], 60)
+    for (statement, answer), rows in zip(told, answers, strict=True):
+        assert answer_text(rows) == answer, statement

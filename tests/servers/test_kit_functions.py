@@ -1,0 +1,221 @@
+"""The kit's functions as each server calls them: the docs' examples word for word, and edges."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit_servers import KitServer, check_page
+
+from dyno import driver
+from dyno.errors import TrialFailed
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "kit"
+DOCUMENTS = 300
+PREDICATES = 400
+
+
+@pytest.fixture
+def server(kit_server: KitServer) -> Iterator[KitServer]:
+    assert kit_server.kit("install", "bitmap", "json", "uuid") == 0
+    yield kit_server
+    assert kit_server.kit("uninstall", "bitmap", "json", "uuid") == 0
+
+
+@pytest.mark.parametrize("page", ["bitmap", "json", "uuid"])
+def test_the_examples_of_the_docs_answer_as_they_say(server: KitServer, page: str) -> None:
+    check_page(server, DOCS / f"{page}.md")
+
+
+REFUSED = {
+    "rb_or(1)": "it takes rb_or(bitmap, bitmap)",
+    "rb_cardinality('no bitmap')": "that is no bitmap",
+    "rb_cardinality(CONCAT(rb_build('1'), 'x'))": "1 bytes too many",
+    "rb_build('1,x')": "'x' is no whole number",
+    "rb_build_agg(-1)": "from 0 to 4294967295, not -1",
+    "rb_build_agg(4294967296)": "from 0 to 4294967295",
+    "json_flatten()": "it takes json_flatten(document",
+    "json_flatten('{}', 'lines')": "'keys' or 'paths'",
+    "json_flatten('{', 'keys')": "invalid JSON at byte 1: it ends too early",
+    "json_flatten('[1,]')": "invalid JSON at byte 3",
+    "json_extract_all('{}')": "it takes json_extract_all(document, key",
+    "json_extract_all(1, 2, 3)": "say 'error' or 'null'",
+    "jsum('1\\nabc\\n')": "'abc' is no number",
+    "jsum('1', 31)": "a constant from 0 to 30",
+    "jsum('1', RAND())": "a constant from 0 to 30",
+    "jsum('1e36')": "over 65 digits",
+    "jmax('[{}]')": "holds an object",
+    "json_flatten(CONCAT(REPEAT('[', 1001), REPEAT(']', 1001)))": "nested deeper than 1000",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_wrong_call_is_an_error_with_its_cause(server: KitServer, call: str) -> None:
+    with pytest.raises(TrialFailed) as caught:
+        server.ask(f"SELECT {call}")
+    assert REFUSED[call] in str(caught.value)
+    assert server.one("SELECT 1") == "1"
+
+
+def test_null_and_empty_are_told_apart(server: KitServer) -> None:
+    calls = "json_flatten(NULL), json_flatten('{}'), json_extract_all('{}', NULL), jsum(NULL)"
+    rows = server.ask(f"SELECT {calls}, jcount(NULL), json_flatten('{{', 'keys', 'null')")
+    assert rows == [[None, "", None, None, "0", None]]
+
+
+def test_text_of_another_character_set_is_converted_or_refused(server: KitServer) -> None:
+    call = 'json_flatten(CONVERT(\'{"a":"ä"}\' USING latin1))'
+    if "8.0" in server.version:
+        assert server.one(f"SELECT {call}") == "a=ä\n"
+        assert server.one(f"SELECT COLLATION({call})") == "utf8mb4_bin"
+    else:
+        with pytest.raises(TrialFailed, match="not UTF-8 at byte 6"):
+            server.ask(f"SELECT {call}")
+    assert server.one('SELECT json_flatten(\'{"a":"ä"}\') = "a=ä\n"') == "1"
+
+
+def test_groups_results_and_columns_are_typed_as_they_should_be(server: KitServer) -> None:
+    server.ask(
+        "CREATE TABLE dyno.made AS SELECT jsum('1.5', 2) AS s, jcount('1') AS c,"
+        " json_flatten('{}') AS f, is_uuid('') AS u"
+    )
+    columns = "SELECT column_name, data_type, numeric_scale FROM information_schema.columns"
+    rows = server.ask(f"{columns} WHERE table_name = 'made' ORDER BY 1")
+    server.ask("DROP TABLE dyno.made")
+    text = "longtext" if "8.0" in server.version else "longblob"
+    kinds = {str(name): (kind, scale) for name, kind, scale in rows}
+    assert kinds["s"] == ("decimal", "2") and kinds["f"] == (text, None)
+    assert kinds["c"][0] in ("bigint", "int")
+
+
+def a_value(dice: random.Random, scalars: int, depth: int = 4) -> Any:
+    """Any JSON with the first `scalars` kinds of values; numbers are exact."""
+    kind = dice.randrange(scalars + 2 if depth else scalars)
+    if kind == scalars:
+        return [a_value(dice, scalars, depth - 1) for _ in range(dice.randrange(4))]
+    if kind == scalars + 1:
+        names = [dice.choice("abcd") for _ in range(dice.randrange(4))]
+        return {name: a_value(dice, scalars, depth - 1) for name in names}
+    small = Decimal(dice.randrange(-(10**9), 10**9)).scaleb(-dice.randrange(7))
+    return [None, small, dice.randrange(-(2**63), 2**63), True, "x y\n\\\"'ä", ""][kind]
+
+
+def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every scalar with its nearest key, in order."""
+    if not isinstance(value, dict | list):
+        yield key, value
+        return
+    inner = value.items() if isinstance(value, dict) else [(key, each) for each in value]
+    for name, each in inner:
+        yield from leaves(each, name)
+
+
+def written(value: Any) -> str:
+    """A document of ours as JSON, decimals as they are."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(k)}: {written(v)}' for k, v in value.items())}}}"
+    return f"{value:f}" if isinstance(value, Decimal) else json.dumps(value)
+
+
+def insert(server: KitServer, documents: list[Any]) -> None:
+    """Fills `dyno.made`."""
+    texts = [written(it).replace("\\", "\\\\").replace("'", "''") for it in documents]
+    rows = ", ".join(f"({number}, '{text}')" for number, text in enumerate(texts))
+    server.ask(
+        "CREATE TABLE dyno.made (id int, doc longtext CHARACTER SET utf8mb4)",
+        f"INSERT INTO dyno.made VALUES {rows}",
+    )
+
+
+def test_random_documents_flatten_to_their_values(server: KitServer, dice: random.Random) -> None:
+    documents = [a_value(dice, 6) for _ in range(DOCUMENTS)]
+    insert(server, documents)
+    flat = server.ask("SELECT json_flatten(doc, 'paths') FROM dyno.made ORDER BY id")
+    server.ask("DROP TABLE dyno.made")
+    for (lines,), document in zip(flat, documents, strict=True):
+        told = [line.partition("=")[2] for line in lines_of(lines)]
+        assert [json.loads(it, parse_float=Decimal) for it in told] == [
+            value for _, value in leaves(document)
+        ]
+
+
+def lines_of(text: str | None) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def test_random_sums_are_exact(server: KitServer, dice: random.Random) -> None:
+    documents = [a_value(dice, 3) for _ in range(DOCUMENTS)]
+    insert(server, documents)
+    numbers = [
+        Decimal(value)
+        for document in documents
+        for key, value in leaves(document)
+        if key == "a" and value is not None
+    ]
+    found = "json_extract_all(doc, 'a')"
+    ((total, least, most, count),) = server.ask(
+        f"SELECT jsum({found}, 6), jmin({found}, 6), jmax({found}, 6), jcount({found})"
+        " FROM dyno.made"
+    )
+    server.ask("DROP TABLE dyno.made")
+    wanted = [sum(numbers), min(numbers), max(numbers), len(numbers)]
+    assert [Decimal(str(it)) for it in (total, least, most, count)] == wanted
+
+
+#: A predicate in plain SQL, and the same over bitmaps; `a` to `c` are replaced.
+OPERATIONS = {
+    "({} OR {})": "rb_or({}, {})",
+    "({} AND {})": "rb_and({}, {})",
+    "({} XOR {})": "rb_xor({}, {})",
+    "({} AND NOT {})": "rb_andnot({}, {})",
+}
+
+
+def a_predicate(dice: random.Random, depth: int) -> tuple[str, str]:
+    """A random predicate over `dyno.rows`, in plain SQL and over the bitmaps of `dyno.maps`."""
+    if not depth:
+        column, value = dice.choice("ab"), dice.randrange(6)
+        stored = f"(SELECT ids FROM dyno.maps WHERE what = '{column}' AND value = {value})"
+        return f"(IFNULL({column}, -1) = {value})", f"IFNULL({stored}, rb_build(''))"
+    plain, mapped = dice.choice(list(OPERATIONS.items()))
+    left, right = a_predicate(dice, depth - 1), a_predicate(dice, depth - 1)
+    return plain.format(left[0], right[0]), mapped.format(left[1], right[1])
+
+
+def test_random_predicates_over_bitmaps_are_those_of_plain_sql(
+    server: KitServer, dice: random.Random
+) -> None:
+    def field() -> str:
+        return "NULL" if dice.random() < 0.1 else str(dice.randrange(5))
+
+    ids = dice.sample(range(2**31), 400) + list(range(1000, 1600))
+    rows = ", ".join(f"({number}, {field()}, {field()})" for number in ids)
+    maps = "INSERT INTO dyno.maps SELECT '{0}', {0}, rb_build_agg(id) FROM dyno.rows_of GROUP BY 2"
+    server.ask(
+        "CREATE TABLE dyno.rows_of (id int PRIMARY KEY, a int, b int)",
+        f"INSERT INTO dyno.rows_of VALUES {rows}",
+        "CREATE TABLE dyno.maps (what char(1), value int, ids longblob)",
+        *(maps.format(column) for column in "ab"),
+    )
+    asked = [a_predicate(dice, dice.randrange(1, 5)) for _ in range(PREDICATES)]
+    questions = [
+        "SELECT (SELECT COALESCE(GROUP_CONCAT(id ORDER BY id), '') FROM dyno.rows_of"
+        f" WHERE {plain}) = rb_to_list({mapped}), rb_cardinality({mapped})"
+        for plain, mapped in asked
+    ]
+    answers = driver.ask(
+        server.engine.session, ["SET group_concat_max_len = 1048576", *questions], 120
+    )
+    server.ask("DROP TABLE dyno.rows_of, dyno.maps")
+    for (plain, _), rows_of in zip(asked, answers[1:], strict=True):
+        assert rows_of[0][0] == "1", plain
+    assert len({rows_of[0][1] for rows_of in answers[1:]}) > PREDICATES // 10
