@@ -62,6 +62,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Play restarts one after the other where they could take turns.",
 )
+@click.option(
+    "--hold-connections",
+    is_flag=True,
+    help="By turns, keep connections for a whole trial: they are made anew about every second.",
+)
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
@@ -105,6 +110,7 @@ def experiment(**words: Any) -> Experiment:
         aa=words["aa"],
         gate=words["gate"],
         sequential=words["sequential"],
+        hold_connections=words["hold_connections"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])
     chosen = dict(words["settings"])

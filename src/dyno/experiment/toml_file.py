@@ -199,6 +199,7 @@ def read_measuring(top: Table) -> Measuring:
             aa=top.flag("aa"),
             gate=top.get("gate", str) or "each",
             sequential=top.flag("sequential"),
+            hold_connections=top.flag("hold_connections"),
         )
     except UsageError as error:
         raise top.wrong(_blame_key(error, top), error) from error

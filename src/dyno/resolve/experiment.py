@@ -67,8 +67,10 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
     tell_remarks(found, say)
     plans = [plan for plan, _ in workloads]
     outline = _outline(experiment, [candidate for candidate, _, _ in found], run_controls)
-    asked = experiment.measuring.sequential
-    turns = None if asked else choose_turns(found, plans, run_controls, say)
+    measuring = experiment.measuring
+    turns = None if measuring.sequential else choose_turns(found, plans, run_controls, say)
+    if turns and measuring.hold_connections:
+        turns = replace(turns, epoch_s=0.0)
     run = replace(
         outline,
         design=replace(outline.design, turns=turns),

@@ -259,3 +259,13 @@ def test_a_killed_dyno_leaves_nothing_that_stands_still_and_its_run_goes_on(
     wait_for(lambda: not users_of(begun.path))
     resume_run(begun, lambda _: None)
     assert counted(begun.trials()) == EACH_ONCE
+
+
+def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
+    file = tmp_path / "select.lua"
+    file.write_text(PLAIN)
+    measuring = Measuring(blocks=3, fixed=True, hold_connections=True)
+    made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), {}, measuring)
+    run = resolve_experiment(made, lambda _: None).run
+    assert run.design.turns is not None
+    assert turns_of(run.design.turns, run, run.workloads[0], 0, 2)[0].epoch_slots == 0
