@@ -15,20 +15,21 @@ from dyno.play.watch import Event, PhaseEnded, PhaseStarted, Progressed, TrialSt
 
 
 class Killer:
-    """Kills `whom` in the first trial: in the load, in the run, or in the pause between both.
+    """Kills `whom` once, in the first block: in the load, in the run, or in the pause between both.
 
     The trial's own thread does it: a phase that is over by then still waits for us.
     """
 
     def __init__(self, whom: Callable[[int], int], when: str) -> None:
         self.whom, self.when = whom, when
-        self.trial = 0
+        self.block, self.is_done = 0, False
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, TrialStarted):
-            self.trial = event.number
-        if self.trial != 1 or self.when != self._moment(event):
+            self.block = event.block
+        if self.is_done or self.block != 0 or self.when != self._moment(event):
             return
+        self.is_done = True
         time.sleep(0.05)
         self._kill()
 

@@ -22,7 +22,11 @@ def server_percent(run: Run, case: Case) -> float | None:
 
 
 def _usable_ns(run: Run, trial: Trial, record: PhaseRecord) -> float:
-    """CPU time that the server could have used in a phase."""
+    """CPU time that the server could have used in a phase: by turns, that of its windows, since it
+    is asked for nothing in the drains.
+    """
+    turns = run.design.turns
+    asked = turns.window_s / (turns.window_s + turns.drain_s) if turns else 1.0
     cores = len(trial.conditions.engine_cores) or int(run.host.get("cores", "1"))
     connections = sum(tally.connections for tally in record.streams)
-    return min(cores, connections) * record.own_time_ns
+    return min(cores, connections) * record.own_time_ns * asked
