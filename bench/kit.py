@@ -121,6 +121,8 @@ def played(spec: str, quick: bool) -> None:
         home.mkdir()
         plugins.mkdir()
         own = {"plugin_dir": f"{plugins}/", "event_scheduler": "ON", "max_allowed_packet": "64M"}
+        # thousands of results are tables, too (docs/kit/async.md, Limits)
+        own["table_definition_cache"] = "20000"
         server = engine.start(build, home, own | parsed.keys)
         try:
             ((version,),) = driver.ask(server.session, ["SELECT VERSION()"])[0]

@@ -16,7 +16,8 @@ BEGIN
 END $$
 
 -- Plays @async_command, with the caller's rights. Where many tables come and go, as results do, a
--- server may forget a view between PREPARE and EXECUTE; it says so (1615) before anything is done.
+-- server may forget a view between PREPARE and EXECUTE; it says so (1615) before anything is done. One
+-- whose table_definition_cache is full does so each time: then this gives up after a second.
 CREATE PROCEDURE async.command()
 SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
