@@ -44,11 +44,14 @@ def test_the_started_one_runs_as_the_attached_one_does_and_a_key_of_ones_own_sta
         words = [f"theirs={url}", f"ours={kind}@{build}?max_connections=77", "--like", "attached"]
         code = exit_code(["compare", *words, "-w", "oltp_point_select", *SIZE])
     said = capfd.readouterr()
-    assert code in (0, 1, 2), said.err
+    # 3: on this host most of so short an answer may be the way there and back
+    assert code in (0, 1, 2, 3), said.err
     assert "ours takes from theirs: profile=stock" in said.err
     settings = {}
     for file in tmp_path.rglob("trials/*.json"):
         trial = json.loads(file.read_text())
+        if trial["block"] < 0:  # an echo, which has no settings
+            continue
         found = trial["settings"]
         settings[trial["candidate"]] = {key: found[key].partition(" (")[0] for key in ODD[name]}
         if trial["candidate"] == "ours":

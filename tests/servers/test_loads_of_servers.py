@@ -40,7 +40,7 @@ def test_a_load_is_made_once_and_every_trial_starts_on_a_copy(
     folder = create_run(prepared.run, home)
     before = {entry.name for entry in cache.entries()}
     play_run(prepared, folder, lambda _: None)
-    trials = folder.trials()
+    trials = [trial for trial in folder.trials() if trial.block >= 0]
     assert [trial.failure for trial in trials if trial.status != "ok"] == []
     assert len({trial.conditions.load_name for trial in trials}) == 1
     assert {tuple(phase.phase for phase in trial.phases) for trial in trials} == {("run",)}

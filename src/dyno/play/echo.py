@@ -5,7 +5,7 @@ is a server on this host; of those alike in engine, place and requests, of the f
 server's cores, as many connections as its closed loops have, and requests and answers of the size
 that its own had on average. It is a lower bound: a server reads its socket with more system calls,
 and may encrypt. In the place of a server that runs already it stands on the same kind of socket,
-and on no cores in particular.
+and on cores of its own only where the server could be placed.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from dyno.record import (
     echo_of,
 )
 from dyno.resolve.experiment import Prepared
+from dyno.tails import last_lines, tail
 
 UNIX, TCP = "unix", "tcp"
 #: The loopback device, and any port there.
@@ -97,7 +98,8 @@ class EchoEngine:
         server = Server(session, home, process.pid, log, (process, placed))
         if port is None:
             self.stop(server)
-            raise TrialFailed("dyno-driver echo does not listen")
+            said = last_lines(tail(log), 1)
+            raise TrialFailed("dyno-driver echo does not listen", cause=said)
         return server
 
     def settings(self, server: Server) -> dict[str, str]:
@@ -177,6 +179,8 @@ def echoes_due(
         build = None if shares else echo_build(prepared.builds[side.name])
         if build is None or not good:
             continue
+        if good[-1].conditions.engine_cores:  # a server that ran already could be placed
+            build = replace(build, attached=False)
         phases = list(_exchanges(workload.under(side.options), good[-1]))
         attempt = _attempt([t for t in ours if t.candidate == name], limits)
         if phases and attempt:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dyno.builds import Build, Say
 from dyno.controls import NOT_HERE, ControlTarget, controls, put_back
-from dyno.engines import Engine, Knobs, Preloads, Remarks
+from dyno.engines import Attaches, Engine, Knobs, Preloads, Remarks
 from dyno.errors import DynoError, UsageError
 from dyno.experiment.candidates import OwnedKeys, Spec
 from dyno.record import Candidate
@@ -30,11 +30,12 @@ def recover_knobs(say: Say) -> None:
 
 def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
     """What the controls are held for."""
+    found = build.attached and isinstance(engine, Attaches)
     return ControlTarget(
         embedded=engine.embedded,
         attached=build.attached,
         # of a server that runs already nothing is started: it is found
-        pid=engine.start(build, home, {}).pid if build.attached else None,
+        pid=engine.start(build, home, {}).pid if found else None,
         home=home,
         settings=engine.knobs if isinstance(engine, Knobs) else {},
         preloads=isinstance(engine, Preloads),

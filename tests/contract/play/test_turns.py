@@ -226,8 +226,13 @@ def test_a_killed_driver_tears_its_block_which_is_played_anew(begun: RunFolder) 
 
 def test_ctrl_c_ends_all_trials_and_the_run_goes_on(begun: RunFolder) -> None:
     main = threading.main_thread().ident or 0
-    with pytest.raises(KeyboardInterrupt):
-        resume_run(begun, in_block(1, lambda: signal.pthread_kill(main, signal.SIGINT)))
+    # who runs the tests in the background of a shell made us ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            resume_run(begun, in_block(1, lambda: signal.pthread_kill(main, signal.SIGINT)))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert states(begun)[2:] == [(1, 1, "interrupted")] * 2
     assert not users_of(begun.path)
     resume_run(begun, lambda _: None)
