@@ -22,6 +22,7 @@ import dyno
 from dyno import driver, workloads
 from dyno.analysis.host_noise import is_calm
 from dyno.builds import Build, Say
+from dyno.controls import controls
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import socket as _socket
 from dyno.engines._server import url
@@ -56,6 +57,10 @@ WARMUP_S = 0.1
 ECHOES = 6
 #: A request's least size, as the driver's `sessions/echo.rs` has it.
 HEADER_BYTES = 8
+
+
+#: All controls at their defaults but the place, which is the run's.
+_PLACED = {name: each.default for name, each in controls().items() if name != "pinning"}
 
 
 class EchoEngine:
@@ -179,14 +184,16 @@ def echoes_due(
         build = None if shares else echo_build(prepared.builds[side.name])
         if build is None or not good:
             continue
-        if good[-1].conditions.engine_cores:  # a server that ran already could be placed
-            build = replace(build, attached=False)
         phases = list(_exchanges(workload.under(side.options), good[-1]))
         attempt = _attempt([t for t in ours if t.candidate == name], limits)
         if phases and attempt:
             length_s = max(SHORTEST_S, min(LONGEST_S, WHOLE_S / len(phases)))
             plan = echo_plan(workload.name, phases, length_s)
             echo = replace(side, name=name, spec="echo", engine="echo", settings={}, options={})
+            if (
+                build.attached and good[-1].conditions.engine_cores
+            ):  # it could be placed, and no more
+                build, echo = replace(build, attached=False), replace(echo, controls=_PLACED)
             yield plan, echo, build, attempt
 
 
