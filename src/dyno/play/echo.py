@@ -190,9 +190,8 @@ def echoes_due(
             length_s = max(SHORTEST_S, min(LONGEST_S, WHOLE_S / len(phases)))
             plan = echo_plan(workload.name, phases, length_s)
             echo = replace(side, name=name, spec="echo", engine="echo", settings={}, options={})
-            if (
-                build.attached and good[-1].conditions.engine_cores
-            ):  # it could be placed, and no more
+            # a server that ran already could be placed, and no more
+            if build.attached and good[-1].conditions.engine_cores:
                 build, echo = replace(build, attached=False), replace(echo, controls=_PLACED)
             yield plan, echo, build, attempt
 
