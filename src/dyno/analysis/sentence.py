@@ -19,6 +19,8 @@ from dyno.record import Comparison, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
+#: Words that leave a comparison open.
+OPEN_WORDS = ("inconclusive", "invalid")
 #: Effects that a clause names, and candidates that a sentence does; the table has all.
 NAMED = 3
 
@@ -104,8 +106,8 @@ def _candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> str:
         losses = [c for c in own if c.verdict == "slower"]
         told = f"{who} is slower than {whom}: {_effects(subjects, losses)}"
         return told + _but(subjects, gains) + _passed(rest, own)
-    if word in ("inconclusive", "invalid"):
-        told = f"{who} may be slower than {whom} or not: {_doubts(subjects, own)}"
+    if word in OPEN_WORDS:
+        told = f"{who} may be {_guess(own, whom)}: {_doubts(subjects, own)}"
         return told + _but(subjects, gains) + _passed(rest, own)
     if gains:
         told = f"{who} is faster than {whom}: {_effects(subjects, gains)}"
@@ -133,9 +135,19 @@ def _passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> str:
     return f"; {len(rest)} of its {len(own)} primary comparisons {verb} not slower"
 
 
+def _guess(own: Sequence[Comparison], whom: str) -> str:
+    """`slower than X or not`; `slower` or `faster` alone where every open interval leans so."""
+    meant = [c for c in own if c.verdict in OPEN_WORDS]
+    if all(c.high_percent < 0.0 for c in meant):
+        return f"faster than {whom}"
+    if all(c.low_percent > 0.0 for c in meant):
+        return f"slower than {whom}"
+    return f"slower than {whom} or not"
+
+
 def _doubts(subjects: Subjects, own: Sequence[Comparison]) -> str:
     """The widest interval that is open, and how many others are."""
-    meant = [c for c in own if c.verdict in ("inconclusive", "invalid")]
+    meant = [c for c in own if c.verdict in OPEN_WORDS]
     widest = max(meant, key=lambda c: c.high_percent - c.low_percent)
     why = f" ({widest.notes[0]})" if widest.notes else ""
     more = f", and {_count(len(meant) - 1, 'comparison')} more" if len(meant) > 1 else ""

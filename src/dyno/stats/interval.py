@@ -95,6 +95,8 @@ def t_interval(logs: Floats, level: float) -> Interval:
 
 #: Of an exponential's skewness, 2, samples of 6 to 24 show 0.9 to 1.5: what is seen is not all.
 SKEWNESS_UNSEEN = 1.5
+#: Twice: at 1.25 and 1.5 times, tails of one arm cost half a point to a point more of false words.
+SKEWED_FARTHEST = 2.0
 #: Fewer data than this have no skewness.
 SKEWNESS_DATA_LEAST = 3
 
@@ -106,6 +108,10 @@ def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
     other. Hall's monotone cubic takes the skewness out of t (*On the removal of skewness by
     transformation*, JRSS B 54, 1992) and is turned round here; half as much again is counted
     as the sample shows. Without any skewness it is Student's interval.
+
+    At the strict level of an early look the cubic's turning has no end: six blocks between −27 and
+    −62 % had a bound of +15 %. So none lies farther from the mean than `SKEWED_FARTHEST` times the
+    farthest datum on its side.
     """
     n = logs.shape[-1]
     estimate, sd = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)
@@ -122,7 +128,10 @@ def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
         cube = 1.0 + skewness * (t - skewness / (6.0 * n))
         return np.asarray(3.0 / skewness * (np.cbrt(cube) - 1.0))
 
-    return np.asarray(estimate - sd * sds(far)), np.asarray(estimate - sd * sds(-far))
+    below, above = estimate - logs.min(axis=-1), logs.max(axis=-1) - estimate
+    low = estimate - np.minimum(sd * sds(far), SKEWED_FARTHEST * below)
+    high = estimate + np.minimum(-sd * sds(-far), SKEWED_FARTHEST * above)
+    return np.asarray(low), np.asarray(high)
 
 
 def sign_p(ours: int, of: int) -> float:

@@ -80,6 +80,14 @@ def test_an_open_question_is_told_by_both_ends() -> None:
     assert text.endswith("insert takes between 1.5 % less and 2.5 % more time; margin 2 %")
 
 
+@pytest.mark.parametrize(
+    ("slowdown", "guess"), [(-38.0, "faster than old"), (9.0, "slower than old")]
+)
+def test_an_open_question_that_leans_to_one_side_says_which(slowdown: float, guess: str) -> None:
+    text = said(comparison("l.i0", "inconclusive", slowdown))
+    assert text.startswith(f"inconclusive after 6 blocks: new may be {guess}: insert takes ")
+
+
 def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() -> None:
     slight = dataclasses.replace(comparison("l.i0", "faster", -0.03), low_percent=-0.04)
     slight = dataclasses.replace(slight, high_percent=-0.02)
