@@ -15,10 +15,12 @@ from dyno.errors import UsageError
 from dyno.experiment import candidates
 
 #: Comparisons of each kind, unless the user says how many; and of a quick calibration.
-GOALS = {"aa": 20, "paths": 10, "plant": 10, "p99": 5, "noise": 10}
-QUICK = {"aa": 3, "paths": 1, "plant": 2, "p99": 1, "noise": 1}
+GOALS = {"aa": 20, "paths": 10, "plant": 10, "p99": 5, "noise": 10, "plant-noise": 5}
+QUICK = {"aa": 3, "paths": 1, "plant": 2, "p99": 1, "noise": 1, "plant-noise": 0}
 #: The goals of cases whose truth is what is planted.
-PLANTED = ("plant", "p99")
+PLANTED = ("plant", "p99", "plant-noise")
+#: What is said of a comparison that a hog comes and goes beside.
+HOG = ", a CPU hog on and off"
 #: The kind of comparisons of one program with a copy of it that lies elsewhere.
 PATHS = "A/A at two paths"
 #: What is planted, as slowdowns in percent.
@@ -72,7 +74,7 @@ def calibration_cases(
 
 def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
     yield CalibrationCase("A/A", "same build", 0.0, goals.get("aa", 0), text, text)
-    beside = "same build, a CPU hog on and off"
+    beside = f"same build{HOG}"
     yield CalibrationCase("noise", beside, 0.0, goals.get("noise", 0), text, text, beside_hog=True)
 
 
@@ -86,9 +88,7 @@ def _delay_cases(
         raise UsageError("null answers at once", hint=hint)
     for percent in planted_percent:
         slower = f"null@{round(delay_ns + pilot.per_op_ns * percent / 100)}ns"
-        yield CalibrationCase(
-            "plant", _title(percent), percent, goals.get("plant", 0), text, slower
-        )
+        yield from _planted(percent, goals, text, slower)
 
 
 def _plant_cases(
@@ -100,9 +100,7 @@ def _plant_cases(
     for percent in planted_percent:
         spin_ns = round(pilot.per_op_ns * percent / 100 / answers)
         slower = add_keys(text, {"plant": f"{spin_ns}ns"})
-        yield CalibrationCase(
-            "plant", _title(percent), percent, goals.get("plant", 0), base, slower
-        )
+        yield from _planted(percent, goals, base, slower)
     spin_ns = round(pilot.p99_ns * (1 + P99_PERCENT / 100) - pilot.p50_ns)
     rare = add_keys(text, {"plant": f"{spin_ns}ns/{EVERY}"})
     what = f"p99 raised by {P99_PERCENT:g} %: one answer in {EVERY} held up"
@@ -110,5 +108,13 @@ def _plant_cases(
     yield CalibrationCase("p99 plant", what, P99_PERCENT, goal, base, rare, metric)
 
 
-def _title(percent: float) -> str:
-    return f"{percent:g} % planted"
+def _planted(
+    percent: float, goals: Mapping[str, int], base: str, slower: str
+) -> Iterator[CalibrationCase]:
+    """The same plant on a host left alone and beside a hog."""
+    title = f"{percent:g} % planted"
+    yield CalibrationCase("plant", title, percent, goals.get("plant", 0), base, slower)
+    goal = goals.get("plant-noise", 0)
+    yield CalibrationCase(
+        "plant-noise", f"{title}{HOG}", percent, goal, base, slower, beside_hog=True
+    )

@@ -16,7 +16,7 @@ from dyno.resolve.experiment import Prepared, outline_experiment, resolve_experi
 
 @dataclass(frozen=True)
 class Shape:
-    """A workload, its options, the blocks at the last look, and noise limits that are not ours.
+    """A workload, its options, the blocks at the last look, noise limits and a margin not ours.
 
     The default is small: looks at 6, 10 and 12 blocks of trials of 0.6 s, so that a comparison
     takes half a minute at most. The rule is the one of full runs. The length is about the best by
@@ -29,6 +29,7 @@ class Shape:
     blocks: int = 12
     limits: dict[str, float] = field(default_factory=dict)
     sequential: bool = False
+    margin_percent: float | None = None
 
     @property
     def settings(self) -> dict[str, str]:
@@ -36,12 +37,18 @@ class Shape:
         limits = {name: f"{percent:g}" for name, percent in self.limits.items()}
         size = {"workload": self.workload, "blocks": str(self.blocks)}
         order = {"sequential": "true"} if self.sequential else {}
-        return {**size, **self.options, **limits, **order}
+        margin = {"margin": f"{self.margin_percent:g} %"} if self.margin_percent else {}
+        return {**size, **self.options, **limits, **order, **margin}
 
     def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
         """The experiment that compares `specs` in one primary metric."""
-        blocks, limits, sequential = self.blocks, self.limits, self.sequential
-        measuring = Measuring(blocks=blocks, limits=limits, aa=aa, sequential=sequential)
+        measuring = Measuring(
+            blocks=self.blocks,
+            margin_percent=self.margin_percent,
+            limits=self.limits,
+            aa=aa,
+            sequential=self.sequential,
+        )
         made = compare_candidates(specs, self.workload, self.options, measuring)
         judged = Workload(self.workload, made.workloads[0].options, ({"metric": metric},))
         return Experiment("calibrate", made.candidates, (judged,), measuring)

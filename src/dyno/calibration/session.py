@@ -34,7 +34,7 @@ from dyno.calibration.ladder import SLOPE_WITHIN, Ladder, climb
 from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot
 from dyno.calibration.store import LADDER, instrument, relevant_facts
 from dyno.driver import driver_program
-from dyno.errors import HostError, space
+from dyno.errors import HostError, UsageError, space
 from dyno.experiment.candidates import parse_candidate
 from dyno.resolve.experiment import host_here
 from dyno.run_folder import all_runs
@@ -186,6 +186,8 @@ class Session:
     play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
+        if any(percent <= 0.0 for percent in self.wishes.planted_percent):
+            raise UsageError("a plant of nothing is no plant", hint="for instance --plant 1%")
         for text in self.wishes.engines:
             check_pilot(text, self.wishes.shape)
         self.file = calibration.store_file(self.host)

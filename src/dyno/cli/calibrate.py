@@ -10,7 +10,7 @@ import click
 
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress
-from dyno.cli.options import DURATION, ENGINE, WORKLOAD
+from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def known_in_words(known: Calibration) -> str:
 
 #: So short a delay is spun to its end: no sleep that ends late blurs what is planted.
 ENGINES = ("null@70us",)
-KINDS = ("synthetic", "aa", "paths", "plant", "p99", "noise")
+KINDS = ("synthetic", "aa", "paths", "plant", "p99", "noise", "plant-noise")
 
 
 @click.command("calibrate")
@@ -82,8 +82,16 @@ KINDS = ("synthetic", "aa", "paths", "plant", "p99", "noise")
     type=click.IntRange(1, 10_000),
     metavar="N",
     help="Comparisons of each kind.  [default: 20 A/A, 10 at two paths, 10 of each plant, 5 p99, "
-    "10 noise]",
+    "10 noise, 5 of each plant beside noise]",
 )
+@click.option(
+    *("--plant", "planted"),
+    multiple=True,
+    type=PERCENT,
+    metavar="PERCENT",
+    help="A slowdown to plant; may be repeated.  [default: 5%, 2% and 1%]",
+)
+@click.option("--margin", type=PERCENT, metavar="PERCENT", help="The margin of all.  [default: 2%]")
 @click.option("--quick", is_flag=True, help="A few comparisons of each kind.")
 @click.option("--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 12]")
 @click.option(
@@ -112,6 +120,7 @@ def command(**words: Any) -> None:
 
     \b
     dyno calibrate --engine sqlite --kind aa --times 40
+    dyno calibrate --engine postgres@18 --kind plant --plant 1% --margin 0.5% --set time=4
     dyno calibrate --budget 30m
     dyno calibrate --show
     """
@@ -122,7 +131,7 @@ def command(**words: Any) -> None:
 
 def wishes_from(**words: Any) -> CalibrationWishes:
     """The words as the room understands them."""
-    from dyno.calibration.cases import GOALS, QUICK
+    from dyno.calibration.cases import GOALS, PLANTED_PERCENT, QUICK
     from dyno.calibration.pilot import Shape
     from dyno.calibration.session import CalibrationWishes
 
@@ -131,12 +140,14 @@ def wishes_from(**words: Any) -> CalibrationWishes:
     goals = {kind: words["times"] or goal for kind, goal in goals.items() if kind in kinds}
     shape = Shape(words["workload"])
     options = shape.options | dict(words["settings"])
+    blocks = words["blocks"] or shape.blocks
     return CalibrationWishes(
         engines=(words["engines"] or ENGINES) if goals else (),
         goals=goals,
-        shape=replace(shape, options=options, blocks=words["blocks"] or shape.blocks),
+        shape=replace(shape, options=options, blocks=blocks, margin_percent=words["margin"]),
         budget_s=words["budget"],
         made_up="synthetic" in kinds,
+        planted_percent=words["planted"] or PLANTED_PERCENT,
     )
 
 

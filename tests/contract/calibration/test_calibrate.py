@@ -88,6 +88,11 @@ def test_a_comparison_beside_a_cpu_hog_is_stored_too() -> None:
     assert sum(entry.words.values()) == 1
 
 
+def test_a_plant_of_nothing_is_refused_before_anything_is_played() -> None:
+    with pytest.raises(UsageError, match="a plant of nothing is no plant"):
+        session({"plant": 1}, planted_percent=(0.0,))
+
+
 def test_where_a_dose_is_not_transmitted_no_plant_is_compared() -> None:
     climbed: list[str] = []
     pilot = Pilot(2e5, 2e5, 2e5, 1.0, "1", ())

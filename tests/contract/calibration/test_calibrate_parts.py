@@ -50,6 +50,23 @@ def test_spins_are_sized_by_the_pilot() -> None:
     assert [case.is_aa for case in found] == [True, True, False, False, False, False]
 
 
+def test_what_is_planted_is_played_beside_a_hog_too_where_asked() -> None:
+    goals = {"plant": 10, "plant-noise": 2}
+    for text in ("thing@1", "null@70us"):
+        alone, beside = calibration_cases(text, PILOT, goals, (1.0,))
+        assert (alone.beside_hog, beside.beside_hog) == (False, True)
+        assert (alone.base, alone.candidate) == (beside.base, beside.candidate)
+        assert alone.title != beside.title
+        assert beside.goal == 2
+
+
+def test_a_margin_is_that_of_every_comparison_and_of_its_score() -> None:
+    shape = dataclasses.replace(Shape(), margin_percent=0.5)
+    made = shape.experiment(["a=null@1us", "b=null@2us"], "rate_per_s")
+    assert made.measuring.margin_percent == 0.5
+    assert shape.settings != Shape().settings
+
+
 def test_where_no_plant_reaches_the_engine_none_is_tried() -> None:
     found = calibration_cases("thing", dataclasses.replace(PILOT, answers_per_op=0.0), ALL)
     assert {case.kind for case in found} == {"A/A", "noise"}
