@@ -18,7 +18,9 @@ ODD = {
     "postgres-18": {"shared_buffers": "24MB", "work_mem": "7MB", "synchronous_commit": "on"},
     "mysql-8.0": {"innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": "1"},
 }
-SIZE = ["--set", "time=0.3", "--set", "table_size=200", "--blocks", "3", "--limit", "foreign=100"]
+SIZE = ["--set", "time=0.3", "--set", "table_size=200", "--blocks", "3"]
+#: Other tests run beside this one, and the host's other guests.
+SIZE += ["--limit", "foreign=100", "--limit", "steal=100"]
 
 
 @contextmanager

@@ -39,10 +39,10 @@ class Blocks:
         return {trial.number for block in self.valid for trial in block.values()}
 
     @property
-    def loudest(self) -> str:
-        """The limit that was broken most often, with its last block's figures."""
+    def often_broken(self) -> list[Dropped]:
+        """The blocks that the limit took which took most; at least one block was dropped."""
         often = Counter(each.limit for each in self.dropped.values()).most_common(1)[0][0]
-        return next(d.reason for d in reversed(self.dropped.values()) if d.limit == often)
+        return [each for each in self.dropped.values() if each.limit == often]
 
 
 def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:

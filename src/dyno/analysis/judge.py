@@ -24,10 +24,10 @@ State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
 #: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
 REPLAYS = 1.5
-#: The remedy of a host on which too few blocks are valid.
+#: The remedy of a host on which too few blocks are valid; `{}` is the limit that took most of them.
 QUIET_IT = (
     "quiet it (`dyno doctor` says who is noisy), or allow more before the next run "
-    "(`--limit foreign_percent=30`, or [limits] in the experiment)"
+    "(`--limit {}`, or [limits] in the experiment)"
 )
 
 
@@ -134,7 +134,9 @@ def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str]
                 why = next(iter(blocks.failed.values()))
                 return "failed", f"{len(blocks.failed)} blocks of {name} failed: {why}"
             reason = f"{len(blocks.dropped)} of {blocks.played} blocks of {name} were dropped"
-            return "too noisy", f"this host is too noisy: {reason} ({blocks.loudest}); {QUIET_IT}"
+            often = blocks.often_broken
+            more = QUIET_IT.format(f"{often[-1].limit}={math.ceil(max(d.percent for d in often))}")
+            return "too noisy", f"this host is too noisy: {reason} ({often[-1].reason}); {more}"
     return None
 
 

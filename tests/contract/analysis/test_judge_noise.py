@@ -47,6 +47,9 @@ def test_a_host_that_spoils_every_block_is_given_up_at_the_first_look_with_the_r
     assert "6 of 6 blocks of select were dropped (foreign CPU" in said
     assert "`dyno doctor`" in said
     assert "[limits]" in said
+    assert "--limit foreign_percent=" in said
+    stolen = noisy(make_trials({"new": [0.0] * 6}), set(range(6)), NOISY)
+    assert "--limit steal_percent=" in judge_unaudited(make_run(), stolen).sentence
     one_good = noisy(make_trials({"new": [0.0] * 7}), set(range(1, 7)), CROWDED)
     assert look_unaudited(make_run(), one_good).state == "go on"
 
