@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
-#: Processes of an engine, asked anew for each switch: a server starts and ends some.
-Processes = Callable[[], Sequence[int]]
+#: Processes of an engine, asked anew for each switch: a server starts and ends some. One is stopped
+#: before the next is asked for.
+Processes = Callable[[], Iterable[int]]
 
 
 class Freezable(Protocol):
@@ -49,8 +50,9 @@ class ProcessFreezer:
     def freeze(self) -> None:
         """Stops every process there is now; those already stopped are left alone."""
         if not self._frozen:
-            self._frozen = list(self._processes())
-            _signal(self._frozen, signal.SIGSTOP)
+            for pid in self._processes():
+                self._frozen.append(pid)
+                _signal([pid], signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Wakes those that were stopped."""

@@ -17,7 +17,7 @@ from dyno.play.job import DrivenProcess, TrialJob
 from dyno.play.turns import Place, TurnSeat
 from dyno.play.watch import PhaseEnded, PhaseStarted, Progressed, Watch
 from dyno.probes import Probe, ProbeTarget, SamplesAfterDisconnect
-from dyno.probes._proc import process_family
+from dyno.probes._proc import stopping_family
 from dyno.record import Phase, PhaseRecord, Reading
 from dyno.record.workload import UNKNOWN_S
 
@@ -165,7 +165,7 @@ class PhaseLoop:
         if pid is None or self.job.build.attached:
             return Place(NeverFrozen(), (process.pid,), interrupt)
         alone = self.job.engine.embedded
-        freezer = ProcessFreezer(lambda: [pid] if alone else process_family(pid))
+        freezer = ProcessFreezer(lambda: [pid] if alone else stopping_family(pid))
         return Place(freezer, tuple({pid, process.pid}), interrupt)
 
     @staticmethod

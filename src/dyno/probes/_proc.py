@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 #: Nanoseconds in one of the kernel's clock ticks (10 ms nearly everywhere).
@@ -29,6 +31,25 @@ def process_family(*roots: int | None) -> list[int]:
     for parent in found:
         found += children.get(parent, [])
     return found
+
+
+def stopping_family(root: int) -> Iterator[int]:
+    """`root` and its descendants, parents first, for a caller who stops each before the next.
+
+    Whoever stands still starts and buries no child, so that the kernel's lists of its children are
+    whole (proc_pid_task(5)). Reading them takes a fraction of what it takes to look at every
+    process of the host, which is done where the kernel has no such lists.
+    """
+    if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
+        yield from process_family(root)
+        return
+    found = [root]
+    for pid in found:
+        yield pid
+        with suppress(OSError), os.scandir(f"/proc/{pid}/task") as tasks:
+            for task in tasks:
+                with Path(task.path, "children").open("rb", buffering=0) as file:
+                    found += map(int, (file.read() or b"").split())
 
 
 def ticks_ns(pid: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from dyno.play import watch
 from dyno.play.freezer import ProcessFreezer
 from dyno.play.run import play_run, resume_run
 from dyno.play.turns import BlockTurns, Place, Switch, TurnsBroken, slots, turns_of
+from dyno.probes._proc import process_family, stopping_family
 from dyno.record import Trial
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
@@ -130,6 +131,34 @@ def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> 
         for each in both:
             each.kill()
             each.wait()
+
+
+FORKS = """
+import os, time
+while True:
+    if os.fork() == 0:
+        if os.fork() == 0:
+            time.sleep(0.5)
+        os.wait()
+        os._exit(0)
+    time.sleep(0.001)
+"""
+
+
+def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running() -> None:
+    server = subprocess.Popen([sys.executable, "-c", FORKS], start_new_session=True)
+    freezer = ProcessFreezer(lambda: stopping_family(server.pid))
+    try:
+        wait_for(lambda: len(process_family(server.pid)) > 20)
+        freezer.freeze()
+        frozen = process_family(server.pid)
+        wait_for(lambda: not {state_of(pid) for pid in frozen} - {"T", "Z"})
+        assert process_family(server.pid) == frozen
+        freezer.thaw()
+        wait_for(lambda: process_family(server.pid) != frozen)
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
 
 
 def watched(seconds: float) -> list[float]:
