@@ -2,9 +2,13 @@
 
 The same build under two names, in the same hour: some blocks sequential, some by turns, over and
 over. A block's datum is the log ratio of its two sides, so its sd is what a verdict rests on; both
-designs measure each side for the same time. `variance_ratio` is how many times smaller turns' block
-variance is at equal machine time. `--engine`, `--workload`, `--rounds` choose; all of it takes
-about 40 minutes. It needs the engines, which are fetched.
+designs measure each side for the same time. `variance_ratio` is how many times smaller the last
+design's block variance is than the first's at equal machine time. `--engine`, `--workload`,
+`--rounds` choose; all of it takes about 40 minutes. It needs the engines, which are fetched.
+
+Two other questions, each by turns: `--idle` leaves engines running that have no turn, beside frozen
+ones; `--windows 50,100` plays windows of so many ms. `windows_percent` is what of the sd the host's
+noise from window to window makes, told by the rounds within a block; the rest is the restarts' own.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import statistics
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +31,8 @@ from dyno.analysis.run_view import RunView
 from dyno.experiment import Experiment, Measuring, compare_candidates
 from dyno.play.run import play_run
 from dyno.record import Run, Trial
-from dyno.resolve.experiment import resolve_experiment
+from dyno.resolve.design import TURNS
+from dyno.resolve.experiment import Prepared, resolve_experiment
 from dyno.run_folder import create_run
 from dyno.stats.interval import to_percent
 from dyno.stats.power import detectable
@@ -40,10 +45,32 @@ ROUNDS = 4
 QUOTED_BLOCKS = 10
 #: Noise limits would drop what is to be measured here.
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
-DESIGNS = ("sequential", "interleaved")
 SELECT = {"time": "5", "warmup_time": "0.5", "table_size": "10000"}
 WRITE = {"time": "5", "warmup_time": "1", "table_size": "10000"}
 INSERT = {"load_rows": "20000", "write_rows": "30000", "query_rates": ""}
+UPDATE = {"time": "3", "warmup_time": "1"}
+
+
+@dataclass(frozen=True)
+class Order:
+    """How the restarts of a block are played: by turns, or one after the other."""
+
+    name: str
+    sequential: bool = False
+    window_s: float = TURNS.window_s
+    frozen: bool = TURNS.frozen
+
+    def taken(self, run: Run) -> Run:
+        """The run in this order."""
+        turns = run.design.turns
+        if turns is None:
+            return run
+        turns = replace(turns, window_s=self.window_s, frozen=self.frozen)
+        return replace(run, design=replace(run.design, turns=turns))
+
+
+SEQUENTIAL, INTERLEAVED = Order("sequential", sequential=True), Order("interleaved")
+IDLE = Order("interleaved, idle", frozen=False)
 
 
 @dataclass(frozen=True)
@@ -85,54 +112,92 @@ def cases() -> list[Case]:
     return found
 
 
+def idle_cases() -> list[Case]:
+    """Engines that have something to do while nobody asks them."""
+    update = Case("postgres@18", "pgbench_simple_update", 1, UPDATE)
+    return [update, Case("mysql@8.0.33", "insert", 1, INSERT, "l.i1")]
+
+
 @dataclass
 class Blocks:
-    """Blocks of one design: their log ratios, and what each took."""
+    """Blocks of one order: their log ratios, what windows leave in each, and what each took."""
 
     logs: list[float]
+    windows: list[float]
     seconds: list[float]
 
 
-def play(case: Case, design: str, blocks: int) -> Blocks:
-    """Some blocks of one design, of the engine with itself."""
-    sequential = design == "sequential"
+def prepare(case: Case, order: Order, blocks: int) -> Prepared:
+    """Some blocks of the engine with itself, ready to be played."""
     measuring = Measuring(
         blocks=blocks,
         fixed=True,
         limits=CALM,
         aa=True,
-        sequential=sequential,
+        sequential=order.sequential,
         loads=0,
         controls={"pinning": case.pinning},
     )
     made = replace(case.experiment, measuring=measuring)
     prepared = resolve_experiment(made, lambda clause: print(clause, file=sys.stderr))
+    return replace(prepared, run=order.taken(prepared.run))
+
+
+def play(case: Case, order: Order, blocks: int) -> Blocks:
+    """Some blocks of one order, of the engine with itself."""
+    prepared = prepare(case, order, blocks)
     with tempfile.TemporaryDirectory(prefix="dyno-") as place:
         folder = create_run(prepared.run, Path(place))
         began = datetime.now().astimezone()
         play_run(prepared, folder, lambda _: None)
         ended = datetime.now().astimezone()
         trials = folder.trials()
-        logs = log_ratios(prepared.run, trials, case)
+        view = RunView(prepared.run, trials)
+        logs, windows = log_ratios(view, case), window_errors(view, case)
     floors = [t for t in trials if t.block < 0]
     first = min(datetime.fromisoformat(t.started_utc) for t in trials if t not in floors)
     seconds = (ended - max(first, began)).total_seconds() / max(1, blocks)
-    return Blocks(logs, [seconds] * len(logs))
+    return Blocks(logs, windows, [seconds] * len(logs))
 
 
-def log_ratios(run: Run, trials: Sequence[Trial], case: Case) -> list[float]:
+def valid_blocks(view: RunView) -> Sequence[Mapping[str, Trial]]:
+    """Its blocks, of the one workload there is."""
+    return view.blocks[view.run.workloads[0].name].valid
+
+
+def log_ratios(view: RunView, case: Case) -> list[float]:
     """Block by block, of the metric that is primary in the case's phase."""
-    view = RunView(run, trials)
     primary = next(p for p in view.primaries if p.phase == case.phase)
     found = []
-    for block in view.blocks[run.workloads[0].name].valid:
+    for block in valid_blocks(view):
         sides = [view.numbers(block[side]) for side in ("a", "b")]
         metric = next(metric for metric in sides[0] if primary.names(metric))
         found.append(math.log(sides[0][metric] / sides[1][metric]))
     return found
 
 
-def judged(case: Case, design: str, blocks: Blocks) -> dict[str, object]:
+def window_errors(view: RunView, case: Case) -> list[float]:
+    """Block by block, the standard error of the log ratio as the rounds of its turns tell it.
+
+    The windows of one number lie in one row, and each row is followed by its reverse: a round. No
+    number where turns were not taken.
+    """
+    found = []
+    for block in valid_blocks(view):
+        sides = [windows_of(block[side], case.phase) for side in ("a", "b")]
+        logs = [math.log(a / b) for a, b in zip(*sides, strict=False) if a and b]
+        rounds = [(one + two) / 2 for one, two in zip(logs[::2], logs[1::2], strict=False)]
+        if len(rounds) > 1:
+            found.append(statistics.stdev(rounds) / math.sqrt(len(rounds)))
+    return found
+
+
+def windows_of(trial: Trial, phase: str) -> tuple[int, ...]:
+    """Events in each window of a phase's first stream."""
+    return next(record for record in trial.phases if record.phase == phase).streams[0].windows
+
+
+def judged(case: Case, order: Order, blocks: Blocks) -> dict[str, object]:
     """A row: sd in percent, MDE80 at `QUOTED_BLOCKS`, seconds of a block."""
     sd = statistics.stdev(blocks.logs)
     mde80 = float(to_percent(detectable(QUOTED_BLOCKS, sd, ALPHA)))
@@ -140,46 +205,63 @@ def judged(case: Case, design: str, blocks: Blocks) -> dict[str, object]:
         "engine": case.engine,
         "workload": case.workload if case.phase == "run" else f"{case.workload} {case.phase}",
         "clients": case.clients,
-        "design": design,
+        "design": order.name,
         "block_s": round(statistics.fmean(blocks.seconds), 2),
         "sd_percent": round(100 * sd, 3),
+        "windows_percent": round(100 * root_mean_square(blocks.windows), 3),
         "mde80_percent": round(mde80, 3),
         "blocks": len(blocks.logs),
     }
 
 
+def root_mean_square(errors: Sequence[float]) -> float:
+    """0 where there are none."""
+    return math.sqrt(statistics.fmean(error**2 for error in errors)) if errors else 0.0
+
+
 def variance_ratio(rows: Sequence[dict[str, object]]) -> float:
-    """Sequential variance × seconds over that of turns."""
-    costs = {
-        str(r["design"]): float(str(r["sd_percent"])) ** 2 * float(str(r["block_s"])) for r in rows
-    }
-    return costs["sequential"] / costs["interleaved"]
+    """Variance × seconds of the first order over that of the last."""
+    costs = [float(str(r["sd_percent"])) ** 2 * float(str(r["block_s"])) for r in rows]
+    return costs[0] / costs[-1]
 
 
-def main() -> None:
+def words() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(prog="bench/run resolution")
     parser.add_argument("--quick", action="store_true", help="a tiny budget; shows that it runs")
     parser.add_argument("--engine", default="", help="only engines whose name begins so")
     parser.add_argument("--workload", default="", help="only this workload")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of three blocks each design")
-    asked = parser.parse_args()
-    chosen = [c for c in cases() if c.engine.startswith(asked.engine)]
+    parser.add_argument("--idle", action="store_true", help="frozen against idle, by turns")
+    parser.add_argument("--windows", default="", help="lengths in ms, by turns: 50,100,200,500")
+    return parser.parse_args()
+
+
+def main() -> None:
+    asked = words()
+    orders = [INTERLEAVED, IDLE] if asked.idle else [SEQUENTIAL, INTERLEAVED]
+    if asked.windows:
+        lengths = asked.windows.split(",")
+        orders = [Order(f"interleaved, {ms} ms", window_s=float(ms) / 1e3) for ms in lengths]
+    all_cases = idle_cases() if asked.idle else cases()
+    chosen = [c for c in all_cases if c.engine.startswith(asked.engine)]
     chosen = [c for c in chosen if asked.workload in ("", c.workload)]
     rounds, blocks = (1, 3) if asked.quick else (asked.rounds, BLOCKS)
     rows: list[dict[str, object]] = []
     ratios: dict[str, float] = {}
     for case in chosen[:1] if asked.quick else chosen:
-        found: dict[str, Blocks] = defaultdict(lambda: Blocks([], []))
+        found: dict[Order, Blocks] = defaultdict(lambda: Blocks([], [], []))
         for _ in range(rounds):
-            for design in DESIGNS:
-                played = play(case, design, blocks)
-                found[design].logs += played.logs
-                found[design].seconds += played.seconds
-        two = [judged(case, design, found[design]) for design in DESIGNS]
-        rows += two
-        name = f"{case.engine} {two[0]['workload']} {case.clients}"
-        ratios[name] = round(variance_ratio(two), 1)
-        print(json.dumps({**two[0]}), json.dumps({**two[1]}), ratios[name], file=sys.stderr)
+            for order in orders:
+                played = play(case, order, blocks)
+                found[order].logs += played.logs
+                found[order].windows += played.windows
+                found[order].seconds += played.seconds
+        each = [judged(case, order, found[order]) for order in orders]
+        rows += each
+        name = f"{case.engine} {each[0]['workload']} {case.clients}"
+        ratios[name] = round(variance_ratio(each), 1)
+        print(*map(json.dumps, each), ratios[name], file=sys.stderr)
     heads = list(rows[0])
     table([heads, *([row[head] for head in heads] for row in rows)])
     print(json.dumps({"bench": "resolution", "variance_ratio": ratios, "rows": rows}))
