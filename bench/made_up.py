@@ -1,20 +1,64 @@
-"""Restart logs with known variance components, judged by Dyno's rule until it stops."""
+"""Comparisons of known truth: of restarts with known variance components, or of a real log's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from rules import Log
+from rules import Floats, Log
 
 from dyno.stats.interval import to_log
-from dyno.stats.looks import Looks
 from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT
-from dyno.stats.simulate import Rule, simulate_runs
+from dyno.stats.simulate import Outcome, Rule, simulate_runs
 
 #: Windows of a restart that the rules which pool are shown: as many as `go test -count=10` gives.
 WINDOWS = 10
+#: Pairs of restarts of a real log that are drawn together.
+FOLLOWING = 6
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Comparisons of one truth as times per operation: (comparisons, restarts up to MAX, windows).
+
+    `seconds` is how long a restart was measured; all are made of so many `pairs` of restarts.
+    """
+
+    base: Floats
+    candidate: Floats
+    seconds: float
+    pairs: int
+
+    def planted(self, percent: float) -> Comparisons:
+        """The same with candidates that much slower."""
+        slower = self.candidate * (1 + percent / 100)
+        return Comparisons(self.base, slower, self.seconds, self.pairs)
+
+    def judged(self) -> Outcome:
+        """Dyno's rule, as it goes from look to look."""
+        logs = np.log((1 / self.base).mean(axis=-1)) - np.log((1 / self.candidate).mean(axis=-1))
+        return simulate_runs(logs[:, None, :], Rule(LOOKS, to_log(MARGIN_PERCENT)))
+
+    def logs(self, restarts: int) -> list[Log]:
+        """What a rule sees that is given so many restarts of each side."""
+        sides = zip(self.base[:, :restarts], self.candidate[:, :restarts], strict=True)
+        return [Log(base, candidate, self.seconds) for base, candidate in sides]
+
+
+def of_log(base: Floats, candidate: Floats, seconds: float, runs: int) -> Comparisons:
+    """Comparisons drawn from the pairs of a log of one build, of the shape (restarts, windows).
+
+    The moving block bootstrap (Künsch 1989): pairs are drawn with replacement, `FOLLOWING` that
+    follow one another at a time, so that what the host did meanwhile stays in them; which restart
+    of a pair is the base's is tossed for each, so that the truth is 0.
+    """
+    dice, pairs = np.random.default_rng(19), len(base)
+    begins = dice.integers(0, pairs, (runs, LOOKS.maximum // FOLLOWING, 1))
+    drawn = ((begins + np.arange(FOLLOWING)) % pairs).reshape(runs, LOOKS.maximum)
+    turned = dice.random((runs, LOOKS.maximum, 1)) < 0.5
+    one, other = base[drawn], candidate[drawn]
+    sides = np.where(turned, other, one), np.where(turned, one, other)
+    return Comparisons(*sides, seconds, pairs)
 
 
 @dataclass(frozen=True)
@@ -37,28 +81,13 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True)
-class Made:
-    """A comparison of known truth: what Dyno called it, and the log that it saw."""
-
-    slower: bool
-    log: Log
-
-
-def made_up(kind: Components, percent: float, runs: int, looks: Looks = LOOKS) -> Iterator[Made]:
-    """Comparisons of a candidate that is truly `percent` slower; all see the blocks Dyno saw."""
+def made_up(kind: Components, runs: int) -> Comparisons:
+    """Comparisons of one build, of a second a restart, each of restarts of its own."""
     dice = np.random.default_rng(17)
-    shape = (runs, 2, looks.maximum)
+    shape = (runs, 2, LOOKS.maximum)
     block, restart, window = (
         size / 100 for size in (kind.block_percent, kind.restart_percent, kind.window_percent)
     )
-    means = dice.normal(0, restart, shape) + dice.normal(0, block, (runs, 1, looks.maximum))
-    means[:, 1] += to_log(percent)
+    means = dice.normal(0, restart, shape) + dice.normal(0, block, (runs, 1, LOOKS.maximum))
     windows = np.exp(means[..., None] + dice.normal(0, window, (*shape, WINDOWS)))
-    logs = np.log(windows.mean(axis=-1))
-    found = simulate_runs(
-        (logs[:, 1] - logs[:, 0])[:, None, :], Rule(looks, to_log(MARGIN_PERCENT))
-    )
-    for run, blocks in enumerate(found.blocks):
-        log = Log(windows[run, 0, :blocks], windows[run, 1, :blocks])
-        yield Made(str(found.words[run, 0]) == "slower", log)
+    return Comparisons(windows[:, 0], windows[:, 1], 1.0, runs * LOOKS.maximum)

@@ -1,43 +1,42 @@
-"""Restart logs of real comparisons, as other tools would see them: played here, kept, read again.
+"""Restart logs of one real build under two names: played here, kept in a folder, read again.
 
-A comparison is one of `dyno calibrate`'s, of a build with itself; its driver says every 0.1 s how
-it goes, since the rules that pool want windows of a restart. Logs lie in `bakeoff.jsonl` beside
-this host's calibration, whose lines had them too in an older Dyno.
+A log is a file of JSON lines, `restarts.jsonl`: each holds the windows of some pairs of restarts,
+played by turns or one after the other. No noise limit drops any, so all rules see the same.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from made_up import Made
-from rules import Log
+from made_up import Comparisons, of_log
+from resolution import INTERLEAVED, SEQUENTIAL, Case, Order, prepare, valid_blocks, windows_of
 
-from dyno import calibration
-from dyno.analysis import judge
-from dyno.analysis.blocks import sort_blocks
-from dyno.calibration.pilot import Shape
+from dyno.analysis.run_view import RunView
 from dyno.play.run import play_run
 from dyno.play.watch import Event, Progressed, TrialStarted
 from dyno.record import Phase
-from dyno.resolve.experiment import host_here, resolve_experiment
 from dyno.run_folder import create_run
 
-SIDES = ("base", "candidate")
-#: A phase is cut into windows of this length.
+SIDES = ("a", "b")
+ORDERS = {order.name: order for order in (SEQUENTIAL, INTERLEAVED)}
+#: Restarts one after the other are cut into windows of this length; turns have their own.
 WINDOW_S = 0.1
+#: What a restart is measured.
+SECONDS = 1.0
+OPTIONS = {"time": f"{SECONDS:g}", "warmup_time": "0.2", "table_size": "10000"}
+#: A log of fewer pairs is no sample to draw a comparison from that goes on to the last look.
+PAIRS_LEAST = 24
+FILE = "restarts.jsonl"
 
 
 class Windows:
-    """Watches a run: the rates in the whole windows of each trial's measured time, by number."""
+    """Watches a run: the events in the windows of each trial's measured time, by its number."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase, self.warmup_s = phase.name, phase.warmup_s
@@ -54,73 +53,55 @@ class Windows:
             self.before_s = event.elapsed_s
 
 
-def play(engine: str, shape: Shape | None = None) -> None:
-    """Plays and keeps a comparison of `engine` with itself; one without a verdict is left out."""
-    specs = [f"{side}={engine}" for side in SIDES]
-    # rules that ship know restarts one after the other, and cut them into windows of their own
-    shape = replace(shape or Shape(), sequential=True)
-    experiment = shape.experiment(specs, "rate_per_s", aa=True)
-    prepared = replace(resolve_experiment(experiment, said), progress_s=WINDOW_S)
-    run = prepared.run
-    with tempfile.TemporaryDirectory(prefix="dyno-") as folder:
-        made = create_run(run, Path(folder))
-        windows = Windows(run.workloads[0].phases[-1])
-        play_run(prepared, made, windows)
-        trials = made.trials()
-    verdict = judge.judge(run, trials)
-    blocks = sort_blocks(run, run.workloads[0], trials).valid
-    if not (verdict.complete and blocks):
-        said(f"left out: {verdict.sentence}")
-    else:
-        rates = {side: [windows.found[block[side].number] for block in blocks] for side in SIDES}
-        line = {"engine": engine, "what": "same build", "slower": verdict.overall == "slower"}
-        with file().open("a") as kept:
-            kept.write(json.dumps(line | rates) + "\n")
+def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
+    """Plays so many pairs of restarts of `engine` and adds them to the log in `folder`."""
+    prepared = prepare(Case(engine, "oltp_point_select", 1, OPTIONS), order, blocks)
+    prepared = replace(prepared, progress_s=WINDOW_S)
+    phase = prepared.run.workloads[0].phases[-1]
+    heard = Windows(phase)
+    with tempfile.TemporaryDirectory(prefix="dyno-") as place:
+        made = create_run(prepared.run, Path(place))
+        play_run(prepared, made, heard)
+        view = RunView(prepared.run, made.trials())
+    turns = prepared.run.design.turns
+    rates: dict[str, list[Sequence[float]]] = {side: [] for side in SIDES}
+    for block in valid_blocks(view):
+        for side in SIDES:
+            if turns is None:
+                rates[side].append(heard.found[block[side].number])
+            else:
+                counted_s = turns.window_s - turns.edge_s
+                windows = windows_of(block[side], phase.name)
+                rates[side].append([round(events / counted_s, 1) for events in windows])
+    folder.mkdir(parents=True, exist_ok=True)
+    line = {"engine": engine, "order": order.name, "seconds": SECONDS}
+    with (folder / FILE).open("a") as kept:
+        kept.write(json.dumps(line | rates) + "\n")
 
 
-def said(clause: str) -> None:
-    """What is fetched meanwhile."""
-    print(clause, file=sys.stderr)
+def stored(folder: Path, runs: int) -> dict[tuple[str, str], Comparisons]:
+    """So many comparisons drawn from every log in a folder, by engine and order; logs of too few
+    pairs are left out.
+    """
+    found: dict[tuple[str, str], dict[str, list[list[float]]]] = {}
+    for text in (folder / FILE).read_text().splitlines():
+        line = json.loads(text)
+        sides = found.setdefault((line["engine"], line["order"]), {side: [] for side in SIDES})
+        for side in SIDES:
+            sides[side] += line[side]
+    return {
+        name: comparisons(sides, runs)
+        for name, sides in sorted(found.items())
+        if len(sides[SIDES[0]]) >= PAIRS_LEAST
+    }
 
 
-def file() -> Path:
-    """Where logs are kept; its folder is there."""
-    found = calibration.store_file(host_here()).with_name("bakeoff.jsonl")
-    found.parent.mkdir(parents=True, exist_ok=True)
-    return found
-
-
-def stored() -> dict[tuple[str, str], list[Made]]:
-    """Every log of this host, by engine and kind of comparison."""
-    found: dict[tuple[str, str], list[Made]] = defaultdict(list)
-    for line in lines(file()):
-        found[line["engine"], line["what"]].append(made(line["slower"], line))
-    for line in lines(calibration.store_file(host_here())):
-        if line.get("restarts") and line["better"] == "higher":
-            sides = {side: windows_of(line["restarts"], side) for side in SIDES}
-            found[line["engine"], line["what"]].append(made("slower" in line["words"], sides))
-    return found
-
-
-def lines(place: Path) -> Iterator[dict[str, Any]]:
-    """What can be read of a file of JSON lines."""
-    with suppress(OSError):
-        for line in place.read_text(errors="replace").splitlines():
-            with suppress(ValueError):
-                yield json.loads(line)
-
-
-def windows_of(restarts: Iterable[Mapping[str, Any]], side: str) -> list[Sequence[float]]:
-    """A calibration's: the windows of each restart, or the whole of it where there are none."""
-    return [each["windows"] or [each["value"]] for each in restarts if each["candidate"] == side]
-
-
-def made(slower: bool, rates: Mapping[str, Sequence[Sequence[float]]]) -> Made:
+def comparisons(rates: dict[str, list[list[float]]], runs: int) -> Comparisons:
     """Rates as times per operation, each restart cut to as many windows as all have.
 
     A window in which nothing was done, on a crowded host, has no time per operation.
     """
-    rates = {s: [[rate for rate in each if rate > 0] for each in rates[s]] for s in SIDES}
-    least = min(len(windows) for side in SIDES for windows in rates[side])
-    base, candidate = (1.0 / np.array([windows[:least] for windows in rates[s]]) for s in SIDES)
-    return Made(slower, Log(base, candidate))
+    full = {side: [[rate for rate in each if rate > 0] for each in rates[side]] for side in SIDES}
+    least = min(len(windows) for side in SIDES for windows in full[side])
+    times = (1 / np.array([windows[:least] for windows in full[side]]) for side in SIDES)
+    return of_log(*times, SECONDS, runs)

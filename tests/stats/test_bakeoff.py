@@ -10,10 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dyno import calibration
-from dyno.calibration.pilot import Shape
-from dyno.resolve.experiment import host_here
-
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 POOLED = ("welch_pooled", "mann_whitney_pooled")
 
@@ -28,21 +24,50 @@ def rules() -> Any:
 
 
 def log(percent: float, sd: float, restarts: int = 10) -> Any:
-    """Restarts of five windows each, the candidate's `percent` slower."""
+    """Restarts of five windows each, a second long, the candidate's `percent` slower."""
     dice = np.random.default_rng(3)
     base, candidate = (dice.normal(100.0, sd, (restarts, 5)) for _ in range(2))
-    return rules().Log(base, candidate * (1.0 + percent / 100.0))
+    return rules().Log(base, candidate * (1.0 + percent / 100.0), 1.0)
 
 
 def test_every_rule_sees_what_is_large_and_nothing_where_it_is_faster() -> None:
     for rule in rules().RULES.values():
-        assert rule(log(20.0, 1.0))
+        assert rule(log(150.0, 1.0))
         assert not rule(log(-20.0, 1.0))
 
 
-def test_a_threshold_knows_no_spread_and_a_ratio_no_number_of_restarts() -> None:
-    assert not rules().over_five_percent(log(4.0, 0.1))
-    assert rules().over_five_percent(log(6.0, 0.1))
+@pytest.mark.parametrize(
+    ("rule", "percent"),
+    [
+        ("one_run", 2.5641),
+        ("old_and_a_tenth", 15.5),
+        ("randomised_medians", 5.0),
+        ("over_five_percent", 5.0),
+        ("twice_as_slow", 100.0),
+    ],
+)
+def test_a_threshold_lies_where_its_tool_has_it(rule: str, percent: float) -> None:
+    is_slower = getattr(rules(), rule)
+    assert not is_slower(log(percent - 0.1, 1e-4))
+    assert is_slower(log(percent + 0.1, 1e-4))
+
+
+def test_one_run_is_all_that_one_rule_looks_at_and_five_another() -> None:
+    some = log(0.0, 1e-4)
+    some.candidate[0] *= 1.5
+    assert rules().one_run(some) and not rules().old_and_a_tenth(some)
+    some.candidate[1:5] *= 1.5
+    assert rules().old_and_a_tenth(some)
+
+
+def test_what_chance_makes_of_medians_hides_a_difference_as_large() -> None:
+    """Windows of two modes: their medians differ by over 5 % however they are labelled."""
+    times = np.array([[1.0, 1.2, 1.2, 1.0, 1.2, 1.0, 1.2]])
+    assert not rules().randomised_medians(rules().Log(times[:, ::-1] * 0.9, times, 1.0))
+    assert rules().randomised_medians(rules().Log(times * 0.5, times, 1.0))
+
+
+def test_a_ratio_knows_no_number_of_restarts() -> None:
     assert rules().ratio_and_sd(log(3.0, 0.1))
     many = log(3.0, 10.0, restarts=2000)
     assert not rules().ratio_and_sd(many)
@@ -56,39 +81,58 @@ def test_pooling_takes_windows_of_one_restart_for_independent(name: str) -> None
     wrong = 0
     for _ in range(200):
         sides = dice.normal(100.0, 1.5, (2, 6, 1)) + dice.normal(0.0, 1.0, (2, 6, 20))
-        wrong += getattr(rules(), name)(rules().Log(*sides))
+        wrong += getattr(rules(), name)(rules().Log(*sides, 1.0))
     assert wrong > 0.15 * 200
 
 
-def test_made_up_logs_are_those_that_dyno_judged() -> None:
+def test_made_up_comparisons_are_judged_by_dyno_s_rule_as_their_components_have_it() -> None:
     made = importlib.import_module("made_up")
-    found = list(made.made_up(made.KINDS[1], 5.0, 50))
-    assert sum(case.slower for case in found) >= 48
-    for case in found:
-        assert case.log.base.shape == case.log.candidate.shape
-        assert case.log.base.shape[0] in (6, 10, 14, 18, 24)
-        assert case.log.base.shape[1] == made.WINDOWS
-    slow = np.mean([case.log.candidate.mean() / case.log.base.mean() for case in found])
-    assert slow == pytest.approx(1.05, abs=0.01)
+    same = made.made_up(made.KINDS[1], 100)
+    assert same.base.shape == same.candidate.shape == (100, 24, made.WINDOWS)
+    assert same.judged().share("slower") <= 0.03
+    found = same.planted(5.0).judged()
+    assert found.share("slower") >= 0.97
+    assert set(found.blocks.tolist()) <= {6, 10, 14, 18, 24}
+    seen = same.planted(5.0).logs(6)
+    slow = np.mean([each.candidate.mean() / each.base.mean() for each in seen])
+    assert slow == pytest.approx(1.05, abs=0.01) and seen[0].base.shape == (6, made.WINDOWS)
 
 
-def test_logs_of_this_host_are_played_and_kept_and_those_of_old_calibrations_read(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("DYNO_STATE", str(tmp_path / "state"))
+def test_comparisons_drawn_from_a_log_keep_its_pairs_and_neighbours_and_no_difference() -> None:
+    made = importlib.import_module("made_up")
+    first = np.arange(30.0)[:, None] + 1.0
+    found = made.of_log(first, first + 100.0, 1.0, 50)
+    assert found.base.shape == (50, 24, 1) and found.pairs == 30
+    assert np.all(abs(found.candidate - found.base) == 100.0)
+    numbers = np.minimum(found.base, found.candidate)[..., 0].reshape(50, 4, made.FOLLOWING)
+    assert np.all(np.diff(numbers) % 30 == 1)
+    assert 0.4 < (found.candidate > found.base).mean() < 0.6
+
+
+def test_every_rule_has_as_many_restarts_as_dyno_took() -> None:
+    bakeoff = importlib.import_module("verdict_bakeoff")
+    made = importlib.import_module("made_up")
+    dice = np.random.default_rng(5)
+    same = made.of_log(*dice.normal(100.0, 0.1, (2, 40, 10)), 1.0, 80)
+    rows = list(bakeoff.judged("calm", same, 0.0))
+    assert [row.rule for row in rows] == [bakeoff.DYNO, *rules().RULES]
+    assert {(row.pairs, row.restarts, row.n) for row in rows} == {(40, 10, 80)}
+    assert rows[0].slower == 0 and rows[0].figures["high_percent"] == 4.5
+
+
+def test_logs_are_played_kept_and_read_again(tmp_path: Path) -> None:
     logs = importlib.import_module("restart_logs")
-    calm = {"foreign_percent": 100.0, "steal_percent": 100.0}
-    brief = {"time": "0.4", "warmup_time": "0.1"}
-    logs.play("null@500us", Shape(options=brief, blocks=4, limits=calm))
-    old = [
-        {"block": 0, "candidate": side, "value": rate, "windows": [rate, rate]}
-        for side, rate in (("base", 4000.0), ("candidate", 5000.0))
-    ]
-    line = {"engine": "sqlite", "what": "same build", "better": "higher", "words": {"slower": 1}}
-    calibration.store_file(host_here()).write_text(json.dumps(line | {"restarts": old}) + "\n")
-    found = logs.stored()
-    assert set(found) == {("null@500us", "same build"), ("sqlite", "same build")}
-    ((played,), (kept,)) = found.values()
-    assert len(played.log.base) == len(played.log.candidate) >= 4
-    assert 400e-6 < played.log.base.min() < 1e-3
-    assert kept.slower and kept.log.base.tolist() == [[1 / 4000, 1 / 4000]]
+    for order in logs.ORDERS.values():
+        logs.play(tmp_path, "null@500us", order, 3)
+    lines = [json.loads(line) for line in (tmp_path / logs.FILE).read_text().splitlines()]
+    assert [line["order"] for line in lines] == ["sequential", "interleaved"]
+    for line in lines:
+        assert len(line["a"]) == len(line["b"]) == 3
+        assert all(len(windows) >= 8 for side in logs.SIDES for windows in line[side])
+        assert all(500 < rate < 2500 for windows in line["b"] for rate in windows[1:-1])
+    assert logs.stored(tmp_path, 20) == {}, "three pairs hold no comparison"
+    with (tmp_path / logs.FILE).open("a") as kept:
+        kept.write((json.dumps(lines[1]) + "\n") * 7)
+    ((name, found),) = logs.stored(tmp_path, 20).items()
+    assert name == ("null@500us", "interleaved") and found.pairs == 24
+    assert 400e-6 < found.base.min() < 1e-3
