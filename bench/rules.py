@@ -95,9 +95,10 @@ def old_and_a_tenth(log: Log) -> bool:
 def randomised_medians(log: Log) -> bool:
     """The medians differ by over 5 %, and by over the 95th percentile of what chance makes.
 
-    ClickHouse's performance comparison (`docker/test/performance-comparison/README.md`,
-    `eqmed.sql`): both servers are up, queries of 0.1 to 1 s are run on one and the other, their
-    times are labelled at random over and over. Here a query is a window, of all restarts.
+    ClickHouse's performance comparison (README and `eqmed.sql` of
+    `docker/test/performance-comparison`): both servers are up, queries of 0.1 to 1 s are run on one
+    and the other, their times are labelled at random over and over. Here a query is a window, of
+    all restarts.
     """
     base, ours = log.base.ravel(), log.candidate.ravel()
     old, new = np.median(base), np.median(ours)
