@@ -92,7 +92,7 @@ def _every_phase(run: Run) -> Iterator[Phase]:
 
 
 def _is_one_client(phase: Phase) -> bool:
-    return not phase.paced and sum(stream.connections for stream in phase.streams) == 1
+    return not phase.paced and phase.connections == 1
 
 
 def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:
