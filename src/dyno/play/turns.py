@@ -139,9 +139,9 @@ class BlockTurns:
             self._switch.start()
 
     def _end(self) -> None:
-        if self._switch is not None:
-            self._switch.stop()
-            self._switch = None
+        switch, self._switch = self._switch, None
+        if switch is not None:
+            switch.stop()
 
 
 @dataclass(frozen=True)
@@ -169,16 +169,26 @@ class TurnSeat:
 
     @contextmanager
     def taken(self, place: Place) -> Iterator[None]:
-        """While its driver plays; `TurnsBroken` at the end where another trial has failed, since
-        this one's driver was told to end then.
+        """While its driver plays; `TurnsBroken` where another trial has failed, since this one's
+        driver was told to end then, or came too late to be told.
+
+        Where it fails itself nobody stands still any more, its own engine neither: what is found
+        wrong with that is not our doing, and it can be stopped.
         """
         self.block.places[self.own] = place
         try:
+            self._check_whole()
             yield
-            if self.block.broken:
-                raise TurnsBroken
+            self._check_whole()
+        except BaseException:
+            self.block.fail()
+            raise
         finally:
             del self.block.places[self.own]
+
+    def _check_whole(self) -> None:
+        if self.block.broken:
+            raise TurnsBroken
 
     def others(self) -> tuple[int, ...]:
         """The processes of the others: their engines' and their drivers'."""
