@@ -139,7 +139,9 @@ def test_many_quiet_series_are_folded() -> None:
 def test_a_series_held_against_a_base_says_so_and_shows_each_distance() -> None:
     plain = make_history()
     rates = plain.series[0]
-    points = tuple(replace(point, slowdown_percent=5.0 + at) for at, point in enumerate(rates.points))
+    points = tuple(
+        replace(point, slowdown_percent=5.0 + at) for at, point in enumerate(rates.points)
+    )
     held = replace(rates, points=points, relative_to={"version": "1.0"})
     told, before = (
         part(history.history_page(each), "series-1")

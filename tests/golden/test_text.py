@@ -108,9 +108,7 @@ def test_a_gate_that_is_the_mean_is_told_with_its_rows_in_text_and_on_the_page(b
     mean = dataclasses.replace(mean, slowdown_percent=-0.5, low_percent=-1.5, high_percent=0.5)
     gated = dataclasses.replace(
         book,
-        run=dataclasses.replace(
-            book.run, design=dataclasses.replace(book.run.design, gate="mean")
-        ),
+        run=dataclasses.replace(book.run, design=dataclasses.replace(book.run.design, gate="mean")),
         verdict=dataclasses.replace(book.verdict, means=(mean,)),
     )
     row = f"new against {mean.base} on the whole: not slower, ≤ 0.50 %"

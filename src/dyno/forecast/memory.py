@@ -69,9 +69,7 @@ def memory_at_once(prepared: Prepared, machine: Machine) -> MemoryAtOnce | None:
 def _bytes_of(side: Candidate, prepared: Prepared) -> int:
     """A candidate's engine with its driver; a server that runs already has what it takes."""
     engine, build = prepared.engines[side.name], prepared.builds[side.name]
-    connections = max(
-        plan.under(side.options).most_connections for plan in prepared.run.workloads
-    )
+    connections = max(plan.under(side.options).most_connections for plan in prepared.run.workloads)
     own = 0
     if isinstance(engine, HoldsMemory) and not build.attached:
         own = engine.memory_bytes(build, side.settings, connections)

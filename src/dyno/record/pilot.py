@@ -39,7 +39,7 @@ class Saturation:
 
     @property
     def is_reached(self) -> bool:
-        """Is the server saturated by them? Else none of the numbers does it, and more do no more."""
+        """Do they saturate the server? Else none of the numbers does, and more do no more."""
         return self.connections > 0 and self.chosen.idle_percent <= IDLE_PERCENT
 
 

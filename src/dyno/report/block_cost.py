@@ -1,4 +1,4 @@
-"""What a block costs beside its windows: starts, loads, warm-ups, stops. Restarts are what is bought.
+"""What a block costs beside its windows: starts, loads, warm-ups, stops.
 
 Where turns are taken the trials of a block run side by side, and the slowest of each part counts;
 else one after the other, and all of them do.
@@ -30,7 +30,7 @@ class BlockCost:
 
     @property
     def between_s(self) -> float:
-        """What is neither counted nor warm-up, from the first phase's start to the last one's end."""
+        """From the first phase's start to the last one's end what is neither counted nor warm-up."""
         told = (self.counted_s, self.before_s, self.warmup_s, self.after_s)
         return max(0.0, self.whole_s - sum(told))
 
@@ -78,7 +78,7 @@ def block_cost_words(book: Book) -> str:
         return f"{mean(getattr(cost, name) for cost in costs):.2g} s"
 
     return (
-        f"a block took {told('whole_s')}, of which {told('counted_s')} are compared; the rest: start "
-        f"and load {told('before_s')}, warm-up {told('warmup_s')}, edges and pauses "
+        f"a block took {told('whole_s')}, of which {told('counted_s')} are compared; the rest: "
+        f"start and load {told('before_s')}, warm-up {told('warmup_s')}, edges and pauses "
         f"{told('between_s')}, ledger and stop {told('after_s')}"
     )

@@ -133,8 +133,8 @@ def relative_words(series: HistorySeries) -> str:
         return ""
     name = base.get("version") or base.get("name") or base.get("sha256", "")[:12]
     return (
-        f"changes are searched in the distance from {name}, which every run measured along, so that "
-        "the host's nights cancel"
+        f"changes are searched in the distance from {name}, which every run measured along, so "
+        "that the host's nights cancel"
     )
 
 

@@ -184,7 +184,7 @@ def test_where_one_fails_the_others_are_told_and_nobody_waits_or_stands_still() 
 def test_who_fails_while_frozen_is_woken_before_it_is_looked_at() -> None:
     block = BlockTurns([turns(0)], frozen=True)
     engine = Noted()
-    with pytest.raises(ValueError), block.seat(0).taken(Place(engine, (), lambda: None)):  # noqa: PT011, PT012
+    with pytest.raises(ValueError), block.seat(0).taken(Place(engine, (), lambda: None)):
         block._switch = Switch(turns(0), time.monotonic_ns(), {0: engine})
         engine.freeze()
         raise ValueError

@@ -72,8 +72,8 @@ _CAPTION = (
 _SERIES = """
 {% if series.cut %}<p class="quiet">Cut from an earlier series: {{ series.cut | join("; ") }}.</p>
 {% endif %}
-{% if relative %}<p class="quiet">{{ relative[0] | upper }}{{ relative[1:] }}; the chart shows the values
-themselves, and the table of points each distance.</p>
+{% if relative %}<p class="quiet">{{ relative[0] | upper }}{{ relative[1:] }}; the chart shows the
+values themselves, and the table of points each distance.</p>
 {% endif %}
 {{ chart }}
 {% for n in series.nominations %}
