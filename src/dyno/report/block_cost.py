@@ -30,7 +30,7 @@ class BlockCost:
 
     @property
     def between_s(self) -> float:
-        """From the first phase's start to the last one's end what is neither counted nor warm-up."""
+        """From the first phase's start to the last one's end: neither counted nor warm-up."""
         told = (self.counted_s, self.before_s, self.warmup_s, self.after_s)
         return max(0.0, self.whole_s - sum(told))
 
