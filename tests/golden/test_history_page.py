@@ -149,7 +149,7 @@ def test_a_series_held_against_a_base_says_so_and_shows_each_distance() -> None:
     )
     said = "Changes are searched in the distance from 1.0, which every run measured along"
     assert said in told and said not in before
-    assert "+5.0 %" in told and "+16.0 %" in told and "+16.0 %" not in before
+    assert "+5.0\u202f%" in told and "+16.0\u202f%" in told and "+16.0\u202f%" not in before
     (_, note, *_) = series_rows(replace(plain, series=(held,)))
     assert note[0] == f"  {said[0].lower()}{said[1:]}, so that the host's nights cancel"
     assert len(list(series_rows(replace(plain, series=(rates,))))) == 1
