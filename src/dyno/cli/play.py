@@ -58,8 +58,8 @@ def command(engine: str, **words: Any) -> None:
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
     scene = PilotScene(print_progress)
     prepared = settle_pinning(resolve_experiment(experiment, print_progress), scene)
-    for chosen in pilot_words(prepared.run):
-        click.echo(chosen)
+    for sentence in pilot_words(prepared.run):
+        click.echo(sentence)
     print_summary(play_once(prepared, print_second))
 
 

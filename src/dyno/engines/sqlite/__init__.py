@@ -126,7 +126,7 @@ class Engine:
     def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
         """The cache of each connection; a memory map is the kernel's page cache."""
         del build
-        return connections * cache_bytes(dict(map(tuple, pragmas(settings))))
+        return connections * cache_bytes(dict(pragmas(settings)))
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]
