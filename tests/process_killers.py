@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ClassVar
 
 import processes
 
@@ -52,6 +53,28 @@ class Stopper(Killer):
 
     def _kill(self) -> None:
         processes.send_signal(self.whom(os.getpid()), signal.SIGSTOP)
+
+
+class Once:
+    """Acts once, `after_s` after a moment of a trial, in a thread of its own."""
+
+    #: Of a workload whose warm-up takes half a second of its own time, by turns of two.
+    MOMENTS: ClassVar[dict[str, tuple[Any, str, float]]] = {
+        "load": (PhaseStarted, "prepare", 0.05),
+        "settle": (PhaseEnded, "prepare", 0.02),
+        "warm-up": (PhaseStarted, "run", 0.4),
+        "measured phase": (PhaseStarted, "run", 1.6),
+    }
+
+    def __init__(self, moment: str, act: Callable[[], object]) -> None:
+        self.kind, self.phase, self.after_s = self.MOMENTS[moment]
+        self.act = act
+        self.timer: threading.Timer | None = None
+
+    def __call__(self, event: Event) -> None:
+        if self.timer is None and isinstance(event, self.kind) and event.phase == self.phase:
+            self.timer = threading.Timer(self.after_s, self.act)
+            self.timer.start()
 
 
 class Pauser:

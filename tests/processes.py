@@ -27,6 +27,16 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def state_of(pid: int) -> str:
+    """The letter of proc_pid_stat(5): `T` for one that stands still; empty for one that is gone."""
+    return (_read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split() or [""])[0]
+
+
+def parent_of(pid: int) -> int:
+    """Its parent; 0 for one that is gone."""
+    return int((_read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split() or ["", "0"])[1])
+
+
 def program_name(pid: int) -> str:
     """The program's name, which a thread of it cannot change."""
     with suppress(OSError):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dyno.cli.history import series_rows
 from dyno.record import History
 from dyno.report.html import history, timeline
 from dyno.report.html.charts import Chart, Dots, Line, Note
@@ -133,3 +134,22 @@ def test_many_quiet_series_are_folded() -> None:
     )
     assert "open>" in history.history_page(made)
     assert " open>" not in history.history_page(replace(made, series=many))
+
+
+def test_a_series_held_against_a_base_says_so_and_shows_each_distance() -> None:
+    plain = make_history()
+    rates = plain.series[0]
+    points = tuple(
+        replace(point, slowdown_percent=5.0 + at) for at, point in enumerate(rates.points)
+    )
+    held = replace(rates, points=points, relative_to={"version": "1.0"})
+    told, before = (
+        part(history.history_page(each), "series-1")
+        for each in (replace(plain, series=(held, *plain.series[1:])), plain)
+    )
+    said = "Changes are searched in the distance from 1.0, which every run measured along"
+    assert said in told and said not in before
+    assert "+5.0\u202f%" in told and "+16.0\u202f%" in told and "+16.0\u202f%" not in before
+    (_, note, *_) = series_rows(replace(plain, series=(held,)))
+    assert note[0] == f"  {said[0].lower()}{said[1:]}, so that the host's nights cancel"
+    assert len(list(series_rows(replace(plain, series=(rates,))))) == 1

@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 from fakes import make_run
 
+from dyno.analysis.suite import MEAN
 from dyno.record import Verdict
 from dyno.report import Book, export
+from dyno.report.sections import verdict as section
 from dyno.report.text import verdict as text
 from golden.book import make_book
+from golden.page_text import words
 
 HERE = Path(__file__).parent
 KEYS = (
@@ -97,3 +100,21 @@ def test_a_number_that_json_does_not_know_is_null(tmp_path: Path) -> None:
     found = export.json_rows(dataclasses.replace(book.verdict, comparisons=(first,)))
     assert found[0]["low_percent"] is None
     json.dumps(found, allow_nan=False)
+
+
+def test_a_gate_that_is_the_mean_is_told_with_its_rows_in_text_and_on_the_page(book: Book) -> None:
+    (first, *_) = (c for c in book.verdict.comparisons if c.primary)
+    mean = dataclasses.replace(first, metric=MEAN, candidate="new", verdict="not slower")
+    mean = dataclasses.replace(mean, slowdown_percent=-0.5, low_percent=-1.5, high_percent=0.5)
+    gated = dataclasses.replace(
+        book,
+        run=dataclasses.replace(book.run, design=dataclasses.replace(book.run.design, gate="mean")),
+        verdict=dataclasses.replace(book.verdict, means=(mean,)),
+    )
+    row = f"new against {mean.base} on the whole: not slower, ≤ 0.50 %"
+    for one, show in ((gated, True), (book, False)):
+        told = " ".join(text.verdict_text(one.run, one.verdict, width=200).split())
+        page = words(section.SECTION.render(one))
+        for said in (told, page):
+            assert (row in said) == show
+            assert ("geometric mean over all workloads" in said) == show

@@ -8,8 +8,8 @@ import pytest
 
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.pilot import chosen_pinning, play_pilot
-from dyno.play.saturation import CONNECTIONS, IDLE_PERCENT, PilotScene, fewest_connections
-from dyno.record import Run
+from dyno.play.saturation import CONNECTIONS, PilotScene, fewest_connections
+from dyno.record import IDLE_PERCENT, Run
 from dyno.resolve.experiment import resolve_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

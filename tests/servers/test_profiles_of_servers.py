@@ -8,7 +8,7 @@ import pytest
 from private_servers import SERVERS, serving
 
 from dyno import driver
-from dyno.engines import Remarks, WeighsData, find_engine
+from dyno.engines import HoldsMemory, Remarks, WeighsData, find_engine
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 #: What a vendor's default is that no profile of ours has.
@@ -65,3 +65,22 @@ def test_a_server_runs_as_its_profile_says(name: str, profile: str, home: Path) 
     assert weighed.survives == "a power cut" or (name, profile) == ("mariadb-innodb", "stock")
     assert weighed.claim == ("cached" if profile == "durable" else "")
     assert (vendors == VENDORS[name]) == (profile == "stock")
+
+
+def memory_mib(kind: str, build: str, **settings: str) -> int:
+    engine = find_engine(kind, driver.ask)
+    assert isinstance(engine, HoldsMemory)
+    return engine.memory_bytes(engine.program(build, {}, lambda _: None), settings, 1) >> 20
+
+
+def test_the_memory_of_a_server_follows_its_settings_as_the_program_resolves_them(
+    tmp_path: Path,
+) -> None:
+    default = memory_mib("postgres", "18")
+    assert default - memory_mib("postgres", "18", shared_buffers="256MB") == 1024 - 256
+    assert default - memory_mib("postgres", "18", profile="stock") == 1024 - 128
+    config = tmp_path / "my.cnf"
+    config.write_text("[mysqld]\ninnodb_buffer_pool_size=300M\nperformance_schema=OFF\n")
+    assert memory_mib("mysql", "8.0.33") - memory_mib("mysql", "8.0.33", config=str(config)) == (
+        1024 - 300
+    )

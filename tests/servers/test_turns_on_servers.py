@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import process_killers
+import processes
 import pytest
-from processes import users_of, wait_for
+from fake_driver import judge_by_blocks
+from process_killers import Once
+from processes import parent_of, processes_in, program_name, state_of, users_of, wait_for
 
 from dyno.analysis.judge import judge
 from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_run, resume_run
-from dyno.record import FLOOR
-from dyno.resolve.experiment import Prepared, resolve_experiment
-from dyno.run_folder import create_run
+from dyno.play.run import Rules, play_run
+from dyno.record import FLOOR, Trial
+from dyno.resolve.experiment import Prepared, reopen_run, resolve_experiment
+from dyno.run_folder import RunFolder, create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -52,26 +59,86 @@ def test_what_servers_counted_by_turns_is_what_was_sent(server: str, home: Path)
         assert found[audit].soundness == "sound", found[audit].sentence
 
 
-#: Goes on with a run, and kills itself in the middle of its first phase by turns.
-KILLED = """
-import os, signal, sys, threading
+#: Goes on with a run, and kills or interrupts itself at a moment of a trial.
+ENDED = """
+import os, signal, sys
 from pathlib import Path
+from process_killers import Once
 from dyno.play.run import resume_run
 from dyno.run_folder import RunFolder
-from dyno.play.watch import PhaseStarted
-def kill(event):
-    if isinstance(event, PhaseStarted) and event.phase == "run":
-        threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
-resume_run(RunFolder(Path(sys.argv[1])), kill)
+folder, moment, number = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+resume_run(RunFolder(Path(folder)), Once(moment, lambda: os.kill(os.getpid(), int(number))))
 """
+WHEN = tuple(Once.MOMENTS)
+#: Every moment on one server, the one by turns on another of threads.
+EACH = [*(("postgres@18", when) for when in WHEN), ("mysql@8.0.33", "measured phase")]
 
 
-@pytest.mark.parametrize("server", SERVERS[:2])
-def test_a_killed_dyno_leaves_no_frozen_server_and_its_run_goes_on(server: str, home: Path) -> None:
-    prepared = _prepared(server, "oltp_point_select")
-    folder = create_run(prepared.run, home)
-    done = subprocess.run([sys.executable, "-c", KILLED, folder.path], check=False)
-    assert done.returncode == -signal.SIGKILL
-    wait_for(lambda: not users_of(home))
-    resume_run(folder, lambda _: None)
-    assert len([t for t in folder.trials() if t.block >= 0 and t.status == "ok"]) >= 6
+def _begun(server: str, home: Path) -> RunFolder:
+    return create_run(_prepared(server, "oltp_point_select", time="1").run, home)
+
+
+def _of_blocks(folder: RunFolder) -> list[Trial]:
+    """The trials of its blocks, without the echoes."""
+    return [trial for trial in folder.trials() if trial.block >= 0]
+
+
+def _goes_on(folder: RunFolder, home: Path) -> None:
+    """Nobody is left, standing still or not, and the block that was torn is played whole."""
+    wait_for(lambda: not processes_in(home) and not users_of(home))
+    prepared = reopen_run(folder.run(), lambda _: None)
+    play_run(prepared, folder, lambda _: None, Rules(look=judge_by_blocks((1,), 1)))
+    last = _of_blocks(folder)[-2:]
+    assert [t.status for t in last] == ["ok", "ok"], [t.why_failed for t in last]
+    assert last[0].attempt == last[1].attempt
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(("server", "moment"), EACH)
+def test_where_dyno_is_killed_or_interrupted_no_server_is_left(
+    server: str, moment: str, number: signal.Signals, home: Path
+) -> None:
+    folder = _begun(server, home)
+    command = [sys.executable, "-c", ENDED, str(folder.path), moment, str(int(number))]
+    path = {"PYTHONPATH": str(Path(process_killers.__file__).parent)}
+    done = subprocess.run(command, check=False, env=os.environ | path, capture_output=True)
+    if number == signal.SIGKILL:
+        assert done.returncode == -number
+    else:
+        assert b"KeyboardInterrupt" in done.stderr, done.stderr
+        assert not users_of(home), "it has stopped all before it ended"
+        assert {t.status for t in _of_blocks(folder)} == {"interrupted"}
+    _goes_on(folder, home)
+
+
+def _driver(home: Path) -> int:
+    return processes.driver_below(os.getpid())
+
+
+def _engine(home: Path) -> int:
+    """A server's first process; one that stands still, if one does within a second."""
+    below, ends_s = processes.descendants(os.getpid()), time.monotonic() + 1.0
+    there = [p for p in below if program_name(p) in processes.SERVERS and p in processes_in(home)]
+    firsts = [p for p in there if parent_of(p) not in there]
+    while time.monotonic() < ends_s:
+        if frozen := [p for p in firsts if state_of(p) == "T"]:
+            return frozen[0]
+    return firsts[0]
+
+
+@pytest.mark.parametrize("whom", [_driver, _engine])
+@pytest.mark.parametrize(("server", "moment"), EACH)
+def test_a_driver_or_a_frozen_server_that_is_killed_tears_its_block_only(
+    server: str, moment: str, whom: Callable[[Path], int], home: Path
+) -> None:
+    folder = _begun(server, home)
+    killer = Once(moment, lambda: os.kill(whom(home), signal.SIGKILL))
+    prepared = reopen_run(folder.run(), lambda _: None)
+    play_run(prepared, folder, killer, Rules(look=judge_by_blocks((1,), 1)))
+    first = [t for t in _of_blocks(folder) if t.attempt == 1]
+    assert sorted(t.status for t in first) == ["failed", "interrupted"]
+    (failed,) = (t for t in first if t.status == "failed")
+    died = "the driver was killed" if whom is _driver else "the server died"
+    assert failed.why_failed.startswith(died)
+    _goes_on(folder, home)

@@ -50,7 +50,7 @@ _OTHER = _Kind("is {} worse", "is {} better", "worse", "better")
 
 
 def _kind(metric: Metric) -> _Kind:
-    if metric.name == "rate_per_s":
+    if metric.name in ("rate_per_s", "mean"):  # a suite's mean is one of time ratios
         return _TIME
     if "latency" in metric.name:
         return _WAIT

@@ -61,6 +61,29 @@ def _saturation(run: Run, found: Saturation) -> str:
     return f"{found.workload} at {at}, where {idle}{more}; threads=1 asks for latency."
 
 
+def conditions_words(run: Run) -> str:
+    """What the pilot chose, for the verdict's own sentence: ` (8 connections, at saturation)`;
+    empty where it chose nothing.
+    """
+    if run.pilot is None:
+        return ""
+    found = [each for each in run.pilot.saturation if each.connections]
+    parts = [_played_with(found, len(run.workloads))] if found else []
+    if run.pilot.empty_ns:
+        one = run.pilot.pinning == "together"
+        parts.append(f"driver and server on {'one core' if one else 'cores of their own'}")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _played_with(found: Sequence[Saturation], workloads: int) -> str:
+    """`4 to 8 connections, at saturation`; with the workloads where not all were tried."""
+    fewest, *_, most = sorted([each.connections for each in found] * 2)
+    told = _count(most, "connection") if fewest == most else f"{fewest} to {most} connections"
+    where = "" if len(found) == workloads else f" on {', '.join(w.workload for w in found)}"
+    reached = all(each.is_reached for each in found)
+    return f"{told}, {'at saturation' if reached else 'where more do no more'}{where}"
+
+
 def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reason: str) -> str:
     """What the run found, in one sentence.
 
@@ -70,7 +93,8 @@ def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reaso
     if word == "inconclusive" and reason:
         text = f"inconclusive: {reason}"
     else:
-        text = _result_clause(run, word, primaries) + (f" ({reason})" if reason else "")
+        told = _result_clause(run, word, primaries) + conditions_words(run)
+        text = told + (f" ({reason})" if reason else "")
     return f"{QUICK}{text}" if run.design.quick else text
 
 

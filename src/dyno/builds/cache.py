@@ -19,6 +19,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -183,13 +184,19 @@ def remove(entry: Entry) -> bool:
     return free
 
 
+#: One copy at a time: two side by side wait for the file system's locks. On ext4 an empty
+#: PostgreSQL (1,272 files) took 0.35 s alone, and two of them at once 1.1 s.
+_COPYING = threading.Lock()
+
+
 def copy(source: Path, target: Path) -> None:
     """Makes the folder `target` from `source`, with owners and times, and shared blocks where the
     file system can; `HostError` where that fails, or takes longer than `COPY_S`.
     """
     command = ["cp", "--archive", "--reflink=auto", str(source), str(target)]
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=COPY_S)
+        with _COPYING:
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=COPY_S)
     except subprocess.TimeoutExpired:
         raise HostError(f"copying to {target} was not over after {COPY_S:.0f} s") from None
     except subprocess.CalledProcessError as failed:

@@ -30,10 +30,11 @@ from dyno.analysis.measures import operations_of
 from dyno.builds import Say
 from dyno.calibration import Entry
 from dyno.calibration.cases import EVERY, CalibrationCase
-from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading_value
+from dyno.calibration.pilot import SIDES, Pilot, Shape, per_operation_ns, reading_value
 from dyno.calibration.store import relevant_facts
 from dyno.errors import TrialFailed
 from dyno.experiment import candidates
+from dyno.forecast.memory import fit_memory
 from dyno.play.run import play_run
 from dyno.record import PhaseRecord, Run, Trial, Verdict
 from dyno.resolve.experiment import resolve_experiment
@@ -134,7 +135,7 @@ def _p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
     return 100.0 * ((was["50"] + held_ns) / was["99"] - 1.0)
 
 
-BASE, CANDIDATE = "base", "candidate"
+BASE, CANDIDATE = SIDES
 
 
 def play_comparison(
@@ -147,7 +148,7 @@ def play_comparison(
     began_s, dice = time.monotonic(), random.Random()
     specs = [f"{BASE}={case.base}", f"{CANDIDATE}={case.candidate}"]
     experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
-    prepared = resolve_experiment(experiment, say)
+    prepared = fit_memory(resolve_experiment(experiment, say), shape.sequential, say)
     run, made = prepared.run, create_run(prepared.run, folder)
     with intermittent_hog(pilot.cores, dice) if case.beside_hog else nullcontext():
         play_run(prepared, made, lambda _: None)

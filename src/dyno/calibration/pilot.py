@@ -9,7 +9,10 @@ from dyno.analysis.measures import operations_of
 from dyno.builds import Say
 from dyno.errors import TrialFailed
 from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.forecast.memory import fit_memory
+from dyno.play.pilot import settle_pinning
 from dyno.play.run import play_once
+from dyno.play.saturation import PilotScene
 from dyno.record import Failure, PhaseRecord, Trial
 from dyno.resolve.experiment import Prepared, outline_experiment, resolve_experiment
 
@@ -22,13 +25,15 @@ class Shape:
     takes half a minute at most. The rule is the one of full runs. The length is about the best by
     cost and variance (`stats.windows`): on two virtual cores a restart of SQLite costs 0.5 s beside
     and varies by 2.4 %, its windows of 0.1 s by 3.6 % (correlation 0.45), which asks for 0.54 s.
+    `pinning` and `sequential` are left open until the engine is known (`settle_shape`).
     """
 
     workload: str = "oltp_point_select"
     options: dict[str, str] = field(default_factory=lambda: {"time": "0.6", "warmup_time": "0.1"})
     blocks: int = 12
     limits: dict[str, float] = field(default_factory=dict)
-    sequential: bool = False
+    sequential: bool | None = None
+    pinning: str = ""
     margin_percent: float | None = None
 
     @property
@@ -36,9 +41,15 @@ class Shape:
         """As a score quotes it."""
         limits = {name: f"{percent:g}" for name, percent in self.limits.items()}
         size = {"workload": self.workload, "blocks": str(self.blocks)}
-        order = {"sequential": "true"} if self.sequential else {}
+        design = {} if self.sequential is None else {"design": self.design}
+        pinning = {"pinning": self.pinning} if self.pinning else {}
         margin = {"margin": f"{self.margin_percent:g} %"} if self.margin_percent else {}
-        return {**size, **self.options, **limits, **order, **margin}
+        return {**size, **self.options, **limits, **design, **pinning, **margin}
+
+    @property
+    def design(self) -> str:
+        """How restarts are played, in words."""
+        return "one after the other" if self.sequential else "by turns"
 
     def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
         """The experiment that compares `specs` in one primary metric."""
@@ -46,6 +57,7 @@ class Shape:
             blocks=self.blocks,
             margin_percent=self.margin_percent,
             limits=self.limits,
+            controls={"pinning": self.pinning} if self.pinning else {},
             aa=aa,
             sequential=self.sequential,
         )
@@ -54,6 +66,7 @@ class Shape:
         return Experiment("calibrate", made.candidates, (judged,), measuring)
 
 
+SIDES = ("base", "candidate")
 #: Trials flown, of which the middle one is believed: one that meets a slow moment of the host makes
 #: all doses wrong.
 TRIALS = 3
@@ -74,6 +87,24 @@ class Pilot:
     cores: tuple[int, ...]
     program: str = ""
     embedded: bool = True
+
+
+def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
+    """The shape as every comparison of the engine is played, found out once and as any comparison
+    finds it: by turns where that is sound and there is memory, driver and server where `auto` puts
+    them.
+
+    A server plays with the connections that the shape names, one by default, and not at saturation:
+    what is planted is sized for one that waits.
+    """
+    specs = [f"{side}={text}" for side in SIDES]
+    prepared = resolve_experiment(shape.experiment(specs, "rate_per_s", aa=True), say)
+    prepared = settle_pinning(prepared, PilotScene(say))
+    run = fit_memory(prepared, shape.sequential, say).run
+    pinning = run.design.controls["pinning"]
+    settled = replace(shape, sequential=run.design.turns is None, pinning=pinning)
+    say(f"{text}: restarts are played {settled.design}, pinning {pinning}")
+    return settled
 
 
 def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:

@@ -31,7 +31,7 @@ from dyno.calibration.cases import (
 from dyno.calibration.comparison import case_settings, play_comparison
 from dyno.calibration.copies import two_copies
 from dyno.calibration.ladder import SLOPE_WITHIN, Ladder, climb
-from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot
+from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot, settle_shape
 from dyno.calibration.store import LADDER, instrument, relevant_facts
 from dyno.driver import driver_program
 from dyno.errors import HostError, UsageError, space
@@ -174,13 +174,14 @@ class Session:
     """Plays what is wanted and not there yet; a later one goes on where this one stopped.
 
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
-    A test hands in its own `fly_pilot`, `climb` and `play_comparison`.
+    A test hands in its own `settle`, `fly_pilot`, `climb` and `play_comparison`.
     """
 
     wishes: CalibrationWishes
     say: Say
     tell: Tell
     host: dict[str, str] = field(default_factory=instrument_here)
+    settle: Callable[[str, Shape, Say], Shape] = settle_shape
     fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
     climb: Callable[[str, Shape, Pilot, Say], Ladder] = climb
     play_comparison: ComparisonPlayer = play_comparison
@@ -214,15 +215,16 @@ class Session:
     def _engine(self, text: str, place: Path) -> bool:
         """The engine's cases, as far as they can be compared here."""
         wishes = self.wishes
-        pilot = self.fly_pilot(text, wishes.shape, self.say)
+        shape = self.settle(text, wishes.shape, self.say)
+        pilot = self.fly_pilot(text, shape, self.say)
         goals = dict(wishes.goals)
-        if not self._transmits(text, pilot):
+        if not self._transmits(text, shape, pilot):
             goals = {kind: goal for kind, goal in goals.items() if kind not in PLANTED}
         with two_copies(text, pilot) as copies:
             found = calibration_cases(text, pilot, goals, wishes.planted_percent, copies)
-            return self._in_turn(found, pilot, place)
+            return self._in_turn(found, shape, pilot, place)
 
-    def _transmits(self, text: str, pilot: Pilot) -> bool:
+    def _transmits(self, text: str, shape: Shape, pilot: Pilot) -> bool:
         """Does what is planted in the engine cost what it should? Asked once for a host and size.
 
         Of `null`, whose delay is its whole answer, and where nothing is to be planted: True.
@@ -232,7 +234,7 @@ class Session:
             return True
         if pilot.answers_per_op < ANSWERS_LEAST:
             return True
-        entry = _empty_ladder(text, self.wishes.shape, pilot, self.host)
+        entry = _empty_ladder(text, shape, pilot, self.host)
         known = [
             each.slope
             for each in self.current()
@@ -240,23 +242,28 @@ class Session:
         ]
         if known:
             return abs(known[-1] - 1.0) <= SLOPE_WITHIN
-        ladder = self.climb(text, self.wishes.shape, pilot, self.say)
+        ladder = self.climb(text, shape, pilot, self.say)
         self.say(f"{text}: {ladder.sentence}")
         if ladder.known:
             word = "transmitted" if ladder.transmitted else "not transmitted"
             calibration.append(self.file, replace(entry, slope=ladder.slope, words={word: 1}))
         return ladder.transmitted
 
-    def _in_turn(self, found: Sequence[CalibrationCase], pilot: Pilot, place: Path) -> bool:
+    def _in_turn(
+        self, found: Sequence[CalibrationCase], shape: Shape, pilot: Pilot, place: Path
+    ) -> bool:
         """Each in turn, the one that lacks most first, so that each has some."""
-        wishes = self.wishes
-        while open_cases := [case for case in found if self._done(case, pilot) < case.goal]:
-            case = min(open_cases, key=lambda each: self._done(each, pilot) / each.goal)
+
+        def done(case: CalibrationCase) -> int:
+            return len(self._of(case, case_settings(case, shape, pilot)))
+
+        while open_cases := [case for case in found if done(case) < case.goal]:
+            case = min(open_cases, key=lambda each: done(each) / each.goal)
             if not self._affords(case):
                 return False
-            entry = self.play_comparison(case, wishes.shape, pilot, place, self.say)
+            entry = self.play_comparison(case, shape, pilot, place, self.say)
             clear_folder(place)
-            self._store(entry, self._done(case, pilot) + 1, case.goal)
+            self._store(entry, done(case) + 1, case.goal)
         return True
 
     def _store(self, entry: Entry, done: int, of: int) -> None:
@@ -266,17 +273,13 @@ class Session:
             raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 
-    def _of(self, case: CalibrationCase, pilot: Pilot) -> list[Entry]:
+    def _of(self, case: CalibrationCase, settings: Mapping[str, str]) -> list[Entry]:
         same = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
-        chosen = case_settings(case, self.wishes.shape, pilot)
         return [
             e
             for e in self.current()
-            if (e.kind, e.engine, e.what, e.effect_percent) == same and e.settings == chosen
+            if (e.kind, e.engine, e.what, e.effect_percent) == same and e.settings == settings
         ]
-
-    def _done(self, case: CalibrationCase, pilot: Pilot) -> int:
-        return len(self._of(case, pilot))
 
     def _affords(self, case: CalibrationCase) -> bool:
         """Would a comparison as long as the last one on this engine end within the budget?"""

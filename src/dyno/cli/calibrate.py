@@ -41,8 +41,9 @@ def score_row(score: Score) -> Sequence[object]:
     dose = "" if score.dose_percent is None else f"{score.dose_percent:.2f} %"
     held = f"{100 * score.covered / score.coverable:.1f} %" if score.coverable else ""
     words = (score.words.get(word, 0) or "" for word in ("inconclusive", "invalid"))
+    what = ", ".join(filter(None, (score.what, score.settings.get("design"))))
     return (
-        *(score.what, score.engine, f"{score.comparisons:,}", f"{score.slower:,}", between),
+        *(what, score.engine, f"{score.comparisons:,}", f"{score.slower:,}", between),
         *(*words, dose, held),
     )
 

@@ -58,9 +58,11 @@ if TYPE_CHECKING:
     help="What decides: each workload by itself, or the geometric mean over all of them.",
 )
 @click.option(
-    "--sequential",
-    is_flag=True,
-    help="Play restarts one after the other where they could take turns.",
+    "--turns/--sequential",
+    "turns",
+    default=None,
+    help="Play restarts by turns or not at all; or one after the other.  [default: by turns where "
+    "that is sound and memory holds all engines at once]",
 )
 @click.option(
     "--hold-connections",
@@ -109,7 +111,7 @@ def experiment(**words: Any) -> Experiment:
         limits=dict(words["limits"]),
         aa=words["aa"],
         gate=words["gate"],
-        sequential=words["sequential"],
+        sequential=None if words["turns"] is None else not words["turns"],
         hold_connections=words["hold_connections"],
     )
     first, *others = options.scripts(words["workloads"], words["pgbench"])

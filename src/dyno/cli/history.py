@@ -66,11 +66,13 @@ def print_history(history: History) -> None:
 
 def series_rows(history: History) -> Iterator[tuple[object, ...]]:
     """Each series with its points drawn, and what cut it from an earlier one below."""
-    from dyno.report.words import series_name
+    from dyno.report.words import relative_words, series_name
 
     for each in history.tested:
         at = [nomination.at for nomination in each.nominations]
         yield series_name(each), len(each.points), draw_bars(time_logs(each), at)
+        if relative := relative_words(each):
+            yield f"  {relative}", "", ""
         if each.cut:
             yield f"  cut from an earlier series: {'; '.join(each.cut)}", "", ""
 

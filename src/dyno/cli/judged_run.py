@@ -52,6 +52,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     from dyno.calibration.error_rates import quote_error_rates
     from dyno.forecast.disk_space import check_disk_space
     from dyno.forecast.estimate import fit_budget, forecast_run
+    from dyno.forecast.memory import fit_memory
     from dyno.play.pilot import play_pilot
     from dyno.play.run import play_run
     from dyno.play.saturation import PilotScene
@@ -62,6 +63,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     prepared = replace(prepared, run=quote_error_rates(prepared.run))
     check_disk_space(prepared)
     prepared = play_pilot(experiment, prepared, PilotScene(print_progress))
+    prepared = fit_memory(prepared, experiment.measuring.sequential, print_progress)
     if wishes.budget_s is not None:
         prepared = fit_budget(prepared, wishes.budget_s)
     forecast = forecast_run(prepared)

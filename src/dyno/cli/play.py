@@ -42,8 +42,11 @@ def command(engine: str, **words: Any) -> None:
     \b
     dyno play null@200us --workload oltp_point_select --time 5s
     """
+    from dyno.analysis.sentence import pilot_words
     from dyno.experiment import Measuring, compare_candidates
+    from dyno.play.pilot import settle_pinning
     from dyno.play.run import play_once
+    from dyno.play.saturation import PilotScene
     from dyno.resolve.experiment import resolve_experiment
 
     chosen = dict(words["settings"])
@@ -53,7 +56,11 @@ def command(engine: str, **words: Any) -> None:
     (script,) = options.scripts([workload] if workload else [], words["pgbench"])
     measuring = Measuring(controls=dict(words["controls"]))
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
-    print_summary(play_once(resolve_experiment(experiment, print_progress), print_second))
+    scene = PilotScene(print_progress)
+    prepared = settle_pinning(resolve_experiment(experiment, print_progress), scene)
+    for sentence in pilot_words(prepared.run):
+        click.echo(sentence)
+    print_summary(play_once(prepared, print_second))
 
 
 def print_second(event: Event) -> None:

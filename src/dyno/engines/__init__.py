@@ -201,6 +201,14 @@ class Knobs(Protocol):
 
 
 @runtime_checkable
+class HoldsMemory(Protocol):
+    """An engine that knows what its processes take of memory: by turns, all of them at once."""
+
+    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+        """The caches that `settings` resolve to, filled, and an allowance for all else."""
+
+
+@runtime_checkable
 class Outgrows(Protocol):
     """An engine that knows what its files take beside the data (logs, redo, undo, temporaries)."""
 

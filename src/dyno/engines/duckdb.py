@@ -88,6 +88,8 @@ def size_bytes(text: str) -> float | None:
 
 
 PACKAGE = "@duckdb/node-bindings-linux-"
+#: The library, and what its buffer pool does not count: an allowance.
+OUTSIDE_BYTES = 128 << 20
 #: What Python calls a machine, and what the package does.
 MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 
@@ -227,6 +229,12 @@ class Engine:
 
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
+
+    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+        """The buffer pool, which all connections share, and what lies outside of it."""
+        del build, connections
+        limit = settings.get("memory_limit", OPTIONS["memory_limit"][0])
+        return round(size_bytes(limit) or 0) + OUTSIDE_BYTES
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]

@@ -31,8 +31,8 @@ class Measuring:
     is how many loads of its data each candidate has; 0: every trial loads them anew. `aa` declares
     an A/A comparison: the candidates are the same on purpose. `gate` is what decides: `each`
     primary, or their geometric `mean` over all workloads. `sequential` plays restarts one after the
-    other where they could take turns; `hold_connections` keeps those of a trial that takes turns,
-    where users else connect anew about every second.
+    other, False only by turns; None: by turns where that is sound. `hold_connections` keeps those
+    of a trial that takes turns, where users else connect anew about every second.
     """
 
     margin_percent: float | None = None
@@ -46,7 +46,7 @@ class Measuring:
     loads: int | None = None
     aa: bool = False
     gate: str = "each"
-    sequential: bool = False
+    sequential: bool | None = None
     hold_connections: bool = False
 
     def __post_init__(self) -> None:

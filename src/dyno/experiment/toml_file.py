@@ -198,7 +198,7 @@ def read_measuring(top: Table) -> Measuring:
             loads=top.get("loads", int),
             aa=top.flag("aa"),
             gate=top.get("gate", str) or "each",
-            sequential=top.flag("sequential"),
+            sequential=top.flag("sequential") if "sequential" in top.data else None,
             hold_connections=top.flag("hold_connections"),
         )
     except UsageError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dyno.host import make_observation, mark_of_value, not_visible
+from dyno.host import make_observation, mark_of_value, not_visible, quota
 from dyno.host._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -34,6 +34,16 @@ def memory(machine: Machine) -> Observation:
     return make_observation(
         "memory", found, mark_of_value(100 - 100 * available / total, *USED), why, hint
     )
+
+
+def available_bytes(machine: Machine) -> int | None:
+    """What we may take without pushing somebody out, in no group's way; None where the kernel does
+    not say.
+    """
+    available = _kilobytes(machine, "MemAvailable")
+    if available is None:
+        return None
+    return round(min(available * 1024, quota.memory_left_bytes(machine)))
 
 
 def swap(machine: Machine) -> Observation:

@@ -49,18 +49,38 @@ def _share(machine: Machine, folder: PurePosixPath) -> float | None:
 def memory(machine: Machine) -> Observation:
     """The limit that page cache counts against too."""
     why = "the page cache counts against it, so data are dropped and read again under it"
-    texts = [
-        machine.text(folder / name)
-        for folder in _folders(machine, "memory")
-        for name in ("memory.max", "memory.limit_in_bytes")
-    ]
-    found = [float("inf") if text == "max" else int(text) for text in texts if text]
+    found = list(_memory_limits(machine).values())
     if not found:
         return not_visible("memory limit", why)
     if min(found) >= UNLIMITED_BYTES:
         return make_observation("memory limit", "none", "good", why)
     hint = "raise it well above the data and the engine's own caches, or leave it out"
     return make_observation("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
+
+
+def memory_left_bytes(machine: Machine) -> float:
+    """What the tightest group leaves us: its limit, less what its processes hold beside the page
+    cache; infinity where nothing limits us.
+    """
+    left = (limit - _held_bytes(machine, at) for at, limit in _memory_limits(machine).items())
+    return max(0.0, min(left, default=float("inf")))
+
+
+def _memory_limits(machine: Machine) -> dict[PurePosixPath, float]:
+    """The limit of each group that has the file, in bytes."""
+    return {
+        folder: float("inf") if text == "max" else float(text)
+        for folder in _folders(machine, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+        if (text := machine.text(folder / name))
+    }
+
+
+def _held_bytes(machine: Machine, group: PurePosixPath) -> int:
+    """Anonymous memory of a group and those below it, under either version's name."""
+    pairs = (line.split() for line in machine.text(group / "memory.stat").splitlines())
+    told = dict(pair for pair in pairs if len(pair) == 2)
+    return int(told.get("anon", told.get("total_rss", "0")))
 
 
 def _folders(machine: Machine, controller: str) -> list[PurePosixPath]:

@@ -42,17 +42,26 @@ def play_pilot(experiment: Experiment, prepared: Prepared, scene: PilotScene) ->
 
     As it was where there is nothing to choose: the user did, or no candidate is a server.
     """
-    found = saturate(experiment, prepared, scene)
-    prepared = _with_connections(experiment, prepared, found)
-    pinning, empty_ns = _choose_pinning(prepared, scene)
-    if not found and not pinning:
-        return prepared
-    run = _with_pinning(prepared.run, pinning) if pinning else prepared.run
-    pilot = Pilot(pinning if empty_ns else "", empty_ns, tuple(found))
-    return replace(prepared, run=replace(run, pilot=pilot if found or empty_ns else None))
+    if found := saturate(experiment, prepared, scene):
+        prepared = _with_connections(experiment, prepared, found)
+        pilot = Pilot(saturation=tuple(found))
+        prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
+    return settle_pinning(prepared, scene)
 
 
 # Where.
+
+
+def settle_pinning(prepared: Prepared, scene: PilotScene) -> Prepared:
+    """`prepared` with a place in the stead of `pinning=auto`, and why, where both were tried."""
+    pinning, empty_ns = _choose_pinning(prepared, scene)
+    if not pinning:
+        return prepared
+    run = _with_pinning(prepared.run, pinning)
+    if empty_ns:
+        pilot = replace(run.pilot or Pilot(), pinning=pinning, empty_ns=empty_ns)
+        run = replace(run, pilot=pilot)
+    return replace(prepared, run=run)
 
 
 def _choose_pinning(prepared: Prepared, scene: PilotScene) -> tuple[str, dict[str, int]]:
@@ -92,7 +101,7 @@ def _every_phase(run: Run) -> Iterator[Phase]:
 
 
 def _is_one_client(phase: Phase) -> bool:
-    return not phase.paced and sum(stream.connections for stream in phase.streams) == 1
+    return not phase.paced and phase.connections == 1
 
 
 def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:

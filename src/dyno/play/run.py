@@ -13,6 +13,7 @@ from dyno.builds import Say, cache
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.forecast.disk_space import check_folder_space, temporary_folder
 from dyno.forecast.estimate import blocks_at_most, floors_due, needs_floor
+from dyno.forecast.memory import check_memory
 from dyno.play import echo
 from dyno.play.attached_tables import drop_leftovers
 from dyno.play.blocks import NextBlock, always_failing, block_order, floor_attempt, next_block
@@ -68,6 +69,7 @@ def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Ru
         raise UsageError("the run cannot go on", cause="; ".join(found), hint=hint)
     with folder.alone():
         drop_leftovers(folder, prepared.engines, prepared.builds, say)
+    check_memory(prepared)
     return play_run(check_empty(prepared), folder, watch)
 
 

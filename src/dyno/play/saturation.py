@@ -32,6 +32,7 @@ from dyno.play.trial import trial_seed
 from dyno.probes import Measure, Probe, ProbeTarget
 from dyno.probes._proc import process_family
 from dyno.record import (
+    IDLE_PERCENT,
     Candidate,
     Phase,
     PhaseRecord,
@@ -46,10 +47,6 @@ from dyno.run_folder import RunFolder
 
 #: Connections tried, until the server is saturated.
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64)
-#: A server is saturated that leaves so much of its cores idle at most. Where none of the numbers
-#: does that (it waits for a disk, for locks, for a slower client), the fewest are taken that come
-#: as near to the least idle.
-IDLE_PERCENT = 5.0
 THREADS = "threads"
 #: What is played at each number: long enough to tell a per cent from 10 ms ticks.
 TRIED = {"time": "0.8", "warmup_time": "0.2"}
@@ -111,8 +108,8 @@ def _not_told(prepared: Prepared, phases: Sequence[Phase], base: Candidate) -> s
 
 
 def fewest_connections(tried: Sequence[TriedLoad]) -> int:
-    """The fewest connections that saturate a server, or come within `IDLE_PERCENT` of the least
-    that it left idle under any.
+    """The fewest connections that saturate a server; where none does (it waits for a disk, for
+    locks, for a slower client), the fewest that come within `IDLE_PERCENT` of the least idle.
     """
     enough = max(IDLE_PERCENT, min(each.idle_percent for each in tried) + IDLE_PERCENT)
     if any(each.idle_percent <= IDLE_PERCENT for each in tried):

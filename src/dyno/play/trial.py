@@ -7,9 +7,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,7 +38,7 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
 
     Whatever happens, nothing of it is left: no process, no data. Only faults of our own escape.
     """
-    began, notes = datetime.now(UTC), TrialNotes()
+    began, began_ns, notes = datetime.now(UTC), time.monotonic_ns(), TrialNotes()
     status: Status = "ok"
     error: BaseException | None = None
     try:
@@ -61,7 +63,8 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
         shutil.rmtree(job.home, ignore_errors=True)
         if job.seat and status != "ok":
             job.seat.block.fail()
-    return _record(job, notes, began, status, error), error
+    played = _record(job, notes, began, status, error)
+    return replace(played, began_ns=began_ns, over_ns=time.monotonic_ns()), error
 
 
 def _record(

@@ -19,7 +19,7 @@ from itertools import count, groupby, islice
 from dyno.errors import InternalError
 from dyno.plan import Turns
 from dyno.play.freezer import Freezable
-from dyno.record import Run, Stream, WorkloadPlan
+from dyno.record import Run, WorkloadPlan
 from dyno.record import Turns as TurnsDesign
 
 #: Slots after which an order comes again: more than most phases have.
@@ -42,8 +42,7 @@ def turns_of(
 ) -> list[Turns]:
     """The turns of each candidate in a block, the first first; the order is the run's seed's."""
     dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
-    connections = max((_connections(phase.streams) for phase in workload.phases), default=1)
-    connect_s = CONNECT_S + CONNECTION_S * connections
+    connect_s = CONNECT_S + CONNECTION_S * workload.most_connections
     own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s)
     windows = max(2, 2 * round(own_s / design.window_s / 2))
     first = Turns(
@@ -56,10 +55,6 @@ def turns_of(
         connect_ns=round(connect_s * 1e9),
     )
     return [replace(first, own=own) for own in range(candidates)]
-
-
-def _connections(streams: Sequence[Stream]) -> int:
-    return sum(stream.connections for stream in streams)
 
 
 def _order(candidates: int, dice: random.Random) -> Iterator[int]:
@@ -144,9 +139,9 @@ class BlockTurns:
             self._switch.start()
 
     def _end(self) -> None:
-        if self._switch is not None:
-            self._switch.stop()
-            self._switch = None
+        switch, self._switch = self._switch, None
+        if switch is not None:
+            switch.stop()
 
 
 @dataclass(frozen=True)
@@ -174,16 +169,26 @@ class TurnSeat:
 
     @contextmanager
     def taken(self, place: Place) -> Iterator[None]:
-        """While its driver plays; `TurnsBroken` at the end where another trial has failed, since
-        this one's driver was told to end then.
+        """While its driver plays; `TurnsBroken` where another trial has failed, since this one's
+        driver was told to end then, or came too late to be told.
+
+        Where it fails itself nobody stands still any more, its own engine neither: what is found
+        wrong with that is not our doing, and it can be stopped.
         """
         self.block.places[self.own] = place
         try:
+            self._check_whole()
             yield
-            if self.block.broken:
-                raise TurnsBroken
+            self._check_whole()
+        except BaseException:
+            self.block.fail()
+            raise
         finally:
             del self.block.places[self.own]
+
+    def _check_whole(self) -> None:
+        if self.block.broken:
+            raise TurnsBroken
 
     def others(self) -> tuple[int, ...]:
         """The processes of the others: their engines' and their drivers'."""

@@ -23,7 +23,7 @@ from dyno.record.history import (
     HistorySeries,
     LeftOut,
 )
-from dyno.record.pilot import Pilot, Saturation, TriedLoad
+from dyno.record.pilot import IDLE_PERCENT, Pilot, Saturation, TriedLoad
 from dyno.record.run import (
     Candidate,
     Crossing,
@@ -75,6 +75,7 @@ from dyno.record.workload import (
 
 __all__ = [
     "FLOOR",
+    "IDLE_PERCENT",
     "SCHEMA",
     "Better",
     "Calibration",

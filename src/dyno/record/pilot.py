@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+#: A server is saturated that leaves so much of its cores idle at most.
+IDLE_PERCENT = 5.0
+
 
 @dataclass(frozen=True)
 class TriedLoad:
@@ -33,6 +36,11 @@ class Saturation:
     def chosen(self) -> TriedLoad:
         """What was found at the number that was chosen."""
         return next(t for t in self.tried if t.connections == self.connections)
+
+    @property
+    def is_reached(self) -> bool:
+        """Do they saturate the server? Else none of the numbers does, and more do no more."""
+        return self.connections > 0 and self.chosen.idle_percent <= IDLE_PERCENT
 
 
 @dataclass(frozen=True)

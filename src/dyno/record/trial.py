@@ -232,7 +232,8 @@ class Trial:
 
     `number` names its file; `attempt` counts the times that its block was begun; `conditions` is
     what it stood under; `settings` are the engine's, as read back; `failure` is why a failed one
-    did; `options` are the workload's that belong to its cell alone.
+    did; `options` are the workload's that belong to its cell alone. `began_ns` and `over_ns` are
+    when it was begun and when nothing of it was left (CLOCK_MONOTONIC; 0 in older records).
     """
 
     number: int
@@ -252,6 +253,8 @@ class Trial:
     failure: Failure | None = None
     log: str = ""
     options: dict[str, str] = field(default_factory=dict)
+    began_ns: int = 0
+    over_ns: int = 0
     schema: int = SCHEMA
 
     @property

@@ -101,6 +101,11 @@ class Phase:
         return max(600.0, 20 * self.length_s) if self.length_s else UNKNOWN_S
 
     @property
+    def connections(self) -> int:
+        """Those of all its streams."""
+        return sum(stream.connections for stream in self.streams)
+
+    @property
     def paced(self) -> frozenset[str]:
         """The names of the paced streams."""
         return frozenset(stream.name for stream in self.streams if stream.is_paced)
@@ -152,6 +157,11 @@ class WorkloadPlan:
     def phase_names(self) -> frozenset[str]:
         """The names of the phases that are measured; `prepare` and `cleanup` are none."""
         return frozenset(phase.name for phase in self.phases)
+
+    @property
+    def most_connections(self) -> int:
+        """Those of the phase that has the most; the driver's own without any."""
+        return max((phase.connections for phase in self.phases), default=1)
 
     def under(self, options: dict[str, str]) -> WorkloadPlan:
         """The workload with a cell's own options, as it is played; itself without any."""

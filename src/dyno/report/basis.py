@@ -286,6 +286,6 @@ def score_sentence(score: Score) -> str:
     where = f" on {score.engine}" if score.engine and score.kind != MADE_UP else ""
     dose = score.dose_percent
     measured = f"measured {numbers.signed(dose)} %" if score.effect_percent and dose else ""
-    what = ", ".join(filter(None, (score.what, measured)))
+    what = ", ".join(filter(None, (score.what, score.settings.get("design"), measured)))
     told = f"{score.slower:,} of {score.comparisons:,} {called}, {share}"
     return f"{score.kind}{where} ({what}): {told}"

@@ -23,6 +23,7 @@ from dyno.record import (
     HistorySeries,
     Metric,
     Run,
+    Verdict,
 )
 
 QUICK = "QUICK: one look at a shortened workload; not to be mixed with full runs"
@@ -92,6 +93,22 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+GATE_MEAN = (
+    "what decides is the geometric mean over all workloads (--gate mean); each workload's own rows "
+    "stand beside it"
+)
+
+
+def mean_outcomes(verdict_: Verdict) -> list[str]:
+    """A line for each candidate where the mean decides: word, size, interval, margin."""
+    return [
+        f"{c.candidate} against {c.base} on the whole: {verdict(c)}, slowdown "
+        f"{numbers.signed(c.slowdown_percent)} % {interval(c.low_percent, c.high_percent)}, "
+        f"MDE80 {numbers.percent(c.mde80_percent)}{f' ({c.notes[0]})' if c.notes else ''}"
+        for c in verdict_.means
+    ]
+
+
 #: What is told of a series beside its metric: what a user chose.
 CHOSEN = ("option", "setting", "control", "length")
 #: How far the rate of false nominations is to be trusted (METHOD.md, Limits).
@@ -108,6 +125,17 @@ def series_name(series: HistorySeries) -> str:
     pairs = [(*name.partition(" "), value) for name, value in series.alike.items()]
     chosen = [f"{name or group}={value}" for group, _, name, value in pairs if group in CHOSEN]
     return ", ".join((full_metric_name(series.metric), series.engine, *chosen))
+
+
+def relative_words(series: HistorySeries) -> str:
+    """Against which build's points changes were searched; empty where against none's."""
+    if not (base := series.relative_to):
+        return ""
+    name = base.get("version") or base.get("name") or base.get("sha256", "")[:12]
+    return (
+        f"changes are searched in the distance from {name}, which every run measured along, so "
+        "that the host's nights cancel"
+    )
 
 
 def point_name(point: HistoryPoint) -> str:

@@ -6,6 +6,7 @@ And whether a block's trials take turns, which is wherever that is sound.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dyno.builds import Say
 from dyno.controls import HoldsHost
@@ -70,19 +71,29 @@ def looks_up_to(most: int) -> tuple[int, ...]:
     return (*(look for look in every if look <= LOOK_LATEST * most), most)
 
 
+#: How turns are insisted on.
+TURNS_ASKED = "--turns (sequential = false)"
+
+
 def choose_turns(
+    measuring: Measuring,
     sides: Sequence[ResolvedCandidate],
     workloads: Sequence[WorkloadPlan],
     run_controls: dict[str, str],
     say: Say,
 ) -> Turns | None:
-    """The turns of a run; None, with the reason said, where its trials are played one by one."""
-    if len(sides) < 2:
+    """The turns of a run; None, with the reason said, where its trials are played one by one;
+    `UsageError` with the reason where the user insists on turns.
+    """
+    if len(sides) < 2 or measuring.sequential:
         return None
-    if why := why_not(sides, workloads, run_controls):
-        say(f"restarts are played one after the other, not by turns: {why}")
-        return None
-    return TURNS
+    if not (why := why_not(sides, workloads, run_controls)):
+        return replace(TURNS, epoch_s=0.0) if measuring.hold_connections else TURNS
+    if measuring.sequential is False:
+        hint = f"leave out {TURNS_ASKED}"
+        raise UsageError("restarts cannot take turns", cause=why, hint=hint)
+    say(f"restarts are played one after the other, not by turns: {why}")
+    return None
 
 
 def why_not(

@@ -37,11 +37,34 @@ from dyno.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
+class MemoryAtOnce:
+    """What `engines` of a block need together, of what this host has, and how much of that they may
+    take.
+    """
+
+    engines: int
+    needed_bytes: int
+    available_bytes: int
+    most_bytes: int
+
+    @property
+    def fits(self) -> bool:
+        """Is there room for all?"""
+        return self.needed_bytes <= self.most_bytes
+
+    @property
+    def too_much(self) -> str:
+        """Why there is none."""
+        need, have = (f"{each / 1e9:.1f} GB" for each in (self.needed_bytes, self.available_bytes))
+        return f"{self.engines} engines up at once need about {need}, and {have} are available"
+
+
+@dataclass(frozen=True)
 class Prepared:
     """A run with everything in hand to play it; `engines` and `builds` by candidate's name.
 
     `size_bytes` is the largest data set's, by the scripts' own guess (0: unknown); `progress_s` is
-    how often the driver says how a phase goes.
+    how often the driver says how a phase goes; `memory` is known where trials take turns.
     """
 
     run: Run
@@ -49,6 +72,7 @@ class Prepared:
     builds: dict[str, Build]
     size_bytes: int = 0
     progress_s: float = 1.0
+    memory: MemoryAtOnce | None = None
 
 
 def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
@@ -67,10 +91,7 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
     tell_remarks(found, say)
     plans = [plan for plan, _ in workloads]
     outline = _outline(experiment, [candidate for candidate, _, _ in found], run_controls)
-    measuring = experiment.measuring
-    turns = None if measuring.sequential else choose_turns(found, plans, run_controls, say)
-    if turns and measuring.hold_connections:
-        turns = replace(turns, epoch_s=0.0)
+    turns = choose_turns(experiment.measuring, found, plans, run_controls, say)
     run = replace(
         outline,
         design=replace(outline.design, turns=turns),

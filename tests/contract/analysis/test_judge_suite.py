@@ -41,7 +41,7 @@ def test_a_suite_of_noisy_workloads_passes_by_its_mean() -> None:
 
 def test_the_sentence_says_what_the_mean_may_hide() -> None:
     said = judge_unaudited(suite(gate="mean"), played([0.0] * 7 + [0.04])).sentence
-    assert "new is not slower than old: all workloads mean is at most 1.4 % worse" in said
+    assert "new is not slower than old: all workloads mean is at most 1.4 % slower" in said
     assert "(margin 2 %); by itself w7 / run may take up to +" in said
 
 

@@ -10,7 +10,7 @@ from judging import judged, primary
 
 from dyno.analysis.effect_words import bound_words, range_words, size_words, verdict_words
 from dyno.analysis.sentence import sentence, worst_verdict
-from dyno.record import Comparison, Metric, VerdictName
+from dyno.record import Comparison, Metric, Pilot, Saturation, TriedLoad, VerdictName
 
 RUN = make_run(
     workloads=[make_workload("insert", [make_phase(n) for n in ("l.i0", "l.i1", "qr100")])]
@@ -115,3 +115,11 @@ def test_each_kind_of_metric_has_its_own_words(name: str, unit: str, worse: str,
     assert "[28, 32]" in size_words(gained)
     open_one = comparison("run", "inconclusive", 0.0, metric=(name, unit))
     assert "between 2.0 % " in range_words(open_one)
+
+
+def test_what_the_pilot_chose_stands_behind_the_finding_and_before_a_reason() -> None:
+    found = Saturation("insert", "old", 8, (TriedLoad(8, 2.0),))
+    piloted = dataclasses.replace(RUN, pilot=Pilot(saturation=(found,)))
+    told = [comparison("l.i0", "not slower", 1.0)]
+    plain, chosen = (sentence(run, "not slower", told, "not over") for run in (RUN, piloted))
+    assert chosen == plain.replace(" (not over)", " (8 connections, at saturation) (not over)")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stub_programs import SAID
+from stub_programs import SAID, stub
 
 from dyno.builds import cache
 from dyno.errors import HostError, UsageError
@@ -146,3 +146,17 @@ def test_two_entries_are_made_side_by_side() -> None:
 def test_an_entry_in_use_is_young() -> None:
     cache.cached_entry("program", "one", _write(""), SAID.append)
     assert abs(cache.entries()[0].used_s - time.time()) < 60
+
+
+def test_two_copies_do_not_wait_for_each_others_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "noted"
+    stub(tmp_path / "bin", "cp", f"echo begun >> {noted}; sleep 0.05; echo done >> {noted}")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    copies = [threading.Thread(target=cache.copy, args=(tmp_path, tmp_path / n)) for n in "ab"]
+    for each in copies:
+        each.start()
+    for each in copies:
+        each.join()
+    assert noted.read_text().split() == ["begun", "done"] * 2

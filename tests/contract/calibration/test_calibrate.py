@@ -58,6 +58,7 @@ def made_up_session(goals: dict[str, int], **changes: object) -> Session:
     pilot = Pilot(2e5, 2e5, 2e5, 0.0, "1", ())
     return replace(
         session(goals, **changes),  # type: ignore[arg-type]
+        settle=lambda _, shape, __: shape,
         fly_pilot=lambda *_: pilot,
         play_comparison=blank,
     )
@@ -71,6 +72,7 @@ def test_a_calibration_on_null_goes_all_the_way() -> None:
     now = session({"aa": 1, "plant": 1}, planted_percent=(900.0,))
     assert now.play()
     same, planted = now.current()
+    assert same.settings["design"] == planted.settings["design"] == "by turns"
     assert (same.kind, same.dose_percent, same.effect_percent) == ("A/A", None, 0.0)
     assert planted.dose_percent is not None and planted.dose_percent > 200.0
     assert (planted.words, planted.coverable) == ({"slower": 1}, 1)

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from fakes import make_record, make_tally
 
-from dyno.analysis.sentence import pilot_words
+from dyno.analysis.sentence import conditions_words, pilot_words
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.pilot import chosen_pinning, play_pilot
 from dyno.play.saturation import (
@@ -144,3 +144,24 @@ def test_what_was_chosen_is_said() -> None:
     assert kept == (
         "w keeps the script's own connections (the rate is given, not found); threads=N sets them."
     )
+
+
+def _told(*found: Saturation, workloads: int = 1, **empty_ns: int) -> str:
+    run = _run(("null@200us", "null@210us"), {})
+    plans = tuple(dataclasses.replace(run.workloads[0], name=f"w{n}") for n in range(workloads))
+    pilot = Pilot("together", empty_ns, found)
+    return conditions_words(dataclasses.replace(run, workloads=plans, pilot=pilot))
+
+
+def test_the_verdicts_sentence_names_what_was_chosen() -> None:
+    busy, idle = TriedLoad(8, 3.2), TriedLoad(1, 60.0)
+    eight, one = Saturation("w0", "old", 8, (busy,)), Saturation("w1", "old", 1, (idle,))
+    assert _told() == ""
+    assert _told(Saturation("w0", "old", 0, why="it failed")) == ""
+    assert _told(eight) == " (8 connections, at saturation)"
+    assert _told(one) == " (1 connection, where more do no more)"
+    assert _told(eight, one, workloads=2) == " (1 to 8 connections, where more do no more)"
+    assert _told(eight, workloads=2) == " (8 connections, at saturation on w0)"
+    placed = {"apart": 66_400, "together": 4_100}
+    assert _told(**placed) == " (driver and server on one core)"
+    assert _told(one, **placed).endswith("do no more; driver and server on one core)")

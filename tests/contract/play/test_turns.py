@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from processes import users_of, wait_for
+from processes import state_of, users_of, wait_for
 from small_scripts import PLAIN
 
 from dyno import experiment
@@ -174,10 +174,6 @@ def watched(seconds: float) -> list[float]:
     return Times()
 
 
-def state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
 class Noted:
     """An engine that notes what was done to it."""
 
@@ -212,6 +208,25 @@ def test_where_one_fails_the_others_are_told_and_nobody_waits_or_stands_still() 
     thread.join(10)
     assert ended == ["broken"]
     assert told.is_set()
+
+
+def test_who_fails_while_frozen_is_woken_before_it_is_looked_at() -> None:
+    block = BlockTurns([turns(0)], frozen=True)
+    engine = Noted()
+    with pytest.raises(ValueError), block.seat(0).taken(Place(engine, (), lambda: None)):
+        block._switch = Switch(turns(0), time.monotonic_ns(), {0: engine})
+        engine.freeze()
+        raise ValueError
+    assert block.broken and not engine.frozen
+
+
+def test_who_comes_late_to_a_broken_block_does_not_begin() -> None:
+    block = BlockTurns([turns(0), turns(1)], frozen=True)
+    block.fail()
+    begun: list[bool] = []
+    with pytest.raises(TurnsBroken), block.seat(0).taken(Place(Noted(), (), lambda: None)):
+        begun.append(True)
+    assert not begun and not block.places
 
 
 def in_block(block: int, act: Callable[[], None]) -> Callable[[watch.Event], None]:
@@ -251,6 +266,30 @@ def test_a_killed_driver_tears_its_block_which_is_played_anew(begun: RunFolder) 
     assert counted(begun.trials()) == EACH_ONCE
     failed = next(t for t in begun.trials() if t.status == "failed")
     assert "killed (signal 9)" in failed.why_failed
+
+
+def frozen_driver(folder: RunFolder) -> int:
+    """The driver, with the engine in it, that stands still now."""
+    found: list[int] = []
+
+    def look() -> bool:
+        found.extend(p for p in users_of(folder.homes()) if state_of(p) == "T")
+        return bool(found)
+
+    wait_for(look)
+    return found[0]
+
+
+@pytest.mark.parametrize("moment", ["warm-up", "measured"])
+def test_an_embedded_engine_that_is_killed_while_frozen_tears_its_block_only(
+    begun: RunFolder, moment: str
+) -> None:
+    after_s = {"warm-up": 0.1, "measured": 0.6}[moment]
+    kill = threading.Timer(after_s, lambda: os.kill(frozen_driver(begun), signal.SIGKILL))
+    resume_run(begun, in_block(1, kill.start))
+    assert sorted(states(begun)[2:4]) == [(1, 1, "failed"), (1, 1, "interrupted")]
+    assert counted(begun.trials()) == EACH_ONCE
+    assert not users_of(begun.path)
 
 
 def test_ctrl_c_ends_all_trials_and_the_run_goes_on(begun: RunFolder) -> None:

@@ -35,6 +35,7 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
         f"and α {design.alpha * 100:g} % (how often an equal one may be called slower).",
         *pilot_words(run),
         cost_line(forecast),
+        memory_line(prepared),
         detection_line(forecast, run),
         host_warnings(run.survey or ()),
     )
@@ -120,6 +121,15 @@ def cost_line(forecast: Forecast) -> str:
     disk = screen.format_bytes(forecast.disk_bytes)
     time = f"about {expected}" if expected == worst else f"about {expected}, at worst {worst}"
     return f"It takes {time}, and needs {disk} of free disk."
+
+
+def memory_line(prepared: Prepared) -> str:
+    """What the engines take that are up at once, where they are."""
+    if (found := prepared.memory) is None:
+        return ""
+    who = "both" if found.engines == 2 else f"all {found.engines}"
+    need, have = found.needed_bytes / 1e9, found.available_bytes / 1e9
+    return f"Turns: {who} engines are up at once, about {need:.1f} GB of {have:.1f} GB."
 
 
 def detection_line(forecast: Forecast, run: Run) -> str:

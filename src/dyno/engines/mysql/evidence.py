@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from dyno import numbers
 from dyno.engines import SURVIVES, Ask, Server
 from dyno.engines.mysql.settings import CLAIMS
 from dyno.record import DataCondition
@@ -17,6 +18,9 @@ CACHES = {
     "aria": "aria_pagecache_buffer_size",
 }
 FLUSHED = {"innodb": "innodb_flush_log_at_trx_commit", "rocksdb": "rocksdb_flush_log_at_trx_commit"}
+#: What a server takes beside its cache, as an allowance (8.0.33: 0.29 GB, data of some MB loaded);
+#: what each connection does; what performance_schema does, with 2,000 connections allowed.
+SERVER_BYTES, CONNECTION_BYTES, SCHEMA_BYTES = 384 << 20, 4 << 20, 512 << 20
 #: The folders of the data's files: InnoDB's and others', MyRocks' of two packers.
 FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
 
@@ -56,6 +60,16 @@ class WeighsServer:
             survives=survives,
             decided_by=decided_by,
         )
+
+
+def needed_bytes(values: Mapping[str, str], storage: str, connections: int) -> int:
+    """Memory of a server that starts with the variables `values`; `storage` is empty for its own
+    choice.
+    """
+    engine = storage or values.get("default_storage_engine", "")
+    cache = numbers.size_bytes(values.get(CACHES.get(engine.lower(), ""), "0")) or 0.0
+    watched = values.get("performance_schema", "FALSE").upper() in ("TRUE", "ON", "1")
+    return round(cache) + SERVER_BYTES + connections * CONNECTION_BYTES + watched * SCHEMA_BYTES
 
 
 def _data_bytes(home: Path) -> int:

@@ -5,7 +5,6 @@ MySQL and MariaDB share all of it.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,7 @@ from dyno.engines.mysql.attached import (
 )
 from dyno.engines.mysql.builds import Prefix, is_path, local_build, prefix_of
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
-from dyno.engines.mysql.evidence import WeighsServer
+from dyno.engines.mysql.evidence import WeighsServer, needed_bytes
 from dyno.engines.mysql.likeness import settings_like
 from dyno.engines.mysql.remarks import remarks
 from dyno.engines.mysql.settings import (
@@ -40,11 +39,14 @@ from dyno.engines.mysql.settings import (
     sort_settings,
 )
 from dyno.engines.mysql.settle import preload, settle
-from dyno.engines.mysql.values import check_values, lasting_values, try_out
+from dyno.engines.mysql.values import (
+    check_values,
+    defaults_argument,
+    lasting_values,
+    listed_values,
+    try_out,
+)
 from dyno.plan import Session
-
-#: Where a user's own settings lie, in the server's home.
-CONFIG = "my.cnf"
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,8 @@ def plan_launch(
 
 def _places(home: Path, socket: Path, config: Path | None) -> Sequence[str]:
     """Where the server keeps things; the file of settings must come first."""
-    first = "--no-defaults"
-    if config:
-        shutil.copyfile(config, home / CONFIG)
-        (home / CONFIG).chmod(0o600)
-        first = f"--defaults-file={home / CONFIG}"
     return [
-        first,
+        defaults_argument(config, home),
         f"--datadir={home / 'data'}",
         f"--tmpdir={home / 'tmp'}",
         f"--socket={socket}",
@@ -162,6 +159,12 @@ class Family(WeighsServer, AttachedTables):
         """Half-full pages, redo and system files; the binary log holds all rows once more."""
         logged = data_bytes if settings.get("log_bin", "off").lower() == "on" else 0
         return 2 * data_bytes + logged + FIXED_BYTES
+
+    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+        """The cache of the storage engine, and what a server takes beside it."""
+        asked = sort_settings(settings, self.adjusted_settings(build.version))
+        values = listed_values(build, prefix_of(build.program, build.libraries), asked)
+        return needed_bytes(values, asked.storage, connections)
 
     def start(
         self,

@@ -7,6 +7,7 @@ each, what the running server reports must equal what was asked for.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,9 @@ from dyno.errors import TrialFailed, UsageError, unknown
 
 #: The listing's head; below it, a variable to a line, with hyphens.
 LISTING = "--------- "
-VARIABLE = re.compile(r"^([A-Za-z][\w-]+)(?= )", re.MULTILINE)
+VARIABLE = re.compile(r"^([A-Za-z][\w-]+) +(.*)$", re.MULTILINE)
+#: Where a user's own settings lie, in the server's home.
+CONFIG = "my.cnf"
 #: What is kept of it: a kind of the cache, and the file in each entry.
 NAMES = "variables"
 REFUSED = re.compile(r"Error while setting value .*|unknown (?:variable|option) .*")
@@ -65,7 +68,7 @@ def variables(build: Build, prefix: Prefix, requested: AskedSettings) -> frozens
     name = "-".join([build.engine, build.version, *(part[:16] for part in parts)])
 
     def ask(folder: Path) -> None:
-        names = _names(_list_settings(build, prefix, replace(requested, own={})))
+        names = _table(_list_settings(build, prefix, replace(requested, own={}, config=None)))
         if not names:
             raise UsageError(f"{_server(build)} lists no variables (--verbose --help)")
         (folder / NAMES).write_text("\n".join(sorted(names)))
@@ -75,16 +78,31 @@ def variables(build: Build, prefix: Prefix, requested: AskedSettings) -> frozens
     )
 
 
+def listed_values(build: Build, prefix: Prefix, requested: AskedSettings) -> dict[str, str]:
+    """Every variable with the value that a server would start with, as its program lists them."""
+    return _table(_list_settings(build, prefix, requested))
+
+
 def _list_settings(build: Build, prefix: Prefix, requested: AskedSettings) -> str:
     with scratch.folder("ask") as place:
         words = [f"--datadir={place}", *prefix.arguments(), *requested.arguments(prefix)]
-        command = [str(build.program), "--no-defaults", *words, "--verbose", "--help"]
+        first = defaults_argument(requested.config, place)
+        command = [str(build.program), first, *words, "--verbose", "--help"]
         return process.run_tool(command, place, more=prefix.environment())
 
 
-def _names(listing: str) -> set[str]:
+def defaults_argument(config: Path | None, folder: Path) -> str:
+    """The word that must come first: the user's own file, copied to `folder`, or none at all."""
+    if config is None:
+        return "--no-defaults"
+    shutil.copyfile(config, folder / CONFIG)
+    (folder / CONFIG).chmod(0o600)
+    return f"--defaults-file={folder / CONFIG}"
+
+
+def _table(listing: str) -> dict[str, str]:
     table = listing.partition(LISTING)[2].partition("\n\n")[0]
-    return {name.replace("-", "_") for name in VARIABLE.findall(table)}
+    return {name.replace("-", "_"): value for name, value in VARIABLE.findall(table)}
 
 
 #: Words for on and off; the last is what a server calls the scheduler that it may not have.

@@ -29,6 +29,7 @@ from dyno.engines.postgres.settings import (
     STOCK,
     check_settings,
     choose_settings,
+    held_value,
     options,
     read_settings,
     settings_file,
@@ -38,6 +39,9 @@ from dyno.record import DataCondition
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
 SOCKET = ".s.PGSQL.5432"
+#: The unit of shared_buffers; and allowances: other shared memory and the helpers, a backend.
+PAGE_BYTES = 8192
+OTHER_BYTES, BACKEND_BYTES = 128 << 20, 12 << 20
 
 
 class Engine(AttachedTables, CountsTransactions):
@@ -128,6 +132,11 @@ class Engine(AttachedTables, CountsTransactions):
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Rows with their headers, indexes and dead versions; and the log of writing all that."""
         return cluster_bytes(data_bytes, settings.get("max_wal_size", "8GB"))
+
+    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+        """The shared buffers, and what processes take beside them."""
+        pages = int(held_value(build, settings, _major(build), "shared_buffers"))
+        return pages * PAGE_BYTES + OTHER_BYTES + connections * BACKEND_BYTES
 
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as the server reports it, with its source unless that is the default.

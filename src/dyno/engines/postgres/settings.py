@@ -175,15 +175,21 @@ def try_out(
 
     It reads its file before it looks for data, so none are needed.
     """
-    more = libraries.environment(build.libraries)
+    try:
+        held_value(build, settings, major, "port")
+    except TrialFailed as refused:
+        config = settings.get("config", "")
+        raise _refused_setting(refused.cause, build, config, others) from None
+
+
+def held_value(build: Build, settings: Mapping[str, str], major: int, name: str) -> str:
+    """How the server's program holds a setting under these, a number in the setting's own unit."""
     with scratch.folder("ask") as folder:
         (folder / "dyno.conf").write_text(settings_file(settings, major, folder))
-        options = ["-D", str(folder), "-c", f"config_file={folder / 'dyno.conf'}", "-C", "port"]
-        try:
-            process.run_tool([str(build.program), *options], folder, more=more)
-        except TrialFailed as refused:
-            config = settings.get("config", "")
-            raise _refused_setting(refused.cause, build, config, others) from None
+        options = ["-D", str(folder), "-c", f"config_file={folder / 'dyno.conf'}", "-C", name]
+        more = libraries.environment(build.libraries)
+        said = process.run_tool([str(build.program), *options], folder, more=more).split()
+    return said[-1] if said else ""  # its log goes before
 
 
 def _refused_setting(said: str, build: Build, config: str, others: Iterable[str]) -> UsageError:

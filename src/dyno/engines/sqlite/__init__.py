@@ -27,6 +27,7 @@ from dyno.engines.sqlite.settings import (
     OPTIONS,
     OURS,
     PROFILES,
+    cache_bytes,
     check_profile,
     named_answer,
     pragmas,
@@ -122,6 +123,11 @@ class Engine:
         filed = {name: settings[name] for name in FILED if name in settings}
         return filed | ({"profile": "stock"} if settings.get("profile") == "stock" else {})
 
+    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+        """The cache of each connection; a memory map is the kernel's page cache."""
+        del build
+        return connections * cache_bytes(dict(pragmas(settings)))
+
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]
     ) -> DataCondition:
@@ -131,11 +137,10 @@ class Engine:
         write-ahead log `normal` flushes at checkpoints. A journal in memory dies with the program.
         """
         del requested
-        pages, page = int(reported["cache_size"]), int(reported["page_size"])
         decided_by = {name: reported[name] for name in ("journal_mode", "synchronous")}
         return DataCondition(
             size_bytes=_library.data_bytes(server),
-            cache_bytes=pages * page if pages > 0 else -pages * 1024,
+            cache_bytes=cache_bytes(reported),
             survives=SURVIVES[_safety(**decided_by)],
             decided_by=decided_by,
         )

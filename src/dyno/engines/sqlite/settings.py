@@ -87,6 +87,12 @@ def pragmas(settings: Mapping[str, str]) -> list[list[str]]:
     return [list(pair) for pair in (table | own).items()]
 
 
+def cache_bytes(values: Mapping[str, str]) -> int:
+    """The page cache of a connection; what is not among `values` is the library's own."""
+    pages, page = int(values.get("cache_size", "-2000")), int(values.get("page_size", "4096"))
+    return pages * page if pages > 0 else -pages * 1024
+
+
 def valid_setting(name: str, value: str) -> str:
     """The value as SQLite will report it; `UsageError` where it is none of the setting's."""
     if name not in OPTIONS:

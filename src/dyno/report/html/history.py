@@ -72,6 +72,9 @@ _CAPTION = (
 _SERIES = """
 {% if series.cut %}<p class="quiet">Cut from an earlier series: {{ series.cut | join("; ") }}.</p>
 {% endif %}
+{% if relative %}<p class="quiet">{{ relative[0] | upper }}{{ relative[1:] }}; the chart shows the
+values themselves, and the table of points each distance.</p>
+{% endif %}
 {{ chart }}
 {% for n in series.nominations %}
 <h3>{{ size(n, alpha) }}</h3>
@@ -87,15 +90,18 @@ _SERIES = """
 <div class="scroll" tabindex="0"><table>
 <thead><tr><th scope="col">build</th><th scope="col">version</th>
 <th scope="col" class="n">{{ series.metric | metric }} and 95&#8239;% interval</th>
+{% if relative %}<th scope="col" class="n">slowdown</th>{% endif %}
 <th scope="col" class="n">restarts</th><th scope="col">run</th><th scope="col">began</th></tr>
 </thead>
 <tbody>{% for point in series.points %}
 {% if loop.index0 in changed %}
-<tr class="group"><th scope="rowgroup" colspan="6">nominated:
+<tr class="group"><th scope="rowgroup" colspan="{{ 7 if relative else 6 }}">nominated:
 {{ size(changed[loop.index0], alpha) }}</th></tr>
 {% endif %}
 <tr><th scope="row">{{ point.candidate }}</th><td>{{ point.version }}</td>
-<td class="n">{{ said(point, series.metric.unit) }}</td><td class="n">{{ point.restarts }}</td>
+<td class="n">{{ said(point, series.metric.unit) }}</td>
+{% if relative %}<td class="n">{{ point.slowdown_percent | signed }}&#8239;%</td>{% endif %}
+<td class="n">{{ point.restarts }}</td>
 <td>{{ point.run }}</td><td>{{ point.began_utc }}</td></tr>
 {% endfor %}</tbody></table></div></details>
 """
@@ -133,6 +139,7 @@ def _body(series: HistorySeries, alpha: float) -> Markup:
         chart=figure([timeline.series_chart(series)], _CAPTION),
         changed={each.at: each for each in series.nominations},
         alpha=alpha,
+        relative=words.relative_words(series),
         size=words.nomination_size,
         verdict=words.past_verdict,
         place=words.point_name,

@@ -8,6 +8,7 @@ from dyno.analysis.sentence import pilot_words
 from dyno.record import host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import calibration_summary, score_sentence
+from dyno.report.block_cost import block_cost_words
 from dyno.report.html import markup
 from dyno.report.html.markup import asset, render
 
@@ -28,6 +29,7 @@ class _Trust:
             candidates=book.view.candidates,
             played=basis.restart_summary(book),
             limits=basis.limits_sentence(book.run),
+            cost=block_cost_words(book),
             piloted=pilot_words(book.run),
             machine=_machine(book.run.host),
             counts=Counter(f.soundness for f in findings),

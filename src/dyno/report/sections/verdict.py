@@ -17,6 +17,10 @@ _TEMPLATE = """
 {% for f in invalid %}
 <p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
 {% endfor %}
+{% if means %}
+<p>{{ gate | capitalize }}.</p>
+<ul>{% for line in means %}<li>{{ line }}</li>{% endfor %}</ul>
+{% endif %}
 {% for name, rows in tables %}
 <div class="scroll" tabindex="0"><table class="main">
 <caption>{{ name }} against {{ run.design.base }}</caption>
@@ -78,6 +82,8 @@ class _Verdict:
             run=book.run,
             quick=words.QUICK,
             slowdown=words.SLOWDOWN,
+            gate=words.GATE_MEAN,
+            means=words.mean_outcomes(verdict),
             level=f"{100 * (1 - book.run.design.alpha):g}",
             invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],

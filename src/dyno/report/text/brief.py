@@ -14,6 +14,7 @@ from dyno.analysis.sentence import pilot_words
 from dyno.record import Observation, host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import NONE, calibration_summary, restart_summary, score_sentence
+from dyno.report.block_cost import block_cost_words
 from dyno.report.text import verdict
 
 #: Of observations of the host, and of scores of the calibration.
@@ -41,6 +42,8 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
     yield "restarts", ", ".join(filter(None, (found.counted, found.loads))) + lost
     if found.spread:
         yield "", f"of one candidate {found.spread}"
+    if cost := block_cost_words(book):
+        yield "", cost
     counts = Counter(f.soundness for f in facts.worst_first(book.verdict.findings))
     told = [f"{number} {word}" for word, number in counts.items()]
     yield "audits", ", ".join(told) or "none"

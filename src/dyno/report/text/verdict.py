@@ -48,6 +48,8 @@ def verdict_table(
     parts: list[RenderableType] = []
     if run.design.quick:
         parts.append(Text(words.QUICK, style="bold yellow"))
+    if run.design.gate == "mean":
+        parts += _list(words.GATE_MEAN, words.mean_outcomes(verdict))
     parts += above
     for candidate in _in_order(below):
         parts += _candidate(run, [c for c in below if c.candidate == candidate], main)

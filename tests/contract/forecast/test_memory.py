@@ -1,0 +1,152 @@
+"""Engines that take turns are all up at once: is there memory for them, and what if not?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import machines
+import pytest
+from engine_callbacks import ask_nothing
+from fakes import make_run
+
+from dyno.builds import Build
+from dyno.cli.terminal.announcement import memory_line
+from dyno.engines import HoldsMemory, find_engine
+from dyno.engines.mysql.evidence import needed_bytes
+from dyno.errors import HostError, UsageError
+from dyno.experiment import Measuring
+from dyno.forecast.memory import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
+from dyno.host import Machine
+from dyno.resolve.design import TURNS, choose_turns
+from dyno.resolve.experiment import Prepared
+
+GIB, MIB = 1 << 30, 1 << 20
+GROUP = "/sys/fs/cgroup/user.slice"
+
+
+class Caching:
+    """An engine whose cache is a setting, in GiB."""
+
+    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+        return int(settings["cache"]) * GIB
+
+
+def caching(cache: str = "1", attached: bool = False) -> Prepared:
+    """Two candidates with a cache each, one connection."""
+    run = make_run()
+    sides = tuple(dataclasses.replace(each, settings={"cache": cache}) for each in run.candidates)
+    names = [side.name for side in sides]
+    design = dataclasses.replace(run.design, turns=TURNS)
+    build = Build("fake", "", "1", Path(), attached=attached)
+    engines: dict[str, Any] = dict.fromkeys(names, Caching())
+    run = dataclasses.replace(run, candidates=sides, design=design)
+    return Prepared(run, engines, dict.fromkeys(names, build))
+
+
+def host(folder: Path, available_gib: float, files: Mapping[str, str] | None = None) -> Machine:
+    told = f"MemTotal: 64000000 kB\nMemAvailable: {round(available_gib * MIB)} kB\n"
+    return machines.make(folder, {"/proc/meminfo": told, **(files or {})})
+
+
+NEEDED = 2 * (GIB + DRIVER_BYTES + USER_BYTES)
+
+
+def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> None:
+    said: list[str] = []
+    fitted = fit_memory(caching(), None, said.append, host(tmp_path, 20.0))
+    assert fitted.run.design.turns == TURNS
+    assert fitted.memory is not None
+    assert fitted.memory.needed_bytes == NEEDED
+    assert memory_line(fitted) == "Turns: both engines are up at once, about 2.2 GB of 21.5 GB."
+    assert not said
+    assert memory_line(caching()) == ""
+
+
+@pytest.mark.parametrize(
+    ("available_gib", "files", "fits"),
+    [
+        (2.4, {}, True),
+        (2.2, {}, False),  # nine tenths of it are less than both take
+        (20.0, {f"{GROUP}/memory.max": f"{2 * GIB}"}, False),
+        (20.0, {f"{GROUP}/memory.max": f"{4 * GIB}"}, True),
+        (
+            20.0,
+            {
+                f"{GROUP}/memory.max": f"{4 * GIB}",
+                f"{GROUP}/memory.stat": f"anon {2 * GIB}\nfile 9\n",
+            },
+            False,
+        ),
+    ],
+)
+def test_the_tighter_of_host_and_group_decides(
+    available_gib: float, files: dict[str, str], fits: bool, tmp_path: Path
+) -> None:
+    fitted = fit_memory(caching(), None, lambda _: None, host(tmp_path, available_gib, files))
+    assert (fitted.run.design.turns is not None) == fits
+
+
+def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+    fitted = fit_memory(caching("3"), None, said.append, host(tmp_path, 4.0))
+    assert fitted.run.design.turns is None
+    assert memory_line(fitted) == ""
+    assert said == [
+        "restarts are played one after the other, not by turns: "
+        "2 engines up at once need about 6.5 GB, and 4.3 GB are available"
+    ]
+
+
+def test_turns_that_were_asked_for_and_turns_begun_are_refused_by_name(tmp_path: Path) -> None:
+    small = host(tmp_path, 4.0)
+    for ask in (lambda p: fit_memory(p, False, print, small), lambda p: check_memory(p, small)):
+        with pytest.raises(HostError, match=r"cannot take turns: 2 engines(.|\n)*--turns"):
+            ask(caching("3"))
+    check_memory(caching("1"), small)
+
+
+def test_a_server_that_runs_already_takes_nothing_more(tmp_path: Path) -> None:
+    fitted = fit_memory(caching("3", attached=True), None, print, host(tmp_path, 4.0))
+    assert fitted.memory is not None
+    assert fitted.memory.needed_bytes == 2 * (DRIVER_BYTES + USER_BYTES)
+
+
+def test_turns_that_are_not_sound_are_refused_only_where_they_were_asked_for() -> None:
+    build = Build("fake", "", "1", Path(), attached=True)
+    sides: list[Any] = [(side, Caching(), build) for side in make_run().candidates]
+    plans = make_run().workloads
+    assert choose_turns(Measuring(), sides, plans, {}, lambda _: None) is None
+    assert choose_turns(Measuring(sequential=True), sides, plans, {}, print) is None
+    with pytest.raises(UsageError, match=r"cannot take turns: several(.|\n)*--turns"):
+        choose_turns(Measuring(sequential=False), sides, plans, {}, print)
+
+
+def test_an_embedded_engine_takes_what_its_settings_say() -> None:
+    build = Build("any", "", "1", Path())
+    taken = {}
+    for name in ("sqlite", "duckdb"):
+        engine = find_engine(name, ask_nothing)
+        assert isinstance(engine, HoldsMemory)
+        taken[name] = engine.memory_bytes
+    assert taken["sqlite"](build, {}, 4) == 4 * 64 * MIB
+    assert taken["sqlite"](build, {"cache_size": "100", "page_size": "8192"}, 1) == 819_200
+    assert taken["sqlite"](build, {"profile": "stock"}, 1) == 2000 * 1024
+    less, more = (taken["duckdb"](build, {"memory_limit": m}, 9) for m in ("1GiB", "3GiB"))
+    assert more - less == 2 * GIB
+
+
+def test_a_server_takes_the_cache_of_its_storage_engine() -> None:
+    listed = {
+        "innodb_buffer_pool_size": f"{GIB}",
+        "key_buffer_size": "256M",
+        "default_storage_engine": "InnoDB",
+    }
+    innodb, myisam = (needed_bytes(listed, storage, 1) for storage in ("", "MyISAM"))
+    assert innodb - myisam == GIB - 256 * MIB
+    assert needed_bytes(listed | {"performance_schema": "TRUE"}, "", 1) > innodb
+    assert needed_bytes(listed, "", 100) > innodb
