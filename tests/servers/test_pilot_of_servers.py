@@ -8,7 +8,8 @@ import pytest
 
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.pilot import chosen_pinning, play_pilot
-from dyno.play.saturation import CONNECTIONS, PilotScene, fewest_connections
+from dyno.play.pilot_trial import PilotScene
+from dyno.play.saturation import CONNECTIONS, fewest_connections
 from dyno.record import IDLE_PERCENT, Run
 from dyno.resolve.experiment import resolve_experiment
 

@@ -44,6 +44,11 @@ def pilot_words(run: Run) -> list[str]:
         apart, one = (run.pilot.empty_ns[where] / 1e3 for where in ("apart", "together"))
         took = f"an empty answer takes {apart:.0f} µs between two cores and {one:.0f} µs on one"
         words.append(f"Pinning {run.pilot.pinning}: {took}.")
+    if run.pilot.latency_ns_p99 and run.design.turns:
+        window_ms, event_ms = 1e3 * run.design.turns.window_s, run.pilot.latency_ns_p99 / 1e6
+        words.append(
+            f"Windows of {window_ms:g} ms: 99 of 100 events take {event_ms:.2g} ms at most."
+        )
     return words
 
 

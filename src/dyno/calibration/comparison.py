@@ -36,6 +36,7 @@ from dyno.errors import TrialFailed
 from dyno.experiment import candidates
 from dyno.forecast.memory import fit_memory
 from dyno.play.run import play_run
+from dyno.play.windows import with_windows
 from dyno.record import PhaseRecord, Run, Trial, Verdict
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import create_run
@@ -148,7 +149,8 @@ def play_comparison(
     began_s, dice = time.monotonic(), random.Random()
     specs = [f"{BASE}={case.base}", f"{CANDIDATE}={case.candidate}"]
     experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
-    prepared = fit_memory(resolve_experiment(experiment, say), shape.sequential, say)
+    prepared = with_windows(resolve_experiment(experiment, say), round(pilot.p99_ns))
+    prepared = fit_memory(prepared, shape.sequential, say)
     run, made = prepared.run, create_run(prepared.run, folder)
     with intermittent_hog(pilot.cores, dice) if case.beside_hog else nullcontext():
         play_run(prepared, made, lambda _: None)

@@ -11,8 +11,8 @@ from dyno.errors import TrialFailed
 from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.forecast.memory import fit_memory
 from dyno.play.pilot import settle_pinning
+from dyno.play.pilot_trial import PilotScene
 from dyno.play.run import play_once
-from dyno.play.saturation import PilotScene
 from dyno.record import Failure, PhaseRecord, Trial
 from dyno.resolve.experiment import Prepared, outline_experiment, resolve_experiment
 

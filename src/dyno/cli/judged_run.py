@@ -54,8 +54,8 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     from dyno.forecast.estimate import fit_budget, forecast_run
     from dyno.forecast.memory import fit_memory
     from dyno.play.pilot import play_pilot
+    from dyno.play.pilot_trial import PilotScene
     from dyno.play.run import play_run
-    from dyno.play.saturation import PilotScene
     from dyno.resolve.experiment import resolve_experiment
     from dyno.run_folder import create_run
 

@@ -45,8 +45,8 @@ def command(engine: str, **words: Any) -> None:
     from dyno.analysis.sentence import pilot_words
     from dyno.experiment import Measuring, compare_candidates
     from dyno.play.pilot import settle_pinning
+    from dyno.play.pilot_trial import PilotScene
     from dyno.play.run import play_once
-    from dyno.play.saturation import PilotScene
     from dyno.resolve.experiment import resolve_experiment
 
     chosen = dict(words["settings"])

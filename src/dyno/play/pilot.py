@@ -1,12 +1,13 @@
-"""The pilot of a comparison of servers: where and how many, chosen before the first block.
+"""The pilot of a comparison: where, how many and how long, chosen before the first block.
 
 - **How many.** Where the user names no `threads`, a script that heeds them is played with the
   fewest connections at which the base's server leaves next to nothing of its cores idle: then its
   own work is what an answer waits for.
 - **Where.** Where one client waits for each answer, `pinning=auto` puts driver and server on one
   core if waking each other up across two takes three times as long.
+- **How long.** The windows of candidates that take turns (`windows.py`).
 
-Both are fixed in `run.json`, the same for all candidates.
+All are fixed in `run.json`, the same for all candidates.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from dataclasses import replace
 
 from dyno.experiment import Experiment
 from dyno.play.echo import UNIX, EchoEngine, echo_plan
-from dyno.play.saturation import THREADS, PilotScene, pilot_folder, pilot_job, saturate
+from dyno.play.pilot_trial import PilotScene, pilot_folder, pilot_job
+from dyno.play.saturation import THREADS, saturate
 from dyno.play.trial import play_trial
+from dyno.play.windows import settle_windows
 from dyno.record import (
     Candidate,
     Phase,
@@ -38,15 +41,15 @@ PINNING = "pinning"
 
 
 def play_pilot(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
-    """`prepared` with connections and pinning as the pilot chose them, noted in its run.
+    """`prepared` with connections, pinning and windows as the pilot chose them, noted in its run.
 
-    As it was where there is nothing to choose: the user did, or no candidate is a server.
+    As it was where there is nothing to choose.
     """
     if found := saturate(experiment, prepared, scene):
         prepared = _with_connections(experiment, prepared, found)
         pilot = Pilot(saturation=tuple(found))
         prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
-    return settle_pinning(prepared, scene)
+    return settle_windows(experiment, settle_pinning(prepared, scene), scene)
 
 
 # Where.

@@ -10,31 +10,26 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
-from dyno import driver, scratch
-from dyno.builds import Build, Say
-from dyno.engines import Engine, Server, Snapshots, StartConditions
 from dyno.errors import DynoError, InternalError
 from dyno.experiment import Experiment, Workload
-from dyno.forecast.disk_space import temporary_folder
-from dyno.plan import Plan, Script
-from dyno.play.attached_tables import LoadedTables
-from dyno.play.controls import ControlStack, hold_controls
-from dyno.play.echo import EchoEngine
-from dyno.play.engine_session import EngineSession, explain_death
-from dyno.play.job import Tools, TrialJob, TrialNotes
-from dyno.play.loads import PREPARE, choose_load, ready_load
-from dyno.play.phases import PhaseLoop
-from dyno.play.trial import trial_seed
+from dyno.play.job import TrialJob
+from dyno.play.pilot_trial import (
+    BRIEF,
+    PilotScene,
+    pilot_folder,
+    pilot_job,
+    play_briefly,
+    why_not_brief,
+)
+from dyno.play.windows import latency_ns_p99
 from dyno.probes import Measure, Probe, ProbeTarget
 from dyno.probes._proc import process_family
 from dyno.record import (
     IDLE_PERCENT,
-    Candidate,
-    Phase,
     PhaseRecord,
     PinningCondition,
     Saturation,
@@ -43,23 +38,10 @@ from dyno.record import (
 )
 from dyno.resolve.experiment import Prepared
 from dyno.resolve.workloads import phases_under
-from dyno.run_folder import RunFolder
 
 #: Connections tried, until the server is saturated.
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64)
 THREADS = "threads"
-#: What is played at each number: long enough to tell a per cent from 10 ms ticks.
-TRIED = {"time": "0.8", "warmup_time": "0.2"}
-#: A script that plays longer than that in spite of it, at each number, keeps its own connections.
-LONGEST_S = 3.0
-
-
-@dataclass(frozen=True)
-class PilotScene:
-    """What a pilot is played with; a test hands in its own `tools`."""
-
-    say: Say
-    tools: Tools = field(default_factory=Tools)
 
 
 def saturate(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> list[Saturation]:
@@ -80,31 +62,20 @@ def _try_connections(
     prepared: Prepared, chosen: Workload, workload: WorkloadPlan, scene: PilotScene
 ) -> Saturation:
     base = next(c for c in prepared.run.candidates if c.name == prepared.run.design.base)
-    if why := _not_told(prepared, phases_under(chosen, TRIED), base):
+    if why := why_not_brief(prepared, phases_under(chosen, BRIEF), base):
         return Saturation(workload.name, base.name, 0, why=why)
     scene.say(f"finding how many connections keep {base.name} busy on {workload.name}")
     try:
         with pilot_folder() as place, ExitStack() as stack:
             job = pilot_job(prepared, workload, base, place, scene.tools)
+            probes: dict[str, Probe] = {**job.tools.probes, "waiting": _Waiting()}
+            job = replace(job, tools=replace(job.tools, probes=probes))
             tried = tuple(_tried(prepared, job, stack))
     except InternalError:
         raise
     except DynoError as failed:
         return Saturation(workload.name, base.name, 0, why=f"it failed: {failed.message}")
     return Saturation(workload.name, base.name, fewest_connections(tried), tried)
-
-
-def _not_told(prepared: Prepared, phases: Sequence[Phase], base: Candidate) -> str:
-    """Why no number can be found by these phases; empty where one can."""
-    if prepared.builds[base.name].attached:
-        return "the server runs already, and what it leaves idle is not known"
-    if any(phase.paced for phase in phases):
-        return "the rate is given, not found"
-    if any(phase.stop.kind != "time" for phase in phases):
-        return "it is played by count, not by time"
-    if sum(phase.length_s for phase in phases) > LONGEST_S:
-        return "its phases cannot be shortened"
-    return ""
 
 
 def fewest_connections(tried: Sequence[TriedLoad]) -> int:
@@ -118,58 +89,15 @@ def fewest_connections(tried: Sequence[TriedLoad]) -> int:
 
 
 def _tried(prepared: Prepared, job: TrialJob, stack: ExitStack) -> Iterator[TriedLoad]:
-    """The server under more and more connections, on one load of the data, until it is saturated.
-
-    A load that is slow is made once and kept for the first block, as in a trial.
-    """
-    notes = TrialNotes()
-    job.home.mkdir(mode=0o700)
-    held = hold_controls(job, notes, stack)
-    is_loaded = PREPARE not in job.workload.commands or _take_load(prepared, job, notes, held)
-    under = StartConditions(held.prefix, held.environment)
-    server = job.engine.start(job.build, job.home, job.candidate.settings, under)
-    try:
-        with explain_death(server):
-            if not is_loaded:
-                _drive(job, server, (PREPARE,), {}, held)
-            for connections in CONNECTIONS:
-                options = TRIED | {THREADS: str(connections)}
-                records = _drive(job, server, ("run",), options, held)
-                idle = idle_percent(records, held.pinning)
-                tried = TriedLoad(connections, idle, foreign_percent(records))
-                yield tried
-                if tried.idle_percent <= IDLE_PERCENT:
-                    break
-    finally:
-        job.engine.stop(server)
-
-
-def _take_load(prepared: Prepared, job: TrialJob, notes: TrialNotes, held: ControlStack) -> bool:
-    """Leaves the first kept load in the home, where loads are kept; else leaves it empty."""
-    choice = choose_load(prepared.run, job.workload, [], 0, prepared.size_bytes)
-    if choice is None or not isinstance(job.engine, Snapshots):
-        return False
-    session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
-    return ready_load(job, choice, session.play) is not None
-
-
-def _drive(
-    job: TrialJob,
-    server: Server,
-    commands: tuple[str, ...],
-    options: dict[str, str],
-    held: ControlStack,
-) -> list[PhaseRecord]:
-    """What the driver measured of some commands on a started server."""
-    script = Script(job.workload.script, job.workload.options | options)
-    plan = Plan(server.session, script, job.seed, commands, held.cpus, 0.0)
-    records: list[PhaseRecord] = []
-    probes: dict[str, Probe] = {**job.tools.probes, "waiting": _Waiting()}
-    watching = replace(job.tools, probes=probes)
-    with job.tools.drive(plan, driver.Launch(job.log)) as process:
-        declared, job = {p.name: p for p in job.workload.phases}, replace(job, tools=watching)
-        PhaseLoop(job, server, declared, lambda _: None, records).listen(process)
-    return records
+    """The server under more and more connections, until it is saturated."""
+    every_options = ({THREADS: str(connections)} for connections in CONNECTIONS)
+    with closing(play_briefly(prepared, job, every_options, stack)) as plays:
+        for connections, played in zip(CONNECTIONS, plays, strict=False):
+            idle = idle_percent(played.records, played.pinning)
+            foreign = foreign_percent(played.records)
+            yield TriedLoad(connections, idle, foreign, latency_ns_p99(played.records))
+            if idle <= IDLE_PERCENT:
+                break
 
 
 class _Waiting:
@@ -229,44 +157,3 @@ def _sums(records: Sequence[PhaseRecord]) -> dict[str, float]:
         for reading in record.readings:
             sums[reading.name] += reading.value
     return sums
-
-
-@contextmanager
-def pilot_folder() -> Iterator[RunFolder]:
-    """A temporary folder as a run has it, whose homes a server's user can reach."""
-    with scratch.folder("play", temporary_folder()) as path:
-        folder = RunFolder(path)
-        (path / "logs").mkdir()
-        folder.make_homes()
-        try:
-            with scratch.hold(folder.homes()):
-                yield folder
-        finally:
-            folder.clear_homes()
-
-
-def pilot_job(
-    prepared: Prepared, workload: WorkloadPlan, side: Candidate, place: RunFolder, tools: Tools
-) -> TrialJob:
-    """A job in a temporary folder; of the echo, engine and build are filled in by the caller."""
-    run = prepared.run
-    engine: Engine = prepared.engines.get(side.name, EchoEngine())
-    build = prepared.builds.get(side.name, Build("echo", "", "", Path()))
-    return TrialJob(
-        number=0,
-        block=-1,
-        attempt=1,
-        order=0,
-        seed=trial_seed(run.seed, workload.name, -1),
-        workload=workload.under(side.options),
-        candidate=side,
-        engine=engine,
-        build=build,
-        controls=run.design.controls | side.controls,
-        home=place.homes() / "pilot",
-        log=place.log(0),
-        loaded=place.loaded(0),
-        run_seed=run.seed,
-        progress_s=0.0,
-        tools=tools,
-    )

@@ -10,13 +10,14 @@ IDLE_PERCENT = 5.0
 
 @dataclass(frozen=True)
 class TriedLoad:
-    """A number of connections, what part of its cores the base's server left idle under it, and
-    what part of all cores others took meanwhile.
+    """A number of connections, what part of its cores the base's server left idle under it, what
+    part of all cores others took meanwhile, and how long an event took.
     """
 
     connections: int
     idle_percent: float
     foreign_percent: float = 0.0
+    latency_ns_p99: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,11 @@ class Pilot:
     """What was tried and chosen.
 
     `pinning` is the control's value that was chosen, empty where a user chose it; `empty_ns` the
-    median of an empty answer by pinning, none where that was not asked.
+    median of an empty answer by pinning, none where that was not asked. `latency_ns_p99` is that of
+    an event, of the workload with the longest, by which windows were chosen; 0: they were not.
     """
 
     pinning: str = ""
     empty_ns: dict[str, int] = field(default_factory=dict)
     saturation: tuple[Saturation, ...] = ()
+    latency_ns_p99: int = 0

@@ -30,8 +30,7 @@ MARGIN_PERCENT = 2.0
 #: Percent of all cores' time that others may take in a phase (METHOD.md, Which blocks count).
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 
-#: Short enough for the host's own ups and downs to meet neighbours alike, long enough for the edge
-#: to be a tenth (docs/METHOD.md, Turns).
+#: Where no pilot tells how short windows may be (`play/windows.py`; docs/METHOD.md, Turns).
 TURNS = Turns(window_s=0.1, drain_s=0.005, edge_s=0.01, epoch_s=1.0, frozen=True)
 
 

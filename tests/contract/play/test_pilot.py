@@ -10,8 +10,8 @@ from fakes import make_record, make_tally
 from dyno.analysis.sentence import conditions_words, pilot_words
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.pilot import chosen_pinning, play_pilot
+from dyno.play.pilot_trial import PilotScene
 from dyno.play.saturation import (
-    PilotScene,
     fewest_connections,
     foreign_percent,
     idle_percent,
@@ -96,7 +96,7 @@ def test_where_a_place_could_not_be_tried_the_server_stands_apart() -> None:
 
 def _run(sides: tuple[str, ...], options: dict[str, str], **controls: str) -> Run:
     experiment = compare_candidates(
-        sides, "oltp_point_select", options, Measuring(controls=dict(controls))
+        sides, "oltp_point_select", options, Measuring(controls=dict(controls), sequential=True)
     )
     said: list[str] = []
     prepared = play_pilot(

@@ -1,0 +1,108 @@
+"""How long the windows of a run are that plays by turns: chosen by a pilot, before the first block.
+
+The shorter windows are, the more alike a host's ups and downs meet neighbours. An empty answer to
+and fro on two virtual cores in the afternoon varied, in 10 s of windows by turns, by 0.6 to 1.1 %
+with windows of 20 ms, 1.3 to 1.9 % with 100 ms, 2.4 to 5.6 % with 500 ms; blocks of PostgreSQL's
+point select by 0.7 % with 20 ms, 1.1 % with 50 and 3.8 % with 100. But what is under way at a
+window's end must end in its drain: what an engine waits for while it is frozen (a disk's flush)
+costs it nothing. So a window is the shortest whose drain holds an event's p99.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+
+from dyno.errors import DynoError, InternalError
+from dyno.experiment import Experiment, Workload
+from dyno.play.pilot_trial import (
+    BRIEF,
+    RUN,
+    PilotScene,
+    pilot_folder,
+    pilot_job,
+    play_briefly,
+    why_not_brief,
+)
+from dyno.record import PhaseRecord, Pilot, Run, Turns, WorkloadPlan
+from dyno.resolve.experiment import Prepared
+from dyno.resolve.workloads import phases_under
+
+#: Windows that can be chosen. Below 20 ms the switch itself (signals to every process of a server,
+#: late by tenths of a millisecond) was the larger noise: 2.1 % at 10 ms.
+WINDOWS_S = (0.02, 0.05, 0.1, 0.2, 0.5)
+#: How briefly events are tried: a p99 wants a hundred of them, and a factor of 2.5 is a window's.
+TRIED = {"time": "0.3", "warmup_time": "0.1"}
+#: Parts of a window: the drain that follows it, and its edge, which counts for nothing.
+DRAIN_PART, EDGE_PART = 1 / 20, 1 / 10
+
+
+def settle_windows(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
+    """`prepared` with windows as long as its events need; as it was where there are no turns, or
+    where some workload's events could not be tried.
+    """
+    if prepared.run.design.turns is None:
+        return prepared
+    longest_ns = 0
+    for chosen, workload in zip(experiment.workloads, prepared.run.workloads, strict=True):
+        found_ns = _known_ns(prepared.run, workload)
+        found_ns = found_ns or _tried_ns(prepared, chosen, workload, scene)
+        if not found_ns:
+            return prepared
+        longest_ns = max(longest_ns, found_ns)
+    return with_windows(prepared, longest_ns)
+
+
+def with_windows(prepared: Prepared, latency_ns_p99: int) -> Prepared:
+    """`prepared` with windows for events whose p99 is that, and the figure noted in its run."""
+    run = prepared.run
+    if run.design.turns is None:
+        return prepared
+    design = replace(run.design, turns=chosen_windows(run.design.turns, latency_ns_p99))
+    pilot = replace(run.pilot or Pilot(), latency_ns_p99=latency_ns_p99)
+    return replace(prepared, run=replace(run, design=design, pilot=pilot))
+
+
+def chosen_windows(turns: Turns, latency_ns_p99: int) -> Turns:
+    """The shortest windows whose drain holds an event; the longest where none does."""
+    enough = (each for each in WINDOWS_S if each * DRAIN_PART * 1e9 >= latency_ns_p99)
+    window_s = next(enough, WINDOWS_S[-1])
+    return replace(
+        turns, window_s=window_s, drain_s=window_s * DRAIN_PART, edge_s=window_s * EDGE_PART
+    )
+
+
+def latency_ns_p99(records: Sequence[PhaseRecord]) -> int:
+    """The longest p99 of any stream in any phase; 0 where nothing was done."""
+    return max(
+        (stream.latency.percentiles_ns.get("99", 0) for r in records for stream in r.streams),
+        default=0,
+    )
+
+
+def _known_ns(run: Run, workload: WorkloadPlan) -> int:
+    """What the search for saturation has seen of the workload, with the connections chosen."""
+    every = run.pilot.saturation if run.pilot else ()
+    found = (each for each in every if each.workload == workload.name and each.connections)
+    return next((each.chosen.latency_ns_p99 for each in found), 0)
+
+
+def _tried_ns(
+    prepared: Prepared, chosen: Workload, workload: WorkloadPlan, scene: PilotScene
+) -> int:
+    """What a brief play of the base shows; 0 where there can be none, or it fails."""
+    base = next(c for c in prepared.run.candidates if c.name == prepared.run.design.base)
+    brief = phases_under(chosen, BRIEF)
+    if RUN not in workload.commands or why_not_brief(prepared, brief, base):
+        return 0
+    scene.say(f"finding how long an event of {workload.name} takes on {base.name}")
+    try:
+        with pilot_folder() as place, ExitStack() as stack:
+            job = pilot_job(prepared, workload, base, place, scene.tools)
+            with closing(play_briefly(prepared, job, [TRIED], stack)) as plays:
+                return max(latency_ns_p99(played.records) for played in plays)
+    except InternalError:
+        raise
+    except DynoError:
+        return 0
