@@ -121,7 +121,8 @@ def clause_of_click(error: click.ClickException) -> UsageError:
 def _hint_of_click(error: click.ClickException, path: str) -> str:
     """What may have been meant; who comes from sysbench gives a workload's options as our own."""
     near = getattr(error, "possibilities", None)
-    remedy = f"did you mean {' or '.join(near)}?" if near else f"`{path} --help` shows what it takes"
+    help_words = f"`{path} --help` shows what it takes"
+    remedy = f"did you mean {' or '.join(near)}?" if near else help_words
     taken = error.ctx.command.params if isinstance(error, click.NoSuchOption) and error.ctx else ()
     if any(each.name == "settings" for each in taken):
         remedy += f"{' ' if near else '; '}an option of the workload is given as --set KEY=VALUE"
