@@ -55,6 +55,34 @@ def test_a_comparison_leaves_the_server_as_it_was(
     assert echoes >= {("(echo) one", "ok")}, "the way to it is measured"
 
 
+SETUP = "CREATE TABLE my_t AS SELECT 1 AS x; CREATE VIEW my_v AS SELECT * FROM my_t;"
+NO_CLEANUP = """
+function prepare() sysbench.sql.driver():connect():query("CREATE TABLE mine (x int)") end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT * FROM mine") end
+"""
+
+
+def test_tables_that_a_script_never_drops_are_dropped_after_every_trial(
+    theirs: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    (tmp_path / "setup.sql").write_text(SETUP)
+    (tmp_path / "my.sql").write_text("SELECT * FROM my_v;")
+    (tmp_path / "my.lua").write_text(NO_CLEANUP)
+    (tmp_path / "bad.sql").write_text(SETUP + "SELECT * FROM nosuch;")
+    at, brief = url(theirs, "ann", "anns"), ["--set", "time=0.2"]
+    words = ["-f", str(tmp_path / "my.sql"), "--set", "setup=setup.sql", *brief]
+    assert exit_code(["compare", f"one={at}", f"two={at}", *words, "--aa", "--blocks", "3"]) < 4
+    (folder,) = (tmp_path / "runs").iterdir()
+    trials = [json.loads(file.read_text()) for file in (folder / "trials").iterdir()]
+    assert {trial["status"] for trial in trials} == {"ok"}
+    assert exit_code(["play", at, "-w", str(tmp_path / "my.lua"), *brief]) == 0
+    assert exit_code(["play", at, *words[:2], "--set", "setup=bad.sql", *brief]) == 64
+    assert tables(theirs, "anns") == []
+
+
 def test_tables_that_were_there_are_left_alone(
     theirs: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:

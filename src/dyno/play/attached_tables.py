@@ -1,10 +1,11 @@
 """Tables in a server that runs already: where a script may load data, and what it leaves behind.
 
-A trial drops its tables at its end, whatever ends it but a kill. So once its `prepare` is over, it
-lists in the run's folder the tables that appeared in the database meanwhile; `resume` drops those
-of the list that are still there. That they appeared while we loaded into a database that was empty
-is the ground on which they are taken for ours. A kill within `prepare` leaves no list: what lies
-there then stays, and `resolve` refuses.
+Once a trial's `prepare` is over, well or not, the tables that appeared in the database meanwhile
+are listed in the run's folder: that they appeared while we loaded into a database that was empty is
+the ground on which they are taken for ours. At its end, whatever ends it but a kill, the trial
+drops those of the list that its script's `cleanup` has left, and nothing else; `resume` does so
+after a kill. A kill within `prepare` leaves no list: what lies there then stays, and `resolve`
+refuses.
 """
 
 from __future__ import annotations
@@ -39,21 +40,27 @@ class LoadedTables:
     """The tables that a trial loads into somebody's server; nothing, where the server is ours."""
 
     job: TrialJob
-    before: frozenset[str] = frozenset()
+    before: frozenset[str] | None = None
+    made: frozenset[str] = frozenset()
 
     def begin(self) -> None:
         """The load is about to begin: what is there already is not ours."""
         self.before = self._there()
 
     def note(self) -> None:
-        """The load is over and well: lists what appeared."""
-        job, appeared = self.job, sorted(self._there() - self.before)
-        if appeared:
+        """The load is over, if one was begun: lists what appeared."""
+        job = self.job
+        if self.before is not None:
+            self.made, self.before = self._there() - self.before, None
+        if self.made:
             job.loaded.parent.mkdir(exist_ok=True)
-            write_json(job.loaded, asdict(_List(job.candidate.name, tuple(appeared))))
+            write_json(job.loaded, asdict(_List(job.candidate.name, tuple(sorted(self.made)))))
 
-    def forget(self) -> None:
-        """The script has cleaned up."""
+    def drop(self) -> None:
+        """Drops what the script has left of what it made, and the list."""
+        engine, left = self.job.engine, self._there() & self.made
+        if left and isinstance(engine, Attaches):
+            engine.drop(self.job.build, sorted(left))
         self.job.loaded.unlink(missing_ok=True)
 
     def _there(self) -> frozenset[str]:

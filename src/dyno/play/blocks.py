@@ -63,15 +63,18 @@ def floor_attempt(
 
 
 def always_failing(workload: str, trials: Sequence[Trial]) -> Trial | None:
-    """The last failed trial of a candidate that failed in every trial it ever ended, and in
-    both attempts at a block; None while there is hope.
+    """The last failed trial of a candidate that failed in every trial it ever ended, and in both
+    attempts at a block; or that fails alike at the next block again. None while there is hope.
     """
     by_candidate: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:
         if trial.workload == workload and trial.block >= 0 and trial.status != "interrupted":
             by_candidate[trial.candidate].append(trial)
     for ended in by_candidate.values():
-        if len(ended) >= ATTEMPTS and all(trial.status == "failed" for trial in ended):
+        last = ended[-(ATTEMPTS + 1) :]
+        alike = len(last) > ATTEMPTS and len({trial.failure for trial in last}) == 1
+        failed = last if alike else ended
+        if len(failed) >= ATTEMPTS and all(trial.status == "failed" for trial in failed):
             return ended[-1]
     return None
 

@@ -97,17 +97,33 @@ class EngineSession:
 
     @contextmanager
     def _drop_tables_after(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
-        """In a server that goes on running, drops what the script's `prepare` made.
-
-        Only where `prepare` came to its end: it may have failed on tables that are not its own.
+        """In a server that goes on running, drops what the script's `prepare` made; where the trial
+        has failed, that is the error that is raised, whatever goes wrong here.
         """
         try:
             yield
-        finally:
-            if self.job.build.attached and is_prepared(part.phases):
+        except BaseException:
+            with suppress(DynoError):
+                self._clean_up(plan, server, part)
+            raise
+        self._clean_up(plan, server, part)
+
+    def _clean_up(self, plan: Plan, server: Server, part: SessionPart) -> None:
+        """The script's own `cleanup`, then what it left.
+
+        It has its say only where `prepare` came to its end, which may have failed on tables that
+        are not its own.
+        """
+        job = self.job
+        if not job.build.attached:
+            return
+        self.loaded.note()
+        try:
+            if is_prepared(part.phases) and CLEANUP in job.tools.describe(plan).commands:
                 after = replace(plan, commands=(CLEANUP,))
                 self._drive(after, server, SessionPart((CLEANUP,), part.seed))
-                self.loaded.forget()
+        finally:
+            self.loaded.drop()
 
     def _phase_loop(self, server: Server, part: SessionPart) -> PhaseLoop:
         job = self.job

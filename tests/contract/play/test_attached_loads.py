@@ -96,8 +96,21 @@ def test_what_appeared_during_the_load_is_listed_until_it_is_cleaned_up(tmp_path
     list_of.note()
     kept = json.loads((tmp_path / "loaded" / "0007.json").read_text())
     assert kept == {"candidate": "old", "tables": ["one", "two"]}
-    list_of.forget()
-    assert not [*tmp_path.rglob("*.json")]
+    list_of.drop()
+    assert not [*tmp_path.rglob("*.json")] and theirs.names == {"before"}
+
+
+def test_what_a_script_has_left_of_its_tables_is_dropped_and_nothing_else(tmp_path: Path) -> None:
+    theirs = Theirs()
+    list_of = loaded(theirs, RunFolder(tmp_path))
+    list_of.drop()  # before anything was loaded
+    list_of.begin()
+    theirs.names |= {"one", "two"}
+    list_of.note()
+    list_of.note()  # as after a load that failed
+    theirs.names = {"two", "made_since"}
+    list_of.drop()
+    assert theirs.names == {"made_since"}
 
 
 def test_a_torn_run_drops_what_it_listed_and_nothing_else(tmp_path: Path) -> None:

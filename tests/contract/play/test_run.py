@@ -98,6 +98,16 @@ def test_a_candidate_that_never_works_ends_the_run_early(setup: FakeSetup, tmp_p
     assert len(kept.trials()) == 2
 
 
+def test_what_fails_alike_at_two_blocks_ends_the_run(setup: FakeSetup, tmp_path: Path) -> None:
+    failing = (GOOD[0], TrialFailed("out of luck", cause="a"))
+    setup.driver_says = [GOOD, GOOD, *[failing] * 9]
+    prepared, kept = begin_run(setup, tmp_path)
+    with pytest.raises(TrialFailed, match="fails on select every time: out of luck: a"):
+        played(setup, prepared, kept)
+    failed = [(t.block, t.attempt) for t in kept.trials() if t.status == "failed"]
+    assert failed[:2] == [(1, 1), (1, 2)] and len(failed) < 6
+
+
 @pytest.mark.parametrize("error", [UsageError("a wrong word"), HostError("no room")])
 def test_what_more_trials_would_not_mend_ends_the_run_at_once(
     setup: FakeSetup, tmp_path: Path, error: DynoError

@@ -62,9 +62,9 @@ class AttachedTables:
         return [str(name) for (name,) in self._ask(_session(build), [LISTED])[0]]
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
-        """Drops these tables, all or none."""
+        """Drops these tables, all or none, with the views on them."""
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in tables)
-        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
+        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted} CASCADE"])
 
 
 def attached_server(build: Build, home: Path) -> Server:
