@@ -63,7 +63,7 @@ def arrived(server: Server) -> Counter[str]:
     assert server.log is not None
     found: Counter[str] = Counter()
     for _, name, text in LOGGED.findall(server.log.read_text(errors="replace")):
-        plain = re.sub(r"'[^']*'|\b\d+\b", "…", text.rstrip("; "))
+        plain = re.sub(r"'[^']*'|-?\b\d+\b", "…", text.rstrip("; "))
         way = "text" if not name else "unnamed" if name == "<unnamed>" else "prepared"
         found[f"{way}: {plain}"] += 1
     return found

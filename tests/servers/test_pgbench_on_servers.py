@@ -18,6 +18,7 @@ from dyno.plan import Plan
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 TIMES = 20
+PROTOCOLS = ["simple", "extended", "prepared"]
 OWN = [name for name in workloads.all_workloads() if name.startswith("pgbench_")]
 TABLES = "drop table if exists r; create table r (name text, value text)"
 
@@ -67,15 +68,17 @@ def test_the_values_of_expressions_are_still_what_pgbench_says(
     assert {str(name).replace("@", ":"): value for name, value in rows} == known, said
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", OWN)
 def test_pgbenchs_own_scripts_send_what_pgbench_sends(
-    accounts: Server, tmp_path: Path, name: str
+    accounts: Server, tmp_path: Path, name: str, protocol: str
 ) -> None:
     text = workloads.find_workload(name).read_text()
     start = arrived(accounts)
-    pgbench(accounts, text, tmp_path, "-t", str(TIMES), "-M", "prepared")
+    pgbench(accounts, text, tmp_path, "-t", str(TIMES), "-M", protocol)
     between = arrived(accounts)
-    (tally,) = play(accounts.session, text, tmp_path, events=str(TIMES)).streams
+    options = {"events": str(TIMES), "protocol": protocol}
+    (tally,) = play(accounts.session, text, tmp_path, **options).streams
     assert (tally.done, tally.failed) == (TIMES, 0)
     assert arrived(accounts) - between == between - start != {}
 
@@ -95,8 +98,9 @@ INSERT INTO r VALUES ('at', '12:34' || :my_words);
 """
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS[1:])
 def test_a_script_with_rows_branches_and_a_pipeline_means_what_it_means_to_pgbench(
-    server: Server, tmp_path: Path
+    server: Server, tmp_path: Path, protocol: str
 ) -> None:
     sums = (
         "select name, count(*), count(value), min(value), max(value) from r group by 1 order by 1"
@@ -106,10 +110,11 @@ def test_a_script_with_rows_branches_and_a_pipeline_means_what_it_means_to_pgben
         driver.ask(server.session, TABLES.split("; "))
         start = arrived(server)
         if is_theirs:
-            said = pgbench(server, SCRIPT, tmp_path, "-t", str(TIMES), "-M", "prepared")
+            said = pgbench(server, SCRIPT, tmp_path, "-t", str(TIMES), "-M", protocol)
             assert "error" not in said, said
         else:
-            (tally,) = play(server.session, SCRIPT, tmp_path, events=str(TIMES)).streams
+            options = {"events": str(TIMES), "protocol": protocol}
+            (tally,) = play(server.session, SCRIPT, tmp_path, **options).streams
             assert (tally.done, tally.failed) == (TIMES, 0)
         sent = arrived(server) - start
         found.append((driver.ask(server.session, [sums]), sent.total()))

@@ -11,6 +11,7 @@ from pgbench_files import EXPRESSIONS, kept, make_plan, play, play_plan, sqlite_
 
 from dyno import driver, workloads
 from dyno.cli import command
+from dyno.errors import UsageError
 from dyno.plan import Session
 
 
@@ -44,36 +45,55 @@ INSERT INTO r VALUES ('if', 'one');
 \else
 INSERT INTO r VALUES ('if', 'other');
 \endif
-SELECT 41 AS answer, NULL AS void, 'it''s; a :n \ text' AS words \gset my_
+SELECT 41 AS answer, NULL AS void, 'it''s; a ' || ':' || 'n \ text' AS words \gset my_
 \set more :my_answer + 1
 INSERT INTO r VALUES ('gset', :more), ('null', :my_void), ('words', :my_words);
 SELECT 'x' AS gone WHERE 1 = 2 \aset
 SELECT 'a' AS last UNION ALL SELECT 'b' ORDER BY 1 \aset
 INSERT INTO r VALUES ('aset', :last), ('unset', :gone);
 """
-    play(sqlite, text, tmp_path)
+    play(sqlite, text, tmp_path, protocol="prepared")
     words = {"words": "it's; a :n \\ text"}
-    rest = {"inner": "right", "gset": "42", "null": None, "aset": "b", "unset": None}
+    rest = {"inner": "right", "gset": "42", "null": "", "aset": "b", "unset": None}
     assert kept(sqlite) == rest | words
 
 
-def test_what_is_no_variable_is_sqls_own(sqlite: Session, tmp_path: Path) -> None:
+def test_variables_are_spelled_out_in_quotes_too_and_what_is_none_is_sqls_own(
+    sqlite: Session, tmp_path: Path
+) -> None:
     text = r"""
 \set a 7
-INSERT INTO r VALUES ('quoted', ':a'), -- a comment; with :a
-  ('time', '12:34:56'), /* :a ; */ ("a" || 'b', :a);
+INSERT INTO r VALUES ('quoted', ':a:b'), -- a comment; with :a
+  ('time', '12:34:56'), /* :a ; */ ("a" || 'b', :a), ('like', '%a7%' LIKE '%:a%');
 INSERT INTO r SELECT 'cte', x FROM (WITH t AS (SELECT 1 AS x) SELECT x FROM t) WHERE x < :a
 """
     play(sqlite, text, tmp_path)
-    assert kept(sqlite) == {"quoted": ":a", "time": "12:34:56", "ab": "7", "cte": "1"}
-    driver.ask(sqlite, ["delete from r"])
-    play(sqlite, "\\set a 7\nINSERT INTO r VALUES ('quoted', ':a:b');", tmp_path, protocol="simple")
-    assert kept(sqlite) == {"quoted": "7:b"}
+    rest = {"time": "12:34:56", "ab": "7", "cte": "1", "like": "1"}
+    assert kept(sqlite) == rest | {"quoted": "7:b"}
+
+
+def test_what_is_prepared_has_a_parameter_for_each_name_and_none_in_quotes(
+    sqlite: Session, tmp_path: Path
+) -> None:
+    text = "INSERT INTO r VALUES ('unset', :nosuch), ('time', '12:34:56'); -- :nosuch"
+    play(sqlite, text, tmp_path, protocol="prepared")
+    assert kept(sqlite) == {"unset": None, "time": "12:34:56"}
+    with pytest.raises(UsageError, match=r"(?s):a stands in quotes.*file\.sql:2"):
+        play(sqlite, "\\set a 7\nSELECT ':a';", tmp_path, protocol="prepared")
+
+
+def test_all_users_hash_and_permute_alike(tmp_path: Path) -> None:
+    session = sqlite_with_table(tmp_path)
+    text = "\\set p permute(3, 1000000)\nINSERT INTO r VALUES (':p', hash(5) = :default_seed);"
+    text = text.replace("hash(5) = ", "")
+    play(session, text, tmp_path, events="40", threads="4")
+    (rows,) = driver.ask(session, ["select count(distinct name), count(distinct value) from r"])
+    assert rows == [["1", "1"]]
 
 
 def test_options_are_variables_and_setup_makes_the_tables(sqlite: Session, tmp_path: Path) -> None:
     (tmp_path / "setup.sql").write_text("CREATE TABLE s (x);\nINSERT INTO s VALUES (';'), ('b');\n")
-    text = "INSERT INTO r SELECT x, :given || :scale FROM s;"
+    text = "INSERT INTO r SELECT x, ':given:scale' FROM s;"
     plan = make_plan(sqlite, text, tmp_path, given="ab", scale="3", setup="setup.sql")
     names = {option.name: option.value for option in driver.describe(plan).options}
     assert (names["given"], names["scale"]) == ("ab", "3")
@@ -84,7 +104,7 @@ def test_options_are_variables_and_setup_makes_the_tables(sqlite: Session, tmp_p
 def test_a_pipeline_is_sent_at_its_end(tmp_path: Path) -> None:
     text = "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\syncpipeline\nSELECT 3;\n\\endpipeline\n"
     delayed: Session = {"kind": "null", "delay_ns": 1000}
-    (tally,) = play(delayed, text, tmp_path, events="10").streams
+    (tally,) = play(delayed, text, tmp_path, events="10", protocol="prepared").streams
     assert (tally.done, tally.queries) == (10, 30)
     assert tally.service_ns is not None
 

@@ -47,7 +47,7 @@ function connection:pipeline_sync()
    if type(reply) == "boolean" then
       reply = slow(self, reply, "")
    end
-   return raw.batch_rows(), reply
+   return raw.rows_brought(), reply
 end
 
 -- Streams generated rows (`dyno.rows`) into a table by the engine's bulk command. Returns a result

@@ -105,6 +105,11 @@ function connection:unprepared(query)
    return new_statement(self, query, raw.text(self.number, query))
 end
 
+-- A statement that is parsed with its values each time, under no name.
+function connection:unnamed(query)
+   return new_statement(self, query, raw.unnamed(self.number, query))
+end
+
 function raw.is_statement(value)
    return type(value) == "table" and getmetatable(value) == statement
 end

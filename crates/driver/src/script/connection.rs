@@ -62,6 +62,11 @@ impl Connection {
         self.session.sync()
     }
 
+    /// Has the last answer left a transaction open?
+    pub fn in_transaction(&self) -> bool {
+        self.session.in_transaction()
+    }
+
     /// Rows of the last answer.
     pub fn rows(&self) -> &Rows {
         self.session.rows()

@@ -189,6 +189,7 @@ impl LuaState {
         let is_stream = identity.command == "run" && identity.users > 0;
         table.raw_set("users", is_stream.then_some(identity.users))?;
         table.raw_set("command", identity.command)?;
+        table.raw_set("seed", plan.seed)?;
         table.raw_set("path", self.path.to_string_lossy().as_ref())?;
         table.raw_set("folder", folder(&self.path).to_string_lossy().as_ref())?;
         let session = sessions::descriptor(&plan.session);

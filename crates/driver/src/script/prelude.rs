@@ -58,6 +58,8 @@ pub const PGBENCH_PARTS: &[Text] = &[
     ("functions", include_str!("../lua/pgbench/functions.lua")),
     ("operators", include_str!("../lua/pgbench/operators.lua")),
     ("pieces", include_str!("../lua/pgbench/pieces.lua")),
+    ("scripts", include_str!("../lua/pgbench/scripts.lua")),
+    ("shell", include_str!("../lua/pgbench/shell.lua")),
     ("statements", include_str!("../lua/pgbench/statements.lua")),
     ("tables", include_str!("../lua/pgbench/tables.lua")),
     ("values", include_str!("../lua/pgbench/values.lua")),

@@ -12,7 +12,7 @@ use super::random::Rand;
 use super::statement::{Form, Kind, Statement};
 use crate::plan::error::{Error, shorten};
 use crate::schedule::clock::{now_ns, ns};
-use crate::sessions::rows::TOO_LARGE;
+use crate::sessions::rows::{NamedRow, TOO_LARGE};
 use crate::sessions::sql::Quoting;
 use crate::sessions::{Reply, Rows, literal};
 use crate::tally::UserCounts;
@@ -29,8 +29,8 @@ pub struct Shared {
     pub keeps_rows: bool,
     /// So is it with the next answer, whatever the script's text says.
     pub keeps_next: bool,
-    /// Rows that the last batch brought.
-    pub batch_rows: u64,
+    /// Rows that the last answer brought, those without a column too.
+    pub rows_brought: u64,
     /// Turns that the stream's users have taken.
     pub turns: Arc<AtomicU64>,
     /// What the coroutine waits for.
@@ -100,7 +100,7 @@ impl Shared {
             packed: Vec::new(),
             keeps_rows: false,
             keeps_next: false,
-            batch_rows: 0,
+            rows_brought: 0,
             turns: Arc::default(),
             wait: Wait::Nothing,
             stop: None,
@@ -292,10 +292,18 @@ impl Shared {
         }
     }
 
-    /// Names of the last answer's columns, where its rows were kept.
-    pub fn columns(&self, connection: usize) -> Vec<String> {
-        let open = self.connections.get(connection).and_then(Option::as_ref);
-        open.map_or_else(Vec::new, |it| it.rows().columns.clone())
+    /// The last rows of the last answer's results, where they were kept; of the last result alone
+    /// unless all are wanted.
+    pub fn last_rows(&self, connection: usize, of_all: bool) -> Vec<NamedRow> {
+        let Some(Some(it)) = self.connections.get(connection) else { return Vec::new() };
+        let mut found = if of_all { it.rows().earlier.clone() } else { Vec::new() };
+        found.extend(it.rows().last_row());
+        found
+    }
+
+    /// Has the last answer on a connection left a transaction open?
+    pub fn in_transaction(&self, connection: usize) -> bool {
+        matches!(self.connections.get(connection), Some(Some(it)) if it.in_transaction())
     }
 
     pub fn sleep(&mut self, seconds: f64) {
@@ -370,13 +378,13 @@ impl Shared {
     fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> RequestState {
         self.counts.rows_read += rows;
         self.counts.rows_changed += changed;
+        self.rows_brought = rows;
         let keeps_this = std::mem::take(&mut self.keeps_next);
         let Some(Some(connection)) = self.connections.get_mut(connection) else {
             return RequestState::Changed(changed);
         };
         if connection.batch != Batch::None {
             connection.batch.answered();
-            self.batch_rows = rows;
             return RequestState::Changed(changed);
         }
         let answer = connection.rows();

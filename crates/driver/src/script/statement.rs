@@ -18,6 +18,8 @@ pub struct Statement {
 pub enum Form {
     /// The session's handle of a prepared statement.
     Prepared(u32),
+    /// Text that is parsed with its values each time.
+    Unnamed(String),
     /// Text with literals in the places of its parameters.
     Text(TextStatement),
 }
@@ -36,6 +38,7 @@ impl Form {
     pub fn send(&self, session: &mut dyn Session, values: &[Value]) -> Result<Reply, Error> {
         match self {
             Self::Prepared(handle) => session.execute(*handle, values),
+            Self::Unnamed(sql) => session.execute_unnamed(sql, values),
             Self::Text(statement) => {
                 let mut text = Vec::new();
                 statement.put(&mut text, values);

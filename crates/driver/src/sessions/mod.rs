@@ -97,6 +97,13 @@ pub trait Session {
     /// Sends a prepared statement with one value per parameter.
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error>;
 
+    /// Sends a text with one value per parameter (`?`), parsed anew each time, in one request.
+    fn execute_unnamed(&mut self, sql: &str, values: &[Value]) -> Result<Reply, Error> {
+        let _ = (sql, values);
+        Err(Error::user("this engine parses no text together with its values")
+            .hint("the extended protocol is PostgreSQL's; simple and prepared are others' too"))
+    }
+
     /// Frees a prepared statement.
     fn close(&mut self, statement: u32) -> Result<(), Error>;
 
@@ -128,6 +135,11 @@ pub trait Session {
     /// Asks how a pending request is going, without waiting.
     fn poll(&mut self) -> Result<Reply, Error> {
         Err(Error::driver("a session was polled that never has a pending request"))
+    }
+
+    /// Has the last answer left a transaction open?
+    fn in_transaction(&self) -> bool {
+        false
     }
 
     /// Ends what a failed event left open (a transaction), and makes a lost connection anew.

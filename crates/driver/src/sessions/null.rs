@@ -86,6 +86,12 @@ impl Session for Null {
         Ok(self.send())
     }
 
+    fn execute_unnamed(&mut self, _sql: &str, _values: &[Value]) -> Result<Reply, Error> {
+        #[cfg(test)]
+        crate::testing::note_sent(format!("{_sql} {_values:?}"));
+        Ok(self.send())
+    }
+
     fn close(&mut self, _statement: u32) -> Result<(), Error> {
         Ok(())
     }

@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::plan::error::Error;
 
+/// A row's fields, each with its column's name; none of NULL.
+pub type NamedRow = Vec<(String, Option<Vec<u8>>)>;
+
 /// Rows of one answer, packed: reused from request to request, so that a read allocates nothing.
 #[derive(Debug, Default)]
 pub struct Rows {
@@ -15,6 +18,8 @@ pub struct Rows {
     pub bytes: Vec<u8>,
     /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
     pub ends: Vec<u32>,
+    /// Results that came before it in the same answer: names and last row of each that had one.
+    pub earlier: Vec<NamedRow>,
     /// Nobody will read them: where they fill their memory, later ones take the place of earlier.
     pub is_unread: bool,
     grant: Grant,
@@ -27,9 +32,25 @@ impl Rows {
     /// Forgets the last answer and keeps the memory.
     pub fn clear(&mut self) {
         self.width = 0;
+        self.earlier.clear();
         self.columns.clear();
         self.bytes.clear();
         self.ends.clear();
+    }
+
+    /// Makes room for the next result of the same answer.
+    pub fn next_result(&mut self) {
+        let mut earlier = std::mem::take(&mut self.earlier);
+        earlier.extend(self.last_row());
+        self.clear();
+        self.earlier = earlier;
+    }
+
+    /// The last row with its columns' names.
+    pub fn last_row(&self) -> Option<NamedRow> {
+        let others = self.ends.len().checked_sub(self.columns.len().max(1))?;
+        let field = |it: Option<&[u8]>| it.map(<[u8]>::to_vec);
+        Some(self.columns.iter().cloned().zip(self.fields().skip(others).map(field)).collect())
     }
 
     /// Adds a field to the last row.

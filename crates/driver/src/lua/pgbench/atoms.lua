@@ -1,5 +1,5 @@
 -- What pgbench's operators stand between: numbers, variables, calls, CASE, brackets and signs.
-local values, operators, functions, texts = ...
+local values, operators, functions, texts, ARGUMENTS_MAX = ...
 
 local NULL, fail = values.NULL, values.fail
 
@@ -16,9 +16,9 @@ local function variable(variables, name)
       if type(value) == "number" then
          return value
       elseif value == nil then
-         fail("undefined variable '%s'", name)
+         fail('undefined variable "%s"', name)
       end
-      return texts.read(value)
+      return texts.read(value, name)
    end
 end
 
@@ -33,9 +33,12 @@ local function arguments_of(self)
    return list
 end
 
--- A call: NULL where an argument is.
-local function applied(body, arguments)
+-- A call: NULL where an argument is; a function that tells takes that, and its `place`, too.
+local function applied(body, arguments, place)
    local count, first, second = #arguments, arguments[1], arguments[2]
+   if place then
+      return function() return body(first(), place) end
+   end
    if count == 2 then
       return function()
          local a, b = first(), second()
@@ -60,16 +63,20 @@ end
 local function call(self, name)
    local known = functions[name]
    if known == nil then
-      fail("unexpected function name: '%s'", name)
+      fail("unexpected function name (%s)", name)
    end
    local arguments = arguments_of(self)
-   if #arguments < known[1] or #arguments > known[2] then
-      fail("unexpected number of arguments (%d) of function '%s'", #arguments, name)
+   if #arguments > ARGUMENTS_MAX then
+      fail("too many function arguments, maximum is %d", ARGUMENTS_MAX)
+   elseif #arguments < known[1] and known[2] == ARGUMENTS_MAX then
+      fail("at least one argument expected (%s)", name)
+   elseif #arguments < known[1] or #arguments > known[2] then
+      fail("unexpected number of arguments (%s)", name)
    end
    if known.seeded and #arguments < known[2] then
       arguments[#arguments + 1] = variable(self.variables, "default_seed")
    end
-   return applied(known[3], arguments)
+   return applied(known[3], arguments, known.tells and self.place)
 end
 
 -- CASE WHEN condition THEN value … ELSE value END

@@ -47,7 +47,7 @@ local function words_of(text)
          word, length = word_at(text, at)
       end
       if not word then
-         fail("syntax error in expression at '%s'", text:sub(at))
+         fail("unexpected character (%s)", text:sub(at, at))
       end
       words[#words + 1] = word
       at = text:find("%S", at + length) or #text + 1
@@ -187,8 +187,10 @@ parser.product = level("unary", "*", "/", "%")
 parser.unary, parser.expression = unary, parser.disjunction
 
 -- The function that an expression's text stands for; it reads `variables` when it is called.
-return function(text, variables)
-   local self = setmetatable({ words = words_of(text), at = 1, variables = variables }, parser)
+-- `place`: which script's which command it belongs to, for debug().
+return function(text, variables, place)
+   local self = setmetatable(
+      { words = words_of(text), at = 1, variables = variables, place = place }, parser)
    local expression = self:expression()
    local rest = self.words[self.at]
    if rest then

@@ -75,7 +75,7 @@ end
 
 -- ---- functions that draw nothing --------------------------------------------------------------
 
-local MANY = 16
+local MANY = 16 -- of all that a function may be given, as in pgbench
 
 local function real(body)
    return { 1, 1, function(x) return { body(to_double(x)) } end }
@@ -138,10 +138,11 @@ local functions = {
       end
       return operators["<"](x, 0) and operators["-"](0, x) or to_integer(x)
    end },
-   debug = { 1, 1, function(x)
-      io.stderr:write(("debug: %s %s\n"):format(values.type_of(x), texts.text(x) or "null"))
+   debug = { 1, 1, function(x, place)
+      local text = x ~= values.NULL and " " .. texts.text(x) or ""
+      io.stderr:write(("debug(%s): %s%s\n"):format(place, values.type_of(x), text))
       return x
-   end },
+   end, tells = true },
    double = real(function(x) return x end),
    exp = real(math.exp),
    ln = real(math.log),
@@ -269,4 +270,9 @@ functions.random_gaussian = shaped(gaussian, function(x) return x >= 2 end,
 functions.random_zipfian = shaped(zipfian, function(x) return x >= 1.001 and x <= 1000 end,
       "zipfian parameter must be in range [1.001, 1000] (not %f)")
 
-return functions
+-- A whole 64-bit number that a seed stands for.
+local function seed_from(seed)
+   return values.short(int64(generator(int64(seed))()))
+end
+
+return functions, MANY, seed_from

@@ -49,8 +49,8 @@ local function divide(a, b)
       return (a - fmod(a, b)) / b + 0
    end
    a, b = int64(a), int64(b)
-   if b == -1 then
-      return wide_subtract(0, a)
+   if b == -1 and a == LEAST then
+      fail("bigint div out of range")
    end
    return short(a / b)
 end

@@ -2,39 +2,56 @@
 -- Its arguments are those of lua/prelude.lua.
 local raw, identity, part = ...
 
--- One user: its connection, variables, and the line it is at.
+-- One user: its connection, variables, and the file and line that it is at.
 local user = { variables = {}, statements = {}, line = 1 }
 
 local values, texts = part("values")
 local operators = part("operators", values)
-local functions = part("functions", values, texts, operators)
-local unary = part("atoms", values, operators, functions, texts)
+local functions, arguments_max, seed_from = part("functions", values, texts, operators)
+local unary = part("atoms", values, operators, functions, texts, arguments_max)
 local compile_expression = part("expression", values, operators, unary)
 local run_setup, pieces_of = part("pieces", raw, identity)
-local statements = part("statements", raw, values, texts, user)
+local statements = part("statements", raw, identity, values, texts, user)
+local shell = part("shell", values, texts, user)
 local tables = part("tables")
 
 function user.is_simple()
    return sysbench.opt.protocol == "simple"
 end
 
-local commands = part("commands", raw, values, texts, statements, user, compile_expression)
+local commands = part("commands", raw, values, texts, statements, user, compile_expression, shell)
+local scripts = part("scripts", raw, identity, user, pieces_of, commands.compile)
 
 -- ---- options ------------------------------------------------------------------------------------
 
-local function one_of(first, second)
+local function one_of(...)
+   local known = { ... }
    return function(_, text)
-      return text == first or text == second
+      for _, choice in ipairs(known) do
+         if text == choice then
+            return true
+         end
+      end
+      return false
    end
+end
+
+local function at_least(least)
+   return function(_, text) return tonumber(text) >= least end
 end
 
 sysbench.cmdline.options = {
    scale = { "Scale of pgbench's own tables: 100,000 accounts each; in scripts :scale", 1,
-      sysbench.cmdline.ARG_INT, function(_, text) return tonumber(text) > 0 end },
-   protocol = { "prepared, or simple to send variables spelled out in the text", "prepared", nil,
-      one_of("prepared", "simple") },
+      sysbench.cmdline.ARG_INT, at_least(1) },
+   protocol = { "How statements are sent: simple (variables spelled out in the text), extended or "
+      .. "prepared (as parameters)", "simple", nil, one_of("simple", "extended", "prepared") },
+   weight = { "Weight of this script among those of also", 1, sysbench.cmdline.ARG_INT,
+      at_least(0) },
+   also = { "Other scripts to draw transactions from: FILE@WEIGHT,…", "" },
    setup = { "An SQL file that makes the tables; without it pgbench's own, if the script "
       .. "names them", "" },
+   allow_shell = { "Let \\shell and \\setshell start programs", false },
+   exit_on_abort = { "End the trial with the first transaction that fails", false },
    time = { "Seconds to measure, unless events are set", 2 },
    warmup_time = { "Seconds to play before measuring", 0.5 },
 }
@@ -58,22 +75,47 @@ local function declare_phases()
    } }
 end
 
+local OWN = { scale = true, client_id = true, random_seed = true, default_seed = true }
+
+-- The seeds are the same for all users: a hash or a permutation is one of the whole run.
 local function start_variables(given)
-   local variables = user.variables
+   local variables, seed = user.variables, sysbench.opt.rand_seed
    variables.scale, variables.client_id = sysbench.opt.scale, identity.number
-   variables.random_seed, variables.default_seed = raw.rand_uint32(), raw.rand_uint32()
-   for name in pairs(given) do
-      variables[name] = texts.plain(sysbench.opt[name])
+   variables.random_seed = seed ~= 0 and seed or identity.seed
+   variables.default_seed = seed_from(variables.random_seed)
+   for name, value in pairs(given) do
+      variables[name] = texts.plain(value)
+   end
+end
+
+-- Ends the trial with the first transaction that fails for good.
+local function exiting_on_abort(play)
+   return function()
+      local ok, problem = pcall(play)
+      if not ok and type(problem) ~= "table" then
+         raw.fail(("a transaction failed: %s"):format(tostring(problem)),
+            "exit_on_abort=off counts such transactions and goes on")
+      elseif not ok then
+         error(problem, 0)
+      end
    end
 end
 
 function raw.run_pgbench(text, file)
    raw.own_globals = {}
-   local list = pieces_of(text, file)
-   local is_known, given = statements.known_names(list)
-   event = commands.compile(list, file, is_known)
+   local list, total = scripts.all(text, file)
+   local given, uses_own_tables = {}, false
+   for _, each in ipairs(list) do
+      statements.add_given(each.pieces, OWN, given)
+      uses_own_tables = uses_own_tables or each.text:find("pgbench_") ~= nil
+   end
+   statements.add_defined(given)
+   event = scripts.player(list, total)
+   if sysbench.opt.exit_on_abort then
+      event = exiting_on_abort(event)
+   end
    raw.locate = function()
-      raw.place(("%s:%d"):format(file, user.line))
+      raw.place(("%s:%d"):format(user.file, user.line))
    end
 
    function thread_init()
@@ -85,7 +127,7 @@ function raw.run_pgbench(text, file)
       end
    end
 
-   if sysbench.opt.setup ~= "" or text:find("pgbench_") then
+   if sysbench.opt.setup ~= "" or uses_own_tables then
       function prepare()
          local con = sysbench.sql.driver():connect()
          if sysbench.opt.setup ~= "" then
@@ -96,12 +138,14 @@ function raw.run_pgbench(text, file)
       end
    end
 
-   function cleanup()
-      tables.drop(sysbench.sql.driver():connect())
+   if sysbench.opt.setup == "" and uses_own_tables then
+      function cleanup()
+         tables.drop(sysbench.sql.driver():connect())
+      end
    end
 
    dyno.phases = declare_phases
    function dyno.size_bytes()
-      return text:find("pgbench_") and sysbench.opt.scale * 16e6 or 0
+      return uses_own_tables and sysbench.opt.scale * 16e6 or 0
    end
 end

@@ -40,7 +40,7 @@ local function meta(text, at)
    until not continues or stop > #text
    local whole = text:sub(at + 1, stop - 1):gsub("\\\r?\n", " ")
    local name, rest = whole:match("^(%S*)%s*(.-)%s*$")
-   return { name = name, rest = rest, line = line_of(text, at) }, stop
+   return { name = name:lower(), rest = rest, line = line_of(text, at) }, stop
 end
 
 -- Splits a text; `is_mysql`: by MySQL's rules of quoting. An SQL piece is `{sql = {…}}`:
@@ -65,7 +65,8 @@ function pieces.of(text, is_mysql)
       local stop, comment = lump(text, at, is_mysql)
       if stop then
          keep(at - 1)
-         parts[#parts + 1] = { lump = comment or text:sub(at, stop - 1) }
+         parts[#parts + 1] = { lump = comment or text:sub(at, stop - 1),
+            is_comment = comment ~= nil }
          began = began or comment == nil and at or nil
          at, plain_from = stop, stop
       elseif c == ";" and depth == 0 then
@@ -73,6 +74,7 @@ function pieces.of(text, is_mysql)
          at, plain_from = at + 1, at + 1
       elseif c == "\\" and text:find("^[;:]", at + 1) then
          keep(at - 1)
+         parts.is_compound = parts.is_compound or text:find("^;", at + 1) ~= nil
          at, plain_from = at + 2, at + 1
       elseif c == "\\" then
          finish(at)

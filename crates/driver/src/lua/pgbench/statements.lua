@@ -1,9 +1,10 @@
 -- SQL commands of a pgbench file: their variables found, each a function that plays it once.
-local raw, values, texts, user = ...
+local raw, identity, values, texts, user = ...
 
 local statements = {}
 local type = sysbench.sql.type
 local NAME = "^:([%a_\128-\255][%w_\128-\255]*)"
+local PARAMETERS_MAX = 255 -- pgbench's
 
 -- Calls back for every `:name` in a text, and for what stands between.
 local function each(text, on_name, on_text)
@@ -33,40 +34,52 @@ local function trimmed(text)
    return text:match("^%s*(.-)%s*$")
 end
 
--- Sent as text, each variable spelled out wherever it stands, in quotes too.
-function statements.simple(parts, is_known)
-   local template, names = {}, {}
+-- ---- simple: text, each variable that has a value spelled out wherever it stands, in quotes too -
+
+function statements.simple(parts)
+   local template, slots, names = {}, {}, {}
    for _, part in ipairs(parts) do
       each(part.lump or part, function(name)
-         template[#template + 1] = is_known(name) and "" or ":" .. name
-         names[#template] = is_known(name) and name or nil
+         template[#template + 1] = ":" .. name
+         slots[#slots + 1], names[#names + 1] = #template, name
       end, function(text) template[#template + 1] = text end)
    end
-   local sql = next(names) == nil and trimmed(table.concat(template))
+   local sql = #slots == 0 and trimmed(table.concat(template))
    local statement = {}
    function statement.prepare() end
    function statement.execute()
       if sql then
          return user.con:query(sql)
       end
-      for at, name in pairs(names) do
-         local value = user.variables[name]
-         template[at] = value == nil and ":" .. name or texts.text(value) or "NULL"
+      for i = 1, #slots do
+         local value = user.variables[names[i]]
+         template[slots[i]] = value == nil and ":" .. names[i] or texts.text(value)
       end
       return user.con:query(trimmed(table.concat(template)))
    end
    return statement
 end
 
-local function with_marks(parts, is_known)
+-- ---- extended and prepared: every `:name` is a parameter, NULL where the variable has no value --
+
+local function refuse_quoted(text)
+   each(text, function(name)
+      values.fail(":%s stands in quotes, where the protocol %s has no parameters; the option "
+         .. "protocol=simple spells it out", name, sysbench.opt.protocol)
+   end, function() end)
+end
+
+local function with_marks(parts)
    local sql, names = {}, {}
    for _, part in ipairs(parts) do
       if part.lump then
          sql[#sql + 1] = part.lump
+         if not part.is_comment then
+            refuse_quoted(part.lump)
+         end
       else
          each(part, function(name)
-            sql[#sql + 1] = is_known(name) and "?" or ":" .. name
-            names[#names + 1] = is_known(name) and name or nil
+            sql[#sql + 1], names[#names + 1] = "?", name
          end, function(text)
             if text:find("?", 1, true) then
                values.fail("a ? outside quotes cannot stand in a prepared statement; "
@@ -76,7 +89,34 @@ local function with_marks(parts, is_known)
          end)
       end
    end
+   if #names > PARAMETERS_MAX then
+      values.fail("statement has too many arguments, maximum is %d", PARAMETERS_MAX)
+   end
    return trimmed(table.concat(sql)), names
+end
+
+-- MySQL's error of a statement that its protocol of prepared statements does not know.
+local UNPREPARABLE = 1295
+
+-- Prepares, or falls back to text where that cannot be; the first time that is said. Of several
+-- statements in one no engine prepares more than the first.
+local function prepared_or_text(sql, is_compound)
+   local con, why = user.con, "it is several statements"
+   if not is_compound then
+      local ok, made = pcall(con.prepare, con, sql)
+      if ok then
+         return made
+      elseif con.sql_errno ~= UNPREPARABLE then
+         error(made, 0)
+      end
+      why = con.sql_errmsg
+   end
+   if identity.number == 0 and not user.said_unprepared then
+      user.said_unprepared = true
+      io.stderr:write(("%s:%d: sent as text, since it cannot be prepared: %s\n"):format(
+         user.file, user.line, why))
+   end
+   return con:unprepared(sql)
 end
 
 local function cells_of(prepared, kinds)
@@ -88,11 +128,11 @@ local function cells_of(prepared, kinds)
    return cells
 end
 
--- Prepared before its first execution. Whole numbers travel as such until a parameter turns out to
--- be something else; then that one travels as text.
-function statements.prepared(parts, is_known)
-   local sql, names = with_marks(parts, is_known)
-   local prepared, cells, kinds = nil, nil, {}
+-- Made before its first execution. Whole numbers travel as such until a parameter turns out to be
+-- something else; then that one travels as text.
+local function with_parameters(parts, make)
+   local sql, names = with_marks(parts)
+   local made, cells, kinds = nil, nil, {}
    for i in ipairs(names) do
       kinds[i] = type.BIGINT
    end
@@ -109,9 +149,9 @@ function statements.prepared(parts, is_known)
    end
    local statement = {}
    function statement.prepare()
-      if prepared == nil then
-         prepared = user.con:prepare(sql)
-         cells = cells_of(prepared, kinds)
+      if made == nil then
+         made = make(sql, parts.is_compound)
+         cells = cells_of(made, kinds)
       end
    end
    function statement.execute()
@@ -119,61 +159,64 @@ function statements.prepared(parts, is_known)
       local at, count = 1, #names
       while at <= count do
          if fill(at, user.variables[names[at]]) then
-            cells, at = cells_of(prepared, kinds), 0
+            cells, at = cells_of(made, kinds), 0
          end
          at = at + 1
       end
-      return prepared:execute()
+      return made:execute()
    end
    return statement
 end
 
--- ---- which names of a file are variables: what it sets, its own ones, the user's options ------
+function statements.extended(parts)
+   return with_parameters(parts, function(sql) return user.con:unnamed(sql) end)
+end
 
-local OWN = { scale = true, client_id = true, random_seed = true, default_seed = true }
+function statements.prepared(parts)
+   return with_parameters(parts, prepared_or_text)
+end
 
--- Names of variables: those that the file speaks of, and those that it sets.
+-- ---- which names of a file the user gives as options ------------------------------------------
+
+-- Names that the file speaks of, and those that it sets.
 local function names_in(list)
-   local spoken, set, prefixes = {}, {}, {}
+   local spoken, set = {}, {}
    for _, piece in ipairs(list) do
       if piece.sql then
          statements.names(piece.sql, spoken)
-      elseif piece.name == "gset" or piece.name == "aset" then
-         prefixes[#prefixes + 1] = piece.rest
       else
          statements.names({ piece.rest }, spoken)
-         if piece.name == "set" then
+         if piece.name == "set" or piece.name == "setshell" then
             set[piece.rest:match("^[^%s]*")] = true
          end
       end
    end
-   return spoken, set, prefixes
+   return spoken, set
 end
 
--- The file's variables that the user gave as options.
-local function given_by_option(spoken, set)
-   local given = {}
+-- The names that the file speaks of and does not set become options; adds those that were given.
+function statements.add_given(list, own, given)
+   local spoken, set = names_in(list)
    for name in pairs(spoken) do
-      if not set[name] and not OWN[name] and raw.is_free(name) then
+      if not set[name] and not own[name] and raw.is_free(name) then
          sysbench.cmdline.options[name] = { "The script's :" .. name, nil }
-         given[name] = sysbench.opt[name] ~= nil or nil
+         given[name] = sysbench.opt[name]
       end
    end
-   return given
 end
 
--- A function that says whether a name is a variable's, and the names that are options.
-function statements.known_names(list)
-   local spoken, set, prefixes = names_in(list)
-   local given = given_by_option(spoken, set)
-   return function(name)
-      for _, prefix in ipairs(prefixes) do
-         if name:sub(1, #prefix) == prefix then
-            return true
+-- `:name=value` is a variable whether the file speaks of it or not (pgbench's -D).
+function statements.add_defined(given)
+   for option, value in pairs(identity.options) do
+      local name = option:match("^:(.*)$")
+      if name then
+         if not texts.is_name(name) then
+            raw.fail(('invalid variable name: "%s"'):format(name), "letters, digits and _")
          end
+         sysbench.cmdline.options[option] = { "The variable " .. option, nil }
+         given[name] = value
       end
-      return set[name] or given[name] or OWN[name] or false
-   end, given
+   end
 end
 
 return statements

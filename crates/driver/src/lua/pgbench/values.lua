@@ -139,13 +139,14 @@ local function truth_of(text)
 end
 
 -- A text as pgbench reads the value of a variable.
-local function read(text)
+local function read(text, name)
    if text:lower() == "null" then
       return NULL
    end
    local sign, digits = text:match("^%s*([-+]?)(%d+)%s*$")
    if digits then
-      return texts.integer(digits, sign == "-") or fail("value out of range: %s", text)
+      return texts.integer(digits, sign == "-")
+         or fail('value "%s" is out of range for type bigint', text)
    end
    local truth = truth_of(text)
    if truth ~= nil then
@@ -153,15 +154,20 @@ local function read(text)
    end
    local x = text:match("^%s*[-+.%d]") and tonumber(text)
    if not x then
-      fail("not a number: '%s'", text)
+      fail('malformed variable "%s" value: "%s"', name, text)
    end
    return { x }
 end
 
+-- May a variable be called so?
+function texts.is_name(name)
+   return name:find("^[%a_\128-\255][%w_\128-\255]*$") ~= nil
+end
+
 -- The value of a variable, ready to reckon with.
-function texts.read(value)
+function texts.read(value, name)
    if type(value) == "string" then
-      return read(value)
+      return read(value, name)
    end
    return value
 end
@@ -176,7 +182,7 @@ local function real(x)
    return ("%.15g"):format(x)
 end
 
--- As a text that SQL reads; nil for NULL.
+-- As a text that SQL reads.
 function texts.text(value)
    local kind = type(value)
    if kind == "string" then
@@ -190,14 +196,12 @@ function texts.text(value)
    elseif kind == "boolean" then
       return tostring(value)
    end
-   return nil
+   return "NULL"
 end
 
--- A column's or an option's text as a variable holds it; nil is NULL.
+-- A column's or an option's text as a variable holds it.
 function texts.plain(text)
-   if text == nil then
-      return NULL
-   elseif #text <= 15 and (text == "0" or text:find("^-?[1-9]%d*$")) then
+   if #text <= 15 and (text == "0" or text:find("^-?[1-9]%d*$")) then
       return tonumber(text)
    end
    return text

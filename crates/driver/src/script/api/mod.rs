@@ -85,7 +85,14 @@ impl RawTable<'_> {
             it.keeps_rows = true;
             Ok(())
         })?;
-        self.add("columns", |_, it, connection: usize| Ok(it.columns(connection)))?;
+        self.add("in_transaction", |_, it, connection| Ok(it.in_transaction(connection)))?;
+        self.add("last_rows", |lua, it, (connection, of_all)| {
+            let rows = it.last_rows(connection, of_all).into_iter().flatten();
+            let (names, fields): (Vec<_>, Vec<_>) = rows.unzip();
+            let text = |it: Option<Vec<u8>>| string(lua, &it.unwrap_or_default());
+            let fields = fields.into_iter().map(text).collect::<mlua::Result<Vec<_>>>()?;
+            Ok((names, fields))
+        })?;
         self.add("keep_next", |_, it, ()| {
             it.keeps_next = true;
             Ok(())
@@ -108,7 +115,7 @@ impl RawTable<'_> {
             let sent = it.sync(connection);
             answer(lua, it, sent)
         })?;
-        self.add("batch_rows", |_, it, ()| Ok(it.batch_rows))?;
+        self.add("rows_brought", |_, it, ()| Ok(it.rows_brought))?;
         self.add("load", |lua, it, (connection, sql, rows): (usize, LuaString, Value)| {
             let rows = lua.from_value(rows).map_err(|error| {
                 stop(it, unreadable("dyno.rows cannot make these rows", &error))

@@ -10,7 +10,7 @@ use crate::script::program::Program;
 use crate::script::shared::Shared;
 use crate::script::statement::{Form, Kind};
 use crate::sessions::literal::TextStatement;
-use crate::sessions::sql::{Quoting, passage};
+use crate::sessions::sql::{Quoting, number_placeholders, passage};
 
 impl RawTable<'_> {
     pub fn statements(&self) -> mlua::Result<()> {
@@ -23,6 +23,10 @@ impl RawTable<'_> {
         self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
             let statement = TextStatement::new(&sql.to_str()?, it.quoting);
             Ok(it.keep(connection, Form::Text(statement)))
+        })?;
+        self.add("unnamed", |_, it, (connection, sql): (usize, LuaString)| {
+            let sql = number_placeholders(&sql.to_str()?).into_owned();
+            Ok(it.keep(connection, Form::Unnamed(sql)))
         })?;
         self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
             let kinds = kinds.into_iter().map(kind).collect();

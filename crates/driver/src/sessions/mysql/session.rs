@@ -95,6 +95,10 @@ impl Session for Mysql {
         Ok(())
     }
 
+    fn in_transaction(&self) -> bool {
+        self.answer.in_transaction()
+    }
+
     fn renew(&mut self) -> Result<bool, Error> {
         let is_open = self.batch.is_some() || self.load.is_some() || self.answer.in_transaction();
         if self.is_lost || is_open {

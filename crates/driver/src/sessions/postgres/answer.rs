@@ -163,7 +163,7 @@ impl Answer {
             AnswerMode::Nothing => {}
             AnswerMode::Rows | AnswerMode::Counts => {
                 if self.is_between {
-                    rows.clear();
+                    rows.next_result();
                 }
                 (self.rows, self.changed) = (count, changed);
             }
@@ -178,7 +178,11 @@ impl Answer {
         if matches!(self.mode, AnswerMode::Sum | AnswerMode::Nothing) {
             return Ok(());
         }
-        rows.clear();
+        if self.is_between {
+            rows.next_result()
+        } else {
+            rows.clear()
+        }
         rows.width = u32::from(width);
         self.is_between = false;
         if self.mode == AnswerMode::Rows {

@@ -146,6 +146,11 @@ impl Channel {
         self.is_lost
     }
 
+    /// Has the last answer left a transaction open, sound or failed?
+    pub fn in_transaction(&self) -> bool {
+        matches!(self.answer.status, b'T' | b'E')
+    }
+
     /// What went to and fro since the last call.
     pub fn take_bytes(&mut self) -> Bytes {
         self.line.take_bytes()

@@ -99,7 +99,7 @@ impl Postgres {
 impl Session for Postgres {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
         if self.is_batching {
-            statement::execute_unnamed(sql, &mut self.batch);
+            statement::execute_unnamed(sql, &[], &mut self.batch);
             return Ok(QUEUED);
         }
         frame::query(sql, self.channel.out()?);
@@ -125,6 +125,19 @@ impl Session for Postgres {
         prepared.execute(values, out)?;
         out.extend_from_slice(SYNC);
         self.last = Some(statement);
+        self.channel.send(self.mode)
+    }
+
+    fn execute_unnamed(&mut self, sql: &str, values: &[Value]) -> Result<Reply, Error> {
+        if self.is_batching {
+            statement::execute_unnamed(sql, values, &mut self.batch);
+            return Ok(QUEUED);
+        }
+        let out = self.channel.out()?;
+        statement::execute_unnamed(sql, values, out);
+        out.extend_from_slice(SYNC);
+        self.text_rows.clear();
+        self.last = None;
         self.channel.send(self.mode)
     }
 
@@ -170,6 +183,10 @@ impl Session for Postgres {
     fn poll(&mut self) -> Result<Reply, Error> {
         let prepared = self.last.and_then(|at| self.statements.get_mut(at as usize));
         self.channel.poll(prepared.map_or(&mut self.text_rows, |it| &mut it.rows))
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.channel.in_transaction()
     }
 
     fn reset(&mut self) -> Result<(), Error> {

@@ -86,10 +86,13 @@ fn parse(out: &mut Vec<u8>, name: &[u8], sql: &[u8]) {
     });
 }
 
-/// Appends a text statement as a part of a batch, where the simple protocol has no place.
-pub fn execute_unnamed(sql: &str, out: &mut Vec<u8>) {
+/// Appends a text statement that is parsed, described and executed once: one of a batch, where the
+/// simple protocol has no place, or one of the extended protocol. Values go as text, since nobody
+/// has asked for the parameters' types.
+pub fn execute_unnamed(sql: &str, values: &[Value], out: &mut Vec<u8>) {
     parse(out, b"\0", sql.as_bytes());
-    put(out, b'B', |out| out.extend_from_slice(&[0; 8]));
+    put(out, b'B', |out| body(b"\0", &vec![0; values.len()], values, out));
+    put(out, b'D', |out| out.extend_from_slice(b"P\0"));
     out.extend_from_slice(EXECUTE);
 }
 

@@ -83,7 +83,7 @@ impl Sqlite {
             let (statement, tail) = Statement::compile(&self.connection, rest)?;
             rest = tail;
             if let Some(mut statement) = statement {
-                rows.clear();
+                rows.next_result();
                 reply = statement.execute(&[], rows, sql)?;
             }
         }
@@ -120,6 +120,10 @@ impl Session for Sqlite {
             return Err(Error::user(told).because(sql));
         }
         statement.execute(values, rows, sql)
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.connection.in_transaction()
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {

@@ -1,0 +1,116 @@
+-- The scripts of a mix: the file that is played and those of the option `also`, each with a weight;
+-- a transaction is one of them, drawn anew each time.
+local raw, identity, user, pieces_of, compile = ...
+
+local scripts = {}
+local SCRIPTS_MAX, WEIGHT_MAX = 128, 2 ^ 31 - 1 -- pgbench's
+
+local function refuse(message, hint)
+   raw.fail(message, hint or "also=FILE@WEIGHT,FILE@WEIGHT names the other scripts")
+end
+
+local function weight_of(text)
+   local weight = tonumber(text:match("^-?%d+$"))
+   if weight == nil then
+      refuse(("invalid weight specification: @%s"):format(text))
+   elseif weight < 0 or weight > WEIGHT_MAX then
+      refuse(("weight specification out of range (0 .. %d): %s"):format(WEIGHT_MAX, text))
+   end
+   return weight
+end
+
+local function read(path)
+   local is_absolute = path:sub(1, 1) == "/"
+   local file, problem = io.open(is_absolute and path or identity.folder .. "/" .. path, "rb")
+   if file == nil then
+      refuse("cannot read the script: " .. problem)
+   end
+   local text = file:read("*a")
+   file:close()
+   return text
+end
+
+-- A script: its name and file, its text, its pieces, its weight.
+local function script(text, path, weight)
+   local file = path:match("[^/]*$")
+   return { file = file, name = file:gsub("%.[^.]*$", "", 1), text = text, weight = weight,
+      pieces = pieces_of(text, file) }
+end
+
+-- All scripts in their order.
+function scripts.all(text, file)
+   local found = { script(text, file, sysbench.opt.weight) }
+   for word in sysbench.opt.also:gmatch("[^,]+") do
+      local path, weight = word:match("^%s*(.-)@([^@/]*)$")
+      path = path or word:match("^%s*(.-)%s*$")
+      found[#found + 1] = script(read(path), path, weight and weight_of(weight) or 1)
+   end
+   local total = 0
+   for _, each in ipairs(found) do
+      total = total + each.weight
+   end
+   if total == 0 then
+      refuse("total script weight must not be zero")
+   elseif #found > SCRIPTS_MAX then
+      refuse(("at most %d SQL scripts are allowed"):format(SCRIPTS_MAX))
+   end
+   return found, total
+end
+
+-- Does a script begin a transaction? Then it has to end it, too.
+local function begins_transaction(pieces)
+   for _, piece in ipairs(pieces) do
+      for _, part in ipairs(piece.sql or {}) do
+         local plain = type(part) == "string" and part:lower() or ""
+         if plain:find("%f[%w]begin%f[%W]") or plain:find("%f[%w]start%f[%W]") then
+            return true
+         end
+      end
+   end
+   return false
+end
+
+local function whole(each, number)
+   local play = compile(each.pieces, each.file, number)
+   if not begins_transaction(each.pieces) then
+      return play
+   end
+   return function()
+      play()
+      if raw.in_transaction(user.con.number) then
+         refuse(each.file .. ": end of script reached without completing the last transaction",
+            "end the script with COMMIT or ROLLBACK")
+      end
+   end
+end
+
+-- The function that plays one transaction. One that begins anew is of the same script.
+function scripts.player(list, total)
+   for at, each in ipairs(list) do
+      user.file = each.file
+      each.play = whole(each, at - 1)
+   end
+   if #list == 1 then
+      return list[1].play
+   end
+   local again, current = false, nil
+   function sysbench.hooks.before_restart_event()
+      again = true
+   end
+   local random = math.random
+   return function()
+      if not again then
+         local left, at = random(1, total), 1
+         while left > list[at].weight do
+            left, at = left - list[at].weight, at + 1
+         end
+         current = list[at]
+      end
+      again = false
+      user.file = current.file
+      dyno.transaction(current.name)
+      current.play()
+   end
+end
+
+return scripts

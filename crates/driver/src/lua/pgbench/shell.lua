@@ -1,0 +1,67 @@
+-- Programs that a pgbench file starts: \shell and \setshell, where the user allows them. They hold
+-- up the other users of their thread, as they do in pgbench.
+local values, texts, user = ...
+
+local shell = {}
+
+local WORDS_MAX = 255 -- pgbench's
+
+-- A word of the command: `:name` is a variable's value, `::` a colon.
+local function word_of(word)
+   local name = word:match("^:([^:].*)$")
+   if name == nil then
+      return (word:gsub("^::", ":", 1))
+   end
+   local value = user.variables[name]
+   if value == nil then
+      values.fail('undefined variable "%s"', word)
+   end
+   return texts.text(value)
+end
+
+-- What it prints belongs beside the driver's own words, never among them.
+local function run(command)
+   local status = os.execute(("{ %s\n} >&2 </dev/null"):format(command))
+   if status ~= 0 and status ~= true then
+      values.fail("(shell) execution of meta-command failed: %s", command)
+   end
+end
+
+local function integer_of(command)
+   local pipe = io.popen(("{ %s\n} </dev/null"):format(command))
+   local line = pipe:read("*l")
+   pipe:close()
+   local number = line and line:match("^%s*([-+]?%d+)%s*$")
+   if line == nil then
+      values.fail("(setshell) could not read result of shell command: %s", command)
+   elseif number == nil then
+      values.fail('(setshell) shell command must return an integer (not "%s")', line)
+   end
+   return texts.read(number)
+end
+
+-- A function that starts the program of a command's words; `answers`: and returns the integer that
+-- it prints.
+function shell.runner(text, answers)
+   local words = {}
+   for word in text:gmatch("%S+") do
+      words[#words + 1] = word
+   end
+   if #words == 0 then
+      values.fail(answers and "missing argument" or "missing command")
+   elseif #words > WORDS_MAX - (answers and 1 or 0) then
+      values.fail("too many arguments")
+   elseif not sysbench.opt.allow_shell then
+      values.fail("it would start a program: %s; the option allow_shell=on lets it", words[1])
+   end
+   local body = answers and integer_of or run
+   return function()
+      local said = {}
+      for i, word in ipairs(words) do
+         said[i] = word_of(word)
+      end
+      return body(table.concat(said, " "))
+   end
+end
+
+return shell
