@@ -9,6 +9,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
+from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     help="What is played: a workload's name, a Lua script, or a script file of pgbench; may be "
     "repeated.",
 )
-@options.PGBENCH
+@pgbench_words
 @options.SET
 @options.CONTROL
 @options.LIMIT
@@ -114,8 +115,8 @@ def experiment(**words: Any) -> Experiment:
         sequential=None if words["turns"] is None else not words["turns"],
         hold_connections=words["hold_connections"],
     )
-    first, *others = options.scripts(words["workloads"], words["pgbench"])
-    chosen = dict(words["settings"])
+    (first, *others), chosen = chosen_scripts(words)
+    chosen |= dict(words["settings"])
     made = experiments.compare_candidates(
         words["candidates"], first, chosen, measuring, judged_run.typed_command()
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from dyno.cli import memory
+from dyno.cli.pgbench_words import answer_of
 from dyno.errors import (
     INTERNAL_EXIT,
     INTERRUPTED_EXIT,
@@ -120,10 +121,13 @@ def clause_of_click(error: click.ClickException) -> UsageError:
 
 def _hint_of_click(error: click.ClickException, path: str) -> str:
     """What may have been meant; who comes from sysbench gives a workload's options as our own."""
-    near = getattr(error, "possibilities", None)
+    taken = error.ctx.command.params if isinstance(error, click.NoSuchOption) and error.ctx else ()
+    if isinstance(error, click.NoSuchOption) and (answer := answer_of(error.option_name, taken)):
+        return answer
+    hidden = {name for it in taken if getattr(it, "hidden", False) for name in it.opts}
+    near = [it for it in getattr(error, "possibilities", None) or () if it not in hidden]
     help_words = f"`{path} --help` shows what it takes"
     remedy = f"did you mean {' or '.join(near)}?" if near else help_words
-    taken = error.ctx.command.params if isinstance(error, click.NoSuchOption) and error.ctx else ()
     if any(each.name == "settings" for each in taken):
         remedy += f"{' ' if near else '; '}an option of the workload is given as --set KEY=VALUE"
     return remedy

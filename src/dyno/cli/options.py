@@ -7,7 +7,7 @@ the options are those that two commands or more share.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from dyno import numbers
 from dyno.cli.runs import run_names
-from dyno.errors import DynoError, UsageError
+from dyno.errors import DynoError
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -133,6 +133,19 @@ class Word(click.ParamType[str]):
         return found or [CompletionItem(incomplete, type="file")]
 
 
+class EngineWord(Word):
+    """An engine and its build, or a server's address in an engine's own way of writing it."""
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> str:
+        """The word, an address as our URL."""
+        if not re.search(r"://|^(\w+)\s*=\s*\S+(\s|$)", value):
+            return str(value)
+        from dyno.plugins import things
+
+        spelled = (read(value) for read in things("dyno.engines", "spelled_url").values())
+        return next((url for url in spelled if url), str(value))
+
+
 def engine_names() -> list[str]:
     """Every engine, and every build of it that has a number."""
     from dyno.engines import Engine
@@ -159,7 +172,7 @@ def experiment_names() -> list[str]:
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()
 LEVELS, LIMIT_VALUE = Levels(), LimitValue()
-ENGINE = Word("engine@build", engine_names)
+ENGINE = EngineWord("engine@build", engine_names)
 WORKLOAD = Word("workload", workload_names)
 EXPERIMENT = Word("experiment.toml", experiment_names)
 RUN = Word("run", lambda: [*run_names(), "last"])
@@ -185,16 +198,6 @@ class OutputFile(click.Path):
             self.fail(f"cannot write {path}: {(error.strerror or '').lower()}", param, ctx)
         if not was_there:
             path.resolve().unlink()  # a link that leads nowhere yet is the user's: it stays
-
-
-def scripts(workloads: Sequence[str], pgbench: Path | None) -> list[str]:
-    """The workloads of `--workload` and `--pgbench`; at least one must be there."""
-    if pgbench is not None and pgbench.suffix == ".lua":
-        raise UsageError(f"{pgbench} is Lua by its name", hint="--workload plays it")
-    found = [*workloads, *([str(pgbench)] if pgbench else [])]
-    if not found:
-        raise click.UsageError("missing option '--workload' (or '--pgbench')")
-    return found
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -232,12 +235,6 @@ FACTOR: Decorator = click.option(
 )
 ONE_AT_A_TIME: Decorator = click.option(
     "--one-at-a-time", is_flag=True, help="Leave the base by one factor at a time: fewer cells."
-)
-PGBENCH: Decorator = click.option(
-    "--pgbench",
-    type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
-    metavar="FILE",
-    help="Play a script file of pgbench; short for --workload with its path.",
 )
 BUDGET: Decorator = click.option(
     "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."

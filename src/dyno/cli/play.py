@@ -10,6 +10,7 @@ import click
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, typed_command
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
+from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import stream_line
 from dyno.errors import UsageError
@@ -29,10 +30,12 @@ PERCENTILES = ("50", "95", "99", "99.9")
     metavar="W",
     help="What is played: a workload's name, a Lua script, or a script file of pgbench.",
 )
-@options.PGBENCH
 @options.SET
 @options.CONTROL
-@click.option("--time", type=DURATION, metavar="TIME", help="Short for --set time=SECONDS.")
+@click.option(
+    *("--time", "-T"), type=DURATION, metavar="TIME", help="Short for --set time=SECONDS."
+)
+@pgbench_words
 def command(engine: str, **words: Any) -> None:
     """Play a workload once on ENGINE and show its rate and latency each second.
 
@@ -49,11 +52,13 @@ def command(engine: str, **words: Any) -> None:
     from dyno.play.run import play_once
     from dyno.resolve.experiment import resolve_experiment
 
-    chosen = dict(words["settings"])
+    scripts, chosen = chosen_scripts(words)
+    chosen |= dict(words["settings"])
     if words["time"] is not None:
         chosen["time"] = f"{words['time']:g}"
-    workload = words["workload"]
-    (script,) = options.scripts([workload] if workload else [], words["pgbench"])
+    if len(scripts) > 1:
+        raise UsageError("--workload and pgbench's scripts are two workloads", hint="play one")
+    (script,) = scripts
     measuring = Measuring(controls=dict(words["controls"]))
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
     scene = PilotScene(print_progress)

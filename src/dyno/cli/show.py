@@ -62,6 +62,8 @@ def kind_of_name(word: str) -> str:
     for room in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
         if word in names_of(room):
             return room
+    if Path(word).suffix in (".lua", ".sql", ".pgbench"):
+        return "workloads"
     if word == "last" or any(name.startswith(word) for name in names_of("runs")) or "/" in word:
         return "runs"
     near = unknown("thing to show", word, every_name())

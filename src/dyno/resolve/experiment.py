@@ -221,4 +221,6 @@ def changes_since(
 
 def _is_edited(workload: WorkloadPlan) -> bool:
     script = Path(workload.script)
-    return not script.is_file() or workloads.checksum(script) != workload.script_sha256
+    if not script.is_file():
+        return True
+    return workloads.checksum(script, workload.options) != workload.script_sha256

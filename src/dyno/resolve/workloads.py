@@ -167,7 +167,7 @@ def _resolve_workload(chosen: Workload, experiment: Experiment) -> tuple[Workloa
     plan = WorkloadPlan(
         name=" ".join((script.stem, *(f"{name}={value}" for name, value in chosen.sweep.items()))),
         script=str(script),
-        script_sha256=room.checksum(script),
+        script_sha256=room.checksum(script, options),
         options=options,
         phases=tuple(phases),
         ledger=said.ledger,

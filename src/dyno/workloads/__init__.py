@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from dyno.errors import UsageError, unknown
 
@@ -34,12 +36,20 @@ def find_workload(name: str) -> Path:
     return found[name]
 
 
-def checksum(script: Path) -> str:
-    """SHA-256 of a script and of the scripts beside it that it requires, directly or not."""
+def checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:
+    """SHA-256 of a script, of the scripts beside it that it requires, directly or not, and of those
+    that its option `also` mixes with it.
+    """
     text = hashlib.sha256()
-    for file in _with_required(script, []):
+    for file in (*_with_required(script, []), *_mixed(script, options.get("also", ""))):
         text.update(file.read_bytes())
     return text.hexdigest()
+
+
+def _mixed(script: Path, also: str) -> list[Path]:
+    names = (word.strip().rpartition("@") for word in also.split(",") if word.strip())
+    files = (script.parent / (name or rest) for name, _, rest in names)
+    return [file for file in files if file.is_file()]
 
 
 def _with_required(script: Path, found: list[Path]) -> list[Path]:

@@ -23,6 +23,7 @@ from dyno.engines.postgres.attached import AttachedTables, attach_server, attach
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
+from dyno.engines.postgres.libpq import spelled_url as spelled_url
 from dyno.engines.postgres.likeness import settings_like
 from dyno.engines.postgres.remarks import remarks
 from dyno.engines.postgres.settings import (

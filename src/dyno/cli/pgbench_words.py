@@ -1,0 +1,231 @@
+"""The words of pgbench's command line that `play` and `compare` take, as a workload with options.
+
+`-f a.sql@3 -b select-only -c 4 -T 5` is one workload that draws its transactions from both scripts.
+What has no counterpart is answered with the line that does it (`ANSWERS`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dyno.errors import UsageError, unknown
+
+#: pgbench's own scripts, by its names.
+BUILTINS = ("tpcb-like", "simple-update", "select-only")
+WEIGHTS = range(2**31)
+WEIGHED = re.compile(r"(?P<name>.+)@(?P<weight>[^@/]*)")
+
+#: What is not taken, and what does it here.
+ANSWERS = {
+    "-h --host -p --port -U --username": "the server is named by its URL: "
+    "ENGINE://USER@HOST:PORT/DATABASE, with %2Ftmp for a socket's folder /tmp",
+    "-i --initialize -I --init-steps -q --quiet -v --vacuum-all": "tables of pgbench's own that a "
+    "script names are made, filled and vacuumed anew before each trial; -s is their scale",
+    "-F --fillfactor --foreign-keys --partitions --partition-method --unlogged-tables --tablespace "
+    "--index-tablespace": "--set setup=FILE makes the tables by your own SQL",
+    "-P --progress --progress-timestamp": "`dyno play` shows every second by itself",
+    "-r --report-per-command": "the table has a row per script of a mix; a command by itself is "
+    "timed by the server (pg_stat_statements)",
+    "-l --log --log-prefix --sampling-rate --aggregate-interval": "the trial's record has its "
+    "seconds and histograms: `dyno compare`, then `dyno report`",
+    "-L --latency-limit": "the table has percentiles, from the intended time on",
+    "-C --connect": "connections are kept for a trial; a Lua script may connect in its event",
+    "--max-tries": "deadlocks and serialisation failures begin anew inside their latency",
+    "--failures-detailed --verbose-errors": "errors are counted by code, always",
+    "--random-seed": "--set rand_seed=N",
+    "-T": "--set time=SECONDS",
+    "--show-script": "`dyno show pgbench_select_only` names the file of such a script",
+    "-d --debug": "statements stand in the server's log where it is told to (log_statement)",
+}
+
+
+class Weighed(click.ParamType[tuple[str, str]]):
+    """`FILE@WEIGHT` or `FILE`: a name and its weight, empty where there is none."""
+
+    name = "name[@weight]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Name and weight."""
+        if isinstance(value, tuple):
+            return value
+        found = WEIGHED.fullmatch(value)
+        if found is None:
+            return value, ""
+        if not re.fullmatch(r"-?\d+", found["weight"]):
+            self.fail(f"invalid weight specification: @{found['weight']}", param, ctx)
+        if int(found["weight"]) not in WEIGHTS:
+            span = f"({WEIGHTS[0]} .. {WEIGHTS[-1]}): {found['weight']}"
+            self.fail(f"weight specification out of range {span}", param, ctx)
+        return found["name"], found["weight"]
+
+
+class Definition(click.ParamType[tuple[str, str]]):
+    """`name=value`: a variable of the script's."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Name and value."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = value.partition("=")
+        if not (name and equals):
+            self.fail(f"invalid variable definition: '{value}' is not NAME=VALUE", param, ctx)
+        return name, text
+
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+_MANY: dict[str, Any] = {"multiple": True, "type": Weighed()}
+_TAKEN: tuple[Decorator, ...] = (
+    click.option(
+        *("--pgbench", "--file", "-f", "files"),
+        **_MANY,
+        metavar="FILE[@W]",
+        help="Play a script file of pgbench; several are one workload, drawn by weight.",
+    ),
+    click.option(
+        *("--builtin", "-b", "builtins"),
+        **_MANY,
+        metavar="NAME[@W]",
+        help=f"Play a script of pgbench's own: {', '.join(BUILTINS)}.",
+    ),
+    click.option("--select-only", "-S", is_flag=True, help="As -b select-only."),
+    click.option("--skip-some-updates", "-N", is_flag=True, help="As -b simple-update."),
+    click.option("--client", "-c", type=int, metavar="N", help="Short for --set threads=N."),
+    click.option(
+        *("--transactions", "-t"),
+        type=int,
+        metavar="N",
+        help="Transactions of each client: short for --set events=N × clients.",
+    ),
+    click.option(
+        *("--rate", "-R"),
+        type=float,
+        metavar="PER_S",
+        help="Short for --set rate=PER_S --set arrivals=poisson.",
+    ),
+    click.option(
+        *("--protocol", "-M"),
+        metavar="simple|extended|prepared",
+        help="Short for --set protocol=….",
+    ),
+    click.option(
+        *("--define", "-D"),
+        type=Definition(),
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A variable of a script of pgbench's; may be repeated.",
+    ),
+    click.option(
+        "--scale", "-s", type=int, metavar="N", help="Short for --set scale=N, of pgbench's tables."
+    ),
+    click.option("--allow-shell", is_flag=True, help="Let \\shell and \\setshell start programs."),
+    click.option(
+        "--exit-on-abort", is_flag=True, help="End with the first transaction that fails for good."
+    ),
+    # what they ask for is always done
+    click.option("--continue-on-error", is_flag=True, hidden=True, expose_value=False),
+    click.option("--jobs", "-j", type=int, hidden=True, expose_value=False),
+    click.option("--no-vacuum", "-n", is_flag=True, hidden=True, expose_value=False),
+)
+
+
+def pgbench_words(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds pgbench's options to a command."""
+    for option in reversed(_TAKEN):
+        command = option(command)
+    return command
+
+
+def chosen_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The workloads of `--workload` and of pgbench's words, and the options that go with them."""
+    workloads = [words["workload"]] if words.get("workload") else [*words.get("workloads", ())]
+    for name in workloads:
+        _check_ending(name)
+    mixed = _mixed(words)
+    options = _settings(words)
+    if mixed:
+        (first, weight), *others = mixed
+        workloads.append(first)
+        options |= {"weight": weight} if weight else {}
+        if others:
+            options["also"] = ",".join(f"{name}@{w}" if w else name for name, w in others)
+    if not workloads:
+        raise click.UsageError("missing option '--workload' (or '--pgbench')")
+    return workloads, options
+
+
+def _check_ending(name: str) -> None:
+    """`UsageError` for a file that is no script by its name: any text can be read as SQL."""
+    path = Path(name)
+    if path.is_file() and path.suffix not in (".lua", ".sql", ".pgbench", ""):
+        hint = f"a script is called .lua or .sql; -f {name} plays it as a script file of pgbench"
+        raise UsageError(f"{name} is no workload by its name", hint=hint)
+
+
+def _mixed(words: Mapping[str, Any]) -> list[tuple[str, str]]:
+    from dyno.workloads import find_workload
+
+    found = []
+    for name, weight in words["files"]:
+        if not Path(name).is_file():
+            raise UsageError(f"could not open file '{name}'", hint="-f FILE or -f FILE@WEIGHT")
+        if Path(name).suffix == ".lua":
+            raise UsageError(f"{name} is Lua by its name", hint="--workload plays it")
+        found.append((str(Path(name).resolve()), weight))
+    flags = [("select-only", "")] * words["select_only"]
+    flags += [("simple-update", "")] * words["skip_some_updates"]
+    for name, weight in (*words["builtins"], *flags):
+        own = f"pgbench_{_builtin(name).replace('-', '_')}"
+        found.append((str(find_workload(own)), weight))
+    return found
+
+
+def _builtin(name: str) -> str:
+    fits = [each for each in BUILTINS if each.startswith(name)]
+    if len(fits) > 1:
+        hint = f"one of {', '.join(fits)}"
+        raise UsageError(f"ambiguous builtin name: {name} is the beginning of several", hint=hint)
+    if not fits:
+        raise unknown("builtin script", name, BUILTINS)
+    return fits[0]
+
+
+def _settings(words: Mapping[str, Any]) -> dict[str, str]:
+    clients, transactions, rate = words["client"], words["transactions"], words["rate"]
+    if transactions is not None and words.get("time") is not None:
+        raise UsageError(
+            "specify either a number of transactions (-t) or a duration (-T), not both"
+        )
+    found = {
+        "threads": clients,
+        "events": transactions and transactions * (clients or 1),
+        "rate": rate and f"{rate:g}",
+        "arrivals": "poisson" if rate else None,
+        "protocol": words["protocol"],
+        "scale": words["scale"],
+        "allow_shell": "on" if words["allow_shell"] else None,
+        "exit_on_abort": "on" if words["exit_on_abort"] else None,
+    }
+    given = {name: str(value) for name, value in found.items() if value is not None}
+    return given | {f":{name}": value for name, value in words["define"]}
+
+
+def answer_of(option: str, taken: Sequence[click.Parameter]) -> str:
+    """What does here what an option of pgbench's does there; empty where it is none, or the command
+    plays nothing.
+    """
+    if not any(each.name == "builtins" for each in taken):
+        return ""
+    return next((said for names, said in ANSWERS.items() if option in names.split()), "")
