@@ -12,6 +12,8 @@ from pathlib import Path
 from dyno.errors import UsageError, unknown
 
 _ROOM = Path(__file__).parent
+#: Where sysbench's scripts lie, and where they are looked for that others require.
+SYSBENCH = (Path("/usr/local/share/sysbench"), Path("/usr/share/sysbench"))
 
 
 def all_workloads() -> dict[str, Path]:
@@ -35,7 +37,7 @@ def find_workload(name: str) -> Path:
 
 
 def checksum(script: Path) -> str:
-    """SHA-256 of a script and of the scripts beside it that it requires, directly or not."""
+    """SHA-256 of a script and of the scripts that it requires, directly or not."""
     text = hashlib.sha256()
     for file in _with_required(script, []):
         text.update(file.read_bytes())
@@ -48,7 +50,8 @@ def _with_required(script: Path, found: list[Path]) -> list[Path]:
     found.append(script)
     source = script.read_text(errors="replace")
     for name in re.findall(r"""require\s*\(?\s*["']([\w./-]+)["']""", source):
-        beside = script.parent / f"{name.replace('.', '/')}.lua"
-        if beside.is_file():
-            _with_required(beside, found)
+        file = f"{name.replace('.', '/')}.lua"
+        places = (folder / file for folder in (Path.cwd(), found[0].parent, *SYSBENCH))
+        if required := next((place for place in places if place.is_file()), None):
+            _with_required(required, found)
     return found
