@@ -19,7 +19,7 @@ class Player:
     folder: Path
 
     def __call__(
-        self, text: str, command: str = "run", **options: object
+        self, text: str, command: str = "run", /, **options: object
     ) -> tuple[Tally, dict[str, int]]:
         """What the stream counted, and the script's own counters."""
         script = self.folder / "script.lua"

@@ -57,7 +57,7 @@ def test_an_error_in_init_or_done_fails_the_trial(function: str, play: Player) -
 
 
 @pytest.mark.parametrize("options", [{"events": 10, "time": 0}, {"time": 600}])
-def test_a_true_value_ends_a_thread_and_is_no_event(options: dict[str, object], play: Player) -> None:
+def test_a_true_value_ends_a_thread_and_is_no_event(options: dict[str, int], play: Player) -> None:
     tally, _ = play(
         """
         local n = 0
