@@ -33,15 +33,19 @@ use plan::parent::{self, Parent};
 fn main() -> ExitCode {
     parent::die_with_parent();
     let word = std::env::args().nth(1).unwrap_or_default();
-    let outcome = match word.as_str() {
+    let outcome = parent::keep_streams().and_then(|()| command(&word));
+    outcome.unwrap_or_else(|error| parent::exit_with_error(&error, None))
+}
+
+fn command(word: &str) -> Result<ExitCode, Error> {
+    match word {
         "run" => Parent::listen().and_then(|parent| run::run(&parent)),
         "describe" => Parent::listen().and_then(|parent| commands::describe(&parent)),
         "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "schema" => commands::schema(),
-        _ => Err(unknown(&word)),
-    };
-    outcome.unwrap_or_else(|error| parent::exit_with_error(&error, None))
+        _ => Err(unknown(word)),
+    }
 }
 
 fn unknown(word: &str) -> Error {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,7 @@ from dyno.errors import UsageError
 if TYPE_CHECKING:
     from dyno.play.watch import Event
     from dyno.record import Latency, Trial
+    from dyno.resolve.experiment import Prepared
 
 PERCENTILES = ("50", "95", "99", "99.9")
 
@@ -34,6 +36,13 @@ PERCENTILES = ("50", "95", "99", "99.9")
 @options.CONTROL
 @click.option(
     *("--time", "-T"), type=DURATION, metavar="TIME", help="Short for --set time=SECONDS."
+)
+@click.option(
+    "--command",
+    "commands",
+    multiple=True,
+    metavar="NAME",
+    help="A command of the script, in place of prepare and run; repeat it to play several.",
 )
 @pgbench_words
 def command(engine: str, **words: Any) -> None:
@@ -63,20 +72,31 @@ def command(engine: str, **words: Any) -> None:
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
     scene = PilotScene(print_progress)
     prepared = settle_pinning(resolve_experiment(experiment, print_progress), scene)
+    if words["commands"]:
+        prepared = with_commands(prepared, words["commands"])
     for sentence in pilot_words(prepared.run):
         click.echo(sentence)
     print_summary(play_once(prepared, print_second))
 
 
+def with_commands(prepared: Prepared, commands: tuple[str, ...]) -> Prepared:
+    """The run whose first workload plays these commands of its script, in this order."""
+    first, *others = prepared.run.workloads
+    workloads = (replace(first, commands=commands), *others)
+    return replace(prepared, run=replace(prepared.run, workloads=workloads))
+
+
 def print_second(event: Event) -> None:
-    """A line per second and phase, as it happens."""
-    from dyno.play.watch import PhaseStarted, Progressed
+    """A line per second and phase, as it happens, and what the script prints."""
+    from dyno.play.watch import PhaseStarted, Printed, Progressed
 
     if isinstance(event, PhaseStarted):
         click.echo(f"phase {event.phase}")
     elif isinstance(event, Progressed):
         streams = "  ".join(stream_line(stream) for stream in event.streams)
         click.echo(f"{event.elapsed_s:6.0f} s  {streams}")
+    elif isinstance(event, Printed):
+        click.echo(event.text, nl=False)
     sys.stdout.flush()
 
 

@@ -15,11 +15,12 @@ from dyno.errors import DynoError, TrialFailed
 from dyno.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.play.job import DrivenProcess, TrialJob
 from dyno.play.turns import Place, TurnSeat
-from dyno.play.watch import PhaseEnded, PhaseStarted, Progressed, Watch
+from dyno.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
 from dyno.probes import Probe, ProbeTarget, SamplesAfterDisconnect
 from dyno.probes._proc import stopping_family
 from dyno.record import Phase, PhaseRecord, Reading
 from dyno.record.workload import UNKNOWN_S
+from dyno.tails import GrowingLog
 
 #: Probe name to the numbers that it gave.
 Sample = Mapping[str, Mapping[str, float]]
@@ -100,6 +101,9 @@ class PhaseLoop:
     before: Callable[[str, int | None], None] = lambda phase, pid: None
     after: Callable[[str], None] = lambda phase: None
 
+    def __post_init__(self) -> None:
+        self._log = GrowingLog(self.job.log)
+
     def listen(self, process: DrivenProcess) -> None:
         """Answers the driver until it ends; its errors are raised.
 
@@ -119,6 +123,14 @@ class PhaseLoop:
                         self.phases.append(event)
             raise
 
+    def _next(self, process: DrivenProcess, limit: driver.Limit) -> driver.Event:
+        """The driver's next event, after what the script printed before it."""
+        try:
+            return process.next(limit)
+        finally:
+            if said := self._log.more():
+                self.watch(Printed(said))
+
     def _listen(self, process: DrivenProcess, watched: ProbeTarget) -> None:
         probes = self.job.tools.probes
         limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
@@ -126,7 +138,7 @@ class PhaseLoop:
         after: Sample | None = None
         seat: TurnSeat | None = None
         while True:
-            match process.next(limit):
+            match self._next(process, limit):
                 case driver.Settle():
                     self.job.engine.settle(self.server)
                     limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)

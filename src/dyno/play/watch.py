@@ -53,6 +53,13 @@ class Progressed:
 
 
 @dataclass(frozen=True)
+class Printed:
+    """What the script, or a program that it started, wrote meanwhile; of much only the end."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class PhaseEnded:
     """A phase is over; the driver waits to be told to go on."""
 
@@ -100,6 +107,7 @@ Event = (
     | TrialStarted
     | PhaseStarted
     | Progressed
+    | Printed
     | PhaseEnded
     | TrialEnded
     | BlockDropped
@@ -113,6 +121,7 @@ __all__ = [
     "Looked",
     "PhaseEnded",
     "PhaseStarted",
+    "Printed",
     "Progressed",
     "RunEnded",
     "RunStarted",

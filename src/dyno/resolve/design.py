@@ -24,6 +24,8 @@ LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
 #: No look after this part of MAX: it would save next to no time, and cost power. Of 7 blocks a look
 #: at 6 would leave an MDE80 of 3.05 % at sd 2 %, more than the 2.91 % of 6; without it, 2.58 %.
 LOOK_LATEST = 0.85
+#: The function of a script for sysbench that begins and ends its events itself.
+OWN_LOOP = "thread_run"
 #: The one look of a quick run (METHOD.md, The words).
 QUICK_LOOKS = (5,)
 MARGIN_PERCENT = 2.0
@@ -109,6 +111,8 @@ def why_not(
             return f"{name} belongs to the whole host, and the candidates differ in it"
     for workload in workloads:
         names = {workload.under(side.options).phase_names for side, _, _ in sides}
+        if any(stream.function == OWN_LOOP for p in workload.phases for stream in p.streams):
+            return f"{workload.name} has a thread_run of its own, which goes by the wall clock"
         if len(names) > 1:
             return f"the candidates play different phases of {workload.name}"
     return ""

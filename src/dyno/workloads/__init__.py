@@ -14,6 +14,8 @@ from types import MappingProxyType
 from dyno.errors import UsageError, unknown
 
 _ROOM = Path(__file__).parent
+#: Where sysbench's scripts lie, and where they are looked for that others require.
+SYSBENCH = (Path("/usr/local/share/sysbench"), Path("/usr/share/sysbench"))
 
 
 def all_workloads() -> dict[str, Path]:
@@ -58,7 +60,8 @@ def _with_required(script: Path, found: list[Path]) -> list[Path]:
     found.append(script)
     source = script.read_text(errors="replace")
     for name in re.findall(r"""require\s*\(?\s*["']([\w./-]+)["']""", source):
-        beside = script.parent / f"{name.replace('.', '/')}.lua"
-        if beside.is_file():
-            _with_required(beside, found)
+        file = f"{name.replace('.', '/')}.lua"
+        places = (folder / file for folder in (Path.cwd(), found[0].parent, *SYSBENCH))
+        if required := next((place for place in places if place.is_file()), None):
+            _with_required(required, found)
     return found

@@ -6,36 +6,90 @@ use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::event::Event;
 use crate::plan::parent::{Instruction, Parent, emit};
+use crate::plan::phase::Phase;
 use crate::plan::turns::Turns;
-use crate::plan::{VERSION, parent};
+use crate::plan::{Before, Plan, VERSION, parent};
 use crate::play::{Observers, PhaseEnd, play_phase};
 use crate::script;
-use crate::tally::Counters;
+use crate::script::MainState;
+use crate::tally::{Counters, add};
 
 /// Says hello, plays every phase of every command, says the end.
 pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
     emit(&Event::Hello { version: VERSION, driver: env!("CARGO_PKG_VERSION").to_owned() })?;
     let plan = parent.plan()?;
     plan.turns.iter().try_for_each(Turns::check)?;
-    let mut counters = Counters::new();
+    let mut run = Run { plan: &plan, parent, counters: Counters::new() };
     for command in &plan.commands {
-        let (phases, hooks) = script::phases(&plan, command)?;
-        let observers = Observers { parent, hooks: hooks.as_ref() };
-        for phase in phases {
-            let phase_ref = PhaseRef { plan: &plan, command, phase: &phase };
-            let ending = match play_phase(phase_ref, observers, &mut counters) {
-                Ok(PhaseEnd::Completed) => after_done(parent)?,
-                Ok(ending) => ending,
-                Err(error) => return Ok(parent::exit_with_error(&error, Some(&phase.name))),
-            };
-            match ending {
-                PhaseEnd::Completed => {}
-                PhaseEnd::ParentGone => return Ok(ExitCode::FAILURE),
-                PhaseEnd::Interrupted => return end(counters, 130),
+        let (phases, main) = script::phases(&plan, command)?;
+        match run.command(command, &phases, main) {
+            Ok(PhaseEnd::Completed) => {}
+            Ok(PhaseEnd::ParentGone) => return Ok(ExitCode::FAILURE),
+            Ok(PhaseEnd::Interrupted) => return end(run.counters, 130),
+            Err((error, phase)) => {
+                return Ok(parent::exit_with_error(&error, phase.as_deref()));
             }
         }
     }
-    end(counters, 0)
+    end(run.counters, 0)
+}
+
+/// A plan as far as it was played.
+struct Run<'a> {
+    plan: &'a Plan,
+    parent: &'a Parent,
+    counters: Counters,
+}
+
+/// An error, and the phase that it ended.
+type Ended = (Error, Option<String>);
+
+impl Run<'_> {
+    /// `init`, every phase, `done`.
+    fn command(
+        &mut self,
+        command: &str,
+        phases: &[Phase],
+        mut main: Option<MainState>,
+    ) -> Result<PhaseEnd, Ended> {
+        if !self.call(&mut main, "init").map_err(|error| (error, None))? {
+            return Ok(PhaseEnd::Interrupted);
+        }
+        for phase in phases {
+            let of_phase = |error| (error, Some(phase.name.clone()));
+            let before = before(&mut main, phase).map_err(of_phase)?;
+            let hooks = main.as_ref().filter(|it| it.is_hooked);
+            let observers = Observers { parent: self.parent, hooks };
+            let phase_ref = PhaseRef { plan: self.plan, command, phase, before };
+            let ending = match play_phase(phase_ref, observers, &mut self.counters) {
+                Ok(PhaseEnd::Completed) => after_done(self.parent).map_err(of_phase)?,
+                Ok(ending) => ending,
+                Err(error) => return Err(of_phase(error)),
+            };
+            if ending != PhaseEnd::Completed {
+                return Ok(ending);
+            }
+        }
+        let is_done = self.call(&mut main, "done").map_err(|error| (error, None))?;
+        main.iter().for_each(|it| add(&mut self.counters, it.counters()));
+        Ok(if is_done { PhaseEnd::Completed } else { PhaseEnd::Interrupted })
+    }
+
+    fn call(&self, main: &mut Option<MainState>, function: &str) -> Result<bool, Error> {
+        main.as_mut().map_or(Ok(true), |it| it.play(function, self.parent))
+    }
+}
+
+/// What `init` left for a phase. An engine cannot settle while somebody is connected: some let one
+/// process in at a time.
+fn before(main: &mut Option<MainState>, phase: &Phase) -> Result<Before, Error> {
+    let Some(main) = main else { return Ok(Before::default()) };
+    let is_connected = main.is_connected();
+    if is_connected && phase.settle {
+        let error = Error::user("init() leaves a connection open where the engine is to settle");
+        return Err(error.hint("let init() end with con:disconnect()"));
+    }
+    Ok(Before { claimed: main.take_claimed(), is_connected })
 }
 
 fn after_done(parent: &Parent) -> Result<PhaseEnd, Error> {

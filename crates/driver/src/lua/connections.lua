@@ -60,6 +60,9 @@ end
 function connection:more_results() return false end
 function connection:next_result() return nil end
 
+-- What an engine without a dialect of its own may be taken for.
+local ANY = { mysql = true, pgsql = true }
+
 local driver = {}
 driver.__index = driver
 driver.__tostring = function() return "<sql_driver>" end
@@ -74,9 +77,14 @@ function driver:name()
    return self.sname
 end
 
--- The driver of the engine under test, whatever name is asked for.
-function sysbench.sql.driver()
+-- The driver of the engine under test. One that is asked for by name must be that.
+function sysbench.sql.driver(wanted)
    local name = identity.dialect or opt.db_driver
+   if wanted ~= nil and wanted ~= name and (identity.dialect or not ANY[wanted]) then
+      error(("failed to initialize the DB driver: the engine under test speaks %s, not %s"):format(
+         name, tostring(wanted)), 2)
+   end
+   name = wanted or name
    return setmetatable({ sname = name, lname = name }, driver)
 end
 

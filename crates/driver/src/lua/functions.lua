@@ -1,6 +1,6 @@
 -- A script's functions: what of it can be played, and the coroutine in which it is: events, errors
 -- and restarts.
-local raw, identity, counted, WAITING = ...
+local raw, counted, WAITING, loop = ...
 local co_yield = coroutine.yield
 local cmdline = sysbench.cmdline
 
@@ -94,6 +94,13 @@ function raw.name_event(kind)
    transaction = kind > 0 and kind or transaction
 end
 
+-- The transaction type of an event of the script's own loop, which the next has not.
+function loop.take_kind()
+   local kind = transaction
+   transaction = 0
+   return kind
+end
+
 -- Names the current event's transaction type.
 function dyno.transaction(name)
    transaction = raw.kind(name)
@@ -104,14 +111,14 @@ local ENDED, FAILED = -1, -2
 -- What the driver resumes with where it would not begin an event anew.
 local GIVE_UP = true
 
-local functions = {}
-local tid = identity.number
+local functions, commands = {}, {}
 
 -- Keeps a function or a declared event to be played; returns its number, or nil: there is none.
 function raw.slot(name, is_command)
    local body
    if is_command and sysbench.cmdline.command_defined(name) then
       body = sysbench.cmdline.commands[name][1]
+      commands[body] = name
    else
       body = _G[name]
    end
@@ -162,8 +169,11 @@ local function begin_anew(problem)
    return xpcall(hook, locate, problem)
 end
 
-local function run_function(body, restarts)
+-- `restarts`: it is an event, and may begin anew; `tid`: the user's number, which commands, `init`
+-- and `done` are not told, as in sysbench.
+local function run_function(body, restarts, tid)
    transaction = 0
+   loop.playing = not restarts and body == thread_run
    local ok, returned = xpcall(body, locate, tid)
    while not ok do
       if not (restarts and is_restart(returned)) then
@@ -187,13 +197,16 @@ local function run_function(body, restarts)
    if returned ~= nil and restarts and is_last(returned) then
       return ENDED
    end
+   if returned == false and commands[body] then
+      return fail(("the command %s returned false"):format(commands[body]))
+   end
    return transaction
 end
 
--- The coroutine: resumed with a function's number and whether it is an event.
-raw.coroutine = coroutine.create(function(slot, is_event)
+-- The coroutine: resumed with a function's number, whether it is an event, and who plays it.
+raw.coroutine = coroutine.create(function(slot, is_event, tid)
    while true do
-      slot, is_event = co_yield(run_function(functions[slot], is_event))
+      slot, is_event, tid = co_yield(run_function(functions[slot], is_event, tid))
    end
 end)
 

@@ -1,5 +1,5 @@
 -- A script's options: the general ones, how their text is read, `sysbench.opt`, the list of all.
-local raw, identity = ...
+local raw, identity, sysbench_options = ...
 local cmdline = sysbench.cmdline
 
 -- ---- the options that every script has, sysbench's and Dyno's, and what they may be -----------
@@ -22,8 +22,13 @@ local general = {
    rand_zipfian_exp = { "Exponent of the Zipfian distribution", 0.8 },
    memory_bytes = { "Bytes that the driver may hold: half of it in answers, half in Lua states",
       2 ^ 30, cmdline.ARG_SIZE },
+   mysql_ignore_errors = { "Numbers of MySQL's errors at which an event begins anew, or all",
+      "1213,1020,1205", cmdline.ARG_LIST },
+   report_interval = { "Seconds between two calls of report_intermediate; 0: each second", 0,
+      cmdline.ARG_INT },
    percentile = { "Percentile that a report hook reads as latency_pct", 95, cmdline.ARG_INT },
-   db_driver = { "What the null engine calls itself towards the script", "pgsql" },
+   db_driver = { "sysbench's driver: mysql or pgsql. An engine under test knows which it is; null "
+      .. "is what this says", identity.dialect or "pgsql" },
    db_ps_mode = { "Prepared statements: auto, or disable to send them as text", "auto" },
 }
 
@@ -47,8 +52,17 @@ end
 -- The least and the most that a general option may be. A state of its own for each user: more
 -- than 65536 of them would fill the memory of any machine before the first event.
 local ranges = { threads = { 1, 65536, "1 to 65536" } }
-for _, name in ipairs({ "time", "events", "rate", "warmup_time" }) do
+for _, name in ipairs({ "time", "events", "rate", "warmup_time", "report_interval" }) do
    ranges[name] = { 0, 2 ^ 53, "0 or more" }
+end
+
+-- A script asks which driver it is to choose between dialects: a wrong answer sends wrong SQL.
+general.db_driver[4] = function(_, text)
+   if identity.dialect and text ~= identity.dialect then
+      raw.fail(("option db_driver is %s, but the engine speaks %s"):format(text, identity.dialect),
+         "the candidate decides which driver it is: leave the option out")
+   end
+   return true
 end
 
 for name, range in pairs(ranges) do
@@ -130,12 +144,34 @@ local function underscored(name)
    return (name:gsub("-", "_"))
 end
 
+-- Options given by sysbench's older names are these.
+for older, name in pairs(sysbench_options.same_as) do
+   local given = identity.options[older]
+   if given ~= nil and identity.options[name] ~= nil and identity.options[name] ~= given then
+      raw.fail(("options %s and %s are one, and given twice"):format(older, name), "leave one out")
+   end
+   identity.options[name], identity.options[older] = given or identity.options[name], nil
+end
+
+-- What an option without a default is where nobody gives it: as sysbench's C library reads nothing.
+-- A variable of pgbench's is none.
+local empty = {
+   [cmdline.ARG_BOOL] = function() return true end,
+   [cmdline.ARG_INT] = function() return 0 end,
+   [cmdline.ARG_SIZE] = function() return 0 end,
+   [cmdline.ARG_DOUBLE] = function() return 0 end,
+   [cmdline.ARG_STRING] = function() return "" end,
+   [cmdline.ARG_LIST] = function() return {} end,
+}
+
 local function value_of(name, definition)
    local text = identity.options[name]
    local kind = type_of(definition)
    if text == nil then
-      if kind == cmdline.ARG_LIST and type(definition[2]) == "string" then
-         return parse[kind](definition[2])
+      if type(definition[2]) == "string" and parse[kind] then
+         return (parse[kind](definition[2]))
+      elseif definition[2] == nil and empty[kind] and raw.is_in_texts("") then
+         return empty[kind]()
       end
       return definition[2]
    end
@@ -191,7 +227,8 @@ sysbench.opt = setmetatable({}, {
       end
       local definition = definition_of(name)
       if type(definition) ~= "table" then
-         return nil
+         local same = sysbench_options.same_as[name]
+         return same and opt[same] or (sysbench_options.fixed(name))
       end
       local value = value_of(name, definition)
       rawset(opt, name, value)
@@ -207,6 +244,24 @@ function raw.general(name)
    return value_of(name, definition_of(name))
 end
 
+function cmdline.read_cmdline_options()
+   error("sysbench.cmdline.read_cmdline_options: options are read once the script is loaded", 2)
+end
+
+-- Prints the script's own options: name, meaning, default.
+function cmdline.print_test_options()
+   local own, names = declared(), {}
+   for name in pairs(own) do
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   for _, name in ipairs(names) do
+      local default = shown(own[name][2])
+      print(("  --%s  %s%s"):format(name, tostring(own[name][1] or ""),
+         default ~= "" and " [" .. default .. "]" or ""))
+   end
+end
+
 -- Once the script is loaded: refuses unknown options, reads the rest, lists all.
 function raw.settle_options()
    local own, all, names, list = declared(), {}, {}, {}
@@ -216,9 +271,16 @@ function raw.settle_options()
          all[name] = definition
       end
    end
+   local is_legacy = next(own) == nil
    for name in pairs(identity.options) do
       if all[name] == nil then
-         raw.unknown("option", name, names)
+         sysbench_options.refuse(name)
+         if not (is_legacy and raw.is_in_texts(name)) then
+            raw.unknown("option", name, names)
+         end
+         -- As in sysbench, a script that declares no options is handed what was given, as text.
+         own[name] = { "", nil, cmdline.ARG_STRING }
+         all[name], names[#names + 1], cmdline.options[name] = own[name], name, own[name]
       end
    end
    table.sort(names)
@@ -227,6 +289,10 @@ function raw.settle_options()
       list[at] = { name = name, owner = own[name] and "script" or "general",
          help = tostring(definition[1] or ""), default = shown(definition[2]),
          value = shown(value) }
+   end
+   if is_legacy and dyno.phases == nil and raw.is_in_texts("") then
+      raw.export_options(names)
+      raw.export_options(sysbench_options.names())
    end
    return list
 end

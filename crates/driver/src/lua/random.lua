@@ -26,8 +26,20 @@ sb_rand_gaussian = sysbench.rand.gaussian
 sb_rand_special = sysbench.rand.special
 sb_rand_pareto = sysbench.rand.pareto
 sb_rand_zipfian = sysbench.rand.zipfian
-sb_rand_uniq = sysbench.rand.unique
 sb_rand_str = sysbench.rand.string
+
+-- From a to b: each user of the stream has its share of this range, and no number of it twice
+-- before it has had all.
+function sb_rand_uniq(a, b)
+   if a == nil and b == nil then
+      return raw.rand_unique()
+   end
+   return raw.rand_unique_in(a or 0, b or 4294967295)
+end
+
+function sb_rnd()
+   return raw.rand_uint32()
+end
 
 -- ---- dyno.rand: to its numbers a number may be added ------------------------------------------
 

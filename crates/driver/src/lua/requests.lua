@@ -1,6 +1,6 @@
 -- A request until its result set or its error: waiting for the answer while the thread's other
 -- users play, the result set, and the error thrown.
-local raw = ...
+local raw, identity = ...
 local ffi = require("ffi")
 local setmetatable, type, floor = setmetatable, type, math.floor
 
@@ -143,12 +143,27 @@ end
 -- The driver says `false` to a request that is not answered yet, and `true` to one that failed,
 -- which `raw.failure` tells.
 
-local sql = sysbench.sql
+local sql, opt = sysbench.sql, sysbench.opt
+
+-- Where the option is given it says which of MySQL's errors let an event begin anew; else the
+-- session does.
+local function may_restart(failure)
+   if identity.dialect ~= "mysql" or identity.options.mysql_ignore_errors == nil then
+      return failure.restartable
+   end
+   for _, number in ipairs(opt.mysql_ignore_errors) do
+      if number == "all" or tonumber(number) == failure.number then
+         return true
+      end
+   end
+   return false
+end
 
 -- Throws what the engine said: to be caught as a restart, or as a text.
 local function raise(con, query)
    local failure = raw.failure(query)
-   con.error = failure.restartable and sql.error.IGNORABLE or sql.error.FATAL
+   local restartable = not failure.stops and may_restart(failure)
+   con.error = restartable and sql.error.IGNORABLE or sql.error.FATAL
    con.sql_errno, con.sql_state, con.sql_errmsg = failure.number, failure.state, failure.message
    local description = {
       connection = con, query = query, sql_errno = failure.number,
@@ -156,7 +171,7 @@ local function raise(con, query)
    }
    local ignorable = sysbench.hooks.sql_error_ignorable
    if not failure.stops
-      and (failure.restartable or type(ignorable) == "function" and ignorable(description))
+      and (restartable or type(ignorable) == "function" and ignorable(description))
    then
       description.errcode = sysbench.error.RESTART_EVENT
       error(description, 0)

@@ -12,6 +12,7 @@ thread_id = identity.number
 
 sysbench = {
    version = "1.0.20",
+   version_string = "sysbench 1.0.20",
    tid = identity.number,
    hooks = {},
    error = { NONE = 0, FATAL = 1, RESTART_EVENT = 2, CONTINUE_EVENT = 3 },
@@ -61,7 +62,20 @@ debug = debug or { traceback = raw.traceback }
 -- of the script speaks of them, or may load a text that is not seen here.
 local READERS = { "fetch_row", "loadstring", "loadfile", "dofile", "%f[%w_]load%s*%(" }
 
+local texts = {}
+
+-- Does a text of the script speak of something?
+function raw.is_in_texts(name)
+   for _, text in ipairs(texts) do
+      if text:find(name, 1, true) then
+         return true
+      end
+   end
+   return false
+end
+
 local function chunk(text, name)
+   texts[#texts + 1] = text
    for _, word in ipairs(READERS) do
       if text:find(word) then
          raw.keep_rows()
@@ -80,16 +94,23 @@ function raw.run_script(text, name)
    chunk(text, name)()
 end
 
--- `require` looks into the script's folder first; a chunk is named by its file only, because
--- LuaJIT cuts longer names in its messages.
+-- Where sysbench finds the modules of its scripts, in its order, and between its first and its last
+-- the script's own folder. `src/dyno/workloads/__init__.py` knows them, too.
+local FOLDERS = { ".", identity.folder, "/usr/local/share/sysbench", "/usr/share/sysbench" }
+
+-- A chunk is named by its file only, because LuaJIT cuts longer names in its messages.
 table.insert(package.loaders, 2, function(module)
-   local file = module:gsub("%.", "/") .. ".lua"
-   local handle = io.open(identity.folder .. "/" .. file, "rb")
-   if handle == nil then
-      raw.keep_rows()
-      return "\n\tno file '" .. identity.folder .. "/" .. file .. "'"
+   local file, missing = module:gsub("%.", "/") .. ".lua", {}
+   for at, folder in ipairs(FOLDERS) do
+      local path = folder .. "/" .. file
+      local handle = io.open(path, "rb")
+      if handle ~= nil then
+         local text = handle:read("*a")
+         handle:close()
+         return chunk(text, "@" .. file)
+      end
+      missing[at] = "\n\tno file '" .. path .. "'"
    end
-   local text = handle:read("*a")
-   handle:close()
-   return chunk(text, "@" .. file)
+   raw.keep_rows()
+   return table.concat(missing)
 end)

@@ -78,6 +78,19 @@ impl Error {
         &self.0.state
     }
 
+    /// What the engine said, without our words before it; all of any other error.
+    pub fn engine_words(&self) -> String {
+        match &self.0.cause {
+            Some(cause) if self.has_engines_code() => cause.clone(),
+            _ => self.to_string(),
+        }
+    }
+
+    /// Codes of ours (`lost`) are in lower case.
+    fn has_engines_code(&self) -> bool {
+        self.engine_code().is_some_and(|it| !it.bytes().any(|byte| byte.is_ascii_lowercase()))
+    }
+
     /// May the event begin anew?
     pub fn is_restartable(&self) -> bool {
         self.0.restartable

@@ -159,6 +159,17 @@ pub struct PhaseRef<'a> {
     pub command: &'a str,
     /// Its phase.
     pub phase: &'a Phase,
+    /// What was played in the script's main state before it.
+    pub before: Before,
+}
+
+/// What a script's `init` left behind for a phase.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Before {
+    /// What it had the engine count.
+    pub claimed: u64,
+    /// It holds a connection.
+    pub is_connected: bool,
 }
 
 impl<'a> PhaseRef<'a> {

@@ -1,13 +1,17 @@
 //! The process that started us: plan and `go` from stdin, JSON lines to stdout; SIGINT.
 
-use std::io::{BufRead, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::stdio::{dup2_stdin, dup2_stdout};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use signal_hook::consts::SIGINT;
@@ -43,8 +47,13 @@ impl Parent {
     /// Listens on a thread of its own, so that a wait for `go` can be interrupted.
     pub fn listen() -> Result<Self, Error> {
         let (sender, lines) = channel();
+        let parent = match STREAMS.get() {
+            Some(streams) => streams.from_parent.try_clone(),
+            None => std::io::stdin().as_fd().try_clone_to_owned().map(File::from),
+        };
+        let parent = parent.map_err(|cause| Error::host("cannot read stdin").because(cause))?;
         let read = move || {
-            let mut lines = std::io::stdin().lock().lines().map_while(Result::ok);
+            let mut lines = BufReader::new(parent).lines().map_while(Result::ok);
             lines.try_for_each(|line| sender.send(line))
         };
         std::thread::Builder::new()
@@ -127,11 +136,13 @@ pub fn print_json<T: Serialize>(message: &T) -> Result<(), Error> {
     let mut line = serde_json::to_vec(message)
         .map_err(|cause| Error::driver("cannot write JSON").because(cause))?;
     line.push(b'\n');
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(&line)
-        .and_then(|()| stdout.flush())
-        .map_err(|cause| Error::host("cannot write to stdout").because(cause))
+    let written = match STREAMS.get() {
+        Some(streams) => {
+            streams.to_parent.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+        }
+        None => std::io::stdout().lock().write_all(&line),
+    };
+    written.map_err(|cause| Error::host("cannot write to stdout").because(cause))
 }
 
 /// Ends in failure: the `error` line, then 64 where the user can put it right, else 1.
@@ -142,6 +153,34 @@ pub fn exit_with_error(error: &Error, phase: Option<&str>) -> ExitCode {
     let _ = emit(&Event::Error(failure));
     ExitCode::from(code)
 }
+
+// What is said between us and our parent goes past stdin and stdout: a script's children inherit
+// those, and what they write must not be taken for our words, nor may they read a `go`.
+
+struct Streams {
+    from_parent: File,
+    to_parent: Mutex<File>,
+}
+
+static STREAMS: OnceLock<Streams> = OnceLock::new();
+
+/// Takes stdin and stdout for the parent alone: for everybody else stdin is empty from here on, and
+/// stdout is stderr.
+pub fn keep_streams() -> Result<(), Error> {
+    let kept = || -> std::io::Result<Streams> {
+        let from_parent = fcntl_dupfd_cloexec(std::io::stdin(), LEAST_OWN)?;
+        let to_parent = fcntl_dupfd_cloexec(std::io::stdout(), LEAST_OWN)?;
+        dup2_stdin(File::open("/dev/null")?)?;
+        dup2_stdout(std::io::stderr())?;
+        Ok(Streams { from_parent: from_parent.into(), to_parent: Mutex::new(to_parent.into()) })
+    };
+    let streams = kept().map_err(|cause| Error::host("cannot keep our streams").because(cause))?;
+    STREAMS.get_or_init(|| streams);
+    Ok(())
+}
+
+/// The least number of a stream of ours: 0 to 2 are everybody's.
+const LEAST_OWN: i32 = 3;
 
 // SIGINT as a flag, and the parent's death as our own.
 

@@ -59,6 +59,16 @@ pub struct Stream {
     pub units_per_event: u64,
 }
 
+/// sysbench's name for the function that plays all events of a thread.
+pub const OWN_LOOP: &str = "thread_run";
+
+impl Stream {
+    /// Does a script's own `thread_run` begin and end the events?
+    pub fn is_own_loop(&self) -> bool {
+        self.function == OWN_LOOP
+    }
+}
+
 /// When a stream's events are sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]

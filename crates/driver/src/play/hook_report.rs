@@ -10,7 +10,7 @@ use super::phase_state::PhaseState;
 use crate::plan::error::Error;
 use crate::plan::event::{Done, Progress};
 use crate::schedule::clock::SECOND_NS;
-use crate::script::ReportHooks;
+use crate::script::MainState;
 use crate::tally::UserCounts;
 use crate::tally::histogram::{add, histogram, percentile};
 use crate::tally::share::StreamShare;
@@ -75,20 +75,24 @@ impl HookReport {
 
 /// Reports from one progress line to the next.
 pub struct HookReporter<'a> {
-    hooks: &'a ReportHooks,
+    hooks: &'a MainState,
     phase: &'a PhaseState<'a>,
     last: (u64, u64, f64),
 }
 
 impl<'a> HookReporter<'a> {
     /// Nothing has been reported yet.
-    pub fn new(hooks: &'a ReportHooks, phase: &'a PhaseState<'a>) -> Self {
+    pub fn new(hooks: &'a MainState, phase: &'a PhaseState<'a>) -> Self {
         let last = (0, 0, 0.0);
         Self { hooks, phase, last }
     }
 
     /// Calls the hook with what happened since the last line.
     pub fn report(&mut self, progress: &Progress) -> Result<(), Error> {
+        // What is told once a second is told a little before or after it.
+        if progress.elapsed_s - self.last.2 + 0.5 < self.hooks.report_interval_s {
+            return Ok(());
+        }
         let streams = &progress.streams;
         let done = streams.iter().map(|it| it.done).sum();
         let failed = streams.iter().map(|it| it.failed).sum();

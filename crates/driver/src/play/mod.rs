@@ -4,11 +4,13 @@
 //! phase_state  what its workers share          workers    the threads, started and joined
 //! worker       one thread, the hot loop        user_slot  one user in it
 //! run_queue    who is to be played next        monitor    progress, SIGINT, the phase's end
+//! own_loop     a user whose script has a loop of its own
 //! hook_report  what a script's report hooks are given
 //! ```
 
 mod hook_report;
 mod monitor;
+mod own_loop;
 mod phase_state;
 mod run_queue;
 mod user_slot;
@@ -19,7 +21,7 @@ use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::event::{Done, Event};
 use crate::plan::parent::{Instruction, Parent, emit};
-use crate::script::ReportHooks;
+use crate::script::MainState;
 use crate::tally::share::{LiveCounts, StreamShare};
 use crate::tally::summary::{PhaseSpan, Summary, summary};
 use crate::tally::{Counters, add};
@@ -111,7 +113,7 @@ fn finish(
     phase: &PhaseState,
     measured: Measured,
     (shares, error): (Vec<StreamShare>, Option<Error>),
-    hooks: Option<&ReportHooks>,
+    hooks: Option<&MainState>,
 ) -> Result<PhaseEnd, Error> {
     let report = hooks.map(|hooks| HookReport::of_phase(&shares, hooks.percentile)).transpose()?;
     let done = done(phase, &measured, shares)?;
@@ -136,7 +138,8 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
     let finished_ns = timeline.phase_ns(measured.finished_ns);
     let ended_ns = last_answer_ns.max(stop_ns.min(finished_ns));
     let span = PhaseSpan { timeline: timeline.clone(), measured_ns, stop_ns };
-    let Summary { streams, together } = summary(&phase.streams, shares, &span)?;
+    let Summary { mut streams, together } = summary(&phase.streams, shares, &span)?;
+    streams.iter_mut().take(1).for_each(|it| it.claimed_before += phase.phase_ref.before.claimed);
     let takes_turns = phase.phase_ref.turns().is_some();
     let counted_ns = timeline.counted_ns(ended_ns).saturating_sub(timeline.counted_ns(measured_ns));
     Ok(Done {

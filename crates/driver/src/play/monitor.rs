@@ -13,7 +13,7 @@ use crate::plan::error::Error;
 use crate::plan::event::{Event, Progress, StreamProgress, Usage};
 use crate::plan::parent::{Instruction, Parent, emit};
 use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, wait_until};
-use crate::script::ReportHooks;
+use crate::script::MainState;
 use crate::sessions::{self, Engine};
 use crate::tally::share::LiveCounts;
 
@@ -26,7 +26,7 @@ pub struct Observers<'a> {
     /// The process that started us; it also says when to go on.
     pub parent: &'a Parent,
     /// The script's report hooks, where it set any.
-    pub hooks: Option<&'a ReportHooks>,
+    pub hooks: Option<&'a MainState>,
 }
 
 /// When a phase was played, how that ended, and what the process spent meanwhile.

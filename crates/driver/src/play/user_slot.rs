@@ -24,6 +24,8 @@ pub struct UserSlot {
     pub holds_state: bool,
     /// Its connections were dropped, because an answer did not come.
     pub disconnected: bool,
+    /// Where the script's own loop stands, if it has one.
+    pub own_loop: Option<OwnLoop>,
     /// The share's number of each of the user's transaction types.
     pub transactions: Vec<usize>,
 }
@@ -39,6 +41,19 @@ pub enum UserState {
     Busy { event: EventTimes, until_ns: u64 },
     /// Nothing more to do.
     Finished,
+}
+
+/// Where a script's own loop stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OwnLoop {
+    /// `thread_run` was called.
+    pub is_started: bool,
+    /// It has returned.
+    pub is_over: bool,
+    /// The arrival that it was given, and for which it has begun no event yet.
+    pub arrival_ns: Option<u64>,
+    /// The event under way.
+    pub event: Option<EventTimes>,
 }
 
 impl UserSlot {
@@ -69,8 +84,28 @@ impl UserSlot {
             measured: false,
             holds_state: false,
             disconnected: false,
+            own_loop: stream.own_loop.then(OwnLoop::default),
             transactions: Vec::new(),
         })
+    }
+
+    /// What it does when its phase starts: a script's own loop is begun at once.
+    pub fn first_state(&self, now: u64) -> UserState {
+        match self.own_loop {
+            Some(_) => UserState::Due { intended_ns: now },
+            None => UserState::Free { since_ns: now },
+        }
+    }
+
+    /// Tells a script's own loop that there are no more events, and waits for its end.
+    pub fn finish_loop(&mut self, phase: &PhaseState) -> Result<(), Error> {
+        match self.own_loop {
+            Some(own) if own.is_started && !own.is_over => {
+                let step = self.user.answer(false)?;
+                finish(phase, &mut self.user, step)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Hands over what was counted until now: of measured events all, of others what a server must
@@ -97,17 +132,25 @@ impl UserSlot {
 /// Calls a function outside the measured time and waits for its end; where the phase has ended, not
 /// longer than its users.
 pub fn call(phase: &PhaseState, user: &mut User, function: &str) -> Result<(), Error> {
+    let step = user.begin(function)?;
+    finish(phase, user, step)
+}
+
+/// Waits for the end of a function that was begun. One that asks for more events gets none.
+pub fn finish(phase: &PhaseState, user: &mut User, mut step: Step) -> Result<(), Error> {
     let began_ns = now_ns();
-    let mut step = user.begin(function)?;
     loop {
-        match step {
+        step = match step {
             Step::Done { .. } => return Ok(()),
             Step::Failed(error) => return Err(error),
-            Step::Waiting { until_ns } => wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS)),
-        }
-        if now_ns() > phase.ends_by_ns().max(began_ns).saturating_add(PATIENCE_NS) {
-            user.drop_connections();
-        }
-        step = user.advance()?;
+            Step::Asked(_) => user.answer(false)?,
+            Step::Waiting { until_ns } => {
+                wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
+                if now_ns() > phase.ends_by_ns().max(began_ns).saturating_add(PATIENCE_NS) {
+                    user.drop_connections();
+                }
+                user.advance()?
+            }
+        };
     }
 }

@@ -30,10 +30,10 @@ const SLICE_NS: u64 = 10_000;
 
 /// One thread's users and what it counted of them.
 pub struct Worker<'a> {
-    phase: &'a PhaseState<'a>,
-    shares: Vec<StreamShare<'a>>,
+    pub(super) phase: &'a PhaseState<'a>,
+    pub(super) shares: Vec<StreamShare<'a>>,
     slots: Vec<UserSlot>,
-    clock: PhaseClock,
+    pub(super) clock: PhaseClock,
     error: Option<Error>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Worker<'a> {
         self.clock = PhaseClock::new(timeline);
         wait_until(start_ns);
         let mut now = self.clock.now_ns();
-        self.slots.iter_mut().for_each(|slot| slot.state = UserState::Free { since_ns: now });
+        self.slots.iter_mut().for_each(|slot| slot.state = slot.first_state(now));
         let mut slots = std::mem::take(&mut self.slots);
         let mut queue = RunQueue::new(slots.len());
         let mut left = slots.len();
@@ -177,6 +177,9 @@ impl<'a> Worker<'a> {
 
     #[inline]
     fn begin(&mut self, slot: &mut UserSlot, intended_ns: u64, now: &mut u64) {
+        if slot.own_loop.is_some() {
+            return self.go_on(slot, intended_ns, now);
+        }
         let share = &mut self.shares[slot.share];
         let measured = share.begin(intended_ns);
         if measured != slot.measured {
@@ -188,7 +191,7 @@ impl<'a> Worker<'a> {
     }
 
     #[inline]
-    fn end(
+    pub(super) fn end(
         &mut self,
         slot: &mut UserSlot,
         step: Result<Step, Error>,
@@ -198,6 +201,9 @@ impl<'a> Worker<'a> {
         if let Ok(Step::Waiting { until_ns }) = step {
             slot.state = UserState::Busy { event, until_ns };
             return;
+        }
+        if slot.own_loop.is_some() {
+            return self.end_of_loop(slot, step, now);
         }
         *now = self.clock.now_ns();
         event.answered_ns = *now;
@@ -212,12 +218,22 @@ impl<'a> Worker<'a> {
         };
         match outcome {
             Ok(true) if !self.shares[slot.share].stream.once => {}
-            Ok(_) => slot.state = self.finished(slot.share),
-            Err(error) => self.fatal(slot, event, error),
+            Ok(true) => slot.state = self.finished(slot.share),
+            Ok(false) => self.ended_by_script(slot, event.answered_ns),
+            Err(error) => self.fatal(slot, Some(event), error),
         }
     }
 
-    /// Counts a good event; false if the user's stream has no more to play.
+    /// The script has no more for this user; the phase is over where that holds for all.
+    #[cold]
+    pub(super) fn ended_by_script(&mut self, slot: &mut UserSlot, now: u64) {
+        slot.state = self.finished(slot.share);
+        if self.phase.users() == 0 {
+            self.phase.stop(now);
+        }
+    }
+
+    /// Counts a good event; false if it was none, because the script has no more to play.
     #[inline]
     fn done(
         &mut self,
@@ -230,12 +246,16 @@ impl<'a> Worker<'a> {
         if transaction >= slot.transactions.len() {
             slot.learn_transactions(share)?;
         }
+        if !more {
+            share.withdraw(event);
+            if share.stream.ends_on_false() {
+                self.phase.stop(event.answered_ns);
+            }
+            return Ok(false);
+        }
         let number = slot.transactions.get(transaction).copied().unwrap_or(0);
         share.done(event, number);
-        if !more && share.stream.ends_on_false() {
-            self.phase.stop(event.answered_ns);
-        }
-        Ok(more || share.stream.limit.is_some())
+        Ok(true)
     }
 
     /// Counts an event that failed, because its connections were cut or by itself.
@@ -247,9 +267,11 @@ impl<'a> Worker<'a> {
 
     /// Ends the trial: this event failed, all users stop.
     #[cold]
-    fn fatal(&mut self, slot: &mut UserSlot, event: EventTimes, error: Error) {
-        self.failed(slot, event);
-        self.phase.stop(event.answered_ns);
+    pub(super) fn fatal(&mut self, slot: &mut UserSlot, event: Option<EventTimes>, error: Error) {
+        if let Some(event) = event {
+            self.failed(slot, event);
+        }
+        self.phase.stop(event.map_or(self.phase.now_ns(), |it| it.answered_ns));
         self.error.get_or_insert(self.phase.of_user(error, slot.place));
         slot.state = self.finished(slot.share);
     }
@@ -289,7 +311,9 @@ impl<'a> Worker<'a> {
             let share = &mut self.shares[slot.share];
             slot.hand_counts_over(share, false);
             if self.error.is_none() && !slot.disconnected && self.phase.phase_ref.is_load() {
-                let ended = call(self.phase, &mut slot.user, "thread_done");
+                let ended = slot
+                    .finish_loop(self.phase)
+                    .and_then(|()| call(self.phase, &mut slot.user, "thread_done"));
                 self.error = ended.err().map(|error| self.phase.of_user(error, slot.place));
                 let counts = slot.user.take_counts();
                 share.statements.claim(counts.claimed, counts.further);
@@ -341,11 +365,15 @@ fn disconnect(slots: &mut [UserSlot], queue: &mut RunQueue) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::plan::PhaseRef;
-    use crate::plan::Session;
+    use crate::plan::phase::Phase;
+    use crate::plan::{PhaseRef, Plan, Session};
     use crate::schedule::clock::{SECOND_NS, now_ns};
     use crate::script;
     use crate::testing::Folder;
+
+    fn run_of<'a>(plan: &'a Plan, phases: &'a [Phase]) -> PhaseRef<'a> {
+        PhaseRef { plan, command: "run", phase: &phases[0], before: Default::default() }
+    }
 
     #[test]
     fn an_answer_that_never_comes_does_not_hold_the_phase() {
@@ -357,8 +385,7 @@ mod tests {
         );
         plan.session = Session::Null { delay_ns: 3600 * SECOND_NS };
         let (phases, _) = script::phases(&plan, "run").unwrap();
-        let phase =
-            PhaseState::new(PhaseRef { plan: &plan, command: "run", phase: &phases[0] }).unwrap();
+        let phase = PhaseState::new(run_of(&plan, &phases)).unwrap();
         let live = [LiveCounts::default()];
         let mut worker =
             Worker::load(&phase, &[UserPlace { stream: 0, number: 0 }], &live).unwrap();
@@ -381,8 +408,7 @@ mod tests {
         );
         plan.session = Session::Null { delay_ns: 3600 * SECOND_NS };
         let (phases, _) = script::phases(&plan, "run").unwrap();
-        let phase =
-            PhaseState::new(PhaseRef { plan: &plan, command: "run", phase: &phases[0] }).unwrap();
+        let phase = PhaseState::new(run_of(&plan, &phases)).unwrap();
         let live = [LiveCounts::default()];
         phase.stop(now_ns());
         let loaded = Worker::load(&phase, &[UserPlace { stream: 0, number: 0 }], &live);
@@ -396,8 +422,7 @@ mod tests {
         let options = [("threads", "2"), ("events", "10000"), ("time", "0")];
         plan.script.options.extend(options.map(|(name, text)| (name.into(), text.into())));
         let (phases, _) = script::phases(&plan, "run").unwrap();
-        let phase =
-            PhaseState::new(PhaseRef { plan: &plan, command: "run", phase: &phases[0] }).unwrap();
+        let phase = PhaseState::new(run_of(&plan, &phases)).unwrap();
         let live = [LiveCounts::default()];
         let places = [0, 1].map(|number| UserPlace { stream: 0, number });
         let mut worker = Worker::load(&phase, &places, &live).unwrap();

@@ -122,8 +122,8 @@ fn work<'a>(
     link: &PoolLink,
 ) -> Option<WorkerReport<'a>> {
     let users: u32 = phase.streams.iter().map(|stream| stream.declared.connections).sum();
-    let loaded =
-        prepare_thread(link.cpu, users == 1).and_then(|()| Worker::load(phase, places, live));
+    let loaded = prepare_thread(link.cpu, users == 1 && !phase.phase_ref.before.is_connected)
+        .and_then(|()| Worker::load(phase, places, live));
     let mut worker = match loaded {
         Ok(worker) => worker,
         Err(error) => {

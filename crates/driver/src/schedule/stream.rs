@@ -24,6 +24,8 @@ pub struct StreamState<'a> {
     pub limit: Option<u64>,
     /// Every user plays one event (a command other than `run`).
     pub once: bool,
+    /// The script's own `thread_run` plays it, and says itself when an event begins and ends.
+    pub own_loop: bool,
     /// Turns that its users took (`dyno.turn`).
     pub turns: Arc<AtomicU64>,
     /// The phase ends when the stream does.
@@ -51,6 +53,7 @@ impl<'a> StreamState<'a> {
             schedule,
             limit,
             once,
+            own_loop: phase_ref.is_load() && declared.is_own_loop(),
             decides: decides && !once,
             turns: Arc::default(),
             tickets: AtomicU64::new(0),

@@ -1,15 +1,15 @@
-//! What a script declares: options, commands, phases, ledger, size, report hooks.
+//! What a script declares: options, commands, phases, ledger, size.
 
 use mlua::{LuaSerdeExt, Value};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::UserIdentity;
 use super::lua_state::LuaState;
+use super::main_state::MainState;
 use crate::plan::Plan;
 use crate::plan::error::Error;
 use crate::plan::event::{Description, LedgerEntry, ScriptOption};
-use crate::plan::phase::{Pace, Phase, Primary, Role, Stop, Stream};
+use crate::plan::phase::{OWN_LOOP, Pace, Phase, Primary, Role, Stop, Stream};
 
 /// How many connections a stream may have; each has a state of its own.
 const USERS: std::ops::RangeInclusive<u32> = 1..=65536;
@@ -29,11 +29,13 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
     })
 }
 
-/// The phases that a command plays, and who hears how they go.
-pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<ReportHooks>), Error> {
+/// The phases that a command plays, and the state that begins and ends them.
+pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<MainState>), Error> {
     let state = load(plan, command)?;
     if command == "run" {
-        return Ok((run_phases(&state)?, ReportHooks::of(state)?));
+        let phases = run_phases(&state)?;
+        refuse_turns(plan, &phases)?;
+        return Ok((phases, MainState::of(state)?));
     }
     if state.slot(command, true)?.is_none() {
         return Err(state.no_function(command));
@@ -41,6 +43,16 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<ReportHo
     let parallel: bool = state.call("is_parallel", command)?;
     let users = if parallel { threads(&state)? } else { 1 };
     Ok((vec![command_phase(command, users)], None))
+}
+
+/// Who takes turns stands still in others' windows, and a script's own loop goes by the wall clock.
+fn refuse_turns(plan: &Plan, phases: &[Phase]) -> Result<(), Error> {
+    let mut streams = phases.iter().flat_map(|phase| &phase.streams);
+    match plan.turns.is_some() && streams.any(Stream::is_own_loop) {
+        true => Err(Error::user("a script with a thread_run of its own cannot take turns")
+            .hint("play its restarts one after the other (--sequential)")),
+        false => Ok(()),
+    }
 }
 
 fn load(plan: &Plan, command: &str) -> Result<LuaState, Error> {
@@ -99,6 +111,10 @@ fn run_phases(state: &LuaState) -> Result<Vec<Phase>, Error> {
             let error = Error::user(format!("stream {} has {found} connections", stream.name));
             return Err(error.hint("1 to 65536; an option of the script sets them"));
         }
+        if stream.is_own_loop() {
+            let error = Error::user(format!("stream {} plays {OWN_LOOP}", stream.name));
+            return Err(error.hint("that is sysbench's loop over event(): name a function's event"));
+        }
         if state.slot(&stream.function, false)?.is_none() {
             return Err(state.no_function(&stream.function));
         }
@@ -126,8 +142,10 @@ fn general_phase(state: &LuaState) -> Result<Phase, Error> {
     } else {
         return Err(Error::user("the options time and events are both 0: the run would not end"));
     };
+    let function = if state.call("has_own_loop", ())? { OWN_LOOP } else { "event" }.to_owned();
+    let event = stream("event", threads(state)?);
     Ok(Phase {
-        streams: vec![Stream { pace: pace(state)?, ..stream("event", threads(state)?) }],
+        streams: vec![Stream { pace: pace(state)?, function, ..event }],
         stop,
         warmup_s: number(state, "warmup_time")?,
         stationary: true,
@@ -221,44 +239,4 @@ fn read<T: DeserializeOwned>(state: &LuaState, what: &str, value: Value) -> Resu
         let cause = cause.strip_prefix("deserialize error: ").unwrap_or(&cause).to_owned();
         Error::user(format!("the script's dyno.{what} is not as it should be")).because(cause)
     })
-}
-
-// A script's report hooks, in a Lua state that no user works in.
-
-/// `sysbench.hooks.report_intermediate` and `report_cumulative`, at least one of them set.
-pub struct ReportHooks {
-    state: LuaState,
-    /// Which percentile `latency_pct` is: sysbench's option `percentile`.
-    pub percentile: f64,
-}
-
-impl ReportHooks {
-    /// Keeps a state in which the script is loaded, if the script set a report hook in it.
-    pub fn of(state: LuaState) -> Result<Option<Self>, Error> {
-        if !state.call::<bool>("reports", ())? {
-            return Ok(None);
-        }
-        let percentile = state.call("general", "percentile")?;
-        Ok(Some(Self { state, percentile }))
-    }
-
-    /// Tells how it went since the last report; a script without that hook hears nothing.
-    pub fn report_intermediate(&self, stat: &impl Serialize) -> Result<(), Error> {
-        self.report("report_intermediate", stat)
-    }
-
-    /// Tells how the whole phase went.
-    pub fn report_cumulative(&self, stat: &impl Serialize) -> Result<(), Error> {
-        self.report("report_cumulative", stat)
-    }
-
-    fn report(&self, hook: &str, stat: &impl Serialize) -> Result<(), Error> {
-        let stat: Value = self.state.lua.to_value(stat).map_err(|cause| {
-            Error::driver("cannot hand numbers to a report hook").because(cause)
-        })?;
-        match self.state.call("report_to", (hook, stat))? {
-            true => Ok(()),
-            false => Err(self.state.reported_error().without_connection()),
-        }
-    }
 }

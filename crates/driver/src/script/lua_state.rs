@@ -13,8 +13,8 @@ use super::random::{Distribution, Origin, Rand, Shape};
 use super::shared::{Shared, Wait};
 use super::{UserIdentity, api, prelude};
 use crate::plan::error::Error;
-use crate::plan::{Plan, error};
-use crate::sessions::{self, rows};
+use crate::plan::{Plan, Session, error};
+use crate::sessions::{self, Engine, rows};
 
 /// A declared event's program and transaction type.
 pub type Declared = Option<(usize, i64)>;
@@ -47,7 +47,10 @@ impl LuaState {
         let options = lua.create_table().map_err(internal)?;
         let state = Self { lua, shared, raw, number: identity.number, path, options };
         state.fill(plan, identity)?;
+        let engine = sessions::descriptor(&plan.session).engine;
+        state.shared.borrow_mut().is_loading = engine == Engine::Served;
         state.run_script(&text)?;
+        state.shared.borrow_mut().is_loading = false;
         let list: Table = state.call("settle_options", ())?;
         // Once more: the script may have declared these options with defaults of its own.
         state.limit_memory(identity)?;
@@ -117,9 +120,13 @@ impl LuaState {
         match self.shared.borrow().wait {
             Wait::Request { until_ns, .. } | Wait::Sleep { until_ns } => Ok(until_ns),
             Wait::Restart => Ok(0),
-            Wait::Nothing => Err(Error::user("the script yielded outside a coroutine of its own")
-                .hint("coroutine.yield belongs into a function given to coroutine.create or wrap")
-                .on(self.number)),
+            Wait::Nothing | Wait::Answer(_) => {
+                Err(Error::user("the script yielded outside a coroutine of its own")
+                    .hint(
+                        "coroutine.yield belongs into a function given to coroutine.create or wrap",
+                    )
+                    .on(self.number))
+            }
         }
     }
 
@@ -199,6 +206,16 @@ impl LuaState {
         let options: BTreeMap<String, &str> =
             options.map(|(name, text)| (name.replace('-', "_"), text.as_str())).collect();
         table.raw_set("options", options)?;
+        if let Session::Mysql(login) | Session::Postgres(login) = &plan.session {
+            let reached = self.lua.create_table()?;
+            let socket = Some(&login.host).filter(|host| host.starts_with('/'));
+            reached.raw_set("host", socket.map_or(login.host.as_str(), |_| "localhost"))?;
+            reached.raw_set("socket", socket.map_or("", String::as_str))?;
+            reached.raw_set("port", login.port)?;
+            reached.raw_set("user", login.user.as_str())?;
+            reached.raw_set("database", login.database.as_str())?;
+            table.raw_set("login", reached)?;
+        }
         Ok(table)
     }
 

@@ -6,6 +6,7 @@ mod declared;
 mod describe;
 mod inserts;
 mod lua_state;
+mod main_state;
 mod prelude;
 mod program;
 mod random;
@@ -23,11 +24,12 @@ use mlua::{Thread, Value};
 use crate::plan::Plan;
 use crate::plan::error::Error;
 use crate::plan::event::Description;
-use crate::plan::phase::Phase;
+use crate::plan::phase::{OWN_LOOP, Phase};
 use crate::tally::UserCounts;
-pub use describe::ReportHooks;
 use lua_state::{Declared, LuaState};
-use shared::RequestState;
+pub use main_state::MainState;
+pub use shared::Ask;
+use shared::{RequestState, Wait};
 
 /// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
 /// all of it, so that no two streams and no two phases send the same requests.
@@ -65,6 +67,8 @@ struct Function {
     name: String,
     slot: Option<i64>,
     is_event: bool,
+    /// The user's number, where the function is told it.
+    tid: Option<u32>,
     declared: Declared,
 }
 
@@ -89,6 +93,8 @@ pub enum Step {
         /// [`User::give_up`] where the phase is over.
         until_ns: u64,
     },
+    /// Its own loop asks: call [`User::answer`].
+    Asked(Ask),
     /// The event ended in an error that stops this event only (an engine's error which the
     /// script let through and which may be counted); errors that stop the trial are `Err`.
     Failed(Error),
@@ -98,11 +104,16 @@ impl User {
     /// Loads the plan's script into a fresh state for one identity; calls nothing in it yet.
     pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
         let state = LuaState::load(plan, identity).map_err(|error| error.on(identity.number))?;
+        Self::of(state, identity.command)
+    }
+
+    /// A user of a state that is loaded.
+    fn of(state: LuaState, command: &str) -> Result<Self, Error> {
         let coroutine = state.coroutine()?;
         Ok(Self {
             state,
             coroutine,
-            command: identity.command.to_owned(),
+            command: command.to_owned(),
             functions: Vec::new(),
             current: 0,
             alone: false,
@@ -117,14 +128,14 @@ impl User {
         if self.functions.get(self.current).is_none_or(|it| it.name != function) {
             self.current = self.find(function)?;
         }
-        let Function { slot, is_event, declared, .. } = self.functions[self.current];
+        let Function { slot, is_event, declared, tid, .. } = self.functions[self.current];
         if let Some((program, transaction)) = declared {
             self.alone = true;
             let sent = self.state.shared.borrow_mut().run_declared(program);
             return self.after_declared(sent, transaction);
         }
         match slot {
-            Some(slot) => self.resume((slot, is_event)),
+            Some(slot) => self.resume((slot, is_event, tid)),
             None => Ok(Step::Done { transaction: 0, more: true }),
         }
     }
@@ -149,10 +160,16 @@ impl User {
         }
     }
 
+    /// Goes on after [`Step::Asked`]; `more` is what [`Ask::More`] wants to know.
+    pub fn answer(&mut self, more: bool) -> Result<Step, Error> {
+        self.state.shared.borrow_mut().wait = Wait::Nothing;
+        self.resume(more)
+    }
+
     /// Ends an event that is about to begin anew ([`Step::Waiting`] with 0) as failed, because
     /// its phase is over. What the engine said was counted when it said it.
     pub fn give_up(&mut self) -> Result<Step, Error> {
-        self.state.shared.borrow_mut().wait = shared::Wait::Nothing;
+        self.state.shared.borrow_mut().wait = Wait::Nothing;
         let step = self.resume(true);
         let stopped = self.state.shared.borrow().stop.is_some();
         match step {
@@ -194,13 +211,15 @@ impl User {
         }
         let is_command = name == self.command && name != "run";
         let slot = self.state.slot(name, is_command)?;
-        let is_optional = matches!(name, "thread_init" | "thread_done");
+        let is_optional = matches!(name, "thread_init" | "thread_done" | "init" | "done");
         if slot.is_none() && !is_optional {
             return Err(self.state.no_function(name).on(self.state.number));
         }
-        let is_event = !is_command && !is_optional;
+        let is_event = !is_command && !is_optional && name != OWN_LOOP;
+        let is_of_user = !is_command && !matches!(name, "init" | "done");
         let declared = self.state.declaration(slot)?;
-        self.functions.push(Function { name: name.to_owned(), slot, is_event, declared });
+        let (name, tid) = (name.to_owned(), is_of_user.then_some(self.state.number));
+        self.functions.push(Function { name, slot, is_event, tid, declared });
         Ok(self.functions.len() - 1)
     }
 
@@ -214,8 +233,8 @@ impl User {
             }
             RequestState::Failed => {
                 self.alone = false;
-                let Function { slot, is_event, .. } = self.functions[self.current];
-                self.resume((slot, is_event))
+                let Function { slot, is_event, tid, .. } = self.functions[self.current];
+                self.resume((slot, is_event, tid))
             }
             _ => {
                 self.alone = false;
@@ -227,8 +246,25 @@ impl User {
     fn resume(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
         match self.coroutine.resume::<Value>(arguments) {
             Ok(Value::Integer(ended)) => self.ended(ended),
-            Ok(_) => self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns }),
+            Ok(_) => self.suspended(),
             Err(error) => Err(self.state.lua_error(&error)),
+        }
+    }
+
+    fn suspended(&mut self) -> Result<Step, Error> {
+        let wait = self.state.shared.borrow().wait;
+        if let Wait::Answer(ask) = wait {
+            if let Ask::Stop { transaction } = ask {
+                self.learn_transactions(transaction);
+            }
+            return Ok(Step::Asked(ask));
+        }
+        self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns })
+    }
+
+    fn learn_transactions(&mut self, transaction: usize) {
+        if transaction >= self.transactions.len() {
+            self.transactions.clone_from(&self.state.shared.borrow().transactions);
         }
     }
 
@@ -240,9 +276,7 @@ impl User {
                 _ => self.failed(),
             };
         };
-        if transaction >= self.transactions.len() {
-            self.transactions.clone_from(&self.state.shared.borrow().transactions);
-        }
+        self.learn_transactions(transaction);
         Ok(Step::Done { transaction, more: true })
     }
 
@@ -266,7 +300,7 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
 /// The phases that a command plays: for `run` what `dyno.phases` declares, or one phase `run` from
 /// the general options; for any other one phase of its name, whose single stream calls the
 /// command's function once per user (all threads where the script says `PARALLEL_COMMAND`). With
-/// the phases of `run` come the script's report hooks, if it set any.
-pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<ReportHooks>), Error> {
+/// the phases of `run` comes the state of `init`, `done` and report hooks, if the script has any.
+pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<MainState>), Error> {
     describe::phases(plan, command)
 }

@@ -16,13 +16,18 @@ pub const PARTS: &[Text] = &[
     ("dyno", include_str!("../lua/dyno.lua")),
     ("event", include_str!("../lua/event.lua")),
     ("functions", include_str!("../lua/functions.lua")),
+    ("histogram", include_str!("../lua/histogram.lua")),
     ("inserts", include_str!("../lua/inserts.lua")),
+    ("legacy", include_str!("../lua/legacy.lua")),
     ("options", include_str!("../lua/options.lua")),
+    ("pauses", include_str!("../lua/pauses.lua")),
     ("random", include_str!("../lua/random.lua")),
     ("reports", include_str!("../lua/reports.lua")),
     ("requests", include_str!("../lua/requests.lua")),
     ("statements", include_str!("../lua/statements.lua")),
+    ("symbols", include_str!("../lua/symbols.lua")),
     ("sysbench", include_str!("../lua/sysbench.lua")),
+    ("sysbench_options", include_str!("../lua/sysbench_options.lua")),
 ];
 
 /// A text as a function, and what runs one of its parts by the part's name.

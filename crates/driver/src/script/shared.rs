@@ -1,5 +1,6 @@
 //! What the Lua functions of one user share: its sessions, statements, counts and last error.
 
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -55,6 +56,10 @@ pub struct Shared {
     pub bulks: Vec<Bulk>,
     /// The statement that it failed with, until the script is told.
     pub failed_statement: Option<usize>,
+    /// The script is being loaded, and its engine does not answer at once.
+    pub is_loading: bool,
+    /// Programs that the script started, until they have ended.
+    pub children: Slab<Child>,
     session: plan::Session,
     pub connections: Vec<Option<Connection>>,
     /// The answer that the coroutine is resumed with.
@@ -76,6 +81,22 @@ pub enum Wait {
     Restart,
     /// A time to come.
     Sleep { until_ns: u64 },
+    /// What its own loop asked.
+    Answer(Ask),
+}
+
+/// What a script's own loop (`thread_run`) asks of whoever plays it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// Is there one more event? The answer may have to wait until it is due.
+    More,
+    /// An event begins.
+    Start,
+    /// It ended well.
+    Stop {
+        /// Its transaction type, as in [`super::Step::Done`].
+        transaction: usize,
+    },
 }
 
 /// How a request stands, towards Lua.
@@ -115,6 +136,8 @@ impl Shared {
             bulks: Vec::new(),
             failed_statement: None,
             quoting: sessions::descriptor(&session).quoting,
+            is_loading: false,
+            children: Slab::new(),
             session,
             connections: Vec::new(),
             arrived: None,
@@ -148,11 +171,25 @@ impl Shared {
     }
 
     pub fn query(&mut self, connection: usize, sql: &str) -> RequestState {
+        if self.is_loading {
+            return self.refuse_while_loading();
+        }
         self.counts.queries += 1;
         let keeps = self.keeps();
         let reply =
             open(&mut self.connections, connection).and_then(|it| it.keeping(keeps).query(sql));
         self.take_reply(connection, reply)
+    }
+
+    /// An answer could not be waited for, so nothing is sent.
+    #[cold]
+    fn refuse_while_loading(&mut self) -> RequestState {
+        self.fail(
+            Error::user("a query cannot wait for its answer while the script loads").hint(
+                "send it from init(), thread_init(), an event or a command; nothing was sent",
+            ),
+        );
+        RequestState::Failed
     }
 
     /// Sends a text made outside of Lua.
@@ -209,6 +246,9 @@ impl Shared {
 
     /// Streams generated rows into a table.
     pub fn load(&mut self, connection: usize, sql: &str, rows: &generate::Rows) -> RequestState {
+        if self.is_loading {
+            return self.refuse_while_loading();
+        }
         self.counts.queries += 1;
         let reply = generate::open(rows).and_then(|source| {
             open(&mut self.connections, connection)?.session().load(sql, source)
@@ -247,6 +287,9 @@ impl Shared {
     }
 
     pub fn execute(&mut self, statement: usize) -> RequestState {
+        if self.is_loading {
+            return self.refuse_while_loading();
+        }
         self.counts.queries += 1;
         let keeps = self.keeps();
         let Some(it) = self.statements.get(statement) else {

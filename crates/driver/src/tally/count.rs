@@ -153,6 +153,12 @@ impl EventCounts {
         }
     }
 
+    /// Notes the time of an event that counts for nothing.
+    pub fn withdraw(&mut self, event: EventTimes) {
+        self.last_intended_ns = self.last_intended_ns.max(event.intended_ns);
+        self.last_answer_ns = event.answered_ns;
+    }
+
     /// Notes what holds for every event; false in the warm-up.
     #[inline]
     fn is_measured(&mut self, event: EventTimes) -> bool {

@@ -21,6 +21,9 @@ pub struct StreamShare<'a> {
     pub statements: UserCounts,
     /// Events begun after the warm-up.
     pub begun: u64,
+    /// Those of them by which a script ended its stream, or that it never ended: they are no
+    /// events.
+    pub withdrawn: u64,
     /// What its users' `thread_init` had the engine count.
     pub claimed_before: u64,
     /// Connections that its users made anew, epoch by epoch.
@@ -70,6 +73,7 @@ impl<'a> StreamShare<'a> {
             events: EventCounts::new(seconds)?,
             statements: UserCounts::default(),
             begun: 0,
+            withdrawn: 0,
             claimed_before: 0,
             renewed: 0,
             dropped_ns: Vec::with_capacity(users),
@@ -144,6 +148,15 @@ impl<'a> StreamShare<'a> {
         if latency_ns > self.live.latency_ns_max.load(Ordering::Relaxed) {
             self.live.latency_ns_max.store(latency_ns, Ordering::Relaxed);
         }
+    }
+
+    /// Takes an event back that was begun: it counts neither as done nor as failed.
+    #[cold]
+    pub fn withdraw(&mut self, event: EventTimes) {
+        let measured =
+            event.intended_ns >= self.measured_ns && self.timeline.is_counted(event.intended_ns);
+        self.withdrawn += u64::from(measured);
+        self.events.withdraw(event);
     }
 
     /// Counts an event that failed.

@@ -74,6 +74,7 @@ struct StreamSum<'a> {
     cut_ns: Vec<u64>,
     warmup: u64,
     begun: u64,
+    withdrawn: u64,
     claimed_before: u64,
     last_intended_ns: u64,
     dropped_ns: Vec<u64>,
@@ -95,6 +96,7 @@ impl<'a> StreamSum<'a> {
             cut_ns: Vec::new(),
             warmup: 0,
             begun: 0,
+            withdrawn: 0,
             claimed_before: 0,
             last_intended_ns: 0,
             dropped_ns: Vec::new(),
@@ -115,6 +117,7 @@ impl<'a> StreamSum<'a> {
         self.cut_ns.extend(events.cut_ns);
         self.warmup += events.warmup;
         self.begun += share.begun;
+        self.withdrawn += share.withdrawn;
         self.claimed_before += share.claimed_before;
         self.renewed += share.renewed;
         self.last_intended_ns = self.last_intended_ns.max(events.last_intended_ns);
@@ -210,8 +213,9 @@ impl StreamSum<'_> {
     /// the schedule and the tickets, not from the events played, so that the identity is a check.
     fn intended_and_skipped(&self, span: &PhaseSpan) -> (u64, u64) {
         let Some(schedule) = &self.stream.schedule else {
-            let limited = self.stream.limit.is_some();
-            return (if limited { self.stream.tickets_taken() } else { self.begun }, 0);
+            let by_tickets = self.stream.limit.is_some() && !self.stream.own_loop;
+            let begun = if by_tickets { self.stream.tickets_taken() } else { self.begun };
+            return (begun.saturating_sub(self.withdrawn), 0);
         };
         // A user may have begun an event in the very moment that another ended the phase.
         let end_ns = match span.stop_ns {
@@ -221,7 +225,7 @@ impl StreamSum<'_> {
         let counts = |at: u64| at >= span.measured_ns && span.timeline.is_counted(at);
         let count_due = |tickets| schedule.count_due(tickets, &span.timeline, end_ns, counts);
         let limit = self.stream.limit.unwrap_or(NEVER);
-        let intended = count_due(0..limit);
+        let intended = count_due(0..limit).saturating_sub(self.withdrawn);
         let left = count_due(self.stream.tickets_taken()..limit);
         let dropped = self.dropped_ns.iter().filter(|at| **at < end_ns && counts(**at));
         (intended, left + dropped.count() as u64)
@@ -290,7 +294,8 @@ mod tests {
 
     fn sum_of(pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
         let (plan, phase) = (plan(), phase(pace));
-        let phase_ref = PhaseRef { plan: &plan, command: "run", phase: &phase };
+        let phase_ref =
+            PhaseRef { plan: &plan, command: "run", phase: &phase, before: Default::default() };
         let stream = StreamState::new(phase_ref, &phase.streams[0])?;
         (0..taken).for_each(|_| _ = stream.take_ticket());
         let mut sum = StreamSum::new(&stream)?;

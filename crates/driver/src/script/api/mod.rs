@@ -1,6 +1,7 @@
 //! The functions that Lua calls: connections, answers, errors. They are thin, so that a query on
 //! the null session costs one crossing.
 
+mod pauses;
 mod statements;
 
 use std::cell::RefCell;
@@ -28,6 +29,7 @@ pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
     raw.errors()?;
     raw.numbers()?;
     raw.texts()?;
+    raw.pauses()?;
     Ok(raw.table)
 }
 
@@ -99,10 +101,6 @@ impl RawTable<'_> {
         })?;
         self.add("place", |_, it, place: String| {
             it.place = Some(place);
-            Ok(())
-        })?;
-        self.add("sleep", |_, it, seconds: f64| {
-            it.sleep(seconds);
             Ok(())
         })
     }
@@ -209,7 +207,7 @@ fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.raw_set("number", error.number())?;
     table.raw_set("state", error.state())?;
-    table.raw_set("message", error.to_string())?;
+    table.raw_set("message", error.engine_words())?;
     table.raw_set("restartable", error.is_restartable())?;
     table.raw_set("stops", !error.is_engine())?;
     Ok(table)

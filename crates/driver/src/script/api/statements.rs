@@ -140,6 +140,7 @@ impl RawTable<'_> {
         self.add("rand_pareto", |_, it, (a, b)| Ok(it.rand.pareto(a, b)))?;
         self.add("rand_zipfian", |_, it, (a, b)| Ok(it.rand.zipfian(a, b)))?;
         self.add("rand_unique", |_, it, ()| Ok(it.rand.unique()))?;
+        self.add("rand_unique_in", |_, it, (a, b): (f64, f64)| Ok(it.rand.unique_in(a, b)))?;
         self.add("rand_uniform_double", |_, it, ()| Ok(it.rand.double()))?;
         self.add("rand_uint32", |_, it, ()| Ok(it.rand.word()))
     }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::schedule::fnv1a;
 use crate::sessions::Value;
-use numbers::{Unique, Zipfian};
+use numbers::{Unique, UniqueInRange, Zipfian};
 
 /// Where a stream of random numbers begins.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,7 @@ pub struct Rand {
     pareto_power: f64,
     zipfian: Zipfian,
     unique: Unique,
+    unique_in: UniqueInRange,
 }
 
 impl Rand {
@@ -47,6 +48,7 @@ impl Rand {
             pareto_power: shape.pareto_h.ln() / (1.0 - shape.pareto_h).ln(),
             zipfian: Zipfian::new(shape.zipfian_exponent),
             unique: Unique::new(first_unique, origin.users, origin.seed),
+            unique_in: UniqueInRange::new(stream, origin.number, origin.users),
             shape,
         }
     }
@@ -71,6 +73,14 @@ impl Rand {
     /// A 32-bit number that no other user of this stream gets.
     pub fn unique(&mut self) -> u32 {
         self.unique.next()
+    }
+
+    /// A whole number from a to b; no user of this stream gets another's before it has had its
+    /// share.
+    pub fn unique_in(&mut self, a: f64, b: f64) -> f64 {
+        let (a, b) = (a.ceil().max(0.0), b.floor().max(0.0));
+        let (first, last) = (a as u64, b as u64);
+        first.saturating_add(self.unique_in.next(first, last)) as f64
     }
 }
 

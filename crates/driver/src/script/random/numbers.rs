@@ -1,9 +1,12 @@
 //! Numbers from a to b by each of the distributions, unique numbers, random texts.
 
+use std::collections::BTreeMap;
+
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{Distribution, Rand};
+use crate::schedule::fnv1a;
 
 impl Rand {
     /// From a to b, both included, by the option `rand_type`.
@@ -167,6 +170,52 @@ fn permuted(x: u32) -> u32 {
     }
     let residue = (u64::from(x) * u64::from(x) % u64::from(PRIME)) as u32;
     if x <= PRIME / 2 { residue } else { PRIME - residue }
+}
+
+// Numbers of a range that no two users of a stream share.
+
+/// A user's places in permutations of ranges: of the users of a stream each has every n-th number,
+/// and when all were given they come again.
+pub struct UniqueInRange {
+    key: u64,
+    first: u64,
+    step: u64,
+    given: BTreeMap<(u64, u64), u64>,
+}
+
+impl UniqueInRange {
+    /// The user `number` of so many; a stream's users share the key, and so the order.
+    pub fn new(key: u64, number: u32, users: u32) -> Self {
+        let step = u64::from(users.max(1));
+        Self { key, first: u64::from(number), step, given: BTreeMap::new() }
+    }
+
+    /// The next number of the range, from 0 on.
+    pub fn next(&mut self, first: u64, last: u64) -> u64 {
+        let count = last.saturating_sub(first).saturating_add(1);
+        let given = self.given.entry((first, last)).or_default();
+        let place = self.first.wrapping_add(given.wrapping_mul(self.step)) % count;
+        *given += 1;
+        shuffled(place, count, self.key ^ first.rotate_left(32))
+    }
+}
+
+/// A permutation of the numbers below `count`: a Feistel network over the next even power of two,
+/// walked until it is in the range (Black & Rogaway, "Ciphers with Arbitrary Finite Domains", 2002,
+/// section 3); four steps at most on average.
+fn shuffled(mut number: u64, count: u64, key: u64) -> u64 {
+    let half_bits = (64 - count.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
+    let mask = (1_u64 << half_bits) - 1;
+    loop {
+        for round in 0..4_u64 {
+            let (left, right) = (number >> half_bits, number & mask);
+            let mixed = fnv1a(key ^ round, right.to_le_bytes().into_iter());
+            number = right << half_bits | (left ^ mixed >> 17) & mask;
+        }
+        if number < count {
+            return number;
+        }
+    }
 }
 
 // Random text: templates, and letters that compress as wanted.

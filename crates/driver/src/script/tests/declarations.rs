@@ -84,7 +84,7 @@ fn commands_run_once_or_by_all_users() {
         "function event() end
         function cleanup() dyno.count('cleaned') end
         sysbench.cmdline.commands = {
-           prepare = {function(tid) dyno.count('prepared', 1 + tid) end,
+           prepare = {function() dyno.count('prepared', 1 + sysbench.tid) end,
               sysbench.cmdline.PARALLEL_COMMAND},
            own = {function() dyno.count('own', sysbench.opt.threads) end}}",
     );
@@ -182,7 +182,7 @@ fn run(options: &[(&str, &str)], expected: &str) -> Result<u64, Error> {
 
 #[test]
 fn defaults_give_the_types_and_dashes_are_underscores() {
-    assert_eq!(run(&[], "x x false a+b 3 1M nil special 1").unwrap(), 1000);
+    assert_eq!(run(&[], "x x false a+b 3 1048576  special 1").unwrap(), 1000);
     let set = [
         ("table-size", "2e3"),
         ("dash_ed", "y z"),
@@ -247,4 +247,106 @@ fn a_description_lists_all_with_their_owners() {
     let rand_type = option("rand_type");
     assert_eq!((rand_type.value.as_str(), rand_type.owner.as_str()), ("special", "general"));
     assert_eq!(told.commands, ["run"]);
+}
+
+// sysbench's own words for options.
+
+/// What a script reads of an option on a server that is never reached.
+fn read_of(session: Session, option: &str, set: &[(&str, &str)]) -> Result<String, Error> {
+    let folder = Folder::new();
+    let mut plan = folder.plan(&format!(
+        "dyno.size_bytes = function()
+           error('it is <' .. tostring(sysbench.opt.{option}) .. '>')
+         end"
+    ));
+    plan.session = session;
+    plan.script.options.extend(set.iter().map(|(name, text)| (name.to_string(), text.to_string())));
+    let told = describe(&plan).map(drop).unwrap_err();
+    let text = told.to_string();
+    match text.split_once("it is <") {
+        Some((_, rest)) => Ok(rest.split('>').next().unwrap().to_owned()),
+        None => Err(told),
+    }
+}
+
+fn mysql() -> Session {
+    Session::Mysql(Login {
+        host: "/run/my.sock".to_owned(),
+        port: 0,
+        user: "tester".to_owned(),
+        password: Some("secret".to_owned()),
+        database: "sbtest".to_owned(),
+        tls: Tls { mode: TlsMode::Disable, ca: None },
+        settings: Vec::new(),
+    })
+}
+
+#[test]
+fn db_driver_is_the_engines_and_no_other_is_believed() {
+    let null = Session::Null { delay_ns: 0 };
+    assert_eq!(read_of(mysql(), "db_driver", &[]).unwrap(), "mysql");
+    assert_eq!(read_of(mysql(), "db_driver", &[("db-driver", "mysql")]).unwrap(), "mysql");
+    assert_eq!(read_of(null.clone(), "db_driver", &[("db_driver", "mysql")]).unwrap(), "mysql");
+    assert_eq!(read_of(null, "db_driver", &[]).unwrap(), "pgsql");
+    let refused = read_of(mysql(), "db_driver", &[("db_driver", "pgsql")]).unwrap_err();
+    assert!(refused.to_string().contains("db_driver is pgsql, but the engine speaks mysql"));
+}
+
+#[test]
+fn how_the_server_is_reached_can_be_read_but_for_the_password_and_not_be_set() {
+    for (option, value) in [
+        ("mysql_db", "sbtest"),
+        ("mysql_user", "tester"),
+        ("mysql_socket", "/run/my.sock"),
+        ("mysql_host", "localhost"),
+        ("mysql_password", ""),
+        ("pgsql_db", ""),
+    ] {
+        assert_eq!(read_of(mysql(), option, &[]).unwrap(), value, "{option}");
+    }
+    let refused = read_of(mysql(), "mysql_db", &[("mysql-db", "other")]).unwrap_err().failure(None);
+    assert_eq!(refused.message, "option mysql_db of sysbench's cannot be set here");
+    assert!(refused.hint.contains("the candidate decides"), "{refused:?}");
+}
+
+#[test]
+fn older_names_of_options_are_the_newer() {
+    let null = Session::Null { delay_ns: 0 };
+    let old = [("num-threads", "3")];
+    assert_eq!(read_of(null.clone(), "threads", &old).unwrap(), "3");
+    assert_eq!(read_of(null.clone(), "num_threads", &old).unwrap(), "3");
+    let both = [("max_requests", "3"), ("events", "4")];
+    let refused = read_of(null, "events", &both).unwrap_err().to_string();
+    assert!(refused.contains("max_requests and events are one"), "{refused}");
+}
+
+#[test]
+fn an_option_without_a_default_is_empty_by_its_type() {
+    let script = "local a = sysbench.cmdline
+        a.options = { b = {'', nil, a.ARG_BOOL}, i = {'', nil, a.ARG_INT},
+           d = {'', nil, a.ARG_DOUBLE}, s = {''}, l = {'', nil, a.ARG_LIST} }
+        function event()
+           local o = sysbench.opt
+           assert(o.b == true and o.i == 0 and o.d == 0 and o.s == '' and #o.l == 0)
+           dyno.count('n', 1)
+        end";
+    assert_eq!(counted(script), 1);
+}
+
+#[test]
+fn a_script_that_declares_no_options_finds_all_as_globals() {
+    let folder = Folder::new();
+    let mut plan = folder.plan(
+        "function rate() end
+        function event()
+           assert(oltp_table_size == '7' and num_threads == 1 and events == 0, num_threads)
+           assert(db_driver == 'pgsql' and type(rate) == 'function' and test:match('script.lua$'))
+           dyno.count('n', 1)
+        end",
+    );
+    plan.script.options.insert("oltp-table-size".into(), "7".into());
+    assert_eq!(started(&plan).unwrap().1.counters()["n"], 1);
+    plan.script.options.insert("oltp-tabel-size".into(), "7".into());
+    let refused = describe(&plan).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("unknown option 'oltp_tabel_size'"), "{refused}");
 }

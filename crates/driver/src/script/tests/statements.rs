@@ -333,3 +333,48 @@ fn reads_answer_with_columns_and_writes_change_rows() {
     let counts = user.take_counts();
     assert_eq!((counts.queries, counts.reads, counts.writes), (4, 1, 1));
 }
+
+#[test]
+fn the_words_of_sysbench_0_5_are_played() {
+    let counters = counted_on_sqlite(
+        "function event()
+           db_query('CREATE TABLE t (a INT, b TEXT)')
+           db_bulk_insert_init('INSERT INTO t (a) VALUES')
+           for i = 1, 100 do db_bulk_insert_next('(' .. i .. ')') end
+           db_bulk_insert_done()
+           db_connect()
+           db_disconnect()
+           db_query('SELECT 1')
+           local values = {100, 'x'}
+           local stmt = db_prepare('UPDATE t SET a = a + ?, b = ?')
+           db_bind_param(stmt, values)
+           db_execute(stmt)
+           values[1], values[2] = 1, 'y'
+           local rs = db_execute(stmt)
+           db_store_results(rs) db_free_results(rs) db_close(stmt)
+           assert(db_driver == 'pgsql' and DB_ERROR_NONE == 0 and DB_ERROR_FAILED == 2)
+           local row = {sysbench.sql.driver():connect():query_row(
+              \"SELECT MIN(a), MAX(a), COUNT(DISTINCT b) FROM t WHERE b = 'y'\")}
+           assert(table.concat(row, ' ') == '102 201 1', table.concat(row, ' '))
+           dyno.count('n', 1)
+        end",
+    );
+    assert_eq!(counters["n"], 1);
+}
+
+#[test]
+fn a_module_of_another_folder_is_found_in_sysbenchs() {
+    let Some(scripts) = folder() else {
+        skipped();
+        return;
+    };
+    if scripts != Path::new("/usr/share/sysbench") {
+        return;
+    }
+    let counters = counted_on_sqlite(
+        "require('oltp_common')
+        function thread_init() end
+        function event() dyno.count('n', sysbench.opt.table_size) end",
+    );
+    assert_eq!(counters["n"], 10000);
+}

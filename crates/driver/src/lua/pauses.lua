@@ -1,0 +1,71 @@
+-- What would stop all users of a thread gives way to them: sleeping, and waiting for programs.
+local raw, WAITING = ...
+local ffi = require("ffi")
+local co_yield = coroutine.yield
+
+-- Rests for so long. Where nobody else could play (while a script loads), the thread rests too.
+local function rest(seconds)
+   raw.sleep(seconds)
+   if not pcall(co_yield, WAITING) then
+      raw.nap(seconds)
+   end
+end
+
+-- A program is asked whether it has ended as often as its age allows: a short one is not kept
+-- waiting, a long one costs nothing.
+local SHORTEST_S, LONGEST_S = 0.0005, 0.05
+
+-- Runs a command in a shell. Its status is that of C's `system`: 256 times its exit code.
+function os.execute(command)
+   if command == nil then
+      return 1
+   end
+   local child, pause = raw.spawn(command), SHORTEST_S
+   while true do
+      local status = raw.ended(child)
+      if status ~= nil then
+         return status
+      end
+      rest(pause)
+      pause = math.min(pause * 1.25, LONGEST_S)
+   end
+end
+
+-- ---- the C library's own ----------------------------------------------------------------------
+
+local C = {}
+
+function C.usleep(microseconds)
+   rest(tonumber(microseconds) / 1e6)
+   return 0
+end
+
+function C.sleep(seconds)
+   rest(tonumber(seconds))
+   return 0
+end
+
+-- A structure, a pointer to one, or an array of one, as LuaJIT passes them.
+local function first(structures)
+   local is_array, structure = pcall(function() return structures[0] end)
+   return is_array and structure or structures
+end
+
+function C.nanosleep(wanted)
+   local time = first(wanted)
+   rest(tonumber(time.tv_sec) + tonumber(time.tv_nsec) / 1e9)
+   return 0
+end
+
+-- Without files, `poll` is a sleep; with some it stops the thread, as it says.
+local real = ffi.C
+
+function C.poll(files, count, milliseconds)
+   if tonumber(count) == 0 and milliseconds >= 0 then
+      rest(milliseconds / 1000)
+      return 0
+   end
+   return real.poll(files, count, milliseconds)
+end
+
+return C

@@ -1,0 +1,79 @@
+//! The functions by which a script gives way: to a time, to a program, to whoever plays its loop.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use mlua::LuaString;
+
+use super::{RawTable, stop};
+use crate::plan::error::Error;
+use crate::script::shared::{Ask, Shared, Wait};
+
+impl RawTable<'_> {
+    pub fn pauses(&self) -> mlua::Result<()> {
+        self.add("sleep", |_, it, seconds: f64| {
+            it.sleep(seconds);
+            Ok(())
+        })?;
+        self.add("nap", |_, it, seconds: f64| {
+            it.wait = Wait::Nothing;
+            std::thread::sleep(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+            Ok(())
+        })?;
+        self.add("ask", |_, it, (ask, transaction): (u8, usize)| {
+            it.wait = Wait::Answer(match ask {
+                1 => Ask::More,
+                2 => Ask::Start,
+                _ => Ask::Stop { transaction },
+            });
+            Ok(())
+        })?;
+        self.add("count_event", |_, it, kind: u32| Ok(it.count_by_script(kind)))?;
+        self.children()
+    }
+
+    /// Programs get no stdin, which is the driver's own, and write to stderr.
+    fn children(&self) -> mlua::Result<()> {
+        self.add("spawn", |_, it, command: LuaString| {
+            let mut shell = Command::new("/bin/sh");
+            let command = command.to_string_lossy();
+            let child = shell.arg("-c").arg(&command).stdin(Stdio::null()).spawn();
+            let child = child.map_err(|cause| {
+                stop(it, Error::host(format!("cannot start `{command}`")).because(cause))
+            })?;
+            Ok(it.children.insert(child))
+        })?;
+        self.add("ended", |_, it, child: usize| {
+            let ended = it.children.get_mut(child).and_then(|it| it.try_wait().transpose());
+            let status = ended.transpose().map_err(|cause| {
+                stop(it, Error::host("cannot wait for a program").because(cause))
+            })?;
+            if status.is_some() {
+                it.children.try_remove(child);
+            }
+            Ok(status.map(ExitStatusExt::into_raw))
+        })
+    }
+}
+
+impl Shared {
+    /// Counts what a script says it has done (`sb_counter_inc`, sysbench's `sb_counter_type`);
+    /// false: of this kind it cannot say so.
+    fn count_by_script(&mut self, kind: u32) -> bool {
+        match kind {
+            0..=2 => {
+                self.counts.queries += 1;
+                self.counts.reads += u64::from(kind == 1);
+                self.counts.writes += u64::from(kind == 2);
+            }
+            4 => *self.counts.errors.entry(BY_SCRIPT.to_owned()).or_default() += 1,
+            5 => self.counts.reconnected += 1,
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Under what errors stand that a script counted itself.
+const BY_SCRIPT: &str = "script";

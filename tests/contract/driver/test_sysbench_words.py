@@ -1,0 +1,77 @@
+"""docs/sysbench.md says of each of sysbench's words what Dyno does with it: each is tried."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from played_scripts import NULL, Player
+
+from dyno import driver
+from dyno.errors import DynoError
+from dyno.plan import Plan, Script
+
+PAGE = (Path(__file__).parents[3] / "docs" / "sysbench.md").read_text()
+
+
+def rows(section: str) -> dict[str, tuple[str, str]]:
+    """Each word of a section's table: what it is, and the remark."""
+    text = PAGE.partition(f"## {section}\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^\| `([^`]+)` \| (done|refused|same as) \| (.*?) ?\|$", text, re.M)
+    assert len(found) > 10, section
+    return {word: (what, remark) for word, what, remark in found}
+
+
+WORDS = {**rows("Lua"), **rows("C, by ffi")}
+OPTIONS = rows("General options")
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Player:
+    return Player(tmp_path)
+
+
+def test_each_word_that_is_done_is_there(play: Player) -> None:
+    done = [word for word, (what, _) in WORDS.items() if what == "done"]
+    cdef = "ffi.cdef[[int usleep(unsigned); int sleep(unsigned); int nanosleep(void *, void *);]]"
+    asserts = "\n".join(f"assert({word} ~= nil, '{word}')" for word in done)
+    play(f"{cdef}\nfunction event()\n{asserts}\nend", events=1)
+
+
+def test_each_word_that_is_anothers_is_the_same(play: Player) -> None:
+    pairs = {word: rest.strip("`") for word, (what, rest) in WORDS.items() if what == "same as"}
+    asserts = "\n".join(f"assert({one} == {other}, '{one}')" for one, other in pairs.items())
+    play(f"function event()\n{asserts}\nend", events=1)
+
+
+@pytest.mark.parametrize("word", [w for w, (what, _) in WORDS.items() if what == "refused"])
+def test_each_word_that_is_refused_is_named(word: str, play: Player) -> None:
+    with pytest.raises(DynoError, match=re.escape(word)):
+        play(f"function event() {word}() end", events=1)
+
+
+def described(folder: Path, **options: str) -> dict[str, str]:
+    script = folder / "script.lua"
+    script.write_text("function event() end")
+    said = driver.describe(Plan(NULL, Script(str(script), options), 7))
+    return {option.name: option.value for option in said.options}
+
+
+#: What differs from the defaults of options that are not numbers.
+TEXTS = {
+    "rand_type": "pareto", "db_driver": "mysql", "db_ps_mode": "disable", "rand_pareto_h": "0.3"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_each_option_is_what_the_page_says(option: str, tmp_path: Path) -> None:
+    what, remark = OPTIONS[option]
+    text = TEXTS.get(option, "3")
+    if what == "refused":
+        with pytest.raises(DynoError, match=f"option {option} of sysbench's cannot be set here"):
+            described(tmp_path, **{option: text})
+    else:
+        name = remark.strip("`") if what == "same as" else option
+        assert described(tmp_path)[name] != text
+        assert described(tmp_path, **{option: text})[name] == text
