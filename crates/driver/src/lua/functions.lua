@@ -1,6 +1,6 @@
 -- A script's functions: what of it can be played, and the coroutine in which it is: events, errors
 -- and restarts.
-local raw, counted, WAITING, loop = ...
+local raw, identity, counted, WAITING, loop = ...
 local co_yield = coroutine.yield
 local cmdline = sysbench.cmdline
 
@@ -94,7 +94,8 @@ function raw.name_event(kind)
    transaction = kind > 0 and kind or transaction
 end
 
--- The transaction type of an event of the script's own loop, which the next has not.
+-- A script's own loop (lua/symbols.lua). `playing`: its `thread_run` is under way; `take_kind`: the
+-- transaction type of its event, which the next has not.
 function loop.take_kind()
    local kind = transaction
    transaction = 0
@@ -111,7 +112,11 @@ local ENDED, FAILED = -1, -2
 -- What the driver resumes with where it would not begin an event anew.
 local GIVE_UP = true
 
-local functions, commands = {}, {}
+-- By a function's number: it; the user's number, which commands, `init` and `done` are not told, as
+-- in sysbench. By a command's function: its name.
+local functions, tids, commands = {}, {}, {}
+
+function raw.has_own_loop() return false end
 
 -- Keeps a function or a declared event to be played; returns its number, or nil: there is none.
 function raw.slot(name, is_command)
@@ -125,8 +130,12 @@ function raw.slot(name, is_command)
    if type(body) ~= "function" and not raw.is_event(body) then
       return nil
    end
-   functions[#functions + 1] = body
-   return #functions
+   local slot = #functions + 1
+   functions[slot] = body
+   if not is_command and name ~= "init" and name ~= "done" then
+      tids[slot] = identity.number
+   end
+   return slot
 end
 
 local function fail(problem)
@@ -169,11 +178,9 @@ local function begin_anew(problem)
    return xpcall(hook, locate, problem)
 end
 
--- `restarts`: it is an event, and may begin anew; `tid`: the user's number, which commands, `init`
--- and `done` are not told, as in sysbench.
+-- `restarts`: it is an event, and may begin anew.
 local function run_function(body, restarts, tid)
    transaction = 0
-   loop.playing = not restarts and body == thread_run
    local ok, returned = xpcall(body, locate, tid)
    while not ok do
       if not (restarts and is_restart(returned)) then
@@ -194,19 +201,23 @@ local function run_function(body, restarts, tid)
    if counted.dirty then
       counted.settle(true)
    end
-   if returned ~= nil and restarts and is_last(returned) then
-      return ENDED
-   end
-   if returned == false and commands[body] then
-      return fail(("the command %s returned false"):format(commands[body]))
+   if returned ~= nil then
+      if restarts and is_last(returned) then
+         return ENDED
+      elseif returned == false and commands[body] then
+         return fail(("the command %s returned false"):format(commands[body]))
+      end
    end
    return transaction
 end
 
--- The coroutine: resumed with a function's number, whether it is an event, and who plays it.
-raw.coroutine = coroutine.create(function(slot, is_event, tid)
+-- The coroutine: resumed with a function's number and whether it is an event.
+raw.coroutine = coroutine.create(function(slot, is_event)
    while true do
-      slot, is_event, tid = co_yield(run_function(functions[slot], is_event, tid))
+      if not is_event then
+         loop.playing = functions[slot] == thread_run
+      end
+      slot, is_event = co_yield(run_function(functions[slot], is_event, tids[slot]))
    end
 end)
 

@@ -91,14 +91,3 @@ function db.free_results() end
 for name, value in pairs(db) do
    _G[type(value) == "function" and "db_" .. name or name] = value
 end
-
--- A script that declares no options finds all of them as globals, but where a function has the
--- name, or one of LuaJIT's libraries.
-function raw.export_options(names)
-   for _, name in ipairs(names) do
-      local kind = type(rawget(_G, name))
-      if kind ~= "function" and not (kind == "table" and raw.own_globals[name]) then
-         _G[name] = sysbench.opt[name]
-      end
-   end
-end

@@ -144,8 +144,12 @@ local function underscored(name)
    return (name:gsub("-", "_"))
 end
 
--- Options given by sysbench's older names are these.
-for older, name in pairs(sysbench_options.same_as) do
+-- sysbench's own older names.
+local same_as = {
+   num_threads = "threads", max_requests = "events", max_time = "time", tx_rate = "rate",
+}
+
+for older, name in pairs(same_as) do
    local given = identity.options[older]
    if given ~= nil and identity.options[name] ~= nil and identity.options[name] ~= given then
       raw.fail(("options %s and %s are one, and given twice"):format(older, name), "leave one out")
@@ -227,8 +231,8 @@ sysbench.opt = setmetatable({}, {
       end
       local definition = definition_of(name)
       if type(definition) ~= "table" then
-         local same = sysbench_options.same_as[name]
-         return same and opt[same] or (sysbench_options.fixed(name))
+         local same = same_as[name]
+         return same and opt[same] or (sysbench_options().fixed(name))
       end
       local value = value_of(name, definition)
       rawset(opt, name, value)
@@ -262,6 +266,22 @@ function cmdline.print_test_options()
    end
 end
 
+-- Words of the names in lua/sysbench_options.lua, which is not loaded for a script without them.
+local RARE = { "mysql_", "pgsql_", "forced_shutdown", "thread_stack_size", "report_checkpoints",
+   "verbosity", "debug", "validate", "config_file", "luajit_cmd" }
+
+-- A script that declares no options finds those that it speaks of as globals, but where a function
+-- has the name, or one of LuaJIT's libraries.
+local function export(names)
+   for _, name in ipairs(names) do
+      local kind = type(rawget(_G, name))
+      local is_taken = kind == "function" or kind == "table" and raw.own_globals[name]
+      if not is_taken and raw.is_in_texts(name) then
+         _G[name] = sysbench.opt[name]
+      end
+   end
+end
+
 -- Once the script is loaded: refuses unknown options, reads the rest, lists all.
 function raw.settle_options()
    local own, all, names, list = declared(), {}, {}, {}
@@ -274,7 +294,7 @@ function raw.settle_options()
    local is_legacy = next(own) == nil
    for name in pairs(identity.options) do
       if all[name] == nil then
-         sysbench_options.refuse(name)
+         sysbench_options().refuse(name)
          if not (is_legacy and raw.is_in_texts(name)) then
             raw.unknown("option", name, names)
          end
@@ -291,8 +311,16 @@ function raw.settle_options()
          value = shown(value) }
    end
    if is_legacy and dyno.phases == nil and raw.is_in_texts("") then
-      raw.export_options(names)
-      raw.export_options(sysbench_options.names())
+      export(names)
+      for older in pairs(same_as) do
+         export({ older })
+      end
+      for _, word in ipairs(RARE) do
+         if raw.is_in_texts(word) then
+            export(sysbench_options().names())
+            break
+         end
+      end
    end
    return list
 end

@@ -4,18 +4,24 @@
 local raw, identity, part = ...
 
 part("sysbench", raw, identity)
-part("options", raw, identity, part("sysbench_options", raw, identity))
+part("options", raw, identity, function() return part("sysbench_options", raw, identity) end)
 local counted = part("dyno", raw, identity)
 local is_random, is_choice = part("random", raw)
 
 local requests = part("requests", raw, identity)
-local loop = part("symbols", raw, requests, counted, part("pauses", raw, requests.WAITING))
-local thrown = part("functions", raw, counted, requests.WAITING, loop)
+local loop = { playing = false }
+local thrown = part("functions", raw, identity, counted, requests.WAITING, loop)
 part("reports", raw, thrown)
 
 local connection = part("connections", raw, identity, requests)
 part("inserts", raw, requests.finish, connection, is_random)
 part("statements", raw, requests, connection)
-part("legacy", raw, identity)
-part("histogram")
 part("event", raw, requests.wait, requests.raise, is_random, is_choice)
+
+-- Every user is a state of its own, so what few scripts speak of is there for these alone.
+raw.brought_by({ "ffi", "thread_run", "execute" }, function()
+   part("symbols", raw, requests, counted, part("pauses", raw, requests.WAITING), loop)
+end)
+raw.brought_by({ "%f[%w_]db_", "DB_ERROR", "%f[%w_]test%f[^%w_]", "sysbench%.db",
+   "mysql_table_engine", "myisam_max_rows" }, function() part("legacy", raw, identity) end)
+raw.brought_by({ "histogram" }, function() part("histogram") end)

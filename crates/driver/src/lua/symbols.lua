@@ -1,7 +1,7 @@
 -- sysbench's C types and functions, as scripts use them by `ffi`. The types are declared, so that a
 -- script's own `ffi.cdef` may speak of them; the functions are these: `ffi.C` is looked up here
 -- before it is looked up in the driver's program.
-local raw, requests, counted, C = ...
+local raw, requests, counted, C, loop = ...
 local ffi = require("ffi")
 
 ffi.cdef [[
@@ -25,10 +25,6 @@ typedef struct histogram sb_histogram_t;
 ]]
 
 -- ---- a script's own loop ----------------------------------------------------------------------
-
--- `playing`: a `thread_run` of the script's is under way; `take_kind`: its event's transaction
--- type.
-local loop = { playing = false }
 
 -- As `ask` in script/api/pauses.rs reads them.
 local MORE, START, STOP = 1, 2, 3
@@ -121,5 +117,3 @@ ffi.C = setmetatable(C, {
    __index = symbol,
    __newindex = function(_, name, value) real[name] = value end,
 })
-
-return loop

@@ -60,9 +60,42 @@ debug = debug or { traceback = raw.traceback }
 
 -- Rows cost time and garbage, and most scripts of a benchmark read none: they are kept once a text
 -- of the script speaks of them, or may load a text that is not seen here.
-local READERS = { "fetch_row", "loadstring", "loadfile", "dofile", "%f[%w_]load%s*%(" }
+local UNSEEN = { "loadstring", "loadfile", "dofile", "%f[%w_]load%s*%(" }
 
-local texts = {}
+-- What is loaded once a text speaks of one of its words, or may load a text that is not seen.
+local parts, texts = { { words = { "fetch_row", unpack(UNSEEN) }, load = raw.keep_rows } }, {}
+
+function raw.brought_by(words, load)
+   for _, word in ipairs(UNSEEN) do
+      words[#words + 1] = word
+   end
+   parts[#parts + 1] = { words = words, load = load }
+end
+
+local function speaks_of(text, words)
+   for _, word in ipairs(words) do
+      if text:find(word) then
+         return true
+      end
+   end
+   return false
+end
+
+-- Loads what a text speaks of; the globals that come with it are ours, and not the script's.
+function raw.bring(text)
+   for at = #parts, 1, -1 do
+      if speaks_of(text, parts[at].words) then
+         local load, before = table.remove(parts, at).load, {}
+         for global in pairs(_G) do
+            before[global] = true
+         end
+         load()
+         for global in pairs(_G) do
+            raw.own_globals[global] = raw.own_globals[global] or not before[global]
+         end
+      end
+   end
+end
 
 -- Does a text of the script speak of something?
 function raw.is_in_texts(name)
@@ -76,11 +109,7 @@ end
 
 local function chunk(text, name)
    texts[#texts + 1] = text
-   for _, word in ipairs(READERS) do
-      if text:find(word) then
-         raw.keep_rows()
-      end
-   end
+   raw.bring(text)
    local body, problem = loadstring(text:gsub("^#[^\n]*", "", 1), name)
    return body or error(problem, 0)
 end

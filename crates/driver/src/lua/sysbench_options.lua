@@ -1,13 +1,8 @@
--- sysbench's general options beside those of lua/options.lua: other names for these; how a server
--- is reached, which the candidate says; and those that Dyno answers in another way.
+-- sysbench's general options beside those of lua/options.lua: how a server is reached, which the
+-- candidate says; and those that Dyno answers in another way. Loaded when one is asked for.
 local raw, identity = ...
 
 local sysbench_options = {}
-
--- sysbench's own older names.
-sysbench_options.same_as = {
-   num_threads = "threads", max_requests = "events", max_time = "time", tx_rate = "rate",
-}
 
 -- How the server is reached: a script may read it, nobody may set it. A password it never learns.
 local login = identity.login or {}
@@ -66,7 +61,7 @@ end
 -- All their names, for scripts that expect them as globals.
 function sysbench_options.names()
    local names = {}
-   for _, some in ipairs { sysbench_options.same_as, reached, elsewhere } do
+   for _, some in ipairs { reached, elsewhere } do
       for name in pairs(some) do
          names[#names + 1] = name
       end

@@ -67,8 +67,6 @@ struct Function {
     name: String,
     slot: Option<i64>,
     is_event: bool,
-    /// The user's number, where the function is told it.
-    tid: Option<u32>,
     declared: Declared,
 }
 
@@ -128,14 +126,14 @@ impl User {
         if self.functions.get(self.current).is_none_or(|it| it.name != function) {
             self.current = self.find(function)?;
         }
-        let Function { slot, is_event, declared, tid, .. } = self.functions[self.current];
+        let Function { slot, is_event, declared, .. } = self.functions[self.current];
         if let Some((program, transaction)) = declared {
             self.alone = true;
             let sent = self.state.shared.borrow_mut().run_declared(program);
             return self.after_declared(sent, transaction);
         }
         match slot {
-            Some(slot) => self.resume((slot, is_event, tid)),
+            Some(slot) => self.resume((slot, is_event)),
             None => Ok(Step::Done { transaction: 0, more: true }),
         }
     }
@@ -216,10 +214,8 @@ impl User {
             return Err(self.state.no_function(name).on(self.state.number));
         }
         let is_event = !is_command && !is_optional && name != OWN_LOOP;
-        let is_of_user = !is_command && !matches!(name, "init" | "done");
         let declared = self.state.declaration(slot)?;
-        let (name, tid) = (name.to_owned(), is_of_user.then_some(self.state.number));
-        self.functions.push(Function { name, slot, is_event, tid, declared });
+        self.functions.push(Function { name: name.to_owned(), slot, is_event, declared });
         Ok(self.functions.len() - 1)
     }
 
@@ -233,8 +229,8 @@ impl User {
             }
             RequestState::Failed => {
                 self.alone = false;
-                let Function { slot, is_event, tid, .. } = self.functions[self.current];
-                self.resume((slot, is_event, tid))
+                let Function { slot, is_event, .. } = self.functions[self.current];
+                self.resume((slot, is_event))
             }
             _ => {
                 self.alone = false;
