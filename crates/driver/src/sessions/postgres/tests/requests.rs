@@ -200,7 +200,7 @@ fn a_batch_is_sent_with_one_sync_and_its_answers_are_summed() {
         assert_eq!(peer.kinds(3), "PDS");
         let parameters = message('t', b"\0\x01\0\0\0\x17");
         peer.say(&[&parameters[..], &columns(&["c"]), READY].concat());
-        assert_eq!(peer.kinds(8), "BEBEPBES");
+        assert_eq!(peer.kinds(9), "BEBEPBDES");
         let one = [&row(&[Some("x")])[..], &complete("SELECT 1")].concat();
         peer.say(&[&one[..], &one, &complete("INSERT 0 4"), READY].concat());
     })]);
@@ -220,7 +220,7 @@ fn a_batch_is_sent_with_one_sync_and_its_answers_are_summed() {
 fn a_batch_fails_with_its_first_error_and_one_given_up_is_never_sent() {
     let server = Server::start(vec![Box::new(|peer| {
         peer.welcome();
-        assert_eq!(peer.kinds(4), "PBES");
+        assert_eq!(peer.kinds(5), "PBDES");
         peer.say(&[&refusal("ERROR", "22012", "by zero"), READY].concat());
         assert_eq!(peer.hear_query(), "next");
         peer.say(&[&complete("INSERT 0 1"), READY].concat());
