@@ -26,7 +26,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ENGINES = ("postgres@18", "mysql@5.6.14")
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
+#: One after the other: by turns a pilot plays before there is a run (test_turns_on_servers.py).
 EXPERIMENT = """
+sequential = true
 candidates = ["{engine}", "{engine}"]
 blocks = 3
 limits = {{ steal_percent = 100, foreign_percent = 100 }}

@@ -50,7 +50,9 @@ def test_what_another_process_uses_is_not_cleaned_until_that_ends(
         assert user.stdout is not None and user.stdout.readline() == "held\n"
         assert exit_code(["clean", "--yes"]) == 0
         said = capsys.readouterr().out
-        assert said == "it-1 is used by a run and stays\nnothing to free\n"
+        # tests beside this one may hold sockets, which stay too
+        assert "it-1 is used by a run and stays\n" in said
+        assert said.endswith("nothing to free\n")
         assert exit_code(["engines", "remove", "it-1"]) == 64
         assert "it-1 is used by a run\nhint: wait" in capsys.readouterr().err
         assert program.exists()
