@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from dyno.experiment import Experiment
 from dyno.play.echo import UNIX, EchoEngine, echo_plan
-from dyno.play.pilot_trial import PilotScene, pilot_folder, pilot_job
+from dyno.play.pilot_trial import PilotScene, pilot_job
+from dyno.play.run import temporary_run
 from dyno.play.saturation import THREADS, saturate
 from dyno.play.trial import play_trial
 from dyno.play.windows import settle_windows
@@ -114,7 +115,7 @@ def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:
     engine = EchoEngine()
     phases = [(f"try {n}", 1, EMPTY_BYTES, EMPTY_BYTES) for n in (1, 2)]
     side = Candidate("(echo)", "echo", "echo", False, {}, {}, {PINNING: where})
-    with pilot_folder() as place:
+    with temporary_run() as place:
         job = pilot_job(prepared, echo_plan("echo", phases, EMPTY_S), side, place, scene.tools)
         job = replace(job, engine=engine, build=engine.program(UNIX, {}, scene.say))
         trial, error = play_trial(job, lambda _: None)

@@ -6,15 +6,14 @@ windows), and never for who is faster.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dyno import driver, scratch
+from dyno import driver
 from dyno.builds import Build, Say
 from dyno.engines import Engine, Server, Snapshots, StartConditions
-from dyno.forecast.disk_space import temporary_folder
 from dyno.plan import Plan, Script
 from dyno.play.attached_tables import LoadedTables
 from dyno.play.controls import ControlStack, hold_controls
@@ -113,20 +112,6 @@ def _drive(
         declared = {phase.name: phase for phase in job.workload.phases}
         PhaseLoop(job, server, declared, lambda _: None, records).listen(process)
     return records
-
-
-@contextmanager
-def pilot_folder() -> Iterator[RunFolder]:
-    """A temporary folder as a run has it, whose homes a server's user can reach."""
-    with scratch.folder("play", temporary_folder()) as path:
-        folder = RunFolder(path)
-        (path / "logs").mkdir()
-        folder.make_homes()
-        try:
-            with scratch.hold(folder.homes()):
-                yield folder
-        finally:
-            folder.clear_homes()
 
 
 def pilot_job(

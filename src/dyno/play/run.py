@@ -46,7 +46,7 @@ def play_run(
     """
     with folder.alone():
         check_folder_space(folder, prepared)
-        with _programs(prepared), _homes(folder):
+        with _programs(prepared), engine_homes(folder):
             player = RunPlayer(prepared, folder, watch, folder.trials(), rules or Rules())
             look = player.begin()
             while not look.over:
@@ -78,12 +78,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
 
     A failed or interrupted one is answered too, with what it measured before.
     """
-    with (
-        scratch.folder("play", temporary_folder()) as place,
-        _programs(prepared),
-        _homes(RunFolder(place)) as folder,
-    ):
-        (folder.path / "logs").mkdir()
+    with _programs(prepared), temporary_run() as folder:
         check_folder_space(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
         player = RunPlayer(prepared, folder, watch, [], Rules())
@@ -106,7 +101,18 @@ def _programs(prepared: Prepared) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _homes(folder: RunFolder) -> Iterator[RunFolder]:
+def temporary_run() -> Iterator[RunFolder]:
+    """A run's folder of which nothing stays, whose homes a server's user can reach."""
+    with (
+        scratch.folder("play", temporary_folder()) as place,
+        engine_homes(RunFolder(place)) as folder,
+    ):
+        (folder.path / "logs").mkdir()
+        yield folder
+
+
+@contextmanager
+def engine_homes(folder: RunFolder) -> Iterator[RunFolder]:
     """A folder for the engines' data, empty at first and gone at the end."""
     folder.clear_homes()
     folder.make_homes()

@@ -20,11 +20,11 @@ from dyno.play.job import TrialJob
 from dyno.play.pilot_trial import (
     BRIEF,
     PilotScene,
-    pilot_folder,
     pilot_job,
     play_briefly,
     why_not_brief,
 )
+from dyno.play.run import temporary_run
 from dyno.play.windows import latency_ns_p99
 from dyno.probes import Measure, Probe, ProbeTarget
 from dyno.probes._proc import process_family
@@ -66,7 +66,7 @@ def _try_connections(
         return Saturation(workload.name, base.name, 0, why=why)
     scene.say(f"finding how many connections keep {base.name} busy on {workload.name}")
     try:
-        with pilot_folder() as place, ExitStack() as stack:
+        with temporary_run() as place, ExitStack() as stack:
             job = pilot_job(prepared, workload, base, place, scene.tools)
             probes: dict[str, Probe] = {**job.tools.probes, "waiting": _Waiting()}
             job = replace(job, tools=replace(job.tools, probes=probes))

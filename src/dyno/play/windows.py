@@ -20,11 +20,11 @@ from dyno.play.pilot_trial import (
     BRIEF,
     RUN,
     PilotScene,
-    pilot_folder,
     pilot_job,
     play_briefly,
     why_not_brief,
 )
+from dyno.play.run import temporary_run
 from dyno.record import PhaseRecord, Pilot, Run, Turns, WorkloadPlan
 from dyno.resolve.experiment import Prepared
 from dyno.resolve.workloads import phases_under
@@ -98,7 +98,7 @@ def _tried_ns(
         return 0
     scene.say(f"finding how long an event of {workload.name} takes on {base.name}")
     try:
-        with pilot_folder() as place, ExitStack() as stack:
+        with temporary_run() as place, ExitStack() as stack:
             job = pilot_job(prepared, workload, base, place, scene.tools)
             with closing(play_briefly(prepared, job, [TRIED], stack)) as plays:
                 return max(latency_ns_p99(played.records) for played in plays)

@@ -61,7 +61,9 @@ def _with_required(script: Path, found: list[Path]) -> list[Path]:
     source = script.read_text(errors="replace")
     for name in re.findall(r"""require\s*\(?\s*["']([\w./-]+)["']""", source):
         file = f"{name.replace('.', '/')}.lua"
-        places = (folder / file for folder in (Path.cwd(), found[0].parent, *SYSBENCH))
+        near = (Path.cwd(), found[0].parent)  # the driver's order (lua/sysbench.lua)
+        near = near[::-1] if file.startswith("_") else near
+        places = (folder / file for folder in (*near, *SYSBENCH))
         if required := next((place for place in places if place.is_file()), None):
             _with_required(required, found)
     return found

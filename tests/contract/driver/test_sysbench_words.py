@@ -64,6 +64,13 @@ TEXTS = {
 }  # fmt: skip
 
 
+def test_a_script_that_declares_no_options_finds_each_as_a_global(play: Player) -> None:
+    # one of them each time, since what brings a name may be another's word
+    for option in OPTIONS:
+        if option not in ("debug", "mysql_ignore_errors"):  # LuaJIT's library; a list of numbers
+            play(f"function event() assert({option} ~= nil, '{option}') end", events=1)
+
+
 @pytest.mark.parametrize("option", OPTIONS)
 def test_each_option_is_what_the_page_says(option: str, tmp_path: Path) -> None:
     what, remark = OPTIONS[option]

@@ -268,7 +268,7 @@ end
 
 -- Words of the names in lua/sysbench_options.lua, which is not loaded for a script without them.
 local RARE = { "mysql_", "pgsql_", "forced_shutdown", "thread_stack_size", "report_checkpoints",
-   "verbosity", "debug", "validate", "config_file", "luajit_cmd" }
+   "verbosity", "debug", "validate", "histogram", "config_file", "luajit_cmd" }
 
 -- A script that declares no options finds those that it speaks of as globals, but where a function
 -- has the name, or one of LuaJIT's libraries.

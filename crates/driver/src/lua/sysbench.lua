@@ -126,11 +126,13 @@ end
 -- Where sysbench finds the modules of its scripts, in its order, and between its first and its last
 -- the script's own folder. `src/dyno/workloads/__init__.py` knows them, too.
 local FOLDERS = { ".", identity.folder, "/usr/local/share/sysbench", "/usr/share/sysbench" }
+-- A name that begins with `_` belongs to the script beside it, as those of our own workloads do.
+local OWN_FOLDERS = { identity.folder, ".", unpack(FOLDERS, 3) }
 
 -- A chunk is named by its file only, because LuaJIT cuts longer names in its messages.
 table.insert(package.loaders, 2, function(module)
    local file, missing = module:gsub("%.", "/") .. ".lua", {}
-   for at, folder in ipairs(FOLDERS) do
+   for at, folder in ipairs(module:sub(1, 1) == "_" and OWN_FOLDERS or FOLDERS) do
       local path = folder .. "/" .. file
       local handle = io.open(path, "rb")
       if handle ~= nil then

@@ -10,7 +10,7 @@ local operators = part("operators", values)
 local functions, arguments_max, seed_from = part("functions", values, texts, operators)
 local unary = part("atoms", values, operators, functions, texts, arguments_max)
 local compile_expression = part("expression", values, operators, unary)
-local run_setup, pieces_of = part("pieces", raw, identity)
+local run_setup, pieces_of, read = part("pieces", raw, identity)
 local statements = part("statements", raw, identity, values, texts, user)
 local shell = part("shell", values, texts, user)
 local tables = part("tables")
@@ -20,7 +20,7 @@ function user.is_simple()
 end
 
 local commands = part("commands", raw, values, texts, statements, user, compile_expression, shell)
-local scripts = part("scripts", raw, identity, user, pieces_of, commands.compile)
+local scripts = part("scripts", raw, user, pieces_of, read, commands.compile)
 
 -- ---- options ------------------------------------------------------------------------------------
 

@@ -92,11 +92,12 @@ end
 
 -- ---- files in pieces, with their errors' places -----------------------------------------------
 
-local function read(path)
+-- A file's text; its path may begin at the script's folder. `what`: what it is to be, in an error.
+local function read(path, what, hint)
    local is_absolute = path:sub(1, 1) == "/"
    local file, problem = io.open(is_absolute and path or identity.folder .. "/" .. path, "rb")
    if file == nil then
-      raw.fail("cannot read the setup file: " .. problem, "")
+      raw.fail(("cannot read the %s: %s"):format(what, problem), hint or "")
    end
    local text = file:read("*a")
    file:close()
@@ -122,7 +123,7 @@ end
 
 local function run_setup(con)
    local path = sysbench.opt.setup
-   for _, piece in ipairs(pieces_of(read(path), path)) do
+   for _, piece in ipairs(pieces_of(read(path, "setup file"), path)) do
       if not piece.sql then
          error(("%s:%d: a setup file holds SQL only"):format(path, piece.line), 0)
       end
@@ -130,4 +131,4 @@ local function run_setup(con)
    end
 end
 
-return run_setup, pieces_of
+return run_setup, pieces_of, read

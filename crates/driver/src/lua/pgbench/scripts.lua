@@ -1,12 +1,14 @@
 -- The scripts of a mix: the file that is played and those of the option `also`, each with a weight;
 -- a transaction is one of them, drawn anew each time.
-local raw, identity, user, pieces_of, compile = ...
+local raw, user, pieces_of, read, compile = ...
 
 local scripts = {}
 local SCRIPTS_MAX, WEIGHT_MAX = 128, 2 ^ 31 - 1 -- pgbench's
 
+local HINT = "also=FILE@WEIGHT,FILE@WEIGHT names the other scripts"
+
 local function refuse(message, hint)
-   raw.fail(message, hint or "also=FILE@WEIGHT,FILE@WEIGHT names the other scripts")
+   raw.fail(message, hint or HINT)
 end
 
 local function weight_of(text)
@@ -17,17 +19,6 @@ local function weight_of(text)
       refuse(("weight specification out of range (0 .. %d): %s"):format(WEIGHT_MAX, text))
    end
    return weight
-end
-
-local function read(path)
-   local is_absolute = path:sub(1, 1) == "/"
-   local file, problem = io.open(is_absolute and path or identity.folder .. "/" .. path, "rb")
-   if file == nil then
-      refuse("cannot read the script: " .. problem)
-   end
-   local text = file:read("*a")
-   file:close()
-   return text
 end
 
 -- A script: its name and file, its text, its pieces, its weight.
@@ -43,7 +34,8 @@ function scripts.all(text, file)
    for word in sysbench.opt.also:gmatch("[^,]+") do
       local path, weight = word:match("^%s*(.-)@([^@/]*)$")
       path = path or word:match("^%s*(.-)%s*$")
-      found[#found + 1] = script(read(path), path, weight and weight_of(weight) or 1)
+      local its_text = read(path, "script", HINT)
+      found[#found + 1] = script(its_text, path, weight and weight_of(weight) or 1)
    end
    local total = 0
    for _, each in ipairs(found) do
