@@ -80,3 +80,24 @@ def test_a_workload_is_found_by_name_or_path(tmp_path: Path) -> None:
         workloads.find_workload(str(tmp_path / "other.lua"))
     with pytest.raises(UsageError, match="unknown workload"):
         workloads.find_workload("oltp_pont_select")
+
+
+def test_modules_are_sought_as_sysbench_does_and_ones_own_beside_the_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, beside = tmp_path / "here", tmp_path / "beside"
+    for folder in (here, beside):
+        folder.mkdir()
+        for module in ("shared", "_own"):
+            (folder / f"{module}.lua").write_text(f"return '{folder.name}'\n")
+    script = beside / "mine.lua"
+    names = "require('shared') .. '_' .. require('_own')"
+    script.write_text(f"sysbench.cmdline.options = {{ [{names}] = {{ 'text', 1 }} }}\n")
+    monkeypatch.chdir(here)
+    assert "here_beside" in {option.name for option in described(str(script)).options}
+    before = workloads.checksum(script)
+    (here / "_own.lua").write_text("return 'other'\n")
+    (beside / "shared.lua").write_text("return 'other'\n")
+    assert workloads.checksum(script) == before
+    (beside / "_own.lua").write_text("return 'other'\n")
+    assert workloads.checksum(script) != before
