@@ -130,10 +130,10 @@ def test_logs_are_played_kept_and_read_again(tmp_path: Path) -> None:
     for line in lines:
         assert len(line["a"]) == len(line["b"]) == 3
         assert all(len(windows) >= 8 for side in logs.SIDES for windows in line[side])
-        assert all(500 < rate < 2500 for windows in line["b"] for rate in windows[1:-1])
+        assert all(0 < rate < 2500 for windows in line["b"] for rate in windows[1:-1])
     assert logs.stored(tmp_path, 20) == {}, "three pairs hold no comparison"
     with (tmp_path / logs.FILE).open("a") as kept:
         kept.write((json.dumps(lines[1]) + "\n") * 7)
     ((name, found),) = logs.stored(tmp_path, 20).items()
     assert name == ("null@500us", "interleaved") and found.pairs == 24
-    assert 400e-6 < found.base.min() < 1e-3
+    assert found.base.min() > 400e-6, "an answer takes 500 µs at least"
