@@ -6,8 +6,9 @@ designs measure each side for the same time. `variance_ratio` is how many times 
 design's block variance is than the first's at equal machine time. `--engine`, `--workload`,
 `--rounds` choose; all of it takes about 40 minutes. It needs the engines, which are fetched.
 
-Two other questions, each by turns: `--idle` leaves engines running that have no turn, beside frozen
-ones; `--windows 50,100` plays windows of so many ms. `windows_percent` is what of the sd the host's
+Windows are as long as a comparison's own pilot has them (`window_ms`). Two other questions, each by
+turns: `--idle` leaves engines running that have no turn, beside frozen ones; `--windows 50,100`
+plays windows of so many ms. `windows_percent` is what of the sd the host's
 noise from window to window makes, told by the rounds within a block; the rest is the restarts' own.
 """
 
@@ -29,8 +30,10 @@ from paired import table
 
 from dyno.analysis.run_view import RunView
 from dyno.experiment import Experiment, Measuring, compare_candidates
+from dyno.play.pilot_trial import PilotScene
 from dyno.play.run import play_run
-from dyno.record import Run, Trial
+from dyno.play.windows import settle_windows
+from dyno.record import Trial
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
 from dyno.run_folder import create_run
@@ -57,16 +60,22 @@ class Order:
 
     name: str
     sequential: bool = False
-    window_s: float = TURNS.window_s
+    #: 0: as long as the pilot has them.
+    window_s: float = 0.0
     frozen: bool = TURNS.frozen
 
-    def taken(self, run: Run) -> Run:
+    def taken(self, made: Experiment, prepared: Prepared) -> Prepared:
         """The run in this order."""
+        if not self.window_s:
+            prepared = settle_windows(made, prepared, PilotScene(say))
+        run = prepared.run
         turns = run.design.turns
         if turns is None:
-            return run
-        turns = replace(turns, window_s=self.window_s, frozen=self.frozen)
-        return replace(run, design=replace(run.design, turns=turns))
+            return prepared
+        if self.window_s:
+            turns = replace(turns, window_s=self.window_s)
+        turns = replace(turns, frozen=self.frozen)
+        return replace(prepared, run=replace(run, design=replace(run.design, turns=turns)))
 
 
 SEQUENTIAL, INTERLEAVED = Order("sequential", sequential=True), Order("interleaved")
@@ -120,11 +129,14 @@ def idle_cases() -> list[Case]:
 
 @dataclass
 class Blocks:
-    """Blocks of one order: their log ratios, what windows leave in each, and what each took."""
+    """Blocks of one order: their log ratios, what windows leave in each, what each took, and the
+    length of the windows.
+    """
 
     logs: list[float]
     windows: list[float]
     seconds: list[float]
+    window_s: float = 0.0
 
 
 def prepare(case: Case, order: Order, blocks: int) -> Prepared:
@@ -139,8 +151,12 @@ def prepare(case: Case, order: Order, blocks: int) -> Prepared:
         controls={"pinning": case.pinning},
     )
     made = replace(case.experiment, measuring=measuring)
-    prepared = resolve_experiment(made, lambda clause: print(clause, file=sys.stderr))
-    return replace(prepared, run=order.taken(prepared.run))
+    return order.taken(made, resolve_experiment(made, say))
+
+
+def say(clause: str) -> None:
+    """A line for whoever waits."""
+    print(clause, file=sys.stderr)
 
 
 def play(case: Case, order: Order, blocks: int) -> Blocks:
@@ -157,7 +173,9 @@ def play(case: Case, order: Order, blocks: int) -> Blocks:
     floors = [t for t in trials if t.block < 0]
     first = min(datetime.fromisoformat(t.started_utc) for t in trials if t not in floors)
     seconds = (ended - max(first, began)).total_seconds() / max(1, blocks)
-    return Blocks(logs, windows, [seconds] * len(logs))
+    turns = prepared.run.design.turns
+    window_s = turns.window(case.workload).length_s if turns else 0.0
+    return Blocks(logs, windows, [seconds] * len(logs), window_s)
 
 
 def valid_blocks(view: RunView) -> Sequence[Mapping[str, Trial]]:
@@ -206,6 +224,7 @@ def judged(case: Case, order: Order, blocks: Blocks) -> dict[str, object]:
         "workload": case.workload if case.phase == "run" else f"{case.workload} {case.phase}",
         "clients": case.clients,
         "design": order.name,
+        "window_ms": round(1e3 * blocks.window_s),
         "block_s": round(statistics.fmean(blocks.seconds), 2),
         "sd_percent": round(100 * sd, 3),
         "windows_percent": round(100 * root_mean_square(blocks.windows), 3),
@@ -257,6 +276,7 @@ def main() -> None:
                 found[order].logs += played.logs
                 found[order].windows += played.windows
                 found[order].seconds += played.seconds
+                found[order].window_s = played.window_s
         each = [judged(case, order, found[order]) for order in orders]
         rows += each
         name = f"{case.engine} {each[0]['workload']} {case.clients}"

@@ -36,7 +36,8 @@ OUTSIDE = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: compiles an engine or plays a whole run")
+    slow = "compiles an engine, plays a whole run, or simulates for seconds: not in `make check`"
+    config.addinivalue_line("markers", f"slow: {slow}")
 
 
 def pytest_report_header() -> list[str]:

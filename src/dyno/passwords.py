@@ -11,6 +11,8 @@ HIDDEN = "***"
 
 #: All up to the last @ before the keys or, where the password holds a raw ?, up to the last of all.
 IN_URL = re.compile(r"(://[^:@/?#]*):([^?]*|(?!\d*/).*)@")
+#: A password as an option of its own, of sysbench's: all that follows the sign.
+OPTION = re.compile(r"^(--[\w-]*password=).+", re.DOTALL)
 #: What may be a password in a word that is no URL, but was meant for one: from the colon behind a
 #: user, whatever stands before it, to the last @; or behind a host, where it is no port.
 _MISTYPED = re.compile(
@@ -23,7 +25,7 @@ _WORDS = re.compile(r"'[^'\n]*'|\([^()\n]*\)|[^\s'()]+")
 
 def mask_password(text: str) -> str:
     """The text with `***` for a URL's password: what may be shown and kept."""
-    return IN_URL.sub(rf"\1:{HIDDEN}@", text)
+    return OPTION.sub(rf"\1{HIDDEN}", IN_URL.sub(rf"\1:{HIDDEN}@", text))
 
 
 def mask_word(word: str) -> str:

@@ -20,10 +20,13 @@ Session = dict[str, Any]
 
 @dataclass(frozen=True)
 class Script:
-    """A Lua file and the options that the user set, as text, names with underscores."""
+    """A Lua file and the options that the user set, as text, names with underscores; `argv` are the
+    words of a command line of sysbench's.
+    """
 
     path: str
     options: dict[str, str] = field(default_factory=dict)
+    argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,10 @@ class Plan:
     """Everything that the driver needs to play one trial.
 
     `commands` are the script's, in order (`prepare`, `run`, …); `cpus` the cores of the worker
-    threads, empty for any; `progress_s` the seconds between progress events, 0 for none. `turns`
-    are those that the phases of `run` take, None where they play all the time.
+    threads, empty for any; `threads` how many of those where more are wanted; `progress_s` the
+    seconds between progress events, 0 for none. `turns` are those that the phases of `run` take,
+    None where they play all the time. With `reports` the driver says what sysbench reports
+    (`driver.Report`), with each progress and at the end.
     """
 
     session: Session
@@ -64,6 +69,8 @@ class Plan:
     cpus: tuple[int, ...] = ()
     progress_s: float = 1.0
     turns: Turns | None = None
+    threads: int = 0
+    reports: bool = False
     version: int = VERSION
 
     def line(self) -> str:
@@ -83,6 +90,14 @@ class ScriptOption:
 
 
 @dataclass(frozen=True)
+class PlannedStatement:
+    """A statement without parameters, whose plan is held against other candidates'."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True)
 class Description:
     """What `dyno-driver describe` says of a script under a plan's options."""
 
@@ -92,3 +107,4 @@ class Description:
     phases: tuple[Phase, ...]
     ledger: tuple[LedgerEntry, ...]
     size_bytes: int
+    plans: tuple[PlannedStatement, ...] = ()

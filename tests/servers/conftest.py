@@ -20,6 +20,7 @@ LESS = {
     "test_pgbench": ("mvn", START),
     "test_postgres": ("mvn", START),
     "test_sysbench_scripts": (),
+    "test_watch": ("mvn", "npm", "apt-get", START),
 }
 
 

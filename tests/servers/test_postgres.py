@@ -41,6 +41,12 @@ def test_settings_are_read_back_and_tables_settled(server: Server, version: str)
     assert driver.ask(server.session, [known]) == [[["1", "1"]]]
 
 
+def test_a_cluster_holds_our_database_and_what_others_are_made_from(server: Server) -> None:
+    names = "SELECT datname::text FROM pg_database ORDER BY 1"
+    assert driver.ask(server.session, [names]) == [[["dyno"], ["template1"]]]
+    driver.ask(server.session, ["CREATE DATABASE another"])
+
+
 def test_a_server_runs_as_nobody_special_on_a_private_socket(server: Server) -> None:
     assert server.pid is not None and server.pid in processes_in(server.home)
     assert Path(f"/proc/{server.pid}").stat().st_uid != 0

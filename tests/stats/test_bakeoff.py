@@ -121,6 +121,7 @@ def test_every_rule_has_as_many_restarts_as_dyno_took() -> None:
     assert rows[0].slower == 0 and rows[0].figures["high_percent"] == 4.5
 
 
+@pytest.mark.slow
 def test_logs_are_played_kept_and_read_again(tmp_path: Path) -> None:
     logs = importlib.import_module("restart_logs")
     for order in logs.ORDERS.values():

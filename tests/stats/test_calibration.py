@@ -14,6 +14,8 @@ from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figur
 from dyno.stats.simulate import Rule, clopper_pearson, simulate_runs
 from dyno.stats.verdict import benjamini_hochberg
 
+pytestmark = pytest.mark.slow
+
 RUNS = 20_000
 SDS = (1.0, 2.0, 3.0)
 

@@ -126,6 +126,7 @@ def farthest(series: Floats) -> Floats:
     return found
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_asked_every_night_spends_alpha_over_all_of_them() -> None:
     """METHOD.md, History: within 40 nights 3 %, at α = 5 % each night 32 %."""
     dice = np.random.default_rng(12)

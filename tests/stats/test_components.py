@@ -22,6 +22,8 @@ from dyno.stats.components import (
 )
 from dyno.stats.interval import Floats
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Truth:

@@ -39,10 +39,12 @@ impl Folder {
             version: plan::VERSION,
             seed: 7,
             session: Session::Null { delay_ns: 0 },
-            script: plan::Script { path, options: BTreeMap::new() },
+            script: plan::Script { path, options: BTreeMap::new(), argv: Vec::new() },
             commands: Vec::new(),
             cpus: Vec::new(),
+            threads: 0,
             progress_s: 0.0,
+            reports: false,
             turns: None,
         }
     }

@@ -15,7 +15,7 @@ from dyno.analysis.effect_words import (
     range_words,
     size_words,
 )
-from dyno.record import Comparison, Run, Saturation, VerdictName
+from dyno.record import FOREIGN_PERCENT, Comparison, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
@@ -39,20 +39,37 @@ def pilot_words(run: Run) -> list[str]:
     """What the pilot chose, a sentence for each choice."""
     if run.pilot is None:
         return []
-    words = [_saturation(run, each) for each in run.pilot.saturation]
+    words = [_saturation(each) for each in run.pilot.saturation]
     if run.pilot.empty_ns:
         apart, one = (run.pilot.empty_ns[where] / 1e3 for where in ("apart", "together"))
         took = f"an empty answer takes {apart:.0f} µs between two cores and {one:.0f} µs on one"
         words.append(f"Pinning {run.pilot.pinning}: {took}.")
     if run.pilot.latency_ns_p99 and run.design.turns:
-        window_ms, event_ms = 1e3 * run.design.turns.window_s, run.pilot.latency_ns_p99 / 1e6
-        words.append(
-            f"Windows of {window_ms:g} ms: 99 of 100 events take {event_ms:.2g} ms at most."
-        )
+        found = {name: f"{ns / 1e6:.2g} ms" for name, ns in run.pilot.latency_ns_p99.items()}
+        longest = _by_workload(run, found)
+        words.append(f"Windows of {windows_words(run)}: 99 of 100 events take {longest} at most.")
     return words
 
 
-def _saturation(run: Run, found: Saturation) -> str:
+def windows_words(run: Run) -> str:
+    """How long the windows of a run by turns are: `20 ms`, or `20 ms (select), 100 ms (insert)`."""
+    if (turns := run.design.turns) is None:
+        return ""
+    lengths_s = {plan.name: turns.window(plan.name).length_s for plan in run.workloads}
+    return _by_workload(run, {name: f"{1e3 * s:g} ms" for name, s in lengths_s.items()})
+
+
+def _by_workload(run: Run, told: dict[str, str]) -> str:
+    """Each text with its workloads; alone where it is that of all workloads."""
+    names: dict[str, list[str]] = {}
+    for name, text in told.items():
+        names.setdefault(text, []).append(name)
+    if len(names) == 1 and len(told) == len(run.workloads):
+        return next(iter(names))
+    return ", ".join(f"{text} ({', '.join(own)})" for text, own in names.items())
+
+
+def _saturation(found: Saturation) -> str:
     if not found.connections:
         kept = f"{found.workload} keeps the script's own connections"
         return f"{kept} ({found.why}); threads=N sets them."
@@ -60,8 +77,8 @@ def _saturation(run: Run, found: Saturation) -> str:
     idle = f"{found.base} leaves {found.chosen.idle_percent:.0f} % of its cores idle"
     most = found.tried[-1].connections
     more = f", and hardly less at {most}" if most > found.connections else ""
-    foreign, limit = found.chosen.foreign_percent, run.design.limits.get("foreign_percent", 100.0)
-    if foreign > limit:
+    foreign = found.chosen.foreign_percent
+    if foreign > FOREIGN_PERCENT:
         more = f"{more} (others took {foreign:.0f} % of the host: not to be relied on)"
     return f"{found.workload} at {at}, where {idle}{more}; threads=1 asks for latency."
 

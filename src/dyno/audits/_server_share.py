@@ -26,7 +26,8 @@ def _usable_ns(run: Run, trial: Trial, record: PhaseRecord) -> float:
     is asked for nothing in the drains.
     """
     turns = run.design.turns
-    asked = turns.window_s / (turns.window_s + turns.drain_s) if turns else 1.0
+    window = turns.window(trial.workload) if turns else None
+    asked = window.length_s / (window.length_s + window.drain_s) if window else 1.0
     cores = len(trial.conditions.engine_cores) or int(run.host.get("cores", "1"))
     connections = sum(tally.connections for tally in record.streams)
     return min(cores, connections) * record.own_time_ns * asked

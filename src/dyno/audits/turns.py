@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from dyno.analysis.run_view import RunView
+from dyno.analysis.sentence import windows_words
 from dyno.audits._cases import Case, cases
 from dyno.record import Finding
 
@@ -31,8 +32,7 @@ class Turns:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one."""
-        turns = view.run.design.turns
-        if turns is None:
+        if view.run.design.turns is None:
             return [Finding("turns", "sound", "restarts were played one after the other")]
         judged = list(cases(view.run, view.trials))
         longest_s = {case.phase: 0.0 for case in judged}
@@ -43,7 +43,7 @@ class Turns:
             for case in judged
             for words in _faults(case, longest_s[case.phase])
         ]
-        told = f"windows of {1e3 * turns.window_s:.0f} ms were played by turns"
+        told = f"windows of {windows_words(view.run)} were played by turns"
         return findings or [Finding("turns", "sound", told)]
 
 

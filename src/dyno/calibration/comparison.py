@@ -149,8 +149,10 @@ def play_comparison(
     began_s, dice = time.monotonic(), random.Random()
     specs = [f"{BASE}={case.base}", f"{CANDIDATE}={case.candidate}"]
     experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
-    prepared = with_windows(resolve_experiment(experiment, say), round(pilot.p99_ns))
-    prepared = fit_memory(prepared, shape.sequential, say)
+    prepared = resolve_experiment(experiment, say)
+    p99_ns = {workload.name: round(pilot.p99_ns) for workload in prepared.run.workloads}
+    prepared = with_windows(prepared, p99_ns)
+    prepared = fit_memory(prepared, experiment.measuring, say)
     run, made = prepared.run, create_run(prepared.run, folder)
     with intermittent_hog(pilot.cores, dice) if case.beside_hog else nullcontext():
         play_run(prepared, made, lambda _: None)

@@ -98,9 +98,9 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     what is planted is sized for one that waits.
     """
     specs = [f"{side}={text}" for side in SIDES]
-    prepared = resolve_experiment(shape.experiment(specs, "rate_per_s", aa=True), say)
-    prepared = settle_pinning(prepared, PilotScene(say))
-    run = fit_memory(prepared, shape.sequential, say).run
+    experiment = shape.experiment(specs, "rate_per_s", aa=True)
+    prepared = settle_pinning(resolve_experiment(experiment, say), PilotScene(say))
+    run = fit_memory(prepared, experiment.measuring, say).run
     pinning = run.design.controls["pinning"]
     settled = replace(shape, sequential=run.design.turns is None, pinning=pinning)
     say(f"{text}: restarts are played {settled.design}, pinning {pinning}")

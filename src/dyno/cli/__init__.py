@@ -28,13 +28,18 @@ from dyno.cli import (
     exits,
     history,
     kit,
+    pgbench,
     plan,
     play,
     report,
     restore,
     resume,
     run,
+    server_options,
+    shim,
     show,
+    sysbench,
+    watch,
 )
 from dyno.passwords import mask_word
 
@@ -94,9 +99,10 @@ def command() -> None:
     """
 
 
-MEASURING = (play, compare, run, resume, calibrate)
+MEASURING = (play, compare, run, resume, calibrate, sysbench, pgbench)
 READING = (plan, report, history, show, engines, doctor)
-for module in (*MEASURING, *READING, kit, restore, clean, completion):
+OTHERS = (kit, server_options, watch, shim, restore, clean, completion)
+for module in (*MEASURING, *READING, *OTHERS):
     command.add_command(module.command)
 
 

@@ -10,6 +10,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
 from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
+from dyno.cli.replay_words import replay_words
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     "repeated.",
 )
 @pgbench_words
+@replay_words
 @options.SET
 @options.CONTROL
 @options.LIMIT

@@ -63,7 +63,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     prepared = replace(prepared, run=quote_error_rates(prepared.run))
     check_disk_space(prepared)
     prepared = play_pilot(experiment, prepared, PilotScene(print_progress))
-    prepared = fit_memory(prepared, experiment.measuring.sequential, print_progress)
+    prepared = fit_memory(prepared, experiment.measuring, print_progress)
     if wishes.budget_s is not None:
         prepared = fit_budget(prepared, wishes.budget_s)
     forecast = forecast_run(prepared)

@@ -1,24 +1,20 @@
 """The words of pgbench's command line that `play` and `compare` take, as a workload with options.
 
 `-f a.sql@3 -b select-only -c 4 -T 5` is one workload that draws its transactions from both scripts.
-What has no counterpart is answered with the line that does it (`ANSWERS`).
+What has no counterpart is answered with what does it (`ANSWERS`); `dyno pgbench` takes all.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dyno.errors import UsageError, unknown
-
-#: pgbench's own scripts, by its names.
-BUILTINS = ("tpcb-like", "simple-update", "select-only")
-WEIGHTS = range(2**31)
-WEIGHED = re.compile(r"(?P<name>.+)@(?P<weight>[^@/]*)")
+from dyno.cli.replay_words import chosen_log
+from dyno.errors import UsageError
+from dyno.pgbench.scripts import BUILTINS, builtin_file, find_builtin, weighed
 
 #: What is not taken, and what does it here.
 ANSWERS = {
@@ -31,7 +27,7 @@ ANSWERS = {
     "-P --progress --progress-timestamp": "`dyno play` shows every second by itself",
     "-r --report-per-command": "the table has a row per script of a mix; a command by itself is "
     "timed by the server (pg_stat_statements)",
-    "-l --log --log-prefix --sampling-rate --aggregate-interval": "the trial's record has its "
+    "-l --log-prefix --sampling-rate --aggregate-interval": "the trial's record has its "
     "seconds and histograms: `dyno compare`, then `dyno report`",
     "-L --latency-limit": "the table has percentiles, from the intended time on",
     "-C --connect": "connections are kept for a trial; a Lua script may connect in its event",
@@ -55,15 +51,8 @@ class Weighed(click.ParamType[tuple[str, str]]):
         """Name and weight."""
         if isinstance(value, tuple):
             return value
-        found = WEIGHED.fullmatch(value)
-        if found is None:
-            return value, ""
-        if not re.fullmatch(r"-?\d+", found["weight"]):
-            self.fail(f"invalid weight specification: @{found['weight']}", param, ctx)
-        if int(found["weight"]) not in WEIGHTS:
-            span = f"({WEIGHTS[0]} .. {WEIGHTS[-1]}): {found['weight']}"
-            self.fail(f"weight specification out of range {span}", param, ctx)
-        return found["name"], found["weight"]
+        name, weight = weighed(value)
+        return name, "" if name == value else str(weight)
 
 
 class Definition(click.ParamType[tuple[str, str]]):
@@ -88,6 +77,12 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _MANY: dict[str, Any] = {"multiple": True, "type": Weighed()}
 _TAKEN: tuple[Decorator, ...] = (
+    click.option(
+        "--sql",
+        metavar="FILE",
+        help="Play a file of SQL statements, with weights and parameters in its comments "
+        "(`-- weight: 3`, `-- :id = 1..100000`).",
+    ),
     click.option(
         *("--pgbench", "--file", "-f", "files"),
         **_MANY,
@@ -155,14 +150,22 @@ def chosen_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
         _check_ending(name)
     mixed = _mixed(words)
     options = _settings(words)
-    if mixed:
+    if log := chosen_log(words):
+        if workloads or mixed or words["sql"]:
+            hint = "play one; pgbench's --log is the trial's record here"
+            raise UsageError("--log and a script are two workloads", hint=hint)
+        return [log[0]], log[1]
+    if words["sql"]:
+        workloads = [_sql_file(words["sql"], [*workloads, *mixed])]
+        options["marked"] = "on"
+    elif mixed:
         (first, weight), *others = mixed
         workloads.append(first)
         options |= {"weight": weight} if weight else {}
         if others:
             options["also"] = ",".join(f"{name}@{w}" if w else name for name, w in others)
     if not workloads:
-        raise click.UsageError("missing option '--workload' (or '--pgbench')")
+        raise click.UsageError("missing option '--workload' (or '--pgbench', '--sql', '--log')")
     return workloads, options
 
 
@@ -174,9 +177,18 @@ def _check_ending(name: str) -> None:
         raise UsageError(f"{name} is no workload by its name", hint=hint)
 
 
-def _mixed(words: Mapping[str, Any]) -> list[tuple[str, str]]:
-    from dyno.workloads import find_workload
+def _sql_file(name: str, others: Sequence[object]) -> str:
+    if others:
+        hint = "compare them one after the other; weights mix statements within a file"
+        raise UsageError("--sql and another script are two workloads", hint=hint)
+    if not Path(name).is_file():
+        raise UsageError(
+            f"no SQL file at '{name}'", hint="--sql FILE; docs/yours/sql.md says how it is written"
+        )
+    return str(Path(name).resolve())
 
+
+def _mixed(words: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
     for name, weight in words["files"]:
         if not Path(name).is_file():
@@ -187,19 +199,8 @@ def _mixed(words: Mapping[str, Any]) -> list[tuple[str, str]]:
     flags = [("select-only", "")] * words["select_only"]
     flags += [("simple-update", "")] * words["skip_some_updates"]
     for name, weight in (*words["builtins"], *flags):
-        own = f"pgbench_{_builtin(name).replace('-', '_')}"
-        found.append((str(find_workload(own)), weight))
+        found.append((str(builtin_file(find_builtin(name))), weight))
     return found
-
-
-def _builtin(name: str) -> str:
-    fits = [each for each in BUILTINS if each.startswith(name)]
-    if len(fits) > 1:
-        hint = f"one of {', '.join(fits)}"
-        raise UsageError(f"ambiguous builtin name: {name} is the beginning of several", hint=hint)
-    if not fits:
-        raise unknown("builtin script", name, BUILTINS)
-    return fits[0]
 
 
 def _settings(words: Mapping[str, Any]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from dyno.cli import options
 from dyno.cli.judged_run import print_progress, typed_command
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
+from dyno.cli.replay_words import replay_words
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import stream_line
 from dyno.errors import UsageError
@@ -45,6 +46,7 @@ PERCENTILES = ("50", "95", "99", "99.9")
     help="A command of the script, in place of prepare and run; repeat it to play several.",
 )
 @pgbench_words
+@replay_words
 def command(engine: str, **words: Any) -> None:
     """Play a workload once on ENGINE and show its rate and latency each second.
 
@@ -61,7 +63,7 @@ def command(engine: str, **words: Any) -> None:
     from dyno.play.run import play_once
     from dyno.resolve.experiment import resolve_experiment
 
-    scripts, chosen = chosen_scripts(words)
+    scripts, chosen = chosen_scripts(words | {"candidates": (engine,)})
     chosen |= dict(words["settings"])
     if words["time"] is not None:
         chosen["time"] = f"{words['time']:g}"

@@ -1,21 +1,40 @@
 """The Python side of `dyno-driver`: find it, ask it, play a plan through its handshake."""
 
-from dyno.driver.events import Answered, End, Event, Hello, Progress, Ready, Settle, StreamProgress
+from dyno.driver.conversation import Conversation
+from dyno.driver.events import (
+    Answered,
+    Bucket,
+    End,
+    Event,
+    Hello,
+    Loads,
+    Progress,
+    Ready,
+    Report,
+    Settle,
+    StreamProgress,
+    UserShare,
+)
 from dyno.driver.process import Launch, Limit, Process
 from dyno.driver.questions import ask, describe, driver_environment, driver_program, schema
 
 __all__ = [
     "Answered",
+    "Bucket",
+    "Conversation",
     "End",
     "Event",
     "Hello",
     "Launch",
     "Limit",
+    "Loads",
     "Process",
     "Progress",
     "Ready",
+    "Report",
     "Settle",
     "StreamProgress",
+    "UserShare",
     "ask",
     "describe",
     "driver_environment",

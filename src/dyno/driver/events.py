@@ -37,7 +37,9 @@ def error_of_event(event: Mapping[str, Any]) -> DynoError:
     hint = event.get("hint", "")
     if event["blame"] == "user" and place and not hint:
         hint = "dyno play null --workload SCRIPT tries a script without an engine"
-    return _BLAME.get(event["blame"], InternalError)(message, hint=hint)
+    fault = _BLAME.get(event["blame"], InternalError)(message, hint=hint)
+    fault.place, fault.without_place = place or "", event.get("script_words") or event["message"]
+    return fault
 
 
 def error_of_silence(code: int, text: str) -> DynoError:
@@ -53,6 +55,14 @@ class Settle:
     """The engine should settle before a phase: nobody is connected. Waits for `go`."""
 
     phase: str
+
+
+@dataclass(frozen=True)
+class Loads:
+    """A phase is about to load its users, where reports were asked for. Waits for `go`."""
+
+    phase: str
+    users: int
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,52 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Report:
+    """What sysbench calls `stat`, under its names: seconds, and counts of `time_interval`.
+
+    `users` are each user's events and the seconds that they took, `histogram` upper bounds in ms
+    with their counts; both, and minimum, mean and sum of latencies, of a whole phase only.
+    """
+
+    is_cumulative: bool
+    threads_running: int
+    time_interval: float
+    time_total: float
+    latency_pct: float
+    latency_max: float
+    latency_min: float
+    latency_avg: float
+    latency_sum: float
+    events: int
+    reads: int
+    writes: int
+    other: int
+    errors: int
+    reconnects: int
+    queue_length: int
+    concurrency: int
+    is_sql: bool
+    users: tuple[UserShare, ...]
+    histogram: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True)
+class UserShare:
+    """A user's part of a phase."""
+
+    events: int
+    busy_s: float
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """How many latencies lie about a value."""
+
+    value_ms: float
+    count: int
+
+
+@dataclass(frozen=True)
 class End:
     """The trial is over, and well; `counters` are the script's own."""
 
@@ -108,11 +164,13 @@ class Hello:
     driver: str
 
 
-Event = Settle | Ready | Answered | Progress | PhaseRecord | End
+Event = Settle | Loads | Ready | Answered | Progress | Report | PhaseRecord | End
 
 _EVENTS: dict[str, type[Any]] = {
     "hello": Hello,
     "settle": Settle,
+    "loads": Loads,
+    "report": Report,
     "ready": Ready,
     "answered": Answered,
     "progress": Progress,

@@ -6,8 +6,9 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,11 +21,17 @@ from dyno.tails import tail
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start a driver: the command before it, what joins its environment, its stderr."""
+    """How to start a driver: the command before it, what joins its environment, its stderr.
 
-    log: Path
+    That is a `log`, or `stderr`, a stream of ours; `passed` are files of ours that the programs
+    which a script starts may write to.
+    """
+
+    log: Path | None
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    stderr: int | None = None
+    passed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,13 +52,15 @@ class Process:
         """Starts the driver and hands it the plan; `HostError` where it cannot be started."""
         self._log = launch.log
         command = [*launch.prefix, str(driver_program()), "run"]
-        with launch.log.open("ab") as log:
+        sys.stdout.flush()
+        with launch.log.open("ab") if launch.log else nullcontext(launch.stderr) as stderr:
             try:
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=log,
+                    stderr=stderr,
+                    pass_fds=launch.passed,
                     env=driver_environment() | launch.environment,
                     process_group=0,
                     bufsize=0,

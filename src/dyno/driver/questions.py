@@ -21,8 +21,9 @@ from dyno.driver.events import error_of_event, error_of_silence
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Description, Plan, Session
 
-#: What a user may say to the driver: which way of waiting for sockets it takes.
-OURS = ("DYNO_WIRE",)
+#: What a user may say to the driver: which way of waiting for sockets it takes, and where LuaJIT
+#: looks for modules besides.
+OURS = ("DYNO_WIRE", "LUA_PATH", "LUA_CPATH")
 
 
 def driver_program() -> Path:

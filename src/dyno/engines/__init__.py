@@ -8,7 +8,7 @@ engine can do beyond that is a protocol of its own (`Snapshots`, `Counts`, `Prel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -65,6 +65,16 @@ class Counts(Protocol):
 
 #: Under this name an answer says why tables and indexes are not in the cache after all.
 MISSED = "missed"
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """An engine that tells by SQL how it would execute a statement: `explain` stands before it."""
+
+    explain: ClassVar[str]
+
+    def plan_of(self, rows: list[list[str | None]]) -> str:
+        """The plan's shape in lines, of what it answered: no estimates, which differ by chance."""
 
 
 @runtime_checkable
@@ -209,11 +219,43 @@ class HoldsMemory(Protocol):
 
 
 @runtime_checkable
+class LimitsConnections(Protocol):
+    """A server that lets in so many connections at once and no more."""
+
+    def most_connections(self, build: Build, settings: dict[str, str]) -> int:
+        """How many: what `settings` resolve to, or what the attached server says."""
+
+
+@runtime_checkable
 class Outgrows(Protocol):
     """An engine that knows what its files take beside the data (logs, redo, undo, temporaries)."""
 
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """The most that a home may take while `data_bytes` of rows are loaded and changed."""
+
+
+@dataclass(frozen=True)
+class SysbenchOption:
+    """An option of sysbench's: the type of its value as sysbench's help shows it, its default."""
+
+    name: str
+    kind: str
+    default: str
+    help: str
+
+
+@dataclass(frozen=True)
+class SysbenchDriver:
+    """A driver as sysbench names it, its options, and the session that their values mean: what an
+    engine that sysbench knows offers as `SYSBENCH`. `handed_on` are the options that our driver
+    reads itself.
+    """
+
+    name: str
+    title: str
+    options: tuple[SysbenchOption, ...]
+    session: Callable[[Mapping[str, str]], Session]
+    handed_on: frozenset[str] = frozenset()
 
 
 def find_engine(name: str, ask: Ask) -> Engine:

@@ -175,6 +175,7 @@ class Engine:
     options: ClassVar[dict[str, tuple[str, str]]] = OPTIONS
     flags: ClassVar[dict[str, tuple[str, str]]] = {}
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
+    explain: ClassVar[str] = "EXPLAIN"
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -222,6 +223,12 @@ class Engine:
                 )
         kept = {name: value for name, value in found.items() if str(server.home) not in value}
         return kept | {"version": str(version[0][0]).removeprefix("v")}
+
+    def plan_of(self, rows: list[list[str | None]]) -> str:
+        """The tree without its frames and estimated rows."""
+        lines = (re.sub(r"[^\w\s.,:;()<>=+*/-]+", " ", str(row[-1])) for row in rows)
+        words = (line.strip() for text in lines for line in text.splitlines())
+        return "\n".join(it for it in words if it and not re.search(r"~|\bRows?\b|^-+$", it))
 
     def settle(self, server: Server) -> None:
         """Gathers the planner's statistics, and writes the log into the database."""

@@ -111,10 +111,18 @@ def _block_s(prepared: Prepared) -> float:
 
 
 def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
-    """Seconds that a block of `workload` should take: its declared phases, and our guesses."""
-    sides = prepared.run.candidates
-    trials_s = sum(_trial_s(workload.under(side.options), prepared) for side in sides)
-    return trials_s + SERVER_S * sum(not side.embedded for side in sides)
+    """Seconds that a block of `workload` should take: the declared phases of all its trials, their
+    loads, and our guesses of starts and stops. By turns these go on side by side; loads do too, but
+    share the engines' cores.
+    """
+    sides, turns = prepared.run.candidates, prepared.run.design.turns
+    loads_s = len(sides) * _load_s(prepared)
+    phases_s = sum(_phases_s(workload.under(side.options)) for side in sides)
+    restarts_s = [OVERHEAD_S + SERVER_S * (not side.embedded) for side in sides]
+    if turns is None:
+        return phases_s + loads_s + sum(restarts_s)
+    window = turns.window(workload.name)
+    return phases_s * (1 + window.drain_s / window.length_s) + loads_s + max(restarts_s)
 
 
 def floor_s(prepared: Prepared) -> float:
@@ -125,7 +133,7 @@ def floor_s(prepared: Prepared) -> float:
     stands = {run.echo_stand(side).name for side in run.candidates if not side.embedded}
     echoes_s = ECHO_S * len(stands) * len(run.workloads)
     due = floors_due(run) if needs_floor(run) else []
-    return echoes_s + sum(_trial_s(workload.under(options), prepared) for workload, options in due)
+    return echoes_s + sum(_floor_s(workload.under(options), prepared) for workload, options in due)
 
 
 def floors_due(run: Run) -> list[tuple[WorkloadPlan, dict[str, str]]]:
@@ -144,9 +152,16 @@ def needs_floor(run: Run) -> bool:
     return any(each.embedded and each.engine != "null" for each in run.candidates)
 
 
-def _trial_s(workload: WorkloadPlan, prepared: Prepared) -> float:
-    phases_s = sum(phase.length_s for phase in workload.phases)
-    return phases_s + prepared.size_bytes / LOAD_BYTES_PER_S + OVERHEAD_S
+def _floor_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+    return _phases_s(workload) + _load_s(prepared) + OVERHEAD_S
+
+
+def _phases_s(workload: WorkloadPlan) -> float:
+    return sum(phase.length_s for phase in workload.phases)
+
+
+def _load_s(prepared: Prepared) -> float:
+    return prepared.size_bytes / LOAD_BYTES_PER_S
 
 
 def _detection(run: Run, pair_percent: float) -> float:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from dyno.builds import Say
 from dyno.engines import HoldsMemory
 from dyno.errors import HostError
+from dyno.experiment import Measuring
 from dyno.host import Machine
 from dyno.host.memory import available_bytes
 from dyno.record import Candidate
-from dyno.resolve.design import TURNS_ASKED
+from dyno.resolve.design import TURNS_ASKED, with_turns
 from dyno.resolve.experiment import MemoryAtOnce, Prepared
 
 #: What a driver takes, and each of its users: Lua state, histograms, answers (10 MB and 1 MB were
@@ -26,10 +27,10 @@ SHARE = 0.9
 
 
 def fit_memory(
-    prepared: Prepared, sequential: bool | None, say: Say, machine: Machine | None = None
+    prepared: Prepared, measuring: Measuring, say: Say, machine: Machine | None = None
 ) -> Prepared:
     """`prepared` with what its engines take at once; without turns where that does not fit, which
-    is said, or `HostError` where the user asked for turns (`sequential` is False).
+    is said, or `HostError` where the user asked for turns.
     """
     run = prepared.run
     if run.design.turns is None:
@@ -37,10 +38,10 @@ def fit_memory(
     found = memory_at_once(prepared, machine or Machine())
     if found is None or found.fits:
         return replace(prepared, memory=found)
-    if sequential is False:
+    if measuring.sequential is False:
         raise _lack(found)
     say(f"restarts are played one after the other, not by turns: {found.too_much}")
-    return replace(prepared, run=replace(run, design=replace(run.design, turns=None)))
+    return replace(prepared, run=replace(run, design=with_turns(run.design, measuring, None)))
 
 
 def check_memory(prepared: Prepared, machine: Machine | None = None) -> None:

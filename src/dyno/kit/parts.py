@@ -81,7 +81,10 @@ PARTS = {
 }
 
 #: Named in the plan, and refused until they are whole.
-UNMADE = ("history", "options")
+UNMADE = {
+    "history": "dyno watch records a server from outside",
+    "options": "dyno options shows, sets and compares them from outside",
+}
 
 
 def find_parts(names: Iterable[str]) -> list[Part]:
@@ -89,8 +92,7 @@ def find_parts(names: Iterable[str]) -> list[Part]:
     found = {}
     for name in names:
         if name in UNMADE:
-            made = ", ".join(PARTS)
-            raise UsageError(f"the part '{name}' is not made yet", hint=f"there are: {made}")
+            raise UsageError(f"the part '{name}' is not made yet", hint=UNMADE[name])
         if name not in PARTS:
             raise unknown("part", name, PARTS)
         found[name] = PARTS[name]

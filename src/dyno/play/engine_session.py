@@ -18,7 +18,7 @@ from dyno.errors import DynoError, InternalError, TrialFailed
 from dyno.plan import Plan, Script
 from dyno.play.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
 from dyno.play.controls import ControlStack, after_start, preload_cache
-from dyno.play.evidence import data_condition, read_ledger, storage_condition
+from dyno.play.evidence import data_condition, read_ledger, read_plans, storage_condition
 from dyno.play.job import TrialJob, TrialNotes
 from dyno.play.phases import PhaseLoop
 from dyno.play.watch import Watch
@@ -85,6 +85,7 @@ class EngineSession:
                 notes.counters[name] = notes.counters.get(name, 0) + count
             if part.is_last:
                 notes.evidence = read_ledger(plan, notes.counters, job.tools)
+                notes.plans = read_plans(plan, job.engine, job.tools)
                 notes.settings = reported = job.engine.settings(server)
                 requested = job.candidate.settings
                 notes.storage = storage_condition(job.engine, server)

@@ -11,7 +11,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from dyno.engines import Engine, Server, WeighsData
+from dyno.engines import Engine, Explains, Server, WeighsData
+from dyno.errors import DynoError
 from dyno.host import file_system
 from dyno.plan import Plan
 from dyno.play.job import Tools
@@ -34,6 +35,25 @@ def read_ledger(plan: Plan, counters: dict[str, int], tools: Tools) -> tuple[Evi
     return tuple(
         _evidence(entry, rows, counters) for entry, rows in zip(ledger, answers, strict=True)
     )
+
+
+def read_plans(plan: Plan, engine: Engine, tools: Tools) -> dict[str, str]:
+    """How the engine means to execute the statements that the script names, by their names; without
+    those that it does not explain, alone or by what it says of them.
+    """
+    if not isinstance(engine, Explains):
+        return {}
+    wanted = {each.name: f"{engine.explain} {each.sql}" for each in tools.describe(plan).plans}
+    if not wanted:
+        return {}
+    with suppress(DynoError):
+        answers = tools.ask(plan.session, list(wanted.values()))
+        return {name: engine.plan_of(rows) for name, rows in zip(wanted, answers, strict=True)}
+    found = {}
+    for name, sql in wanted.items():
+        with suppress(DynoError):
+            found[name] = engine.plan_of(tools.ask(plan.session, [sql])[0])
+    return found
 
 
 def _evidence(entry: LedgerEntry, rows: _Rows, counters: dict[str, int]) -> Evidence:

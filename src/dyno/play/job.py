@@ -121,4 +121,5 @@ class TrialNotes:
     storage: StorageCondition | None = None
     data: DataCondition | None = None
     evidence: tuple[Evidence, ...] = ()
+    plans: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from dyno import engines, scratch
 from dyno.analysis.blocks import sort_blocks
@@ -46,7 +47,7 @@ def play_run(
     """
     with folder.alone():
         check_folder_space(folder, prepared)
-        with _programs(prepared), engine_homes(folder):
+        with _used_entries(prepared), engine_homes(folder):
             player = RunPlayer(prepared, folder, watch, folder.trials(), rules or Rules())
             look = player.begin()
             while not look.over:
@@ -78,7 +79,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
 
     A failed or interrupted one is answered too, with what it measured before.
     """
-    with _programs(prepared), temporary_run() as folder:
+    with _used_entries(prepared), temporary_run() as folder:
         check_folder_space(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
         player = RunPlayer(prepared, folder, watch, [], Rules())
@@ -92,12 +93,14 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
         return trial
 
 
-def _programs(prepared: Prepared) -> AbstractContextManager[None]:
-    """Keeps programs and their libraries in the cache: `dyno clean` may be called meanwhile."""
+def _used_entries(prepared: Prepared) -> AbstractContextManager[None]:
+    """Keeps programs, their libraries, and logs that are laid out for a replay in the cache:
+    `dyno clean` may be called meanwhile.
+    """
     builds = prepared.builds.values()
-    return cache.keep_entries(
-        file for build in builds for file in (build.program, *build.libraries)
-    )
+    programs = [file for build in builds for file in (build.program, *build.libraries)]
+    scripts = [Path(workload.script) for workload in prepared.run.workloads]
+    return cache.keep_entries([*programs, *scripts])
 
 
 @contextmanager

@@ -91,6 +91,7 @@ def _record(
             notes.data,
         ),
         evidence=notes.evidence,
+        plans=notes.plans,
         size_bytes=notes.size_bytes,
         failure=_failure(error) if isinstance(error, DynoError) else None,
         log=_log(job.log),

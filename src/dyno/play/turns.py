@@ -44,13 +44,14 @@ def turns_of(
     dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
     connect_s = CONNECT_S + CONNECTION_S * workload.most_connections
     own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s)
-    windows = max(2, 2 * round(own_s / design.window_s / 2))
+    window = design.window(workload.name)
+    windows = max(2, 2 * round(own_s / window.length_s / 2))
     first = Turns(
         order=tuple(islice(_order(candidates, dice), ORDER_SLOTS // candidates * candidates)),
         own=0,
-        window_ns=round(design.window_s * 1e9),
-        drain_ns=round(design.drain_s * 1e9),
-        edge_ns=round(design.edge_s * 1e9),
+        window_ns=round(window.length_s * 1e9),
+        drain_ns=round(window.drain_s * 1e9),
+        edge_ns=round(window.edge_s * 1e9),
         epoch_slots=windows * candidates if design.epoch_s > 0 else 0,
         connect_ns=round(connect_s * 1e9),
     )

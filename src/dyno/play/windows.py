@@ -1,4 +1,4 @@
-"""How long the windows of a run are that plays by turns: chosen by a pilot, before the first block.
+"""How long the windows of each workload are, by turns: chosen by a pilot, before the first block.
 
 The shorter windows are, the more alike a host's ups and downs meet neighbours. An empty answer to
 and fro on two virtual cores in the afternoon varied, in 10 s of windows by turns, by 0.6 to 1.1 %
@@ -25,7 +25,7 @@ from dyno.play.pilot_trial import (
     why_not_brief,
 )
 from dyno.play.run import temporary_run
-from dyno.record import PhaseRecord, Pilot, Run, Turns, WorkloadPlan
+from dyno.record import PhaseRecord, Pilot, Run, Window, WorkloadPlan
 from dyno.resolve.experiment import Prepared
 from dyno.resolve.workloads import phases_under
 
@@ -34,43 +34,37 @@ from dyno.resolve.workloads import phases_under
 WINDOWS_S = (0.02, 0.05, 0.1, 0.2, 0.5)
 #: How briefly events are tried: a p99 wants a hundred of them, and a factor of 2.5 is a window's.
 TRIED = {"time": "0.3", "warmup_time": "0.1"}
-#: Parts of a window: the drain that follows it, and its edge, which counts for nothing.
-DRAIN_PART, EDGE_PART = 1 / 20, 1 / 10
 
 
 def settle_windows(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
-    """`prepared` with windows as long as its events need; as it was where there are no turns, or
-    where some workload's events could not be tried.
+    """`prepared` with windows as long as each workload's events need, noted with their p99; as they
+    were for those that could not be tried, and where there are no turns.
     """
     if prepared.run.design.turns is None:
         return prepared
-    longest_ns = 0
+    found_ns: dict[str, int] = {}
     for chosen, workload in zip(experiment.workloads, prepared.run.workloads, strict=True):
-        found_ns = _known_ns(prepared.run, workload)
-        found_ns = found_ns or _tried_ns(prepared, chosen, workload, scene)
-        if not found_ns:
-            return prepared
-        longest_ns = max(longest_ns, found_ns)
-    return with_windows(prepared, longest_ns)
+        known_ns = _known_ns(prepared.run, workload)
+        if known_ns := known_ns or _tried_ns(prepared, chosen, workload, scene):
+            found_ns[workload.name] = known_ns
+    return with_windows(prepared, found_ns)
 
 
-def with_windows(prepared: Prepared, latency_ns_p99: int) -> Prepared:
-    """`prepared` with windows for events whose p99 is that, and the figure noted in its run."""
+def with_windows(prepared: Prepared, latency_ns_p99: dict[str, int]) -> Prepared:
+    """`prepared` with windows for events of that p99, by workload, and the figures noted in it."""
     run = prepared.run
-    if run.design.turns is None:
+    if (turns := run.design.turns) is None or not latency_ns_p99:
         return prepared
-    design = replace(run.design, turns=chosen_windows(run.design.turns, latency_ns_p99))
+    turns = replace(turns, windows_s={name: window_s(ns) for name, ns in latency_ns_p99.items()})
     pilot = replace(run.pilot or Pilot(), latency_ns_p99=latency_ns_p99)
+    design = replace(run.design, turns=turns)
     return replace(prepared, run=replace(run, design=design, pilot=pilot))
 
 
-def chosen_windows(turns: Turns, latency_ns_p99: int) -> Turns:
-    """The shortest windows whose drain holds an event; the longest where none does."""
-    enough = (each for each in WINDOWS_S if each * DRAIN_PART * 1e9 >= latency_ns_p99)
-    window_s = next(enough, WINDOWS_S[-1])
-    return replace(
-        turns, window_s=window_s, drain_s=window_s * DRAIN_PART, edge_s=window_s * EDGE_PART
-    )
+def window_s(latency_ns_p99: int) -> float:
+    """The shortest window whose drain holds an event; the longest where none does."""
+    enough = (each for each in WINDOWS_S if Window(each).drain_s * 1e9 >= latency_ns_p99)
+    return next(enough, WINDOWS_S[-1])
 
 
 def latency_ns_p99(records: Sequence[PhaseRecord]) -> int:

@@ -23,7 +23,7 @@ from dyno.record.history import (
     HistorySeries,
     LeftOut,
 )
-from dyno.record.pilot import IDLE_PERCENT, Pilot, Saturation, TriedLoad
+from dyno.record.pilot import FOREIGN_PERCENT, IDLE_PERCENT, Pilot, Saturation, TriedLoad
 from dyno.record.run import (
     Candidate,
     Crossing,
@@ -34,6 +34,7 @@ from dyno.record.run import (
     Observation,
     Run,
     Turns,
+    Window,
     host_score,
 )
 from dyno.record.schema import SCHEMA
@@ -75,6 +76,7 @@ from dyno.record.workload import (
 
 __all__ = [
     "FLOOR",
+    "FOREIGN_PERCENT",
     "IDLE_PERCENT",
     "SCHEMA",
     "Better",
@@ -130,6 +132,7 @@ __all__ = [
     "Variant",
     "Verdict",
     "VerdictName",
+    "Window",
     "WorkloadPlan",
     "echo_of",
     "host_score",

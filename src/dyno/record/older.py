@@ -1,4 +1,7 @@
-"""Reads the files of schema 1 as those of today: what was text there is taken apart here, once."""
+"""Reads the files of older schemas as those of today.
+
+What was text in schema 1 is taken apart here, once.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,31 @@ _NOT_HERE = "not controllable here: "
 def upgrade(kind: type, data: Any) -> Any:
     """A file's data as a `kind` of today's schema; data of today's pass as they are.
 
-    What does not look like schema 1 passes too, for the reader to refuse by its field.
+    What does not look like an older one passes too, for the reader to refuse by its field.
     """
     if kind not in (Run, Trial, Verdict) or not isinstance(data, dict):
         return data
-    if data.get("schema", 1) != 1:
+    schema = data.get("schema", 1)
+    if schema not in (1, 2):
         return data
-    data = data | {"schema": SCHEMA}
+    data = _text_as_types(kind, data) if schema == 1 else data
+    return (_windows_by_workload(data) if kind is Run else data) | {"schema": SCHEMA}
+
+
+def _windows_by_workload(run: dict[str, Any]) -> dict[str, Any]:
+    """Schema 2 had one length of windows for all workloads, its parts spelled out."""
+    design, pilot = run.get("design") or {}, run.get("pilot") or {}
+    if turns := design.get("turns"):
+        kept = {name: turns[name] for name in ("window_s", "epoch_s", "frozen")}
+        run = run | {"design": design | {"turns": kept}}
+    if longest := pilot.pop("latency_ns_p99", 0):
+        found = {workload["name"]: longest for workload in run["workloads"]}
+        run = run | {"pilot": pilot | {"latency_ns_p99": found}}
+    return run
+
+
+def _text_as_types(kind: type, data: dict[str, Any]) -> dict[str, Any]:
+    """Conditions, dropped blocks and failures of schema 1."""
     if kind is Trial:
         failure = data.get("failure", "")
         data |= {

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 #: A server is saturated that leaves so much of its cores idle at most.
 IDLE_PERCENT = 5.0
+#: Where others took more of all cores, what was found idle is not to be relied on.
+FOREIGN_PERCENT = 10.0
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,10 @@ class Pilot:
 
     `pinning` is the control's value that was chosen, empty where a user chose it; `empty_ns` the
     median of an empty answer by pinning, none where that was not asked. `latency_ns_p99` is that of
-    an event, of the workload with the longest, by which windows were chosen; 0: they were not.
+    an event, by workload, by which its windows were chosen; none where they were not.
     """
 
     pinning: str = ""
     empty_ns: dict[str, int] = field(default_factory=dict)
     saturation: tuple[Saturation, ...] = ()
-    latency_ns_p99: int = 0
+    latency_ns_p99: dict[str, int] = field(default_factory=dict)

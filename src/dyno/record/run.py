@@ -72,19 +72,39 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Window:
+    """A stretch of `length_s` in which one of those that take turns begins events."""
+
+    length_s: float
+
+    @property
+    def drain_s(self) -> float:
+        """What follows it, in which what is under way ends."""
+        return self.length_s / 20
+
+    @property
+    def edge_s(self) -> float:
+        """Its beginning, which counts for nothing."""
+        return self.length_s / 10
+
+
+@dataclass(frozen=True)
 class Turns:
-    """How the trials of a block take turns, where they do: in windows of `window_s`, each followed
-    by `drain_s` in which what is under way ends, its first `edge_s` left out.
+    """How the trials of a block take turns, where they do: in windows as long as `windows_s` says
+    by workload, and `window_s` of all others.
 
     After about `epoch_s` of its own windows every user connects anew (0: never). `frozen`: the
     engines of those who have no turn stand still.
     """
 
     window_s: float
-    drain_s: float
-    edge_s: float
     epoch_s: float
     frozen: bool
+    windows_s: dict[str, float] = field(default_factory=dict)
+
+    def window(self, workload: str) -> Window:
+        """That of the workload of this name."""
+        return Window(self.windows_s.get(workload, self.window_s))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ or changes its meaning, needs the next, and a reader of the old form (`record/ol
 
 1: conditions by name, and dropped blocks and failures, as text.
 2: `Conditions`, `Dropped`, `Failure` and `Phase` are types.
+3: turns have windows of their own for each workload, and a pilot's p99 is told by workload.
 """
 
-SCHEMA = 2
+SCHEMA = 3

@@ -232,8 +232,10 @@ class Trial:
 
     `number` names its file; `attempt` counts the times that its block was begun; `conditions` is
     what it stood under; `settings` are the engine's, as read back; `failure` is why a failed one
-    did; `options` are the workload's that belong to its cell alone. `began_ns` and `over_ns` are
-    when it was begun and when nothing of it was left (CLOCK_MONOTONIC; 0 in older records).
+    did; `options` are the workload's that belong to its cell alone; `plans` are those of the
+    statements that the script names, as the engine told them after the last phase. `began_ns` and
+    `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC; 0 in older
+    records).
     """
 
     number: int
@@ -249,6 +251,7 @@ class Trial:
     settings: dict[str, str] = field(default_factory=dict)
     conditions: Conditions = field(default_factory=Conditions)
     evidence: tuple[Evidence, ...] = ()
+    plans: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0
     failure: Failure | None = None
     log: str = ""

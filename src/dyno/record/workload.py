@@ -15,10 +15,10 @@ UNKNOWN_S = 3600.0
 @dataclass(frozen=True)
 class Pace:
     """When a stream's events are sent; `rate_per_s` is None in a closed loop, which sends the next
-    event when the last one is answered.
+    event when the last one is answered; `recorded` is when a log's statements were sent.
     """
 
-    kind: Literal["closed", "uniform", "poisson", "burst"] = "closed"
+    kind: Literal["closed", "uniform", "poisson", "burst", "recorded"] = "closed"
     rate_per_s: float | None = None
 
 
@@ -27,13 +27,15 @@ class Stop:
     """When a phase is over: after `duration_s` of measuring, when every stream has played
     `events`, or when `stream` has (the others stop with it).
 
-    `events` 0 of a count: the first stream function to return false ends it.
+    `events` 0 of a count: the first stream function to return false ends it. `within_s` of one: it
+    ends then at the latest; 0: however long it takes.
     """
 
     kind: Literal["time", "count", "stream"]
     duration_s: float | None = None
     events: int | None = None
     stream: str | None = None
+    within_s: float | None = None
 
 
 @dataclass(frozen=True)

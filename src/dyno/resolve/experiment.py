@@ -15,7 +15,7 @@ from pathlib import Path
 import dyno
 from dyno import driver, host, workloads
 from dyno.builds import Build, Say, sha256
-from dyno.engines import Attaches, Engine
+from dyno.engines import Attaches, Engine, LimitsConnections
 from dyno.errors import UsageError
 from dyno.experiment import Experiment, Measuring, candidates
 from dyno.host import FLEETING
@@ -30,7 +30,7 @@ from dyno.resolve.candidates import (
     with_base_options,
 )
 from dyno.resolve.controls import ResolvedCandidate, recover_knobs, tell_refusals, tell_remarks
-from dyno.resolve.design import choose_turns, make_design
+from dyno.resolve.design import choose_turns, make_design, with_turns
 from dyno.resolve.likeness import like_a_server
 from dyno.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.run_folder import RunFolder
@@ -94,7 +94,7 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
     turns = choose_turns(experiment.measuring, found, plans, run_controls, say)
     run = replace(
         outline,
-        design=replace(outline.design, turns=turns),
+        design=with_turns(outline.design, experiment.measuring, turns),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         seed=_seed(experiment.measuring),
         workloads=tuple(plans),
@@ -105,7 +105,8 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
         survey=host.host_complaints(_data_folder()),
         factors=crossed,
     )
-    return check_empty(_pair_engines(run, found, max(size for _, size in workloads)))
+    prepared = _pair_engines(run, found, max(size for _, size in workloads))
+    return check_empty(check_connections(prepared))
 
 
 def _seed(measuring: Measuring) -> int:
@@ -156,6 +157,24 @@ def check_empty(prepared: Prepared) -> Prepared:
     """`prepared`; `UsageError` where a script of it would load beside tables of somebody's."""
     found = ((prepared.engines[name], build) for name, build in prepared.builds.items())
     check_no_tables(found, prepared.run.workloads)
+    return prepared
+
+
+#: No server lets in fewer by default, so none is asked.
+ALWAYS_LET_IN = 90
+
+
+def check_connections(prepared: Prepared) -> Prepared:
+    """`prepared`; `UsageError` where a workload wants more connections than a server lets in."""
+    wanted, workload = max((plan.most_connections, plan.name) for plan in prepared.run.workloads)
+    for side in prepared.run.candidates if wanted > ALWAYS_LET_IN else ():
+        engine, build = prepared.engines[side.name], prepared.builds[side.name]
+        if isinstance(engine, LimitsConnections):
+            most = engine.most_connections(build, side.settings)
+            if wanted > most:
+                cause = f"{side.name} lets in {most:,} (max_connections)"
+                hint = "raise that setting (…?max_connections=N), or play fewer at once"
+                raise UsageError(f"{workload} opens {wanted:,} connections", cause=cause, hint=hint)
     return prepared
 
 

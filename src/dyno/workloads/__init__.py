@@ -39,11 +39,12 @@ def find_workload(name: str) -> Path:
 
 
 def checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:
-    """SHA-256 of a script, of the scripts beside it that it requires, directly or not, and of those
-    that its option `also` mixes with it.
+    """SHA-256 of a script, of the scripts beside it that it requires, directly or not, of those
+    that its option `also` mixes with it, and of the SQL file `setup` that makes its tables.
     """
     text = hashlib.sha256()
-    for file in (*_with_required(script, []), *_mixed(script, options.get("also", ""))):
+    named = f"{options.get('also', '')},{options.get('setup', '')}"
+    for file in (*_with_required(script, []), *_mixed(script, named)):
         text.update(file.read_bytes())
     return text.hexdigest()
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fakes import make_phase, make_run, make_trial, make_workload
 from trial import played
 
@@ -74,6 +75,7 @@ def _blamed(*records: PhaseRecord, **phase: Any) -> dict[str, str]:
     return {f.audit: f.sentence for f in findings if f.soundness != "sound"}
 
 
+@pytest.mark.slow
 def test_a_steady_load_is_clean(tmp_path: Path) -> None:
     assert _blamed(*_restarts(tmp_path, STEADY)) == {}
 
@@ -105,6 +107,7 @@ def _beside(work: Callable[[int], None]) -> Callable[[int], None]:
     return lambda pid: threading.Thread(target=work, args=(pid,), daemon=True).start()
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_starved_is_found_out(tmp_path: Path) -> None:
     pace = {"kind": "uniform", "rate_per_s": 100.0}
     primary = [{"stream": "reader", "metric": "latency_ns_p50", "margin_percent": None}]

@@ -64,6 +64,7 @@ def made_up_session(goals: dict[str, int], **changes: object) -> Session:
     )
 
 
+@pytest.mark.slow
 def test_a_calibration_on_null_goes_all_the_way() -> None:
     """Same build, and a delay of ten times the length: a dose as large is measured, and found.
 
@@ -82,6 +83,7 @@ def test_a_calibration_on_null_goes_all_the_way() -> None:
     assert not now.file.with_suffix(".playing").exists()
 
 
+@pytest.mark.slow
 def test_a_comparison_beside_a_cpu_hog_is_stored_too() -> None:
     now = session({"noise": 1})
     assert now.play()

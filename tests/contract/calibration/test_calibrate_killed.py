@@ -30,6 +30,7 @@ def stored_now() -> list[Entry]:
     return calibration.entries(calibration.store_file(host_here()))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_calibration_killed_in_the_middle_goes_on(state: Path) -> None:
     """kill -9 loses the comparison under way; the next session says what is there, and ends it."""

@@ -52,6 +52,7 @@ def test_what_is_no_factor_is_refused_in_a_sentence_with_a_hint(
     assert not runs.exists(), "nothing was begun"
 
 
+@pytest.mark.slow
 def test_a_crossed_comparison_says_its_cells_and_ends_by_its_main_effects(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

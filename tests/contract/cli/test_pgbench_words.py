@@ -62,7 +62,7 @@ def test_scripts_and_builtins_are_one_workload_with_their_weights(
         (["-C"], "connections are kept"),
         (["-f", "nosuch.sql"], "could not open file 'nosuch.sql'"),
         (["-b", "s"], "ambiguous"),
-        (["-b", "nosuch"], "unknown builtin script 'nosuch'"),
+        (["-b", "nosuch"], 'no builtin script found for name "nosuch"'),
         (["-b", "select-only@one"], "invalid weight specification: @one"),
         (["-b", "select-only@-1"], "out of range .*: -1"),
         (["-b", "se@0", "-b", "si@0"], "total script weight must not be zero"),

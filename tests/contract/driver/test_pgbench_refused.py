@@ -46,7 +46,7 @@ def test_expressions_that_pgbench_refuses_are_refused_with_their_place(
         ("\\set 1x 2", 1, 'invalid variable name: "1x"'),
         ("\\set . 2", 1, 'invalid variable name: "."'),
         ("\\set", 1, "missing argument"),
-        ("\\set x", 1, "syntax error: an expression is missing"),
+        ("\\set x", 1, 'syntax error in command "set": an expression is missing'),
         ("\\set x 1 ; 2", 1, r"unexpected character \(;\)"),
         ("\\set x least()", 1, r"at least one argument expected \(least\)"),
         ("\\set x hash(1,2,3)", 1, r"unexpected number of arguments \(hash\)"),

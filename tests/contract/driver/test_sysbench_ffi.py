@@ -105,3 +105,20 @@ def test_the_c_library_is_where_it_was(play: Player) -> None:
         """,
         events=1,
     )
+
+
+def test_bounds_of_random_numbers_have_32_bits_as_in_sysbench(play: Player) -> None:
+    """A script joins numbers up to 9e15 to a name of at most 64 letters."""
+    play(
+        """
+        function event()
+          for _, name in ipairs { "default", "uniform", "gaussian", "special", "pareto" } do
+            assert(sysbench.rand[name](2 ^ 32 + 7, 2 ^ 40 + 7) == 7, name)
+          end
+          local number = sb_rand_uniq(1, 9000000000000000)
+          assert(number >= 1 and number < 2 ^ 32, number)
+          assert(sysbench.rand.uniform(-3, -3) == -3)
+        end
+        """,
+        events=50, time=0,
+    )  # fmt: skip

@@ -14,6 +14,7 @@ from dyno.forecast.estimate import (
     OVERHEAD_S,
     SERVER_S,
     SPARE_BYTES,
+    block_s,
     disk_bytes,
     fit_budget,
     forecast_run,
@@ -60,6 +61,20 @@ def test_a_server_takes_its_time_to_start_and_to_stop() -> None:
         forecast_run(Prepared(mixed, {}, {})).expected_s - forecast_run(make_prepared()).expected_s
     )
     assert more == pytest.approx(10 * SERVER_S + ECHO_S)
+
+
+def test_those_that_take_turns_start_and_stop_side_by_side() -> None:
+    run = make_run()
+    servers = tuple(dataclasses.replace(each, embedded=False) for each in run.candidates)
+    run = dataclasses.replace(run, candidates=servers)
+    by_turns = dataclasses.replace(run, design=dataclasses.replace(run.design, turns=TURNS))
+    (workload,) = run.workloads
+    alone, both = (
+        block_s(workload, Prepared(each, {}, {}, 20_000_000)) for each in (run, by_turns)
+    )
+    played_s, loads_s, restart_s = 2 * 10.0, 2 * 1.0, SERVER_S + OVERHEAD_S
+    assert alone == pytest.approx(played_s + loads_s + 2 * restart_s)
+    assert both == pytest.approx(1.05 * played_s + loads_s + restart_s)
 
 
 def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:

@@ -20,7 +20,7 @@ from dyno.errors import HostError, UsageError
 from dyno.experiment import Measuring
 from dyno.forecast.memory import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
 from dyno.host import Machine
-from dyno.resolve.design import TURNS, choose_turns
+from dyno.resolve.design import LIMITS, TURNS, choose_turns
 from dyno.resolve.experiment import Prepared
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -51,12 +51,13 @@ def host(folder: Path, available_gib: float, files: Mapping[str, str] | None = N
     return machines.make(folder, {"/proc/meminfo": told, **(files or {})})
 
 
+TURNS_ONLY = Measuring(sequential=False)
 NEEDED = 2 * (GIB + DRIVER_BYTES + USER_BYTES)
 
 
 def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> None:
     said: list[str] = []
-    fitted = fit_memory(caching(), None, said.append, host(tmp_path, 20.0))
+    fitted = fit_memory(caching(), Measuring(), said.append, host(tmp_path, 20.0))
     assert fitted.run.design.turns == TURNS
     assert fitted.memory is not None
     assert fitted.memory.needed_bytes == NEEDED
@@ -85,7 +86,9 @@ def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> N
 def test_the_tighter_of_host_and_group_decides(
     available_gib: float, files: dict[str, str], fits: bool, tmp_path: Path
 ) -> None:
-    fitted = fit_memory(caching(), None, lambda _: None, host(tmp_path, available_gib, files))
+    fitted = fit_memory(
+        caching(), Measuring(), lambda _: None, host(tmp_path, available_gib, files)
+    )
     assert (fitted.run.design.turns is not None) == fits
 
 
@@ -93,8 +96,9 @@ def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
     tmp_path: Path,
 ) -> None:
     said: list[str] = []
-    fitted = fit_memory(caching("3"), None, said.append, host(tmp_path, 4.0))
+    fitted = fit_memory(caching("3"), Measuring(), said.append, host(tmp_path, 4.0))
     assert fitted.run.design.turns is None
+    assert fitted.run.design.limits == LIMITS
     assert memory_line(fitted) == ""
     assert said == [
         "restarts are played one after the other, not by turns: "
@@ -104,14 +108,17 @@ def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
 
 def test_turns_that_were_asked_for_and_turns_begun_are_refused_by_name(tmp_path: Path) -> None:
     small = host(tmp_path, 4.0)
-    for ask in (lambda p: fit_memory(p, False, print, small), lambda p: check_memory(p, small)):
+    for ask in (
+        lambda p: fit_memory(p, TURNS_ONLY, print, small),
+        lambda p: check_memory(p, small),
+    ):
         with pytest.raises(HostError, match=r"cannot take turns: 2 engines(.|\n)*--turns"):
             ask(caching("3"))
     check_memory(caching("1"), small)
 
 
 def test_a_server_that_runs_already_takes_nothing_more(tmp_path: Path) -> None:
-    fitted = fit_memory(caching("3", attached=True), None, print, host(tmp_path, 4.0))
+    fitted = fit_memory(caching("3", attached=True), Measuring(), print, host(tmp_path, 4.0))
     assert fitted.memory is not None
     assert fitted.memory.needed_bytes == 2 * (DRIVER_BYTES + USER_BYTES)
 

@@ -50,6 +50,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return kept, run, found, judge(run, found)
 
 
+@pytest.mark.slow
 def test_planted_effects_come_out(played: Played) -> None:
     _, _, _, verdict = played
     found = {c.candidate: c for c in verdict.comparisons if c.primary or len(c.levels) > 1}

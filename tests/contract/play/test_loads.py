@@ -95,6 +95,7 @@ def test_a_quick_load_is_made_anew_in_every_trial(tmp_path: Path) -> None:
     assert not _kept()
 
 
+@pytest.mark.slow
 def test_a_slow_load_is_kept_and_seven_more(tmp_path: Path) -> None:
     sides = ("sqlite@system", "sqlite@system")
     trials = _played(tmp_path, None, *sides, blocks=9, choose_load=asked_after(0.0))

@@ -79,6 +79,7 @@ def test_one_slower_part_makes_the_suite_slower_by_holm_over_all() -> None:
     assert min(c.p_value for c in found.comparisons if c.candidate == "c" and c.primary) <= 0.05
 
 
+@pytest.mark.slow
 def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_blocks(
     tmp_path: Path,
 ) -> None:

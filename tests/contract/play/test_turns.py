@@ -30,6 +30,9 @@ from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
+WINDOW = TURNS.window("select")
+#: What counts of a window.
+COUNTED_S = WINDOW.length_s - WINDOW.edge_s
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 
 
@@ -91,7 +94,7 @@ def test_trials_that_take_turns_share_the_time_and_count_their_own(begun: RunFol
     for trial in trials:
         phase = trial.phases[-1]
         (tally,) = phase.streams
-        assert phase.counted_ns == 6 * round(1e9 * (TURNS.window_s - TURNS.edge_s))
+        assert phase.counted_ns == 6 * round(1e9 * COUNTED_S)
         assert phase.own_share == pytest.approx(0.5, abs=0.1)
         assert sum(tally.windows) == tally.done == tally.intended
         assert len(tally.windows) == 6
@@ -109,7 +112,7 @@ def test_an_open_loop_pauses_its_schedule_while_others_have_their_turn(tmp_path:
     for trial in (t for t in folder.trials() if t.block >= 0):
         tally = trial.phases[-1].streams[0]
         assert tally.intended == tally.done + tally.failed + tally.skipped
-        assert tally.intended == pytest.approx(500 * 6 * (TURNS.window_s - TURNS.edge_s), rel=0.05)
+        assert tally.intended == pytest.approx(500 * 6 * COUNTED_S, rel=0.05)
 
 
 def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> None:
@@ -257,6 +260,7 @@ def counted(trials: list[Trial]) -> list[tuple[int, str]]:
 EACH_ONCE = [(block, name) for block in range(3) for name in ("null@1ms", "null@2ms")]
 
 
+@pytest.mark.slow
 def test_a_killed_driver_tears_its_block_which_is_played_anew(begun: RunFolder) -> None:
     def kill() -> None:
         os.kill(users_of(begun.homes())[0], signal.SIGKILL)
@@ -280,6 +284,7 @@ def frozen_driver(folder: RunFolder) -> int:
     return found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["warm-up", "measured"])
 def test_an_embedded_engine_that_is_killed_while_frozen_tears_its_block_only(
     begun: RunFolder, moment: str
@@ -292,6 +297,7 @@ def test_an_embedded_engine_that_is_killed_while_frozen_tears_its_block_only(
     assert not users_of(begun.path)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_trials_and_the_run_goes_on(begun: RunFolder) -> None:
     main = threading.main_thread().ident or 0
     # who runs the tests in the background of a shell made us ignore it
@@ -324,6 +330,7 @@ resume_run(RunFolder(Path(sys.argv[1])), kill)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_dyno_leaves_nothing_that_stands_still_and_its_run_goes_on(
     begun: RunFolder,
 ) -> None:

@@ -6,18 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from dyno.analysis.sentence import pilot_words
-from dyno.experiment import Experiment, Measuring, compare_candidates
+from dyno.analysis.sentence import pilot_words, windows_words
+from dyno.cli.terminal.announcement import _order
+from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.pilot_trial import PilotScene
-from dyno.play.windows import chosen_windows, settle_windows, with_windows
-from dyno.record import Pilot, Saturation, TriedLoad
+from dyno.play.turns import turns_of
+from dyno.play.windows import settle_windows, window_s, with_windows
+from dyno.record import Pilot, Saturation, TriedLoad, Window
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
+
+SELECT = "oltp_point_select"
 
 
 def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepared]:
     measuring = Measuring(sequential=sequential)
-    made = compare_candidates(["null@1us", "null@2us"], "oltp_point_select", options, measuring)
+    made = compare_candidates(["null@1us", "null@2us"], SELECT, options, measuring)
     return made, resolve_experiment(made, lambda _: None)
 
 
@@ -35,30 +39,30 @@ def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepare
 def test_a_windows_drain_holds_an_event(
     latency_ns_p99: int, window_ms: float, drain_ms: float, edge_ms: float
 ) -> None:
-    found = chosen_windows(TURNS, latency_ns_p99)
-    sizes = (found.window_s, found.drain_s, found.edge_s)
+    found = Window(window_s(latency_ns_p99))
+    sizes = (found.length_s, found.drain_s, found.edge_s)
     assert sizes == pytest.approx((window_ms / 1e3, drain_ms / 1e3, edge_ms / 1e3))
-    assert (found.epoch_s, found.frozen) == (TURNS.epoch_s, TURNS.frozen)
 
 
 def test_events_are_tried_on_the_base_and_what_was_found_is_noted_and_said() -> None:
     said: list[str] = []
     run = settle_windows(*_made(), PilotScene(said.append)).run
     assert said == ["finding how long an event of oltp_point_select takes on null@1us"]
-    assert run.pilot and run.pilot.latency_ns_p99 > 1000
-    assert run.design.turns == chosen_windows(TURNS, run.pilot.latency_ns_p99)
+    assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
+    found_s = window_s(run.pilot.latency_ns_p99[SELECT])
+    assert run.design.turns == replace(TURNS, windows_s={SELECT: found_s})
     assert any(words.startswith("Windows of ") for words in pilot_words(run))
 
 
 def test_what_the_search_for_saturation_saw_is_not_tried_again() -> None:
     experiment, prepared = _made()
     tried = (TriedLoad(1, 60.0, 0.0, 1000), TriedLoad(2, 1.0, 0.0, 7_000_000))
-    pilot = Pilot(saturation=(Saturation("oltp_point_select", "null@1us", 2, tried),))
+    pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 2, tried),))
     prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
     said: list[str] = []
     run = settle_windows(experiment, prepared, PilotScene(said.append)).run
     assert not said
-    assert run.design.turns and run.design.turns.window_s == 0.2
+    assert run.design.turns and run.design.turns.window(SELECT).length_s == 0.2
 
 
 def test_what_ends_by_count_keeps_the_default() -> None:
@@ -67,9 +71,31 @@ def test_what_ends_by_count_keeps_the_default() -> None:
     assert (run.design.turns, run.pilot, said) == (TURNS, None, [])
 
 
+def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
+    made, _ = _made()
+    made = replace(made, workloads=(*made.workloads, Workload("insert", {})))
+    prepared = resolve_experiment(made, lambda _: None)
+    run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
+    run = replace(run, pilot=replace(run.pilot or Pilot(), latency_ns_p99={SELECT: 61_000}))
+    turns = replace(run.design.turns or TURNS, windows_s={SELECT: 0.02})
+    assert set(turns.windows_s) == {SELECT}
+    run = replace(run, design=replace(run.design, turns=turns))
+    slots = [turns_of(turns, run, plan, 0, 2)[0] for plan in run.workloads]
+    assert [(each.window_ns, each.drain_ns, each.edge_ns) for each in slots] == [
+        (20_000_000, 1_000_000, 2_000_000),
+        (100_000_000, 5_000_000, 10_000_000),
+    ]
+    told = "windows of 20 ms (oltp_point_select), 100 ms (insert)"
+    assert windows_words(run) in told and _order(run) == f"which then play by turns in {told}"
+    assert pilot_words(run) == [
+        f"W{told[1:]}: 99 of 100 events take 0.061 ms (oltp_point_select) at most."
+    ]
+
+
 def test_without_turns_there_are_no_windows() -> None:
     made = _made(sequential=True)
     said: list[str] = []
     assert settle_windows(*made, PilotScene(said.append)) == made[1]
-    assert with_windows(made[1], 1000) == made[1]
+    assert with_windows(made[1], {SELECT: 1000}) == made[1]
+    assert windows_words(made[1].run) == ""
     assert not said

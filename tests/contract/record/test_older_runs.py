@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dyno.analysis.judge import judge
+from dyno.analysis.sentence import pilot_words
 from dyno.cli import exit_code
 from dyno.errors import UsageError
 from dyno.record import (
@@ -23,6 +24,7 @@ from dyno.record import (
     PinningCondition,
     StorageCondition,
     Trial,
+    Turns,
     Verdict,
 )
 from dyno.run_folder import RunFolder
@@ -162,6 +164,21 @@ def test_conditions_that_were_text_are_numbers(copied: RunFolder) -> None:
     assert found.data and (found.data.size_bytes, found.data.cache_bytes) == (100, 7)
     assert (found.data.claim, found.data.survives) == ("cached", "nothing")
     assert found.data.decided_by == {"fsync": "off"}
+
+
+def test_windows_of_schema_2_were_those_of_all_workloads(copied: RunFolder) -> None:
+    def by_turns(data: dict[str, Any]) -> None:
+        turns = {"window_s": 0.2, "drain_s": 0.01, "edge_s": 0.02, "epoch_s": 1.0, "frozen": True}
+        pilot = {"pinning": "apart", "latency_ns_p99": 7_000_000}
+        data |= {"schema": 2, "pilot": pilot}
+        data["design"]["turns"] = turns
+
+    spoil(copied.path / "run.json", by_turns)
+    run = copied.run()
+    assert run.schema == SCHEMA and run.design.turns == Turns(0.2, 1.0, frozen=True)
+    assert run.pilot and run.pilot.latency_ns_p99 == {"select": 7_000_000}
+    told = "Windows of 200 ms: 99 of 100 events take 7 ms at most."
+    assert pilot_words(run) == [told]
 
 
 def test_an_older_run_is_judged_as_it_was() -> None:

@@ -13,7 +13,7 @@ from dyno import experiment
 from dyno.errors import UsageError
 from dyno.experiment import Experiment, Workload
 from dyno.record import Run, Stop, WorkloadPlan
-from dyno.resolve.design import LIMITS, LOOKS
+from dyno.resolve.design import LIMITS_BY_TURNS, LOOKS
 from dyno.resolve.experiment import resolve_experiment
 
 
@@ -38,7 +38,7 @@ def test_a_run_says_everything_that_decides_its_result(script: Path) -> None:
     assert run.candidates[0].build["delay_ns"] == "1000"
     assert run.candidates[1].controls == {"aslr": "off"}
     assert (run.design.base, run.design.looks, run.seed) == ("null@1us", LOOKS, 5)
-    assert run.design.limits == LIMITS
+    assert run.design.limits == LIMITS_BY_TURNS
     assert run.design.controls["aslr"] == "on"
     assert {"cpu", "cores", "kernel", "memory_mb", "file_system"} <= run.host.keys()
     assert len(run.driver_sha256) == len(only(run).script_sha256) == 64

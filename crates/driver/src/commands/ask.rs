@@ -1,6 +1,7 @@
 //! `dyno-driver ask`: one session, statements in order, answers as text.
 //!
-//! So settings, settling, audits and probes need no second client library.
+//! So settings, settling, audits and probes need no second client library. Whoever asks again over
+//! the same session writes another line and keeps the connection; the end of stdin closes it.
 
 use std::process::ExitCode;
 
@@ -19,14 +20,26 @@ const MOST_BYTES: usize = 40 << 20;
 /// Rows of one answer.
 const MOST_ROWS: usize = 500_000;
 
-/// Answers all statements or, at the first that fails, none.
+/// Answers one question after the other, until there is none or one fails.
 pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
-    let ask = parent.ask()?;
+    let first = parent.ask()?;
     rows::set_limit(MOST_BYTES);
-    let mut session = sessions::open(&ask.session)?;
+    let mut session = sessions::open(&first.session)?;
+    parent::print_json(&answers(session.as_mut(), &first.statements)?)?;
+    while let Some(next) = parent.ask_again()? {
+        if next.session != first.session {
+            return Err(Error::user("another session needs a process of its own"));
+        }
+        parent::print_json(&answers(session.as_mut(), &next.statements)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers all statements or, at the first that fails, none.
+fn answers(session: &mut dyn Session, statements: &[String]) -> Result<Vec<Answer>, Error> {
     let (mut answers, mut bytes) = (Vec::new(), 0);
-    for sql in &ask.statements {
-        let changed = send(session.as_mut(), sql).map_err(|error| bounded(error, sql))?;
+    for sql in statements {
+        let changed = send(session, sql).map_err(|error| bounded(error, sql))?;
         let rows = session.rows();
         bytes += rows.size();
         if bytes > MOST_BYTES {
@@ -34,8 +47,7 @@ pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
         }
         answers.push(text(rows, changed, sql)?);
     }
-    parent::print_json(&answers)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(answers)
 }
 
 /// Sends a statement and waits for its answer: rows changed.

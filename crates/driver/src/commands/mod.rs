@@ -17,7 +17,9 @@ use crate::script;
 
 /// `dyno-driver describe`: prints what a plan's script declares, without an engine.
 pub fn describe(parent: &Parent) -> Result<ExitCode, Error> {
-    parent::print_json(&script::describe(&parent.plan()?)?)?;
+    let plan = parent.plan()?;
+    script::watch(&plan);
+    parent::print_json(&script::describe(&plan)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

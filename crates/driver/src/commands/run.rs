@@ -19,6 +19,7 @@ pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
     emit(&Event::Hello { version: VERSION, driver: env!("CARGO_PKG_VERSION").to_owned() })?;
     let plan = parent.plan()?;
     plan.turns.iter().try_for_each(Turns::check)?;
+    script::watch(&plan);
     let mut run = Run { plan: &plan, parent, counters: Counters::new() };
     for command in &plan.commands {
         let (phases, main) = script::phases(&plan, command)?;

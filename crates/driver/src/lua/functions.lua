@@ -21,7 +21,9 @@ function cmdline.call_command(name)
 end
 
 function raw.is_parallel(command)
-   return cmdline.command_parallel(command)
+   local parallel = cmdline.command_parallel(command)
+   raw.let_go_of_prints(parallel)
+   return parallel
 end
 
 -- Names of the commands: declared ones, and those that sysbench knows by their function.
@@ -31,7 +33,7 @@ function raw.commands()
    for name in pairs(type(declared) == "table" and declared or {}) do
       found[name] = true
    end
-   for _, name in ipairs { "prepare", "cleanup" } do
+   for _, name in ipairs { "prepare", "cleanup", "help" } do
       found[name] = found[name] or type(_G[name]) == "function" or nil
    end
    found.run = type(_G.event) == "function" or raw.is_event(_G.event)
@@ -121,11 +123,16 @@ function raw.has_own_loop() return false end
 -- Keeps a function or a declared event to be played; returns its number, or nil: there is none.
 function raw.slot(name, is_command)
    local body
-   if is_command and sysbench.cmdline.command_defined(name) then
+   if is_command and name == "load" then
+      body = raw.body
+   elseif is_command and sysbench.cmdline.command_defined(name) then
       body = sysbench.cmdline.commands[name][1]
       commands[body] = name
    else
       body = _G[name]
+   end
+   if is_command and name == "help" and body == nil and next(cmdline.options) then
+      body = raw.help_text
    end
    if type(body) ~= "function" and not raw.is_event(body) then
       return nil

@@ -22,6 +22,8 @@ local general = {
    rand_zipfian_exp = { "Exponent of the Zipfian distribution", 0.8 },
    memory_bytes = { "Bytes that the driver may hold: half of it in answers, half in Lua states",
       2 ^ 30, cmdline.ARG_SIZE },
+   script_timeout = { "Seconds that a script may keep its thread without an answer to wait for; 0: "
+      .. "no limit", 60 },
    mysql_ignore_errors = { "Numbers of MySQL's errors at which an event begins anew, or all",
       "1213,1020,1205", cmdline.ARG_LIST },
    report_interval = { "Seconds between two calls of report_intermediate; 0: each second", 0,
@@ -52,7 +54,8 @@ end
 -- The least and the most that a general option may be. A state of its own for each user: more
 -- than 65536 of them would fill the memory of any machine before the first event.
 local ranges = { threads = { 1, 65536, "1 to 65536" } }
-for _, name in ipairs({ "time", "events", "rate", "warmup_time", "report_interval" }) do
+for _, name in ipairs({ "time", "events", "rate", "warmup_time", "report_interval",
+   "script_timeout" }) do
    ranges[name] = { 0, 2 ^ 53, "0 or more" }
 end
 
@@ -215,6 +218,11 @@ local function definition_of(name)
       and (cmdline.options[name] or cmdline.options[name:gsub("_", "-")]) or general[name]
 end
 
+-- Did the user set an option?
+function raw.is_given(name)
+   return identity.options[name] ~= nil
+end
+
 -- May a name become an option?
 function raw.is_free(name)
    return definition_of(name) == nil
@@ -252,20 +260,6 @@ function cmdline.read_cmdline_options()
    error("sysbench.cmdline.read_cmdline_options: options are read once the script is loaded", 2)
 end
 
--- Prints the script's own options: name, meaning, default.
-function cmdline.print_test_options()
-   local own, names = declared(), {}
-   for name in pairs(own) do
-      names[#names + 1] = name
-   end
-   table.sort(names)
-   for _, name in ipairs(names) do
-      local default = shown(own[name][2])
-      print(("  --%s  %s%s"):format(name, tostring(own[name][1] or ""),
-         default ~= "" and " [" .. default .. "]" or ""))
-   end
-end
-
 -- Words of the names in lua/sysbench_options.lua, which is not loaded for a script without them.
 local RARE = { "mysql_", "pgsql_", "forced_shutdown", "thread_stack_size", "report_checkpoints",
    "verbosity", "debug", "validate", "histogram", "config_file", "luajit_cmd" }
@@ -276,7 +270,7 @@ local function export(names)
    for _, name in ipairs(names) do
       local kind = type(rawget(_G, name))
       local is_taken = kind == "function" or kind == "table" and raw.own_globals[name]
-      if not is_taken and raw.is_in_texts(name) then
+      if not is_taken and (raw.is_given(name) or raw.is_in_texts(name)) then
          _G[name] = sysbench.opt[name]
       end
    end
@@ -295,7 +289,7 @@ function raw.settle_options()
    for name in pairs(identity.options) do
       if all[name] == nil then
          sysbench_options().refuse(name)
-         if not (is_legacy and raw.is_in_texts(name)) then
+         if not (is_legacy and (#identity.argv > 0 or raw.is_in_texts(name))) then
             raw.unknown("option", name, names)
          end
          -- As in sysbench, a script that declares no options is handed what was given, as text.
@@ -324,3 +318,5 @@ function raw.settle_options()
    end
    return list
 end
+
+return { shown = shown, type_of = type_of }

@@ -4,14 +4,15 @@
 local raw, identity, part = ...
 
 part("sysbench", raw, identity)
-part("options", raw, identity, function() return part("sysbench_options", raw, identity) end)
+local options = part("options", raw, identity, function()
+   return part("sysbench_options", raw, identity)
+end)
 local counted = part("dyno", raw, identity)
 local is_random, is_choice = part("random", raw)
 
 local requests = part("requests", raw, identity)
 local loop = { playing = false }
 local thrown = part("functions", raw, identity, counted, requests.WAITING, loop)
-part("reports", raw, thrown)
 
 local connection = part("connections", raw, identity, requests)
 part("inserts", raw, requests.finish, connection, is_random)
@@ -24,4 +25,16 @@ raw.brought_by({ "ffi", "thread_run", "execute" }, function()
 end)
 raw.brought_by({ "%f[%w_]db_", "DB_ERROR", "%f[%w_]test%f[^%w_]", "sysbench%.db",
    "mysql_table_engine", "myisam_max_rows" }, function() part("legacy", raw, identity) end)
+raw.brought_by({ "dyno%.recording" }, function() part("recording", raw, identity, part) end)
+raw.brought_by({ "hooks", "report_" }, function() part("reports", raw, thrown) end)
+raw.brought_by({ "print_test_options" }, function() part("help", raw, identity, options) end)
 raw.brought_by({ "histogram" }, function() part("histogram") end)
+if identity.command == "help" then
+   part("help", raw, identity, options)
+end
+-- A script without hooks has no reports of its own (lua/reports.lua).
+function raw.reports() return false end
+function raw.report_to() end
+
+-- Of sysbench's own modules the one that scripts build on, where sysbench is not installed.
+raw.stand_ins = { oltp_common = function() part("oltp_common") end }

@@ -12,12 +12,13 @@ local function rates(stat)
       latency_ms = stat.latency_pct * 1000 }
 end
 
--- One line to be read by people.
+-- One line to be read by people, as sysbench writes it.
 function sysbench.report_default(stat)
    local it = rates(stat)
-   local form = "%.0f s, %d threads: %.2f events/s, %.2f queries/s, %.2f errors/s, latency %.2f ms"
-   print(form:format(stat.time_total, stat.threads_running, it.events, it.queries, it.errors,
-      it.latency_ms))
+   local form = "[ %.0fs ] thds: %d tps: %.2f qps: %.2f (r/w/o: %.2f/%.2f/%.2f) "
+      .. "lat (ms,%d%%): %.2f err/s %.2f reconn/s: %.2f"
+   print(form:format(stat.time_total, stat.threads_running, it.events, it.queries, it.reads,
+      it.writes, it.other, sysbench.opt.percentile, it.latency_ms, it.errors, it.reconnects))
 end
 
 -- Seconds, threads, then per second: events, queries, reads, writes, other; latency in ms; errors
@@ -32,19 +33,38 @@ function sysbench.report_csv(stat)
    print(table.concat(cells, ","))
 end
 
--- One JSON object a line, with sysbench's keys; sysbench wraps them in one list.
+-- A list of JSON objects, with sysbench's keys, in its layout; closed when its hook has been called
+-- for the last time.
+local is_open = false
+
+local function close_list()
+   if is_open then
+      io.stderr:write("\n]\n")
+      is_open = false
+   end
+end
+
 function sysbench.report_json(stat)
    local it = rates(stat)
-   local function pair(key, number)
-      return ('"%s": %.2f'):format(key, number)
-   end
-   local qps = { pair("total", it.queries), pair("reads", it.reads), pair("writes", it.writes),
-      pair("other", it.other) }
-   print("{" .. table.concat({
-      ('"time": %.0f'):format(stat.time_total), ('"threads": %d'):format(stat.threads_running),
-      pair("tps", it.events), '"qps": {' .. table.concat(qps, ", ") .. "}",
-      pair("latency", it.latency_ms), pair("errors", it.errors), pair("reconnects", it.reconnects),
-   }, ", ") .. "}")
+   local form = [[
+  {
+    "time": %4.0f,
+    "threads": %d,
+    "tps": %4.2f,
+    "qps": {
+      "total": %4.2f,
+      "reads": %4.2f,
+      "writes": %4.2f,
+      "other": %4.2f
+    },
+    "latency": %4.2f,
+    "errors": %4.2f,
+    "reconnects": %4.2f
+  }]]
+   io.stderr:write(is_open and ",\n" or "[\n", form:format(stat.time_total, stat.threads_running,
+      it.events, it.queries, it.reads, it.writes, it.other, it.latency_ms, it.errors,
+      it.reconnects))
+   is_open = true
 end
 
 local function is_hooked(name)
@@ -55,12 +75,21 @@ function raw.reports()
    return is_hooked("report_intermediate") or is_hooked("report_cumulative")
 end
 
--- Calls a report hook, where the script set it; false if it failed.
+-- Calls a report hook; false if it failed, nil where the script has none.
 function raw.report_to(name, stat)
    if not is_hooked(name) then
-      return true
+      return nil
+   end
+   local is_last = stat.is_cumulative
+   -- sysbench's `stat` has numbers only
+   stat.is_cumulative, stat.is_sql, stat.users, stat.histogram = nil, nil, nil, nil
+   if is_last then
+      close_list()
    end
    local ok, problem = xpcall(sysbench.hooks[name], thrown.locate, stat)
+   if is_last then
+      close_list()
+   end
    if not ok then
       raw.report(thrown.text_of(problem), false)
    end

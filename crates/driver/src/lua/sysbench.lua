@@ -19,15 +19,19 @@ sysbench = {
 }
 
 sysbench.cmdline = {
-   command = identity.command,
+   command = identity.command ~= "load" and identity.command or nil,
    script_path = identity.path,
-   argv = {},
+   argv = identity.argv,
    commands = {},
    options = {},
    PARALLEL_COMMAND = true,
    ARG_NULL = 0, ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3,
    ARG_DOUBLE = 4, ARG_STRING = 5, ARG_LIST = 6, ARG_FILE = 7, ARG_MAX = 8,
 }
+
+if #identity.argv > 0 then
+   identity.argv[0] = "sysbench"
+end
 
 sysbench.sql = {
    error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
@@ -39,13 +43,28 @@ sysbench.sql = {
 
 -- ---- what a script may not do to the driver ---------------------------------------------------
 
+-- What is printed while the driver looks whether a command is for all users: sysbench's main state
+-- loads a script once, and plays such a command itself if it is not.
+local held = identity.is_main and identity.command ~= "run" and {} or nil
+
+function raw.let_go_of_prints(shown)
+   local texts = held or {}
+   held = nil
+   io.stderr:write(shown and table.concat(texts) or "")
+end
+
 -- stdout carries the driver's events.
 function print(...)
    local texts = {}
    for i = 1, select("#", ...) do
       texts[i] = tostring((select(i, ...)))
    end
-   io.stderr:write(table.concat(texts, "\t"), "\n")
+   local line = table.concat(texts, "\t") .. "\n"
+   if held then
+      held[#held + 1] = line
+   else
+      io.stderr:write(line)
+   end
 end
 io.stdout = io.stderr
 io.output(io.stderr)
@@ -114,13 +133,19 @@ local function chunk(text, name)
    return body or error(problem, 0)
 end
 
--- Runs the script. A first line that begins with `#` is for the shell.
+-- Runs the script. A first line that begins with `#` is for the shell. Where loading is the command
+-- itself, the text is played as one, and may wait for answers.
 function raw.run_script(text, name)
    raw.own_globals = {}
    for global in pairs(_G) do
       raw.own_globals[global] = true
    end
-   chunk(text, name)()
+   local body = chunk(text, name)
+   if identity.command == "load" then
+      raw.body = body
+   else
+      body()
+   end
 end
 
 -- Where sysbench finds the modules of its scripts, in its order, and between its first and its last
@@ -143,5 +168,5 @@ table.insert(package.loaders, 2, function(module)
       missing[at] = "\n\tno file '" .. path .. "'"
    end
    raw.keep_rows()
-   return table.concat(missing)
+   return raw.stand_ins[module] or table.concat(missing)
 end)

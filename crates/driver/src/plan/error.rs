@@ -13,9 +13,11 @@ struct Inner {
     kind: Kind,
     message: String,
     cause: Option<String>,
+    report: Option<String>,
     hint: String,
     code: Option<String>,
     place: Option<String>,
+    script_words: Option<String>,
     connection: Option<u32>,
     stream: Option<String>,
     number: i32,
@@ -57,15 +59,24 @@ impl Error {
             kind,
             message: message.into(),
             cause: None,
+            report: None,
             hint: String::new(),
             code: None,
             place: None,
+            script_words: None,
             connection: None,
             stream: None,
             number: 0,
             state: "HY000".to_owned(),
             restartable: false,
         }))
+    }
+
+    /// A script failed by itself, in these words.
+    pub fn of_script(words: &str) -> Self {
+        let mut error = Self::user("the script failed").because(words);
+        error.0.script_words = Some(words.to_owned());
+        error
     }
 
     /// The engine's number; 0: none.
@@ -84,6 +95,11 @@ impl Error {
             Some(cause) if self.has_engines_code() => cause.clone(),
             _ => self.to_string(),
         }
+    }
+
+    /// What the engine said as its own client would print it, line by line; else all in one line.
+    pub fn engine_report(&self) -> String {
+        self.0.report.clone().unwrap_or_else(|| self.engine_words())
     }
 
     /// Codes of ours (`lost`) are in lower case.
@@ -114,6 +130,7 @@ impl Error {
             hint: self.0.hint.clone(),
             phase: phase.map(str::to_owned),
             place: self.0.place.clone(),
+            script_words: self.0.script_words.clone(),
             connection: self.0.connection,
             stream: self.0.stream.clone(),
         }
@@ -150,6 +167,13 @@ impl Error {
     #[must_use]
     pub fn because(mut self, cause: impl fmt::Display) -> Self {
         self.0.cause = Some(cut(cause.to_string()));
+        self
+    }
+
+    /// Adds what the engine's own client would print.
+    #[must_use]
+    pub fn reported(mut self, report: String) -> Self {
+        self.0.report = Some(report);
         self
     }
 

@@ -28,6 +28,13 @@ pub enum Event {
         /// The phase's name.
         phase: String,
     },
+    /// A phase is about to load its users, where the plan asks for reports. Waits for `go`.
+    Loads {
+        /// The phase's name.
+        phase: String,
+        /// How many users.
+        users: u32,
+    },
     /// A phase stands ready, its connections open; waits for `go`.
     Ready {
         /// The phase's name.
@@ -45,6 +52,9 @@ pub enum Event {
     },
     /// Once a second while a phase plays.
     Progress(Progress),
+    /// What sysbench reports of a phase, where the plan asks for it: after a `progress`, or before
+    /// the `done`.
+    Report(Report),
     /// A phase is over; waits for `go`.
     Done(Done),
     /// Last line of a good trial.
@@ -54,6 +64,74 @@ pub enum Event {
     },
     /// Last line of a failed one; what was measured before stands in its `done` lines.
     Error(Failure),
+}
+
+/// The table that sysbench 1.0 calls `stat`, under its names: all streams of a phase together,
+/// times and latencies in seconds. A read is what answered with columns, a write what changed rows;
+/// what failed, or was sent in a batch, is other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// Of the whole phase without its warm-up, and not since the last report.
+    pub is_cumulative: bool,
+    /// Users who have more to play.
+    pub threads_running: u32,
+    /// What the counts are of.
+    pub time_interval: f64,
+    /// Since the phase began.
+    pub time_total: f64,
+    /// The percentile that the option `percentile` names.
+    pub latency_pct: f64,
+    /// The longest.
+    pub latency_max: f64,
+    /// The shortest; like all that follows of latencies, of a whole phase only.
+    pub latency_min: f64,
+    /// Their mean.
+    pub latency_avg: f64,
+    /// Their sum.
+    pub latency_sum: f64,
+    /// Events done.
+    pub events: u64,
+    /// Statements that answered with columns.
+    pub reads: u64,
+    /// Statements that changed rows.
+    pub writes: u64,
+    /// All other statements.
+    pub other: u64,
+    /// Events that failed, or began anew after an error.
+    pub errors: u64,
+    /// Connections made anew.
+    pub reconnects: u64,
+    /// Events that are due, and that nobody has begun; 0 without a rate.
+    pub queue_length: u64,
+    /// Events under way.
+    pub concurrency: u64,
+    /// A user has had a connection.
+    pub is_sql: bool,
+    /// Of a whole phase: each user's.
+    pub users: Vec<UserShare>,
+    /// Of a whole phase: sysbench's buckets, none that is empty.
+    pub histogram: Vec<Bucket>,
+}
+
+/// A user's part of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserShare {
+    /// Events done.
+    pub events: u64,
+    /// The seconds that they took.
+    pub busy_s: f64,
+}
+
+/// How many latencies lie about a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bucket {
+    /// In milliseconds.
+    pub value_ms: f64,
+    /// How many.
+    pub count: u64,
 }
 
 /// How a phase is going.
@@ -249,6 +327,8 @@ pub struct Failure {
     pub phase: Option<String>,
     /// Script file and line, where a script was.
     pub place: Option<String>,
+    /// The script's own words, where it failed by itself.
+    pub script_words: Option<String>,
     /// The user's number (sysbench's thread id), where one was at work.
     pub connection: Option<u32>,
     /// The user's stream, where the phase has several.
@@ -269,8 +349,20 @@ pub struct Description {
     pub phases: Vec<Phase>,
     /// SQL that checks the driver's ledger (`dyno.ledger`) once the last phase is over.
     pub ledger: Vec<LedgerEntry>,
+    /// Statements whose plans are asked for then (`dyno.plans`).
+    pub plans: Vec<PlannedStatement>,
     /// The script's guess of the data set's size (`dyno.size_bytes`); 0: unknown.
     pub size_bytes: u64,
+}
+
+/// A statement whose plan is held against other candidates'.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedStatement {
+    /// What it is called.
+    pub name: String,
+    /// Its text, without parameters.
+    pub sql: String,
 }
 
 /// An option of a script.

@@ -37,8 +37,15 @@ pub struct Plan {
     pub commands: Vec<String>,
     /// Cores for the worker threads; empty leaves the placing to the kernel.
     pub cpus: Vec<usize>,
+    /// Worker threads where more are wanted than cores are named; 0: one for each core.
+    #[serde(default)]
+    pub threads: usize,
     /// Seconds between progress events; 0 sends none.
     pub progress_s: f64,
+    /// Say what sysbench reports of `run`: with each progress, and at its end. A report for which
+    /// the script has a hook is the hook's alone.
+    #[serde(default)]
+    pub reports: bool,
     /// How the phases of `run` take turns with those of other drivers; absent: they play all the
     /// time.
     pub turns: Option<Turns>,
@@ -52,6 +59,9 @@ pub struct Script {
     pub path: PathBuf,
     /// Option name (with underscores) to its text; the script's defaults fill the rest.
     pub options: BTreeMap<String, String>,
+    /// The words of a command line of sysbench's; empty where there was none.
+    #[serde(default)]
+    pub argv: Vec<String>,
 }
 
 /// One way of talking to an engine: an arm per file in `sessions/`.
@@ -124,6 +134,9 @@ pub struct Login {
     pub tls: Tls,
     /// Session settings that every connection makes on opening, in this order.
     pub settings: Vec<(String, String)>,
+    /// The server's notices are written to stderr, as its own programs do (PostgreSQL).
+    #[serde(default)]
+    pub tells_notices: bool,
 }
 
 /// Encryption of a connection. There is no mode that falls back to plain text by itself.

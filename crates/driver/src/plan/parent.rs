@@ -73,11 +73,14 @@ impl Parent {
         self.message("ask")
     }
 
+    /// The next questions; none where stdin is over.
+    pub fn ask_again(&self) -> Result<Option<Ask>, Error> {
+        self.lines.recv().ok().map(|line| parse("ask", &line)).transpose()
+    }
+
     fn message<T: DeserializeOwned>(&self, what: &str) -> Result<T, Error> {
         let line = self.lines.recv().map_err(|_| Error::user(format!("no {what} on stdin")))?;
-        check_version(what, &line)?;
-        serde_json::from_str(&line)
-            .map_err(|cause| Error::user(format!("malformed {what}")).because(cause))
+        parse(what, &line)
     }
 
     /// Has a SIGINT come?
@@ -99,6 +102,12 @@ impl Parent {
             }
         }
     }
+}
+
+fn parse<T: DeserializeOwned>(what: &str, line: &str) -> Result<T, Error> {
+    check_version(what, line)?;
+    serde_json::from_str(line)
+        .map_err(|cause| Error::user(format!("malformed {what}")).because(cause))
 }
 
 /// `go`, or `go` and a time in ns.

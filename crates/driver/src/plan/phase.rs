@@ -86,6 +86,11 @@ pub enum Pace {
         /// Events per second of the whole stream, on average.
         rate_per_s: f64,
     },
+    /// When the statements of a server's log were sent, or a constant times faster.
+    Recorded {
+        /// Events per second of the whole stream, on average.
+        rate_per_s: f64,
+    },
     /// All of a second's events at its beginning, as the original insert benchmark sends them.
     Burst {
         /// Events per second of the whole stream.
@@ -117,6 +122,9 @@ pub enum Stop {
     Count {
         /// Events per stream; 0 means that the first stream function to return `false` ends it.
         events: u64,
+        /// But not longer than so many seconds; 0: however long it takes.
+        #[serde(default)]
+        within_s: f64,
     },
     /// When the named stream has played so many events; the others stop with it.
     Stream {

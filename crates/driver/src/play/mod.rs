@@ -5,13 +5,13 @@
 //! worker       one thread, the hot loop        user_slot  one user in it
 //! run_queue    who is to be played next        monitor    progress, SIGINT, the phase's end
 //! own_loop     a user whose script has a loop of its own
-//! hook_report  what a script's report hooks are given
+//! report       what sysbench reports, and a script's report hooks are given
 //! ```
 
-mod hook_report;
 mod monitor;
 mod own_loop;
 mod phase_state;
+mod report;
 mod run_queue;
 mod user_slot;
 mod worker;
@@ -22,10 +22,10 @@ use crate::plan::error::Error;
 use crate::plan::event::{Done, Event};
 use crate::plan::parent::{Instruction, Parent, emit};
 use crate::script::MainState;
-use crate::tally::share::{LiveCounts, StreamShare};
+use crate::tally::live::{LiveCounts, LiveReport, LiveWorker};
+use crate::tally::share::StreamShare;
 use crate::tally::summary::{PhaseSpan, Summary, summary};
 use crate::tally::{Counters, add};
-use hook_report::HookReport;
 pub use monitor::Observers;
 use monitor::{Measured, PhaseMonitor};
 use phase_state::PhaseState;
@@ -55,8 +55,13 @@ pub fn play_phase(
     if let Some(end) = settle(&phase, observers.parent)? {
         return Ok(end);
     }
-    let row = || phase.streams.iter().map(|_| LiveCounts::default()).collect();
-    let live: Vec<Vec<LiveCounts>> = groups(&phase).iter().map(|_| row()).collect();
+    let live: Vec<LiveWorker> = groups(&phase)
+        .iter()
+        .map(|users| LiveWorker {
+            streams: phase.streams.iter().map(|_| LiveCounts::default()).collect(),
+            report: observers.hooks.map(|_| LiveReport::new(users.len())),
+        })
+        .collect();
     let (measured, reports) = std::thread::scope(|scope| {
         let pool = WorkerPool::spawn(scope, &phase, &live)?;
         let monitor = PhaseMonitor { phase: &phase, live: &live, observers };
@@ -74,12 +79,15 @@ pub fn play_phase(
     }
 }
 
-/// Has the parent settle the engine while no connection is open; how the phase ended, if it did.
+/// Has the parent settle the engine while no connection is open, and hear of the users to come; how
+/// the phase ended, if it did.
 fn settle(phase: &PhaseState, parent: &Parent) -> Result<Option<PhaseEnd>, Error> {
-    if !phase.phase_ref.phase.settle {
-        return Ok(None);
-    }
-    emit(&Event::Settle { phase: phase.name() })?;
+    let event = match phase.phase_ref {
+        it if it.phase.settle => Event::Settle { phase: phase.name() },
+        it if it.plan.reports => Event::Loads { phase: phase.name(), users: phase.users() },
+        _ => return Ok(None),
+    };
+    emit(&event)?;
     let instruction = parent.await_go()?;
     Ok(match instruction {
         Instruction::Go { .. } => None,
@@ -115,15 +123,19 @@ fn finish(
     (shares, error): (Vec<StreamShare>, Option<Error>),
     hooks: Option<&MainState>,
 ) -> Result<PhaseEnd, Error> {
-    let report = hooks.map(|hooks| HookReport::of_phase(&shares, hooks.percentile)).transpose()?;
+    let report = hooks.map(|hooks| report::report_of_phase(&shares, hooks)).transpose()?;
     let done = done(phase, &measured, shares)?;
-    let report = report.map(|report| report.with_times(&done));
+    let report = report.map(|report| report::with_times(report, &done));
+    let error = measured.hook_error.or(error);
+    let told = match (hooks, report, &error) {
+        (Some(hooks), Some(report), None) => {
+            report::tell(report, hooks, phase.phase_ref.plan.reports)
+        }
+        _ => Ok(()),
+    };
     emit(&Event::Done(done))?;
-    if let Some(error) = measured.hook_error.or(error) {
+    if let Some(error) = error.or(told.err()) {
         return Err(error);
-    }
-    if let (Some(hooks), Some(report)) = (hooks, report) {
-        hooks.report_cumulative(&report)?;
     }
     match measured.interrupted {
         true => Ok(PhaseEnd::Interrupted),

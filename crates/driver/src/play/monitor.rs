@@ -6,8 +6,8 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-use super::hook_report::HookReporter;
 use super::phase_state::PhaseState;
+use super::report::Reporter;
 use super::workers::WorkerPool;
 use crate::plan::error::Error;
 use crate::plan::event::{Event, Progress, StreamProgress, Usage};
@@ -15,7 +15,7 @@ use crate::plan::parent::{Instruction, Parent, emit};
 use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, wait_until};
 use crate::script::MainState;
 use crate::sessions::{self, Engine};
-use crate::tally::share::LiveCounts;
+use crate::tally::live::LiveWorker;
 
 /// How often the monitor looks for a SIGINT.
 const SIGINT_CHECK_NS: u64 = SECOND_NS / 20;
@@ -25,7 +25,7 @@ const SIGINT_CHECK_NS: u64 = SECOND_NS / 20;
 pub struct Observers<'a> {
     /// The process that started us; it also says when to go on.
     pub parent: &'a Parent,
-    /// The script's report hooks, where it set any.
+    /// The script's report hooks, where it set any or reports are asked for.
     pub hooks: Option<&'a MainState>,
 }
 
@@ -43,7 +43,7 @@ pub struct Measured {
 /// What is monitored, and who is told.
 pub struct PhaseMonitor<'a> {
     pub phase: &'a PhaseState<'a>,
-    pub live: &'a [Vec<LiveCounts>],
+    pub live: &'a [LiveWorker],
     pub observers: Observers<'a>,
 }
 
@@ -105,7 +105,8 @@ impl PhaseMonitor<'_> {
         let every_ns = ns(self.phase.phase_ref.plan.progress_s);
         let mut meter = ProgressMeter::new(self.phase, self.live, start_ns);
         let mut next_ns = if every_ns > 0 { start_ns + every_ns } else { NEVER };
-        let mut reporter = self.observers.hooks.map(|hooks| HookReporter::new(hooks, self.phase));
+        let hooks = self.observers.hooks;
+        let mut reporter = hooks.map(|hooks| Reporter::new(hooks, self.phase, self.live));
         let (mut interrupted, mut hook_error) = (false, None);
         let mut missing = pool.size();
         while missing > 0 {
@@ -116,10 +117,10 @@ impl PhaseMonitor<'_> {
             }
             if now >= next_ns {
                 let progress = meter.progress(now);
+                emit(&Event::Progress(progress.clone()))?;
                 if let Some(Err(error)) = reporter.as_mut().map(|it| it.report(&progress)) {
                     (hook_error, reporter) = (Some(error), None);
                 }
-                emit(&Event::Progress(progress))?;
                 next_ns += every_ns * ((now - next_ns) / every_ns + 1);
             }
             let wait_ns = next_ns.saturating_sub(now).min(SIGINT_CHECK_NS);
@@ -132,7 +133,7 @@ impl PhaseMonitor<'_> {
 /// The progress line: differences from one to the next, read from the workers' live counts.
 struct ProgressMeter<'a> {
     phase: &'a PhaseState<'a>,
-    live: &'a [Vec<LiveCounts>],
+    live: &'a [LiveWorker],
     start_ns: u64,
     /// Up to where the last line went, in time that counts.
     last_ns: u64,
@@ -140,7 +141,7 @@ struct ProgressMeter<'a> {
 }
 
 impl<'a> ProgressMeter<'a> {
-    fn new(phase: &'a PhaseState<'a>, live: &'a [Vec<LiveCounts>], start_ns: u64) -> Self {
+    fn new(phase: &'a PhaseState<'a>, live: &'a [LiveWorker], start_ns: u64) -> Self {
         let last_done = vec![0; phase.streams.len()];
         Self { phase, live, start_ns, last_ns: 0, last_done }
     }
@@ -157,7 +158,7 @@ impl<'a> ProgressMeter<'a> {
     }
 
     fn stream(&mut self, at: usize, lapse_s: f64) -> StreamProgress {
-        let live = || self.live.iter().map(|worker| &worker[at]);
+        let live = || self.live.iter().map(|worker| &worker.streams[at]);
         let done = live().map(|counts| counts.done.load(Ordering::Relaxed)).sum();
         let failed = live().map(|counts| counts.failed.load(Ordering::Relaxed)).sum();
         let longest = live().map(|counts| counts.latency_ns_max.swap(0, Ordering::Relaxed));

@@ -103,6 +103,7 @@ impl UserSlot {
         if measured != self.measured {
             self.hand_counts_over(share, measured);
         }
+        self.show_begin(share);
         Ok(())
     }
 
@@ -118,7 +119,9 @@ impl UserSlot {
             self.learn_transactions(share)?;
         }
         let number = self.transactions.get(transaction).copied().unwrap_or(0);
-        share.done(EventTimes { answered_ns: now, ..event }, number);
+        let event = EventTimes { answered_ns: now, ..event };
+        share.done(event, number);
+        self.show_end(share, Some(event));
         Ok(())
     }
 }

@@ -77,8 +77,13 @@ impl<'a> PhaseState<'a> {
         let ends_by_time = matches!(stop, Stop::Time { .. });
         let timeline = Timeline::new(start_ns, self.phase_ref.turns(), ends_by_time);
         let timeline = self.timeline.get_or_init(|| timeline);
-        if let Stop::Time { duration_s } = stop {
-            self.stop(self.measured_ns() + timeline.length_ns(*duration_s));
+        match stop {
+            Stop::Time { duration_s: length_s } | Stop::Count { within_s: length_s, .. }
+                if *length_s > 0.0 =>
+            {
+                self.stop(self.measured_ns() + timeline.length_ns(*length_s));
+            }
+            _ => {}
         }
     }
 

@@ -2,9 +2,12 @@
 
 use super::phase_state::{PhaseState, UserPlace};
 use crate::plan::error::Error;
+use crate::plan::phase::Pace;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
 use crate::script::{Step, User, UserIdentity};
+use crate::tally::UserCounts;
 use crate::tally::count::EventTimes;
+use crate::tally::live::{self, LiveReport};
 use crate::tally::share::StreamShare;
 use crate::wire;
 
@@ -16,6 +19,8 @@ pub struct UserSlot {
     pub place: UserPlace,
     /// Which of the worker's shares is its stream's.
     pub share: usize,
+    /// Its number in its worker.
+    pub in_worker: usize,
     /// What it does now.
     pub state: UserState,
     /// Its last event counts: the warm-up is over, and so is the window's edge.
@@ -26,8 +31,44 @@ pub struct UserSlot {
     pub disconnected: bool,
     /// Where the script's own loop stands, if it has one.
     pub own_loop: Option<OwnLoop>,
+    /// What is left of the log that it plays, if it plays one.
+    pub recorded: Option<RecordedTimes>,
+    /// Events done after the warm-up and the nanoseconds that they took, where reports are made.
+    pub played: (u64, u64),
+    /// What was handed over of what is shown.
+    handed_over: UserCounts,
     /// The share's number of each of the user's transaction types.
     pub transactions: Vec<usize>,
+}
+
+/// When the events of a log are due.
+#[derive(Debug)]
+pub struct RecordedTimes {
+    due_ns: std::vec::IntoIter<u64>,
+    is_timed: bool,
+}
+
+/// The next event of a log.
+#[derive(Debug, Clone, Copy)]
+pub enum NextRecorded {
+    /// As soon as the last was answered.
+    AtOnce,
+    /// So long after the phase's start.
+    At(u64),
+    /// There is none.
+    Over,
+}
+
+impl RecordedTimes {
+    /// The next one.
+    #[inline]
+    pub fn next_event(&mut self) -> NextRecorded {
+        match self.due_ns.next() {
+            None => NextRecorded::Over,
+            Some(due_ns) if self.is_timed => NextRecorded::At(due_ns),
+            Some(_) => NextRecorded::AtOnce,
+        }
+    }
 }
 
 /// What a user does.
@@ -58,7 +99,11 @@ pub struct OwnLoop {
 
 impl UserSlot {
     /// Loads the user, opens its connections, runs `thread_init`.
-    pub fn load(phase: &PhaseState, place: UserPlace, share: usize) -> Result<Self, Error> {
+    pub fn load(
+        phase: &PhaseState,
+        place: UserPlace,
+        (share, in_worker): (usize, usize),
+    ) -> Result<Self, Error> {
         let phase_ref = phase.phase_ref;
         let stream = &phase.streams[place.stream];
         let mut user = User::load(
@@ -76,15 +121,22 @@ impl UserSlot {
             call(phase, &mut user, "thread_init")?;
             user.prepare_function(&stream.declared.function)?;
         }
+        let is_timed = matches!(stream.declared.pace, Pace::Recorded { .. });
+        let due = user.take_due();
+        let recorded = due.map(|it| RecordedTimes { due_ns: it.into_iter(), is_timed });
         Ok(Self {
             user,
             place,
             share,
+            in_worker,
             state: UserState::Finished,
             measured: false,
             holds_state: false,
             disconnected: false,
             own_loop: stream.own_loop.then(OwnLoop::default),
+            recorded,
+            played: (0, 0),
+            handed_over: UserCounts::default(),
             transactions: Vec::new(),
         })
     }
@@ -113,10 +165,46 @@ impl UserSlot {
     #[cold]
     pub fn hand_counts_over(&mut self, share: &mut StreamShare, measured: bool) {
         let counts = self.user.take_counts();
+        if share.report.is_some() {
+            self.handed_over.add(counts.clone());
+        }
         match std::mem::replace(&mut self.measured, measured) {
             true => share.statements.add(counts),
             false => share.statements.claim(counts.claimed, counts.further),
         }
+    }
+
+    /// Shows that an event begins, where reports are made.
+    #[inline]
+    pub fn show_begin(&self, share: &StreamShare) {
+        if let Some(report) = share.report {
+            live::add(&report.users[self.in_worker].begun, 1);
+        }
+    }
+
+    /// Shows what the user has done, where reports are made: an event ended well, or none did.
+    #[inline]
+    pub fn show_end(&mut self, share: &StreamShare, done: Option<EventTimes>) {
+        if let Some(report) = share.report {
+            self.show(report, done);
+        }
+    }
+
+    #[cold]
+    fn show(&mut self, report: &LiveReport, done: Option<EventTimes>) {
+        let live = &report.users[self.in_worker];
+        live::add(&live.ended, 1);
+        if let Some(event) = done {
+            let latency_ns = event.answered_ns.saturating_sub(event.intended_ns);
+            live::add(&live.done, 1);
+            report.record(latency_ns);
+            if self.measured {
+                self.played = (self.played.0 + 1, self.played.1 + latency_ns);
+            }
+        }
+        let mut counts = self.handed_over.clone();
+        let is_sql = self.user.add_counts_to(&mut counts);
+        live.show(&counts, is_sql);
     }
 
     /// Finds the share's numbers of all transaction types that the user has named so far.

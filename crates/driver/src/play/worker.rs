@@ -10,13 +10,14 @@
 
 use super::phase_state::{PhaseState, UserPlace};
 use super::run_queue::RunQueue;
-use super::user_slot::{UserSlot, UserState, call};
+use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, wait_until};
 use crate::schedule::timeline::PhaseClock;
 use crate::script::Step;
 use crate::tally::count::EventTimes;
-use crate::tally::share::{LiveCounts, NextEvent, StreamShare};
+use crate::tally::live::LiveWorker;
+use crate::tally::share::{NextEvent, StreamShare};
 use crate::tally::{Counters, add};
 use crate::wire;
 
@@ -52,7 +53,7 @@ impl<'a> Worker<'a> {
     pub fn load(
         phase: &'a PhaseState<'a>,
         places: &[UserPlace],
-        live: &'a [LiveCounts],
+        live: &'a LiveWorker,
     ) -> Result<Self, Error> {
         let mut shares: Vec<StreamShare> = Vec::new();
         let mut slots = Vec::with_capacity(places.len());
@@ -61,16 +62,16 @@ impl<'a> Worker<'a> {
             let known = shares.iter().position(|share| share.index == place.stream);
             if known.is_none() {
                 let stream = (place.stream, &phase.streams[place.stream]);
-                let live = &live[place.stream];
                 let seconds = phase.expected_seconds();
                 shares.push(StreamShare::new(stream, live, places.len(), seconds)?);
             }
             let share = known.unwrap_or(shares.len() - 1);
-            let mut slot = UserSlot::load(phase, *place, share)
+            let mut slot = UserSlot::load(phase, *place, (share, user))
                 .map_err(|error| phase.of_user(error, *place))?;
             let counts = slot.user.take_counts();
             slot.holds_state = counts.queries > 0;
             shares[share].claimed_before += counts.claimed.unwrap_or(0);
+            shares[share].count_beside(&counts);
             slots.push(slot);
         }
         let clock = PhaseClock::new(phase.timeline());
@@ -167,9 +168,19 @@ impl<'a> Worker<'a> {
     }
 
     #[inline]
-    fn next(&mut self, slot: &UserSlot, since_ns: u64, now: u64) -> UserState {
-        let share = &mut self.shares[slot.share];
-        match share.next_event(since_ns, now, self.phase.stop_ns()) {
+    fn next(&mut self, slot: &mut UserSlot, since_ns: u64, now: u64) -> UserState {
+        let (share, stop_ns) = (&mut self.shares[slot.share], self.phase.stop_ns());
+        let next = match &mut slot.recorded {
+            None => share.next_event(since_ns, now, stop_ns),
+            Some(recorded) => match recorded.next_event() {
+                NextRecorded::Over => NextEvent::None,
+                NextRecorded::AtOnce => share.next_recorded(None, since_ns, now, stop_ns),
+                NextRecorded::At(due_ns) => {
+                    share.next_recorded(Some(due_ns), since_ns, now, stop_ns)
+                }
+            },
+        };
+        match next {
             NextEvent::At(intended_ns) => UserState::Due { intended_ns },
             NextEvent::None => self.finished(slot.share),
         }
@@ -185,6 +196,10 @@ impl<'a> Worker<'a> {
         if measured != slot.measured {
             slot.hand_counts_over(share, measured);
         }
+        if share.stream.schedule.is_some() {
+            slot.user.set_due_ns(intended_ns);
+        }
+        slot.show_begin(share);
         let event = EventTimes { intended_ns, begun_ns: *now, answered_ns: NEVER };
         let step = slot.user.begin(&share.stream.declared.function);
         self.end(slot, step, event, now);
@@ -255,13 +270,15 @@ impl<'a> Worker<'a> {
         }
         let number = slot.transactions.get(transaction).copied().unwrap_or(0);
         share.done(event, number);
+        slot.show_end(share, Some(event));
         Ok(true)
     }
 
     /// Counts an event that failed, because its connections were cut or by itself.
     #[cold]
-    fn failed(&mut self, slot: &UserSlot, event: EventTimes) {
+    fn failed(&mut self, slot: &mut UserSlot, event: EventTimes) {
         let share = &mut self.shares[slot.share];
+        slot.show_end(share, None);
         if slot.disconnected { share.cut(event) } else { share.failed(event) }
     }
 
@@ -283,7 +300,8 @@ impl<'a> Worker<'a> {
     fn connect_anew(&mut self, slots: &mut [UserSlot]) {
         for (user, slot) in slots.iter_mut().enumerate() {
             let is_busy = matches!(slot.state, UserState::Busy { .. } | UserState::Finished);
-            if is_busy || slot.holds_state || slot.disconnected {
+            let holds_state = slot.holds_state || slot.recorded.is_some();
+            if is_busy || holds_state || slot.disconnected {
                 continue;
             }
             wire::set_slot(user as u32);
@@ -316,8 +334,10 @@ impl<'a> Worker<'a> {
                     .and_then(|()| call(self.phase, &mut slot.user, "thread_done"));
                 self.error = ended.err().map(|error| self.phase.of_user(error, slot.place));
                 let counts = slot.user.take_counts();
+                share.count_beside(&counts);
                 share.statements.claim(counts.claimed, counts.further);
             }
+            share.played.extend(share.report.is_some().then_some(slot.played));
             add(&mut counters, slot.user.counters());
         }
         WorkerReport { shares: self.shares, counters, error: self.error }
@@ -369,6 +389,7 @@ mod tests {
     use crate::plan::{PhaseRef, Plan, Session};
     use crate::schedule::clock::{SECOND_NS, now_ns};
     use crate::script;
+    use crate::tally::live::LiveCounts;
     use crate::testing::Folder;
 
     fn run_of<'a>(plan: &'a Plan, phases: &'a [Phase]) -> PhaseRef<'a> {
@@ -386,7 +407,7 @@ mod tests {
         plan.session = Session::Null { delay_ns: 3600 * SECOND_NS };
         let (phases, _) = script::phases(&plan, "run").unwrap();
         let phase = PhaseState::new(run_of(&plan, &phases)).unwrap();
-        let live = [LiveCounts::default()];
+        let live = LiveWorker { streams: vec![LiveCounts::default()], report: None };
         let mut worker =
             Worker::load(&phase, &[UserPlace { stream: 0, number: 0 }], &live).unwrap();
         let start_ns = now_ns();
@@ -409,7 +430,7 @@ mod tests {
         plan.session = Session::Null { delay_ns: 3600 * SECOND_NS };
         let (phases, _) = script::phases(&plan, "run").unwrap();
         let phase = PhaseState::new(run_of(&plan, &phases)).unwrap();
-        let live = [LiveCounts::default()];
+        let live = LiveWorker { streams: vec![LiveCounts::default()], report: None };
         phase.stop(now_ns());
         let loaded = Worker::load(&phase, &[UserPlace { stream: 0, number: 0 }], &live);
         assert_eq!(loaded.map(drop).unwrap_err().engine_code(), Some("lost"));
@@ -423,7 +444,7 @@ mod tests {
         plan.script.options.extend(options.map(|(name, text)| (name.into(), text.into())));
         let (phases, _) = script::phases(&plan, "run").unwrap();
         let phase = PhaseState::new(run_of(&plan, &phases)).unwrap();
-        let live = [LiveCounts::default()];
+        let live = LiveWorker { streams: vec![LiveCounts::default()], report: None };
         let places = [0, 1].map(|number| UserPlace { stream: 0, number });
         let mut worker = Worker::load(&phase, &places, &live).unwrap();
         worker.play(now_ns());

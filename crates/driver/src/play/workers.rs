@@ -15,7 +15,7 @@ use super::worker::{Worker, WorkerReport};
 use crate::plan::error::Error;
 use crate::schedule::clock::sharpen_sleep;
 use crate::sessions::{self, Engine};
-use crate::tally::share::LiveCounts;
+use crate::tally::live::LiveWorker;
 
 /// All threads of a phase. Dropping it lets the workers close.
 pub struct WorkerPool<'s, 'a> {
@@ -47,7 +47,7 @@ impl<'s, 'a: 's> WorkerPool<'s, 'a> {
     pub fn spawn<'e>(
         scope: &'s Scope<'s, 'e>,
         phase: &'a PhaseState<'a>,
-        live: &'a [Vec<LiveCounts>],
+        live: &'a [LiveWorker],
     ) -> Result<Self, Error>
     where
         'a: 'e,
@@ -118,7 +118,7 @@ fn panicked() -> Error {
 fn work<'a>(
     phase: &'a PhaseState<'a>,
     places: &[UserPlace],
-    live: &'a [LiveCounts],
+    live: &'a LiveWorker,
     link: &PoolLink,
 ) -> Option<WorkerReport<'a>> {
     let users: u32 = phase.streams.iter().map(|stream| stream.declared.connections).sum();
@@ -151,7 +151,7 @@ pub fn groups(phase: &PhaseState) -> Vec<Vec<UserPlace>> {
         .collect();
     let plan = phase.phase_ref.plan;
     let is_embedded = sessions::descriptor(&plan.session).engine == Engine::Embedded;
-    let threads = if is_embedded { places.len() } else { plan.cpus.len() };
+    let threads = if is_embedded { places.len() } else { plan.cpus.len().max(plan.threads) };
     let mut groups = vec![Vec::new(); threads.clamp(1, places.len())];
     let count = groups.len();
     for (number, place) in places.into_iter().enumerate() {

@@ -36,7 +36,8 @@ impl Schedule {
     /// The schedule of a pace; none for a closed loop.
     pub fn new(pace: &Pace, seed: u64) -> Result<Option<Self>, Error> {
         let gaps = match pace {
-            Pace::Closed => return Ok(None),
+            // Each user knows its own times (`play/user_slot.rs`).
+            Pace::Closed | Pace::Recorded { .. } => return Ok(None),
             Pace::Uniform { .. } => Gaps::Uniform,
             Pace::Burst { .. } => Gaps::Burst,
             Pace::Poisson { .. } => {
@@ -96,7 +97,8 @@ impl Pace {
     pub fn rate_per_s(&self) -> Option<f64> {
         match self {
             Self::Closed => None,
-            Self::Uniform { rate_per_s }
+            Self::Recorded { rate_per_s }
+            | Self::Uniform { rate_per_s }
             | Self::Poisson { rate_per_s }
             | Self::Burst { rate_per_s } => Some(*rate_per_s),
         }

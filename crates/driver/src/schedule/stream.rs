@@ -93,7 +93,7 @@ impl<'a> StreamState<'a> {
 fn events_of(phase: &Phase, stream: &Stream) -> (Option<u64>, bool) {
     match &phase.stop {
         Stop::Time { .. } => (None, false),
-        Stop::Count { events } => (Some(*events), *events == 0),
+        Stop::Count { events, .. } => (Some(*events), *events == 0),
         Stop::Stream { stream: decider, events } if *decider == stream.name => {
             (Some(*events), true)
         }

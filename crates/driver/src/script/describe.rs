@@ -8,7 +8,7 @@ use super::lua_state::LuaState;
 use super::main_state::MainState;
 use crate::plan::Plan;
 use crate::plan::error::Error;
-use crate::plan::event::{Description, LedgerEntry, ScriptOption};
+use crate::plan::event::{Description, ScriptOption};
 use crate::plan::phase::{OWN_LOOP, Pace, Phase, Primary, Role, Stop, Stream};
 
 /// How many connections a stream may have; each has a state of its own.
@@ -23,7 +23,8 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
         summary: summary(plan)?,
         options: options(&state)?,
         phases: if has_run { run_phases(&state)? } else { Vec::new() },
-        ledger: ledger(&state)?,
+        ledger: declared_list(&state, "ledger")?,
+        plans: declared_list(&state, "plans")?,
         size_bytes: size(&state)?,
         commands,
     })
@@ -35,7 +36,7 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<MainStat
     if command == "run" {
         let phases = run_phases(&state)?;
         refuse_turns(plan, &phases)?;
-        return Ok((phases, MainState::of(state)?));
+        return Ok((phases, MainState::of(state, plan.reports)?));
     }
     if state.slot(command, true)?.is_none() {
         return Err(state.no_function(command));
@@ -136,7 +137,9 @@ fn ends(phase: &Phase) -> Result<(), Error> {
 fn general_phase(state: &LuaState) -> Result<Phase, Error> {
     let (duration_s, events): (f64, f64) = (number(state, "time")?, number(state, "events")?);
     let stop = if events > 0.0 {
-        Stop::Count { events: events as u64 }
+        // Both given, as sysbench's command line always has them, both end it.
+        let is_limited = state.call::<bool>("is_given", "time")?;
+        Stop::Count { events: events as u64, within_s: if is_limited { duration_s } else { 0.0 } }
     } else if duration_s > 0.0 {
         Stop::Time { duration_s }
     } else {
@@ -174,7 +177,7 @@ fn command_phase(command: &str, users: u32) -> Phase {
     Phase {
         name: command.to_owned(),
         streams: vec![Stream { role: Role::Writer, ..stream(command, users) }],
-        stop: Stop::Count { events: u64::from(users) },
+        stop: Stop::Count { events: u64::from(users), within_s: 0.0 },
         warmup_s: 0.0,
         stationary: false,
         settle: false,
@@ -213,12 +216,13 @@ fn threads(state: &LuaState) -> Result<u32, Error> {
     }
 }
 
-fn ledger(state: &LuaState) -> Result<Vec<LedgerEntry>, Error> {
-    let declared = state.dyno_value("ledger")?;
+/// What `dyno.name` lists; nothing where it is absent.
+fn declared_list<T: DeserializeOwned>(state: &LuaState, name: &str) -> Result<Vec<T>, Error> {
+    let declared = state.dyno_value(name)?;
     if declared.is_nil() {
         return Ok(Vec::new());
     }
-    read(state, "ledger", declared)
+    read(state, name, declared)
 }
 
 fn size(state: &LuaState) -> Result<u64, Error> {

@@ -11,7 +11,7 @@ use mlua::{Function, Lua, Table, Thread, Value};
 use super::api::SharedHandle;
 use super::random::{Distribution, Origin, Rand, Shape};
 use super::shared::{Shared, Wait};
-use super::{UserIdentity, api, prelude};
+use super::{UserIdentity, api, prelude, watch};
 use crate::plan::error::Error;
 use crate::plan::{Plan, Session, error};
 use crate::sessions::{self, Engine, rows};
@@ -26,6 +26,8 @@ pub struct LuaState {
     pub raw: Table,
     pub number: u32,
     path: PathBuf,
+    /// Its engine is not inside this process.
+    pub is_served: bool,
     /// The general and the script's own options, as lua/options.lua lists them.
     pub options: Table,
 }
@@ -45,11 +47,14 @@ impl LuaState {
         }
         let raw = api::table(&lua, &shared).map_err(internal)?;
         let options = lua.create_table().map_err(internal)?;
-        let state = Self { lua, shared, raw, number: identity.number, path, options };
-        state.fill(plan, identity)?;
         let engine = sessions::descriptor(&plan.session).engine;
+        let (number, is_served) = (identity.number, engine != Engine::Embedded);
+        let state = Self { lua, shared, raw, number, path, is_served, options };
+        state.fill(plan, identity)?;
         state.shared.borrow_mut().is_loading = engine == Engine::Served;
+        let in_script = watch::in_script();
         state.run_script(&text)?;
+        drop(in_script);
         state.shared.borrow_mut().is_loading = false;
         let list: Table = state.call("settle_options", ())?;
         // Once more: the script may have declared these options with defaults of its own.
@@ -195,7 +200,9 @@ impl LuaState {
         // A command that one user plays still works for all: it reads the option itself.
         let is_stream = identity.command == "run" && identity.users > 0;
         table.raw_set("users", is_stream.then_some(identity.users))?;
+        table.raw_set("is_main", identity.users == 0)?;
         table.raw_set("command", identity.command)?;
+        table.raw_set("argv", plan.script.argv.as_slice())?;
         table.raw_set("seed", plan.seed)?;
         table.raw_set("path", self.path.to_string_lossy().as_ref())?;
         table.raw_set("folder", folder(&self.path).to_string_lossy().as_ref())?;
@@ -258,7 +265,7 @@ impl LuaState {
         let is_full = text.lines().next().is_some_and(|line| line.ends_with(NO_MEMORY));
         let error = match is_full {
             true => self.out_of_memory(),
-            false => Error::user("the script failed").because(text.trim()),
+            false => Error::of_script(text.trim()),
         };
         match place {
             Some(place) => error.at(place),

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use mlua::{LuaSerdeExt, Value};
-use serde::Serialize;
 
 use super::lua_state::LuaState;
 use super::{Step, User};
 use crate::plan::error::Error;
+use crate::plan::event::Report;
 use crate::plan::parent::Parent;
 use crate::schedule::clock::{NAP_NS, now_ns};
 use crate::wire;
@@ -16,7 +16,7 @@ use crate::wire;
 /// A script's `init`, `done` and report hooks, at least one of them there.
 pub struct MainState {
     user: User,
-    /// The script has set a report hook.
+    /// The script has set a report hook, or the plan asks for reports.
     pub is_hooked: bool,
     /// Which percentile `latency_pct` is: sysbench's option `percentile`.
     pub percentile: f64,
@@ -25,9 +25,9 @@ pub struct MainState {
 }
 
 impl MainState {
-    /// Keeps a state in which the script is loaded, if the script wants one.
-    pub fn of(state: LuaState) -> Result<Option<Self>, Error> {
-        let is_hooked = state.call::<bool>("reports", ())?;
+    /// Keeps a state in which the script is loaded, if the script or the plan wants one.
+    pub fn of(state: LuaState, reports: bool) -> Result<Option<Self>, Error> {
+        let is_hooked = reports || state.call::<bool>("reports", ())?;
         let plays = state.slot("init", false)?.or(state.slot("done", false)?).is_some();
         if !is_hooked && !plays {
             return Ok(None);
@@ -69,24 +69,17 @@ impl MainState {
         self.user.counters()
     }
 
-    /// Tells how it went since the last report; a script without that hook hears nothing.
-    pub fn report_intermediate(&self, stat: &impl Serialize) -> Result<(), Error> {
-        self.report("report_intermediate", stat)
-    }
-
-    /// Tells how the whole phase went.
-    pub fn report_cumulative(&self, stat: &impl Serialize) -> Result<(), Error> {
-        self.report("report_cumulative", stat)
-    }
-
-    fn report(&self, hook: &str, stat: &impl Serialize) -> Result<(), Error> {
+    /// Calls the hook that a report is for; false: the script has none.
+    pub fn report(&self, report: &Report) -> Result<bool, Error> {
+        let hook = if report.is_cumulative { "report_cumulative" } else { "report_intermediate" };
         let state = &self.user.state;
-        let stat: Value = state.lua.to_value(stat).map_err(|cause| {
+        let stat: Value = state.lua.to_value(report).map_err(|cause| {
             Error::driver("cannot hand numbers to a report hook").because(cause)
         })?;
-        match state.call("report_to", (hook, stat))? {
-            true => Ok(()),
-            false => Err(state.reported_error().without_connection()),
+        match state.call::<Option<bool>>("report_to", (hook, stat))? {
+            Some(true) => Ok(true),
+            Some(false) => Err(state.reported_error().without_connection()),
+            None => Ok(false),
         }
     }
 }

@@ -10,10 +10,13 @@ mod main_state;
 mod prelude;
 mod program;
 mod random;
+mod recorded;
+mod recording;
 mod shared;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +33,7 @@ use lua_state::{Declared, LuaState};
 pub use main_state::MainState;
 pub use shared::Ask;
 use shared::{RequestState, Wait};
+pub use watch::begin as watch;
 
 /// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
 /// all of it, so that no two streams and no two phases send the same requests.
@@ -59,6 +63,8 @@ pub struct User {
     current: usize,
     /// A declared event is under way, and Lua knows nothing of it.
     alone: bool,
+    /// Its engine answers elsewhere, so a script that does not come back is at fault itself.
+    is_watched: bool,
     transactions: Vec<String>,
 }
 
@@ -68,6 +74,8 @@ struct Function {
     slot: Option<i64>,
     is_event: bool,
     declared: Declared,
+    /// It plays the next statement of a log.
+    is_recorded: bool,
 }
 
 /// SQLSTATE class of statements that fail however often they are sent: syntax, unknown names.
@@ -109,6 +117,7 @@ impl User {
     fn of(state: LuaState, command: &str) -> Result<Self, Error> {
         let coroutine = state.coroutine()?;
         Ok(Self {
+            is_watched: state.is_served,
             state,
             coroutine,
             command: command.to_owned(),
@@ -126,7 +135,12 @@ impl User {
         if self.functions.get(self.current).is_none_or(|it| it.name != function) {
             self.current = self.find(function)?;
         }
-        let Function { slot, is_event, declared, .. } = self.functions[self.current];
+        let Function { slot, is_event, declared, is_recorded, .. } = self.functions[self.current];
+        if is_recorded {
+            self.alone = true;
+            let sent = self.state.shared.borrow_mut().run_recorded();
+            return self.after_recorded(sent);
+        }
         if let Some((program, transaction)) = declared {
             self.alone = true;
             let sent = self.state.shared.borrow_mut().run_declared(program);
@@ -136,6 +150,11 @@ impl User {
             Some(slot) => self.resume((slot, is_event)),
             None => Ok(Step::Done { transaction: 0, more: true }),
         }
+    }
+
+    /// Says when the event that begins next was due, by the phase's clock: ns.
+    pub fn set_due_ns(&mut self, due_ns: u64) {
+        self.state.shared.borrow_mut().due_ns = due_ns;
     }
 
     /// Builds what the script declares of a function that will be begun, so that the first event
@@ -150,6 +169,10 @@ impl User {
             return Ok(Step::Waiting { until_ns });
         }
         match self.functions[self.current].declared {
+            _ if self.alone && self.functions[self.current].is_recorded => {
+                let sent = self.state.shared.borrow_mut().arrived.take();
+                self.after_recorded(sent.unwrap_or(RequestState::Failed))
+            }
             Some((_, transaction)) if self.alone => {
                 let sent = self.state.shared.borrow_mut().arrived.take();
                 self.after_declared(sent.unwrap_or(RequestState::Failed), transaction)
@@ -182,6 +205,13 @@ impl User {
         self.state.shared.borrow_mut().renew_connections()
     }
 
+    /// When the statements of the log that it plays are due, in ns from the phase's start; none
+    /// where it plays no log. To be taken once, after `thread_init`.
+    pub fn take_due(&mut self) -> Option<Vec<u64>> {
+        let mut shared = self.state.shared.borrow_mut();
+        shared.recording.as_mut().map(|it| std::mem::take(&mut it.due_ns))
+    }
+
     /// Gives its connections up: the request under way fails as `lost` with the next
     /// [`User::advance`], and so does every other.
     pub fn drop_connections(&mut self) {
@@ -196,6 +226,14 @@ impl User {
     /// What was counted since the last call, for the tally.
     pub fn take_counts(&mut self) -> UserCounts {
         self.state.shared.borrow_mut().take_counts()
+    }
+
+    /// Adds what was counted since it was last taken; has a connection been opened?
+    pub fn add_counts_to(&self, sum: &mut UserCounts) -> bool {
+        let mut shared = self.state.shared.borrow_mut();
+        shared.gather_counts();
+        sum.add(shared.counts.clone());
+        !shared.connections.is_empty()
     }
 
     /// The script's own counters (`dyno.count`) of events that ended well, since loading.
@@ -214,8 +252,10 @@ impl User {
             return Err(self.state.no_function(name).on(self.state.number));
         }
         let is_event = !is_command && !is_optional && name != OWN_LOOP;
-        let declared = self.state.declaration(slot)?;
-        self.functions.push(Function { name: name.to_owned(), slot, is_event, declared });
+        let is_recorded = is_event && self.state.shared.borrow().recording.is_some();
+        let declared = if is_recorded { None } else { self.state.declaration(slot)? };
+        let name = name.to_owned();
+        self.functions.push(Function { name, slot, is_event, declared, is_recorded });
         Ok(self.functions.len() - 1)
     }
 
@@ -239,8 +279,31 @@ impl User {
         }
     }
 
+    /// Where a statement of a log stands.
+    #[inline]
+    fn after_recorded(&mut self, sent: RequestState) -> Result<Step, Error> {
+        match sent {
+            RequestState::Pending => {
+                self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns })
+            }
+            RequestState::Failed => {
+                self.alone = false;
+                self.state.shared.borrow_mut().take_recorded_failure().map(Step::Failed)
+            }
+            _ => {
+                self.alone = false;
+                let kind = self.state.shared.borrow().recording.as_ref().map(|it| it.last_kind());
+                self.ended(kind.unwrap_or_default())
+            }
+        }
+    }
+
     fn resume(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
-        match self.coroutine.resume::<Value>(arguments) {
+        // What an embedded engine does in the call may take its time.
+        let in_script = self.is_watched.then(watch::in_script);
+        let resumed = self.coroutine.resume::<Value>(arguments);
+        drop(in_script);
+        match resumed {
             Ok(Value::Integer(ended)) => self.ended(ended),
             Ok(_) => self.suspended(),
             Err(error) => Err(self.state.lua_error(&error)),

@@ -10,12 +10,13 @@ use super::connection::{Batch, Connection, open};
 use super::inserts::{Bulk, Insert, Row};
 use super::program::Program;
 use super::random::Rand;
+use super::recording::Recording;
 use super::statement::{Form, Kind, Statement};
 use crate::plan::error::{Error, shorten};
 use crate::schedule::clock::{now_ns, ns};
 use crate::sessions::rows::{NamedRow, TOO_LARGE};
 use crate::sessions::sql::Quoting;
-use crate::sessions::{Reply, Rows, literal};
+use crate::sessions::{Reply, Rows};
 use crate::tally::UserCounts;
 use crate::{generate, plan, sessions};
 
@@ -34,6 +35,8 @@ pub struct Shared {
     pub rows_brought: u64,
     /// Turns that the stream's users have taken.
     pub turns: Arc<AtomicU64>,
+    /// When the event under way was due, in an open loop, by the phase's clock: ns.
+    pub due_ns: u64,
     /// What the coroutine waits for.
     pub wait: Wait,
     /// An error that ends the trial, whatever the script does with it.
@@ -49,6 +52,8 @@ pub struct Shared {
     pub programs: Vec<Program>,
     /// The one under way.
     pub playing: Option<usize>,
+    /// The part of a server's log that it plays.
+    pub recording: Option<Recording>,
     /// Declared rows, and the text of the insert made of them last.
     pub rows: Vec<Row>,
     pub text: Vec<u8>,
@@ -60,7 +65,7 @@ pub struct Shared {
     pub is_loading: bool,
     /// Programs that the script started, until they have ended.
     pub children: Slab<Child>,
-    session: plan::Session,
+    pub session: plan::Session,
     pub connections: Vec<Option<Connection>>,
     /// The answer that the coroutine is resumed with.
     pub arrived: Option<RequestState>,
@@ -123,6 +128,7 @@ impl Shared {
             keeps_next: false,
             rows_brought: 0,
             turns: Arc::default(),
+            due_ns: 0,
             wait: Wait::Nothing,
             stop: None,
             failure: None,
@@ -131,6 +137,7 @@ impl Shared {
             place: None,
             programs: Vec::new(),
             playing: None,
+            recording: None,
             rows: Vec::new(),
             text: Vec::new(),
             bulks: Vec::new(),
@@ -170,14 +177,14 @@ impl Shared {
         Ok(())
     }
 
-    pub fn query(&mut self, connection: usize, sql: &str) -> RequestState {
+    pub fn query(&mut self, connection: usize, sql: &[u8]) -> RequestState {
         if self.is_loading {
             return self.refuse_while_loading();
         }
         self.counts.queries += 1;
         let keeps = self.keeps();
-        let reply =
-            open(&mut self.connections, connection).and_then(|it| it.keeping(keeps).query(sql));
+        let reply = open(&mut self.connections, connection)
+            .and_then(|it| it.keeping(keeps).query_bytes(sql));
         self.take_reply(connection, reply)
     }
 
@@ -192,23 +199,12 @@ impl Shared {
         RequestState::Failed
     }
 
-    /// Sends a text made outside of Lua.
-    pub fn query_bytes(&mut self, connection: usize, text: &[u8]) -> RequestState {
-        match literal::sql(text) {
-            Ok(sql) => self.query(connection, sql),
-            Err(error) => {
-                self.fail(error);
-                RequestState::Failed
-            }
-        }
-    }
-
     /// Sends rows as one statement, made in memory that is used again.
     pub fn insert(&mut self, connection: usize, insert: &Insert) -> RequestState {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         insert.put(&mut self.rows[insert.row], &mut self.rand, self.quoting, &mut text);
-        let sent = self.query_bytes(connection, &text);
+        let sent = self.query(connection, &text);
         self.text = text;
         sent
     }
@@ -222,7 +218,7 @@ impl Shared {
     /// Sends the rows that were gathered, and goes back to the head.
     pub fn send_bulk(&mut self, connection: usize) -> Result<RequestState, Error> {
         let mut bulk = std::mem::take(self.bulk(connection)?);
-        let sent = self.query_bytes(connection, bulk.text());
+        let sent = self.query(connection, bulk.text());
         bulk.forget_rows();
         *self.bulk(connection)? = bulk;
         Ok(sent)
@@ -368,10 +364,15 @@ impl Shared {
     }
 
     pub fn take_counts(&mut self) -> UserCounts {
+        self.gather_counts();
+        std::mem::take(&mut self.counts)
+    }
+
+    /// Adds what the connections counted.
+    pub fn gather_counts(&mut self) {
         for connection in self.connections.iter_mut().flatten() {
             connection.count(&mut self.counts);
         }
-        std::mem::take(&mut self.counts)
     }
 
     pub fn fail(&mut self, error: Error) {

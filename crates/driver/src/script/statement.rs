@@ -1,7 +1,7 @@
 //! A statement that a script sends again and again, and the values of its next execution.
 
 use crate::plan::error::Error;
-use crate::sessions::literal::{self, TextStatement};
+use crate::sessions::literal::TextStatement;
 use crate::sessions::{Reply, Session, Value};
 
 /// A statement and the values bound to it; reused, so that none allocates.
@@ -20,6 +20,8 @@ pub enum Form {
     Prepared(u32),
     /// Text that is parsed with its values each time.
     Unnamed(String),
+    /// Text without parameters.
+    Query(String),
     /// Text with literals in the places of its parameters.
     Text(TextStatement),
 }
@@ -39,10 +41,11 @@ impl Form {
         match self {
             Self::Prepared(handle) => session.execute(*handle, values),
             Self::Unnamed(sql) => session.execute_unnamed(sql, values),
+            Self::Query(sql) => session.query(sql),
             Self::Text(statement) => {
                 let mut text = Vec::new();
                 statement.put(&mut text, values);
-                session.query(literal::sql(&text)?)
+                session.query_bytes(&text)
             }
         }
     }

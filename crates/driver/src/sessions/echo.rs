@@ -40,6 +40,7 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         database: String::new(),
         tls: Tls { mode: TlsMode::Disable, ca: None },
         settings: Vec::new(),
+        tells_notices: false,
     };
     let line = Line::connect(&login)?;
     Ok(Box::new(Echo {

@@ -89,6 +89,12 @@ pub trait Session {
     /// Sends SQL as text.
     fn query(&mut self, sql: &str) -> Result<Reply, Error>;
 
+    /// Sends SQL as the bytes that it is: a server reads them in its own character set, an embedded
+    /// engine in UTF-8 only.
+    fn query_bytes(&mut self, sql: &[u8]) -> Result<Reply, Error> {
+        self.query(literal::sql(sql)?)
+    }
+
     /// Makes a prepared statement; its handle is valid on this session only, also after a lost
     /// connection was made anew. A server's session waits for the answer: scripts prepare before
     /// the measured time.

@@ -65,9 +65,13 @@ impl Null {
 }
 
 impl Session for Null {
-    fn query(&mut self, _sql: &str) -> Result<Reply, Error> {
+    fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        self.query_bytes(sql.as_bytes())
+    }
+
+    fn query_bytes(&mut self, _sql: &[u8]) -> Result<Reply, Error> {
         #[cfg(test)]
-        crate::testing::note_sent(_sql.to_owned());
+        crate::testing::note_sent(String::from_utf8_lossy(_sql).into_owned());
         Ok(self.send())
     }
 

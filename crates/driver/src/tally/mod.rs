@@ -3,12 +3,14 @@
 //! ```text
 //! count      events of one worker in one stream: numbers, histograms, a row per second
 //! share      a worker's share in a stream: which arrivals it takes, what became of them
+//! live       what workers show while they play, for reports
 //! summary    all workers' counts added up, and checked that none is missing
 //! histogram  distributions of durations
 //! ```
 
 pub mod count;
 pub mod histogram;
+pub mod live;
 pub mod share;
 pub mod summary;
 

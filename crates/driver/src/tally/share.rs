@@ -1,9 +1,10 @@
 //! A worker's share in one stream: which arrivals it takes, and what became of them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::UserCounts;
 use super::count::{EventCounts, EventTimes};
+use super::live::{LiveCounts, LiveReport, LiveWorker};
 use crate::plan::error::Error;
 use crate::schedule::Schedule;
 use crate::schedule::stream::StreamState;
@@ -30,24 +31,18 @@ pub struct StreamShare<'a> {
     pub renewed: u64,
     /// Intended times of arrivals that were taken but not begun: at most one per user.
     pub dropped_ns: Vec<u64>,
+    /// Where its users show what they do, if reports are made.
+    pub report: Option<&'a LiveReport>,
+    /// Events and nanoseconds of each of its users after the warm-up, where reports are made.
+    pub played: Vec<(u64, u64)>,
+    /// What its users' `thread_init` and `thread_done` sent, where reports are made.
+    pub beside: UserCounts,
     schedule: Option<Schedule>,
     live: &'a LiveCounts,
     timeline: Timeline,
     measured_ns: u64,
     /// Events done and failed, warm-up included.
     ended: (u64, u64),
-}
-
-/// What the progress line reads while a worker writes: no lock, a little stale.
-#[derive(Default)]
-#[repr(align(64))]
-pub struct LiveCounts {
-    /// Events done since the phase began.
-    pub done: AtomicU64,
-    /// Events failed, likewise.
-    pub failed: AtomicU64,
-    /// The longest latency since the reader last took it.
-    pub latency_ns_max: AtomicU64,
 }
 
 /// What a free user does next.
@@ -63,7 +58,7 @@ impl<'a> StreamShare<'a> {
     /// Nothing counted, with room for so many users and seconds.
     pub fn new(
         (index, stream): (usize, &'a StreamState<'a>),
-        live: &'a LiveCounts,
+        live: &'a LiveWorker,
         users: usize,
         seconds: usize,
     ) -> Result<Self, Error> {
@@ -78,7 +73,10 @@ impl<'a> StreamShare<'a> {
             renewed: 0,
             dropped_ns: Vec::with_capacity(users),
             schedule: stream.schedule.clone(),
-            live,
+            live: &live.streams[index],
+            report: live.report.as_ref(),
+            played: Vec::new(),
+            beside: UserCounts::default(),
             timeline: Timeline::new(0, None, true),
             measured_ns: 0,
             ended: (0, 0),
@@ -122,12 +120,35 @@ impl<'a> StreamShare<'a> {
         if over { NextEvent::None } else { NextEvent::At(intended_ns) }
     }
 
+    /// The next event of a log: due so long after the phase's start, or at once.
+    #[inline]
+    pub fn next_recorded(
+        &self,
+        due_ns: Option<u64>,
+        free_ns: u64,
+        now: u64,
+        stop_ns: u64,
+    ) -> NextEvent {
+        match due_ns {
+            _ if now >= stop_ns => NextEvent::None,
+            Some(due_ns) => NextEvent::At(self.timeline.arrival_ns(due_ns)),
+            None => NextEvent::At(self.timeline.opens_ns(free_ns)),
+        }
+    }
+
     /// Gives an arrival up. Whether it was due is known when the phase is over.
     pub fn drop_arrival(&mut self, intended_ns: u64) -> NextEvent {
         if self.schedule.is_some() {
             self.dropped_ns.push(intended_ns);
         }
         NextEvent::None
+    }
+
+    /// Counts statements of `thread_init` and `thread_done`, where reports are made.
+    pub fn count_beside(&mut self, counts: &UserCounts) {
+        if self.report.is_some() {
+            self.beside.add(counts.clone());
+        }
     }
 
     /// Notes the beginning of an event; true if it is measured.

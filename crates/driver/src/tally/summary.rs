@@ -262,10 +262,12 @@ mod tests {
             version: 1,
             seed: 1,
             session: Session::Null { delay_ns: 0 },
-            script: Script { path: "x.lua".into(), options: BTreeMap::new() },
+            script: Script { path: "x.lua".into(), options: BTreeMap::new(), argv: Vec::new() },
             commands: vec!["run".to_owned()],
             cpus: Vec::new(),
+            threads: 0,
             progress_s: 0.0,
+            reports: false,
             turns: None,
         }
     }

@@ -188,10 +188,11 @@ pub fn plan(script: &str, delay_ns: u64) -> Value {
         "version": 1,
         "seed": 1,
         "session": {"kind": "null", "delay_ns": delay_ns},
-        "script": {"path": file(script), "options": {}},
+        "script": {"path": file(script), "options": {}, "argv": []},
         "commands": ["run"],
         "cpus": [],
         "progress_s": 0.0,
+        "reports": false,
     })
 }
 

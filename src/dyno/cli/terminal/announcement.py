@@ -45,9 +45,10 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
 
 def _order(run: Run) -> str:
     """How a block's restarts are played."""
-    if (turns := run.design.turns) is None:
-        return "in turn"
-    return f"which then play by turns of {1e3 * turns.window_s:.0f} ms"
+    from dyno.analysis.sentence import windows_words
+
+    windows = windows_words(run)
+    return f"which then play by turns in windows of {windows}" if windows else "in turn"
 
 
 def _margins(run: Run) -> str:

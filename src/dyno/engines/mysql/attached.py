@@ -140,6 +140,11 @@ class AttachedTables:
         """Every table and view of its database, by name."""
         return [str(name) for (name,) in self._ask(session_of(build), [LISTED])[0]]
 
+    def attached_connections(self, build: Build) -> int:
+        """How many connections it lets in at once."""
+        ((said,),) = self._ask(session_of(build), ["SELECT @@max_connections"])[0]
+        return int(said or 0)
+
     def drop(self, build: Build, tables: Sequence[str]) -> None:
         """Drops these tables, those that are still there."""
         quoted = ", ".join(map(quoted_name, tables))

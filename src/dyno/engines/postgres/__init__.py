@@ -23,8 +23,10 @@ from dyno.engines.postgres.attached import AttachedTables, attach_server, attach
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
+from dyno.engines.postgres.libpq import client_session as client_session
 from dyno.engines.postgres.libpq import spelled_url as spelled_url
 from dyno.engines.postgres.likeness import settings_like
+from dyno.engines.postgres.logs import LOG_READERS as LOG_READERS
 from dyno.engines.postgres.remarks import remarks
 from dyno.engines.postgres.settings import (
     STOCK,
@@ -36,6 +38,7 @@ from dyno.engines.postgres.settings import (
     settings_file,
     try_out,
 )
+from dyno.engines.postgres.sysbench import SYSBENCH as SYSBENCH
 from dyno.record import DataCondition
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
@@ -57,6 +60,7 @@ class Engine(AttachedTables, CountsTransactions):
     options: ClassVar[dict[str, tuple[str, str]]] = options()
     flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
+    explain: ClassVar[str] = "EXPLAIN (COSTS OFF)"
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -139,6 +143,12 @@ class Engine(AttachedTables, CountsTransactions):
         pages = int(held_value(build, settings, _major(build), "shared_buffers"))
         return pages * PAGE_BYTES + OTHER_BYTES + connections * BACKEND_BYTES
 
+    def most_connections(self, build: Build, settings: dict[str, str]) -> int:
+        """Those of `max_connections`, without those reserved where somebody else's."""
+        if build.attached:
+            return self.attached_connections(build)
+        return int(held_value(build, settings, _major(build), "max_connections"))
+
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as the server reports it, with its source unless that is the default.
 
@@ -146,6 +156,10 @@ class Engine(AttachedTables, CountsTransactions):
         the trial's home are left out: they differ from trial to trial.
         """
         return read_settings(self._ask, server)
+
+    def plan_of(self, rows: list[list[str | None]]) -> str:
+        """The tree of nodes, and their conditions."""
+        return "\n".join(str(row[0]) for row in rows)
 
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads: vacuums and analyses every

@@ -13,6 +13,7 @@ from dyno.engines import Ask, Server
 from dyno.engines._server import url
 from dyno.engines._server.url import Address
 from dyno.errors import UsageError
+from dyno.plan import Session
 
 PORT = 5432
 #: Where distributions put the socket.
@@ -34,10 +35,8 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     `UsageError` where it does not let us in, or not write into the database.
     """
     at = url.parse_url(build, PORT)
-    found = url.attached_build(
-        "postgres", _with_socket(at), flags, at.password or find_password(at)
-    )
-    said, read_only, may = url.fields("PostgreSQL", ASKED, ask(_session(found), ASKED))
+    found = locate_server(build, flags)
+    said, read_only, may = url.fields("PostgreSQL", ASKED, ask(session_of(found), ASKED))
     if read_only == "on":
         hint = "name the primary server, or a database that may be written to"
         raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
@@ -52,6 +51,18 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     )
 
 
+def locate_server(build: str, flags: Mapping[str, str]) -> Build:
+    """The server at this URL as a build, not asked for anything yet."""
+    at = url.parse_url(build, PORT)
+    return url.attached_build("postgres", _with_socket(at), flags, at.password or find_password(at))
+
+
+FREE_CONNECTIONS = (
+    "SELECT current_setting('max_connections')::int"
+    " - current_setting('superuser_reserved_connections')::int"
+)
+
+
 class AttachedTables:
     """The verbs of a server that runs already (`engines.Attaches`)."""
 
@@ -59,23 +70,29 @@ class AttachedTables:
 
     def tables(self, build: Build) -> list[str]:
         """Every table where a new one goes that names no schema, by name."""
-        return [str(name) for (name,) in self._ask(_session(build), [LISTED])[0]]
+        return [str(name) for (name,) in self._ask(session_of(build), [LISTED])[0]]
+
+    def attached_connections(self, build: Build) -> int:
+        """How many connections it lets in at once, without those reserved for superusers."""
+        ((said,),) = self._ask(session_of(build), [FREE_CONNECTIONS])[0]
+        return int(said or 0)
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
         """Drops these tables, all or none, with the views on them."""
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in tables)
-        self._ask(_session(build), [f"DROP TABLE IF EXISTS {quoted} CASCADE"])
+        self._ask(session_of(build), [f"DROP TABLE IF EXISTS {quoted} CASCADE"])
 
 
 def attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on a socket of this machine."""
-    session = _session(build)
+    session = session_of(build)
     host = str(session["host"])
     pid = url.local_pid(host) if host.startswith("/") else None
     return Server(session, home, pid)
 
 
-def _session(build: Build) -> dict[str, object]:
+def session_of(build: Build) -> Session:
+    """How the driver reaches it."""
     return url.login_of(build).session("postgres")
 
 

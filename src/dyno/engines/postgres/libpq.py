@@ -6,10 +6,16 @@
 
 from __future__ import annotations
 
+import getpass
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import quote, unquote
 
+from dyno.engines._server import url
+from dyno.engines.postgres.attached import PORT, SOCKETS, find_password
 from dyno.errors import UsageError
+from dyno.plan import Session
 
 #: A word and its value, which may stand in quotes; a backslash takes the next sign as it is.
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s\\'])*)(?=\s|$)")
@@ -79,3 +85,76 @@ def _url(words: dict[str, str], keys: dict[str, str]) -> str:
     database = quote(words.get("dbname", words.get("user", "")), safe="")
     place = f"{login}@{host}{port}" if login else f"{host}{port}"
     return f"postgres://{place}/{database}" + (f"?{tail}" if tail else "")
+
+
+# What a program of PostgreSQL's own is told of its server by the environment.
+
+#: Variables of libpq's that are read here (the password's stand in `attached.find_password`), and
+#: those that would change what is reached and are not.
+READ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE", "PGSSLROOTCERT")
+UNREAD = ("PGSERVICE", "PGTARGETSESSIONATTRS", "PGSSLCERT", "PGSSLKEY", "PGCHANNELBINDING")
+
+
+def client_session(
+    words: Mapping[str, str], environment: Mapping[str, str], program: str
+) -> Session:
+    """The session that a program of PostgreSQL's would open: `words` are `host`, `port`, `user` and
+    `dbname` of its command line, where it has them; all else is the environment's.
+
+    `dbname` may be a connection string. `UsageError` for what libpq reads and we do not.
+    """
+    if unread := [name for name in UNREAD if environment.get(name)]:
+        hint = f"it is not read here: unset it; {', '.join(READ)} are"
+        raise UsageError(f"${unread[0]} is set", hint=hint)
+    told = {name: environment.get(f"PG{name.upper()}", "") for name in ("host", "port", "user")}
+    told["host"] = environment.get("PGHOSTADDR") or told["host"]
+    told |= {name: value for name, value in words.items() if value}
+    flags = {
+        "sslmode": environment.get("PGSSLMODE", ""),
+        "sslrootcert": environment.get("PGSSLROOTCERT", ""),
+    }
+    dbname = told.pop("dbname", "")
+    if spelled := spelled_url(dbname) or (dbname if "://" in dbname else None):
+        at, _, keys = spelled.partition(":")[2].partition("?")
+        flags |= dict(pair.partition("=")[::2] for pair in filter(None, keys.split("&")))
+        told |= _address_words(at)
+    elif dbname:
+        told["dbname"] = dbname
+    user = told["user"] or getpass.getuser()
+    database = told.get("dbname") or environment.get("PGDATABASE") or user
+    login = _client_login(told, user, database, flags)
+    settings = [("application_name", environment.get("PGAPPNAME", program))]
+    if options := environment.get("PGOPTIONS"):
+        settings.append(("options", options))
+    return login.session("postgres", settings=settings, tells_notices=True)
+
+
+def _address_words(at: str) -> dict[str, str]:
+    """What of a spelled address was said; a part that was left out is the environment's."""
+    found = _URL.fullmatch(f"postgres:{at}")
+    words = _places_of(found["at"]) if found else {}
+    login = words.pop("login", "")
+    name, _, password = login.partition(":")
+    words |= {"user": unquote(name)} if name else {}
+    words |= {"password": unquote(password)} if password else {}
+    return {key: unquote(value) for key, value in words.items()}
+
+
+def _client_login(
+    told: Mapping[str, str], user: str, database: str, flags: Mapping[str, str]
+) -> url.Login:
+    if not re.fullmatch(r"\d{0,5}", told["port"]):
+        raise UsageError(f'invalid port number: "{told["port"]}"')
+    port = int(told["port"] or PORT)
+    host = told["host"] or (str(SOCKETS) if SOCKETS.is_dir() else "localhost")
+    is_socket = host.startswith("/")
+    mode = flags.get("sslmode") or "prefer"
+    if mode in ("prefer", "allow"):
+        mode = "disable" if is_socket or url.NEAR.fullmatch(host) else "require"
+    url.check_url(f"//{host}", {"sslmode": mode, "sslrootcert": flags.get("sslrootcert", "")}, {})
+    at = url.Address(user, host, port, database)
+    password = told.get("password") or find_password(at)
+    ca = flags.get("sslrootcert")
+    ca = str(Path(ca).expanduser().absolute()) if ca else None
+    place = f"{host}/.s.PGSQL.{port}" if is_socket else host
+    return url.Login(place, user, database, 0 if is_socket else port, password, mode, ca)

@@ -52,6 +52,7 @@ class Engine:
     options: ClassVar[dict[str, tuple[str, str]]] = OURS | OPTIONS
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(CRATES)
+    explain: ClassVar[str] = "EXPLAIN QUERY PLAN"
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -102,6 +103,10 @@ class Engine:
                 message = f"sqlite runs with {name}={found[name]}, though {value} was asked for"
                 raise TrialFailed(message, hint=f"this build or file system refuses {value}")
         return {**found, **waits, "version": version}
+
+    def plan_of(self, rows: list[list[str | None]]) -> str:
+        """The plan's steps."""
+        return "\n".join(str(row[-1]) for row in rows)
 
     def settle(self, server: Server) -> None:
         """Folds the write-ahead log into the database, and gathers the planner's statistics.

@@ -15,6 +15,7 @@ from dyno.record import Observation, host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import NONE, calibration_summary, restart_summary, score_sentence
 from dyno.report.block_cost import block_cost_words
+from dyno.report.plan_changes import plan_words
 from dyno.report.text import verdict
 
 #: Of observations of the host, and of scores of the calibration.
@@ -47,6 +48,8 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
     counts = Counter(f.soundness for f in facts.worst_first(book.verdict.findings))
     told = [f"{number} {word}" for word, number in counts.items()]
     yield "audits", ", ".join(told) or "none"
+    if differing := plan_words(book):
+        yield "plans", differing
     yield from (("pilot" if not at else "", s) for at, s in enumerate(pilot_words(book.run)))
     yield "conditions", _conditions(book)
     yield "host", _host(book.run.survey)

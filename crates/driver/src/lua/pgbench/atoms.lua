@@ -67,7 +67,7 @@ local function call(self, name)
    end
    local arguments = arguments_of(self)
    if #arguments > ARGUMENTS_MAX then
-      fail("too many function arguments, maximum is %d", ARGUMENTS_MAX)
+      return function() fail("too many function arguments, maximum is %d", ARGUMENTS_MAX) end
    elseif #arguments < known[1] and known[2] == ARGUMENTS_MAX then
       fail("at least one argument expected (%s)", name)
    elseif #arguments < known[1] or #arguments > known[2] then
@@ -109,7 +109,7 @@ local CONSTANTS = { null = constant(NULL), ["true"] = constant(true), ["false"] 
 local function primary(self)
    local word = self.words[self.at]
    if word == nil then
-      fail("syntax error in expression: it ends too early")
+      fail("syntax error: it ends too early")
    end
    self.at = self.at + 1
    if word.kind == "integer" then
@@ -128,7 +128,7 @@ local function primary(self)
    elseif self:take("(") then
       return call(self, word[1])
    end
-   return CONSTANTS[word[1]] or fail("syntax error in expression at '%s'", word[1])
+   return CONSTANTS[word[1]] or fail("syntax error at '%s'", word[1])
 end
 
 -- Signs bind closer than any operator; ~ is all ones without.

@@ -6,9 +6,18 @@ local raw, values, texts, statements, user, compile_expression, shell = ...
 local meta = {}
 local UNITS = { us = 1e-6, ms = 1e-3, s = 1 }
 
-local function check_name(name)
+-- What pgbench notices only when it plays is for a client of its command line a step that fails.
+local function refuse_played(self, message, ...)
+   if user.client == nil then
+      values.fail(message, ...)
+   end
+   local said = message:format(...)
+   self:step(function() values.fail("%s", said) end)
+end
+
+local function check_name(self, name)
    if not texts.is_name(name) then
-      values.fail('invalid variable name: "%s"', name)
+      refuse_played(self, 'invalid variable name: "%s"', name)
    end
    return name
 end
@@ -18,7 +27,7 @@ function meta.set(self, rest)
    if name == nil then
       values.fail("missing argument")
    end
-   check_name(name)
+   check_name(self, name)
    local expression, variables = self:expression(text), user.variables
    self:step(function() variables[name] = expression() end)
 end
@@ -27,14 +36,21 @@ meta["if"] = function(self, rest)
    local branches = { { self:expression(rest), {} } }
    self.ifs[#self.ifs + 1] = { outer = self.block, branches = branches, line = self.line }
    local conditions = {}
+   local chosen
    self:step(function()
+      chosen = nil
       for i = 1, #branches do
          if values.is_true(branches[i][1]()) then
             conditions[i] = conditions[i] or user.sequence(branches[i][2])
-            return conditions[i]()
+            chosen = conditions[i]
+            return
          end
       end
    end)
+   self.block[#self.block + 1] = function()
+      local branch = chosen
+      return branch and branch()
+   end
    self.block = branches[1][2]
 end
 
@@ -96,7 +112,7 @@ function meta.sleep(self, rest)
       if name then
          local value = user.variables[name]
          if value == nil then
-            values.fail('undefined variable "%s"', name)
+            values.fail('sleep: undefined variable "%s"', name)
          end
          text = texts.text(value):match("^%s*([-+]?%d+)")
          if text == nil then
@@ -112,10 +128,10 @@ end
 function meta.startpipeline(self, rest)
    refuse_arguments(rest)
    if user.is_simple() then
-      values.fail("cannot use pipeline mode with the simple query protocol; "
+      refuse_played(self, "cannot use pipeline mode with the simple query protocol; "
          .. "the option protocol=prepared or extended allows it")
    elseif self.pipeline then
-      values.fail("already in pipeline mode")
+      refuse_played(self, "already in pipeline mode")
    end
    local pipeline = {}
    self.pipeline = pipeline
@@ -130,7 +146,7 @@ end
 local function synced(self, rest, goes_on)
    refuse_arguments(rest)
    if not self.pipeline then
-      values.fail("not in pipeline mode")
+      return refuse_played(self, "not in pipeline mode")
    end
    self:step(function()
       user.con:pipeline_sync()
@@ -158,7 +174,7 @@ end
 function meta.setshell(self, rest)
    local name, text = rest:match("^(%S+)%s*(.*)$")
    local run = shell.runner(text or "", true)
-   check_name(name)
+   check_name(self, name)
    self:step(function() user.variables[name] = run() end)
 end
 
@@ -172,6 +188,9 @@ builder.__index = builder
 function builder:step(body)
    local line = self.line
    local block = self.block
+   if user.client then
+      body = user.client.step(self.own, self.command - 1, self.name, body)
+   end
    block[#block + 1] = function()
       user.line = line
       return body()
@@ -202,6 +221,7 @@ function builder:statement(parts)
    local statement = statements[sysbench.opt.protocol](parts)
    local pipeline = self.pipeline or user.statements
    pipeline[#pipeline + 1] = statement
+   user.all_statements[#user.all_statements + 1] = statement
    return statement
 end
 
@@ -219,7 +239,7 @@ end
 local function stored(self, name, rest, line)
    local parts, of_all = self:taken(name, line), name == "aset"
    if self.pipeline then
-      values.fail("\\%s is not allowed in pipeline mode", name)
+      refuse_played(self, "\\%s is not allowed in pipeline mode", name)
    elseif rest:find("%s") then
       values.fail("too many arguments")
    end
@@ -265,19 +285,18 @@ end
 
 function builder:add(piece)
    if piece.name ~= "gset" and piece.name ~= "aset" then
-      self.command = self.command + 1
-   end
-   if piece.sql then
       self:flush()
-      self.line, self.waiting = piece.line, piece.sql
+      self.line, self.name, self.command = piece.line, piece.name or "SQL", self.command + 1
+      self.own.commands[self.command] = (piece.text or ""):match("^[^\n]*")
+   end
+   self.piece = piece
+   if piece.sql then
+      self.waiting = piece.sql
+   elseif piece.play then
+      self:step(piece.play)
    elseif meta[piece.name] then
-      if piece.name ~= "gset" and piece.name ~= "aset" then
-         self:flush()
-         self.line = piece.line
-      end
       meta[piece.name](self, piece.rest, piece.line)
    else
-      self.line = piece.line
       values.fail("invalid command \\%s", piece.name)
    end
 end
@@ -289,17 +308,32 @@ function builder:finish()
       self.line = open.line
       values.fail("\\if without matching \\endif")
    elseif self.pipeline then
-      values.fail("end of script reached with pipeline open: \\endpipeline is missing")
+      refuse_played(self, "end of script reached with pipeline open: \\endpipeline is missing")
    end
 end
 
--- The function that plays the whole file once; `script` is its number among several, from 0.
-function commands.compile(pieces, file, script)
+-- What is wrong with a command, in which it is, and where on its line where that is known.
+local function with_command(problem, piece)
+   if piece == nil or piece.name == nil then
+      return problem
+   end
+   local what, rest = problem:match("^(syntax error)(.*)$")
+   problem = ('%s in command "%s"%s'):format(what or problem, piece.name, rest or "")
+   if user.client == nil or rest == nil then
+      return user.client and ("%s\n%s"):format(problem, piece.text) or problem
+   end
+   return ("%s\n%s\n%s^ error found here"):format(problem, piece.text, (" "):rep(#piece.text))
+end
+
+-- The function that plays a script (lua/pgbench/scripts.lua) once.
+function commands.compile(script)
+   local pieces, file = script.pieces, script.file
    if #pieces == 0 then
       error(('empty command list for script "%s"'):format(file), 0)
    end
-   local self = setmetatable(
-      { block = {}, ifs = {}, line = 1, command = 0, script = script }, builder)
+   script.commands = {}
+   local self = setmetatable({ block = {}, ifs = {}, line = 1, command = 0, own = script,
+      script = script.number }, builder)
    local whole = self.block
    local ok, problem = pcall(function()
       for _, piece in ipairs(pieces) do
@@ -308,7 +342,7 @@ function commands.compile(pieces, file, script)
       self:finish()
    end)
    if not ok then
-      error(("%s:%d: %s"):format(file, self.line, problem), 0)
+      error(("%s:%d: %s"):format(file, self.line, with_command(problem, self.piece)), 0)
    end
    return user.sequence(whole)
 end

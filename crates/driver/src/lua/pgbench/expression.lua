@@ -83,7 +83,7 @@ end
 function parser:expect(wanted)
    if not self:take(wanted) then
       local found = self.words[self.at]
-      fail("syntax error in expression: '%s' expected, found '%s'", wanted,
+      fail("syntax error: '%s' expected, found '%s'", wanted,
          found and found[1] or "its end")
    end
 end
@@ -194,7 +194,7 @@ return function(text, variables, place)
    local expression = self:expression()
    local rest = self.words[self.at]
    if rest then
-      fail("syntax error in expression at '%s'", rest[1])
+      fail("syntax error at '%s'", rest[1])
    end
    return expression
 end

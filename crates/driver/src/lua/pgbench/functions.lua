@@ -17,13 +17,14 @@ local function generator(seed)
       z = bit.bxor(z, bit.rshift(z, 27)) * 0x94d049bb133111ebULL
       return bit.bxor(z, bit.rshift(z, 31))
    end
-   local a, b = mixed(), mixed()
+   local words = ffi.new("uint64_t[2]", mixed(), mixed())
    return function()
-      local sum, answer = bit.bxor(a, b), bit.rol(a * 5, 7) * 9
-      a = bit.bxor(bit.rol(a, 24), sum, bit.lshift(sum, 16))
-      b = bit.rol(sum, 37)
+      local a = words[0]
+      local sum, answer = bit.bxor(a, words[1]), bit.rol(a * 5, 7) * 9
+      words[0] = bit.bxor(bit.rol(a, 24), sum, bit.lshift(sum, 16))
+      words[1] = bit.rol(sum, 37)
       return answer
-   end
+   end, words
 end
 
 local function leftmost_one(n)
@@ -169,10 +170,47 @@ local functions = {
 -- ---- random numbers ---------------------------------------------------------------------------
 
 -- Drawn by LuaJIT's own generator: it compiles those, and no calls into the driver. They are seeded
--- from the run's seed before the first event.
+-- from the run's seed before the first event. A client of `dyno pgbench` draws pgbench's numbers.
 
 local random, floor, exp, log = math.random, math.floor, math.exp, math.log
 local WIDEST = 2 ^ 51
+local stream
+
+-- pgbench gives each client the seed that it draws next, and the run's hashes the one after all
+-- clients'. Returns that, and the words that are the stream's state.
+local function client_stream(seed, number, clients)
+   local draw, own, words = generator(int64(seed)), nil, nil
+   for client = 0, clients - 1 do
+      local its = draw()
+      if client == number then
+         own, words = generator(its)
+      end
+   end
+   stream = own
+   return values.short(int64(draw())), words
+end
+
+-- In [0, 1), of 52 bits.
+local function fraction()
+   return stream and tonumber(bit.rshift(stream(), 12)) * 2 ^ -52 or random()
+end
+
+-- How far a draw is shifted for so many bits, by the range that it is to fit.
+local shifts = setmetatable({}, { __index = function(known, range)
+   known[range] = 63 - leftmost_one(uint64(range))
+   return known[range]
+end })
+
+local function of_stream(low, range)
+   if range == 0 then
+      return low
+   end
+   local shift, offset = shifts[range], nil
+   repeat
+      offset = tonumber(bit.rshift(stream(), shift))
+   until offset <= range
+   return low + offset
+end
 
 local function word()
    return uint64(random(0, 2 ^ 32 - 1))
@@ -209,9 +247,13 @@ end
 local function uniform(low, high)
    if type(low) == "number" and type(high) == "number" and low <= high
       and high - low < WIDEST then
-      return random(low, high)
+      return stream and of_stream(low, high - low) or random(low, high)
    end
    low, high = bounds(low, high)
+   if stream then
+      local range = uint64(int64(high) - int64(low))
+      return values.short(int64(low) + int64(range == 0ULL and range or drawn(stream, range)))
+   end
    return wide(low, high)
 end
 
@@ -227,7 +269,7 @@ local function exponential(low, high, parameter)
    local count
    low, high, count = bounds(low, high)
    local cut = exp(-parameter)
-   return placed(low, floor(count * -log(cut + (1 - cut) * (1 - random())) / parameter))
+   return placed(low, floor(count * (-log(cut + (1 - cut) * (1 - fraction())) / parameter)))
 end
 
 -- Box and Muller's normal numbers, drawn until one lies within the parameter.
@@ -235,20 +277,23 @@ local function gaussian(low, high, parameter)
    local count, deviation
    low, high, count = bounds(low, high)
    repeat
-      deviation = math.sqrt(-2 * log(1 - random())) * math.sin(2 * math.pi * random())
+      deviation = math.sqrt(-2 * log(1 - fraction())) * math.sin(2 * math.pi * (1 - fraction()))
    until deviation >= -parameter and deviation < parameter
-   return placed(low, floor(count * (deviation + parameter) / (2 * parameter)))
+   return placed(low, floor(count * ((deviation + parameter) / (parameter * 2))))
 end
 
 -- Devroye's rejection (Non-Uniform Random Variate Generation, 1986, page 550).
 local function zipfian(low, high, s)
    local count
    low, high, count = bounds(low, high)
+   if count <= 1 then
+      return low
+   end
    local b, x, t = 2 ^ (s - 1), nil, nil
    repeat
-      x = floor((1 - random()) ^ (-1 / (s - 1)))
+      x = floor((stream and fraction() or 1 - random()) ^ (-1 / (s - 1)))
       t = (1 + 1 / x) ^ (s - 1)
-   until random() * x * (t - 1) / (b - 1) <= t / b and x <= count
+   until fraction() * x * (t - 1) / (b - 1) <= t / b and x <= count
    return placed(low, x - 1)
 end
 
@@ -275,4 +320,4 @@ local function seed_from(seed)
    return values.short(int64(generator(int64(seed))()))
 end
 
-return functions, MANY, seed_from
+return functions, MANY, seed_from, client_stream

@@ -3,11 +3,12 @@
 local raw, identity, part = ...
 
 -- One user: its connection, variables, and the file and line that it is at.
-local user = { variables = {}, statements = {}, line = 1 }
+local user = { variables = {}, statements = {}, all_statements = {}, line = 1 }
 
 local values, texts = part("values")
 local operators = part("operators", values)
-local functions, arguments_max, seed_from = part("functions", values, texts, operators)
+local functions, arguments_max, seed_from, client_stream =
+   part("functions", values, texts, operators)
 local unary = part("atoms", values, operators, functions, texts, arguments_max)
 local compile_expression = part("expression", values, operators, unary)
 local run_setup, pieces_of, read = part("pieces", raw, identity)
@@ -17,6 +18,11 @@ local tables = part("tables")
 
 function user.is_simple()
    return sysbench.opt.protocol == "simple"
+end
+
+if identity.options.board then
+   user.board = part("board", identity.number, values)
+   user.client = part("client", raw, identity, user, values, user.board)
 end
 
 local commands = part("commands", raw, values, texts, statements, user, compile_expression, shell)
@@ -45,6 +51,8 @@ sysbench.cmdline.options = {
       sysbench.cmdline.ARG_INT, at_least(1) },
    protocol = { "How statements are sent: simple (variables spelled out in the text), extended or "
       .. "prepared (as parameters)", "simple", nil, one_of("simple", "extended", "prepared") },
+   marked = { "The file is SQL with marks in its comments: each statement is an event (--sql)",
+      false },
    weight = { "Weight of this script among those of also", 1, sysbench.cmdline.ARG_INT,
       at_least(0) },
    also = { "Other scripts to draw transactions from: FILE@WEIGHT,…", "" },
@@ -55,6 +63,18 @@ sysbench.cmdline.options = {
    time = { "Seconds to measure, unless events are set", 2 },
    warmup_time = { "Seconds to play before measuring", 0.5 },
 }
+
+for name, option in pairs(user.client and user.client.options or {}) do
+   sysbench.cmdline.options[name] = option
+end
+
+-- Reads a file of SQL with marks in its comments, if that is what it is.
+local marked = nil
+if sysbench.opt.marked then
+   sysbench.cmdline.options.protocol[2] = "prepared"
+   marked = part("marked", user, statements, part("marks", user, texts, raw.keep_next), pieces_of,
+      commands.compile)
+end
 
 -- ---- the workload -------------------------------------------------------------------------------
 
@@ -82,7 +102,12 @@ local function start_variables(given)
    local variables, seed = user.variables, sysbench.opt.rand_seed
    variables.scale, variables.client_id = sysbench.opt.scale, identity.number
    variables.random_seed = seed ~= 0 and seed or identity.seed
-   variables.default_seed = seed_from(variables.random_seed)
+   if user.client then
+      variables.default_seed, user.draws =
+         client_stream(seed, identity.number, sysbench.opt.threads)
+   else
+      variables.default_seed = seed_from(variables.random_seed)
+   end
    for name, value in pairs(given) do
       variables[name] = texts.plain(value)
    end
@@ -103,15 +128,29 @@ end
 
 function raw.run_pgbench(text, file)
    raw.own_globals = {}
-   local list, total = scripts.all(text, file)
-   local given, uses_own_tables = {}, false
+   local list, total, whole
+   if marked then
+      whole, total = marked.read(text, file)
+      list = whole.events
+   else
+      list, total = scripts.all(text, file)
+   end
+   local given, own, uses_own_tables = {}, setmetatable({}, { __index = OWN }), false
+   if whole then
+      whole:add_declared(own)
+      statements.add_given(whole:other_pieces(), own, given)
+   end
    for _, each in ipairs(list) do
-      statements.add_given(each.pieces, OWN, given)
+      statements.add_given(each.pieces, own, given)
       uses_own_tables = uses_own_tables or each.text:find("pgbench_") ~= nil
    end
    statements.add_defined(given)
-   event = scripts.player(list, total)
-   if sysbench.opt.exit_on_abort then
+   if whole then
+      whole:complete(OWN, given)
+   end
+   local draw = scripts.compile(list, total)
+   event = (user.client or scripts).player(user.client and draw or list, draw)
+   if sysbench.opt.exit_on_abort and not user.client then
       event = exiting_on_abort(event)
    end
    raw.locate = function()
@@ -120,20 +159,35 @@ function raw.run_pgbench(text, file)
 
    function thread_init()
       math.randomseed(raw.rand_uniform(1, 2 ^ 31 - 1))
-      user.con = sysbench.sql.driver():connect()
       start_variables(given)
+      if user.client then
+         return user.client.start(list)
+      end
+      user.con = sysbench.sql.driver():connect()
+      if whole then
+         whole:fill()
+      end
       for _, statement in ipairs(user.statements) do
          pcall(statement.prepare) -- what cannot be prepared yet, is before it is first played
       end
    end
 
-   if sysbench.opt.setup ~= "" or uses_own_tables then
+   thread_done = user.client and user.client.stop
+
+   local has_setup = whole and #whole.setup > 0
+   if sysbench.opt.setup ~= "" or uses_own_tables or has_setup then
       function prepare()
          local con = sysbench.sql.driver():connect()
          if sysbench.opt.setup ~= "" then
             run_setup(con)
-         else
+         elseif uses_own_tables then
             tables.make(con, sysbench.opt.scale)
+         end
+         if has_setup then
+            math.randomseed(raw.rand_uniform(1, 2 ^ 31 - 1))
+            user.con = con
+            start_variables(given)
+            whole:play_setup()
          end
       end
    end

@@ -40,12 +40,25 @@ local function meta(text, at)
    until not continues or stop > #text
    local whole = text:sub(at + 1, stop - 1):gsub("\\\r?\n", " ")
    local name, rest = whole:match("^(%S*)%s*(.-)%s*$")
-   return { name = name:lower(), rest = rest, line = line_of(text, at) }, stop
+   return { name = name:lower(), rest = rest, text = text:sub(at, stop - 1):match("^(.-)%s*$"),
+      line = line_of(text, at) }, stop
+end
+
+-- A comment that fills its line and is a mark: `-- word: value`, or `-- :name = value`.
+local function mark_of(comment, text, at)
+   if not text:sub(math.max(1, at - 200), at - 1):find("^%s*$") and
+      not text:sub(math.max(1, at - 200), at - 1):find("\n[ \t]*$") then
+      return nil
+   end
+   return comment:match("^%-%-%s*(:.-=.-)%s*$")
+      or comment:find("^%-%-%s*[%a_]+:%s") and comment:match("^%-%-%s*(.-)%s*$")
+      or comment:match("^%-%-%s*([%a_]+:)$")
 end
 
 -- Splits a text; `is_mysql`: by MySQL's rules of quoting. An SQL piece is `{sql = {…}}`:
--- its parts in turn, plain text and {lump = text} for what is quoted.
-function pieces.of(text, is_mysql)
+-- its parts in turn, plain text and {lump = text} for what is quoted. With `marks` a quoted text
+-- holds no variables, and marks are pieces: `{mark = text}`.
+function pieces.of(text, is_mysql, marks)
    local found, parts, began, plain_from = {}, {}, nil, 1
    local at, depth = 1, 0
    local function keep(upto)
@@ -56,7 +69,8 @@ function pieces.of(text, is_mysql)
    local function finish(stop)
       keep(stop - 1)
       if began then
-         found[#found + 1] = { sql = parts, line = line_of(text, began) }
+         found[#found + 1] = { sql = parts, line = line_of(text, began),
+            text = text:sub(began, stop):match("^[^\n]*"):match("^(.-)%s*\\?$") }
       end
       parts, began, depth = {}, nil, 0
    end
@@ -65,8 +79,13 @@ function pieces.of(text, is_mysql)
       local stop, comment = lump(text, at, is_mysql)
       if stop then
          keep(at - 1)
+         local mark = marks and comment and mark_of(text:sub(at, stop - 1), text, at)
+         if mark and began then
+            error({ at = at, "a mark stands inside a statement: -- " .. mark }, 0)
+         end
+         found[#found + 1] = mark and { mark = mark, line = line_of(text, at) }
          parts[#parts + 1] = { lump = comment or text:sub(at, stop - 1),
-            is_comment = comment ~= nil }
+            is_comment = comment ~= nil, is_text = marks }
          began = began or comment == nil and at or nil
          at, plain_from = stop, stop
       elseif c == ";" and depth == 0 then
@@ -104,8 +123,8 @@ local function read(path, what, hint)
    return text
 end
 
-local function pieces_of(text, file)
-   local ok, found = pcall(pieces.of, text, dyno.dialect == "mysql")
+local function pieces_of(text, file, marks)
+   local ok, found = pcall(pieces.of, text, dyno.dialect == "mysql", marks)
    if not ok then
       local at, problem = found.at, found[1]
       error(("%s:%d: %s"):format(file, line_of(text, at), problem), 0)
@@ -124,10 +143,12 @@ end
 local function run_setup(con)
    local path = sysbench.opt.setup
    for _, piece in ipairs(pieces_of(read(path, "setup file"), path)) do
-      if not piece.sql then
-         error(("%s:%d: a setup file holds SQL only"):format(path, piece.line), 0)
+      if piece.sql then
+         con:query(sql_of(piece.sql))
+      elseif piece.name ~= "restrict" and piece.name ~= "unrestrict" then -- pg_dump's, for psql
+         error(("%s:%d: a setup file holds SQL only (pg_dump writes it with --inserts)"):format(
+            path, piece.line), 0)
       end
-      con:query(sql_of(piece.sql))
    end
 end
 

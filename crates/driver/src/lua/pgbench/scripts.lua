@@ -62,8 +62,8 @@ local function begins_transaction(pieces)
    return false
 end
 
-local function whole(each, number)
-   local play = compile(each.pieces, each.file, number)
+local function whole(each)
+   local play = each.play
    if not begins_transaction(each.pieces) then
       return play
    end
@@ -76,11 +76,29 @@ local function whole(each, number)
    end
 end
 
--- The function that plays one transaction. One that begins anew is of the same script.
-function scripts.player(list, total)
+-- Gives each script its number and the function that plays it; returns what draws one by weight.
+function scripts.compile(list, total)
    for at, each in ipairs(list) do
-      user.file = each.file
-      each.play = whole(each, at - 1)
+      user.file, each.number = each.file, at - 1
+      each.play = compile(each)
+   end
+   local random = math.random
+   return function()
+      if #list == 1 then
+         return list[1]
+      end
+      local left, at = random(1, total), 1
+      while left > list[at].weight do
+         left, at = left - list[at].weight, at + 1
+      end
+      return list[at]
+   end
+end
+
+-- The function that plays one transaction. One that begins anew is of the same script.
+function scripts.player(list, draw)
+   for _, each in ipairs(list) do
+      each.play = whole(each)
    end
    if #list == 1 then
       return list[1].play
@@ -89,14 +107,9 @@ function scripts.player(list, total)
    function sysbench.hooks.before_restart_event()
       again = true
    end
-   local random = math.random
    return function()
       if not again then
-         local left, at = random(1, total), 1
-         while left > list[at].weight do
-            left, at = left - list[at].weight, at + 1
-         end
-         current = list[at]
+         current = draw()
       end
       again = false
       user.file = current.file

@@ -21,7 +21,8 @@ end
 
 -- What it prints belongs beside the driver's own words, never among them.
 local function run(command)
-   local status = os.execute(("{ %s\n} >&2 </dev/null"):format(command))
+   local output = user.client and sysbench.opt.shell_output or 2
+   local status = os.execute(("{ %s\n} >&%d </dev/null"):format(command, output))
    if status ~= 0 and status ~= true then
       values.fail("(shell) execution of meta-command failed: %s", command)
    end

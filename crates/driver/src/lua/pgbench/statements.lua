@@ -23,10 +23,18 @@ local function each(text, on_name, on_text)
    on_text(text:sub(from))
 end
 
+-- The same for a part of a statement; quoted text may be text alone.
+local function each_of(part, on_name, on_text)
+   if part.is_text then
+      return on_text(part.lump)
+   end
+   each(part.lump or part, on_name, on_text)
+end
+
 -- Names of variables that a statement speaks of.
 function statements.names(parts, found)
    for _, part in ipairs(parts) do
-      each(part.lump or part, function(name) found[name] = true end, function() end)
+      each_of(part, function(name) found[name] = true end, function() end)
    end
 end
 
@@ -36,10 +44,17 @@ end
 
 -- ---- simple: text, each variable that has a value spelled out wherever it stands, in quotes too -
 
+local function send(sql)
+   if user.client then
+      user.client.sending(sql)
+   end
+   return user.con:query(sql)
+end
+
 function statements.simple(parts)
    local template, slots, names = {}, {}, {}
    for _, part in ipairs(parts) do
-      each(part.lump or part, function(name)
+      each_of(part, function(name)
          template[#template + 1] = ":" .. name
          slots[#slots + 1], names[#names + 1] = #template, name
       end, function(text) template[#template + 1] = text end)
@@ -47,15 +62,16 @@ function statements.simple(parts)
    local sql = #slots == 0 and trimmed(table.concat(template))
    local statement = {}
    function statement.prepare() end
+   function statement.forget() end
    function statement.execute()
       if sql then
-         return user.con:query(sql)
+         return send(sql)
       end
       for i = 1, #slots do
          local value = user.variables[names[i]]
          template[slots[i]] = value == nil and ":" .. names[i] or texts.text(value)
       end
-      return user.con:query(trimmed(table.concat(template)))
+      return send(trimmed(table.concat(template)))
    end
    return statement
 end
@@ -74,7 +90,7 @@ local function with_marks(parts)
    for _, part in ipairs(parts) do
       if part.lump then
          sql[#sql + 1] = part.lump
-         if not part.is_comment then
+         if not (part.is_comment or part.is_text) then
             refuse_quoted(part.lump)
          end
       else
@@ -154,6 +170,10 @@ local function with_parameters(parts, make)
          cells = cells_of(made, kinds)
       end
    end
+   -- Its connection is gone.
+   function statement.forget()
+      made = nil
+   end
    function statement.execute()
       statement.prepare()
       local at, count = 1, #names
@@ -162,6 +182,9 @@ local function with_parameters(parts, make)
             cells, at = cells_of(made, kinds), 0
          end
          at = at + 1
+      end
+      if user.client then
+         user.client.sending(sql)
       end
       return made:execute()
    end

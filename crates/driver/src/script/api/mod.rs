@@ -7,7 +7,7 @@ mod statements;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mlua::{IntoLua, Lua, LuaSerdeExt, LuaString, Table, Value};
+use mlua::{BString, IntoLua, Lua, LuaSerdeExt, LuaString, Table, Value};
 
 use super::shared::{RequestState, Shared};
 use crate::plan::error;
@@ -66,8 +66,8 @@ impl RawTable<'_> {
         self.add("reconnect", |_, it, connection| {
             it.reconnect(connection).map_err(|error| stop(it, error))
         })?;
-        // A String is read off Lua's stack; a LuaString would be held there, which costs more.
-        self.add("query", |lua, it, (connection, sql): (usize, String)| {
+        // A BString is read off Lua's stack; a LuaString would be held there, which costs more.
+        self.add("query", |lua, it, (connection, sql): (usize, BString)| {
             let sent = it.query(connection, &sql);
             answer(lua, it, sent)
         })?;
@@ -208,6 +208,7 @@ fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
     table.raw_set("number", error.number())?;
     table.raw_set("state", error.state())?;
     table.raw_set("message", error.engine_words())?;
+    table.raw_set("report", error.engine_report())?;
     table.raw_set("restartable", error.is_restartable())?;
     table.raw_set("stops", !error.is_engine())?;
     Ok(table)

@@ -29,6 +29,7 @@ impl RawTable<'_> {
             });
             Ok(())
         })?;
+        self.add("due_ns", |_, it, ()| Ok(it.due_ns as f64))?;
         self.add("count_event", |_, it, kind: u32| Ok(it.count_by_script(kind)))?;
         self.children()
     }

@@ -108,6 +108,9 @@ impl RawTable<'_> {
             let sent = it.run_declared(program);
             answer(lua, it, sent)
         })?;
+        self.add("load_recording", |_, it, (path, connection, speed): (String, usize, f64)| {
+            it.load_recording(path.as_ref(), connection, speed).map_err(|error| stop(it, error))
+        })?;
         self.add("failed_statement", |_, it, ()| Ok(it.failed_statement.take()))
     }
 
@@ -131,16 +134,23 @@ impl RawTable<'_> {
 
 // Random numbers and texts, and a few other values.
 
+/// A bound of a script's random numbers: those of sysbench's functions have 32 bits.
+fn bound(given: f64) -> f64 {
+    if given.abs() < 4_294_967_296.0 { given } else { f64::from(given as i64 as u32) }
+}
+
 impl RawTable<'_> {
     pub fn numbers(&self) -> mlua::Result<()> {
-        self.add("rand_default", |_, it, (a, b)| Ok(it.rand.by_default(a, b)))?;
-        self.add("rand_uniform", |_, it, (a, b)| Ok(it.rand.uniform(a, b)))?;
-        self.add("rand_gaussian", |_, it, (a, b)| Ok(it.rand.gaussian(a, b)))?;
-        self.add("rand_special", |_, it, (a, b)| Ok(it.rand.special(a, b)))?;
-        self.add("rand_pareto", |_, it, (a, b)| Ok(it.rand.pareto(a, b)))?;
-        self.add("rand_zipfian", |_, it, (a, b)| Ok(it.rand.zipfian(a, b)))?;
+        self.add("rand_default", |_, it, (a, b)| Ok(it.rand.by_default(bound(a), bound(b))))?;
+        self.add("rand_uniform", |_, it, (a, b)| Ok(it.rand.uniform(bound(a), bound(b))))?;
+        self.add("rand_gaussian", |_, it, (a, b)| Ok(it.rand.gaussian(bound(a), bound(b))))?;
+        self.add("rand_special", |_, it, (a, b)| Ok(it.rand.special(bound(a), bound(b))))?;
+        self.add("rand_pareto", |_, it, (a, b)| Ok(it.rand.pareto(bound(a), bound(b))))?;
+        self.add("rand_zipfian", |_, it, (a, b)| Ok(it.rand.zipfian(bound(a), bound(b))))?;
         self.add("rand_unique", |_, it, ()| Ok(it.rand.unique()))?;
-        self.add("rand_unique_in", |_, it, (a, b): (f64, f64)| Ok(it.rand.unique_in(a, b)))?;
+        self.add("rand_unique_in", |_, it, (a, b): (f64, f64)| {
+            Ok(it.rand.unique_in(a, b.min(u32::MAX.into())))
+        })?;
         self.add("rand_uniform_double", |_, it, ()| Ok(it.rand.double()))?;
         self.add("rand_uint32", |_, it, ()| Ok(it.rand.word()))
     }

@@ -22,7 +22,7 @@ fn a_script_without_phases_has_one_made_of_the_general_options() {
     assert_eq!(stream.pace, Pace::Uniform { rate_per_s: 50.0 });
     assert_eq!((phase.primary[0].stream.as_str(), phase.primary.len()), ("event", 1));
     let phases = described("function event() end", &[("events", "9"), ("time", "0")]).unwrap();
-    assert_eq!(phases[0].stop, Stop::Count { events: 9 });
+    assert_eq!(phases[0].stop, Stop::Count { events: 9, within_s: 0.0 });
     assert!(described("function event() end", &[("time", "0")]).is_err());
     assert!(described("function event() end", &[("threads", "0")]).is_err());
 }
@@ -42,7 +42,8 @@ fn declared_phases_ledger_and_size_are_read() {
     );
     let told = describe(&plan).unwrap();
     let phase = &told.phases[0];
-    assert_eq!((phase.stop.clone(), phase.settle), (Stop::Count { events: 7 }, true));
+    let stop = Stop::Count { events: 7, within_s: 0.0 };
+    assert_eq!((phase.stop.clone(), phase.settle), (stop, true));
     assert_eq!(phase.streams[0].function, "one");
     assert_eq!(phase.streams[0].pace, Pace::Poisson { rate_per_s: 2.5 });
     assert_eq!(told.ledger[0].counters["deleted"], -1);
@@ -93,7 +94,7 @@ fn commands_run_once_or_by_all_users() {
     for (command, users) in [("prepare", 3), ("own", 1), ("cleanup", 1)] {
         let phase = phases(&plan, command).unwrap().0.remove(0);
         assert_eq!((phase.name.as_str(), phase.streams[0].connections), (command, users));
-        assert_eq!(phase.stop, Stop::Count { events: u64::from(users) });
+        assert_eq!(phase.stop, Stop::Count { events: u64::from(users), within_s: 0.0 });
     }
     let mut user =
         User::load(&plan, &UserIdentity { command: "prepare", number: 2, ..IDENTITY }).unwrap();
@@ -278,6 +279,7 @@ fn mysql() -> Session {
         database: "sbtest".to_owned(),
         tls: Tls { mode: TlsMode::Disable, ca: None },
         settings: Vec::new(),
+        tells_notices: false,
     })
 }
 

@@ -12,8 +12,12 @@ use crate::wire::Line;
 
 impl Session for Mysql {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        self.query_bytes(sql.as_bytes())
+    }
+
+    fn query_bytes(&mut self, sql: &[u8]) -> Result<Reply, Error> {
         self.check()?;
-        packet::command(self.out(), COM_QUERY, sql.as_bytes());
+        packet::command(self.out(), COM_QUERY, sql);
         self.ask(false)
     }
 

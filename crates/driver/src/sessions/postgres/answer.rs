@@ -44,6 +44,8 @@ pub struct Answer {
     pub(super) is_between: bool,
     /// Bytes still to come of a row that nobody reads.
     skip: usize,
+    /// Notices are written to stderr.
+    pub tells_notices: bool,
 }
 
 impl Answer {
@@ -62,6 +64,7 @@ impl Answer {
             count: 0,
             is_between: false,
             skip: 0,
+            tells_notices: false,
         }
     }
 
@@ -127,6 +130,7 @@ impl Answer {
             b'E' => self.fail(body)?,
             b't' => self.parameters = parameters(body)?,
             b'G' => self.wants_copy = true,
+            b'N' if self.tells_notices => eprintln!("{}", ErrorResponse::read(body)?.report),
             // Completions of Parse, Bind and Close; no data; suspended; notices, notifications,
             // settings; the data of a COPY TO.
             b'1' | b'2' | b'3' | b'n' | b's' | b'N' | b'A' | b'S' | b'H' | b'd' | b'c' => {}

@@ -3,6 +3,8 @@
 use super::answer::{Answer, AnswerMode};
 use super::copy::Load;
 use super::frame::query;
+use super::login;
+use crate::plan::Login;
 use crate::plan::error::Error;
 use crate::sessions::{Reply, Rows};
 use crate::wire::{Bytes, Line};
@@ -28,10 +30,12 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Takes over a line that is ready for queries.
-    pub fn new(line: Line) -> Self {
-        let answer = Answer::new();
-        Self { line, answer, mode: None, owed: 0, load: None, is_lost: false, ended: 0 }
+    /// Logs in: a line that is ready for queries.
+    pub fn open(login: &Login) -> Result<Self, Error> {
+        let line = login::open(login)?;
+        let mut answer = Answer::new();
+        answer.tells_notices = login.tells_notices;
+        Ok(Self { line, answer, mode: None, owed: 0, load: None, is_lost: false, ended: 0 })
     }
 
     /// Where a request is written; none but one may be under way.
@@ -124,7 +128,7 @@ impl Channel {
 
     /// Sends a `COPY … FROM STDIN` as text; its rows follow as the server takes them.
     pub fn load(&mut self, sql: &str, load: Load) -> Result<Reply, Error> {
-        query(sql, self.out()?);
+        query(sql.as_bytes(), self.out()?);
         self.load = Some(load);
         self.send(AnswerMode::Counts)
     }
@@ -184,7 +188,7 @@ impl Channel {
         }
         // What is owed already may leave a transaction, too, but none can be begun by a ROLLBACK.
         if was_under_way || self.answer.status != b'I' && self.owed == 0 {
-            query("ROLLBACK", self.line.out());
+            query(b"ROLLBACK", self.line.out());
             if self.owed == 0 {
                 self.answer.begin(AnswerMode::Nothing);
             }

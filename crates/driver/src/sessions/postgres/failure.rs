@@ -14,6 +14,8 @@ pub struct ErrorResponse {
     message: String,
     detail: String,
     hint: String,
+    /// As libpq's programs print it: severity, message, details, hint, context, each whole.
+    pub report: String,
 }
 
 /// The class of SQLSTATEs that say that a statement means nothing here.
@@ -32,7 +34,9 @@ impl ErrorResponse {
             if kind == 0 {
                 break;
             }
-            let text = shorten(&String::from_utf8_lossy(body.text()?));
+            let whole = String::from_utf8_lossy(body.text()?);
+            response.report(kind, &whole);
+            let text = shorten(&whole);
             match kind {
                 // `S` is the same in the server's language; servers before 9.6 send no `V`.
                 b'V' => response.severity = text,
@@ -50,6 +54,20 @@ impl ErrorResponse {
             true => Ok(response),
             false => Err(garbage("an error without an SQLSTATE")),
         }
+    }
+
+    /// Adds a field to the report; they come in this order.
+    fn report(&mut self, kind: u8, text: &str) {
+        let (head, word) = match kind {
+            b'S' => ("", text),
+            b'M' => (":  ", text),
+            b'D' => ("\nDETAIL:  ", text),
+            b'H' => ("\nHINT:  ", text),
+            b'W' => ("\nCONTEXT:  ", text),
+            _ => return,
+        };
+        self.report.push_str(head);
+        self.report.push_str(word);
     }
 
     /// Does the server close the connection now?
@@ -105,6 +123,7 @@ impl ErrorResponse {
             false => format!("{} ({})", self.message, self.detail.trim_end_matches('.')),
         };
         let error = error.because(cause).code(&self.state).sql(0, &self.state);
+        let error = error.reported(self.report.clone());
         match self.hint.is_empty() {
             true => error,
             false => error.hint(&self.hint),

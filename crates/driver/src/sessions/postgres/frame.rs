@@ -112,6 +112,6 @@ pub fn put_text(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// Appends a text statement, or several, in the simple protocol.
-pub fn query(sql: &str, out: &mut Vec<u8>) {
-    put(out, b'Q', |out| put_text(out, sql.as_bytes()));
+pub fn query(sql: &[u8], out: &mut Vec<u8>) {
+    put(out, b'Q', |out| put_text(out, sql));
 }

@@ -22,7 +22,8 @@ use slab::Slab;
 
 use super::sql::Quoting;
 use super::{
-    Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement, sql,
+    Counts, Descriptor, Engine, Reply, Rows, Session, Value, literal, misdirected, open_statement,
+    sql,
 };
 use crate::generate::Source;
 use crate::plan::error::Error;
@@ -75,7 +76,7 @@ impl Postgres {
     pub fn open(login: &Login) -> Result<Self, Error> {
         Ok(Self {
             login: login.clone(),
-            channel: Channel::new(login::open(login)?),
+            channel: Channel::open(login)?,
             statements: Slab::new(),
             made: 0,
             text_rows: Rows::default(),
@@ -90,7 +91,7 @@ impl Postgres {
     /// Connects anew and makes all statements again under their old handles.
     #[cold]
     fn reconnect(&mut self) -> Result<(), Error> {
-        let lost = std::mem::replace(&mut self.channel, Channel::new(login::open(&self.login)?));
+        let lost = std::mem::replace(&mut self.channel, Channel::open(&self.login)?);
         (self.channel.ended, self.reconnected) = (lost.ended, self.reconnected + 1);
         self.statements.iter_mut().try_for_each(|(_, it)| it.make(&mut self.channel))
     }
@@ -98,8 +99,12 @@ impl Postgres {
 
 impl Session for Postgres {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        self.query_bytes(sql.as_bytes())
+    }
+
+    fn query_bytes(&mut self, sql: &[u8]) -> Result<Reply, Error> {
         if self.is_batching {
-            statement::execute_unnamed(sql, &[], &mut self.batch);
+            statement::execute_unnamed(literal::sql(sql)?, &[], &mut self.batch);
             return Ok(QUEUED);
         }
         frame::query(sql, self.channel.out()?);

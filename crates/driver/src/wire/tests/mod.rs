@@ -46,6 +46,7 @@ impl Server {
             database: String::new(),
             tls: Tls { mode: TlsMode::Disable, ca: None },
             settings: Vec::new(),
+            tells_notices: false,
         };
         Self { login, thread: Some(thread), _folder: folder }
     }

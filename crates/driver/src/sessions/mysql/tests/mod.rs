@@ -94,6 +94,7 @@ impl Server {
             database: "dyno".to_owned(),
             tls: Tls { mode: TlsMode::Disable, ca: None },
             settings: Vec::new(),
+            tells_notices: false,
         }
     }
 

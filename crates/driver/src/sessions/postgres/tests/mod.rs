@@ -53,6 +53,7 @@ impl Server {
             database: "books".to_owned(),
             tls: Tls { mode: TlsMode::Disable, ca: None },
             settings: Vec::new(),
+            tells_notices: false,
         };
         Self { login, _folder: folder, thread: Some(thread::spawn(play)) }
     }

@@ -1,0 +1,124 @@
+"""What others' CPU does to blocks by turns: how many are dropped, how much wider they vary.
+
+One build under two names, blocks with nobody beside and blocks beside a process that takes part of
+the engine's core, comes and goes, over and over in the same hour. No block is dropped while it is
+played; `dropped_percent` says how many each limit on foreign CPU would have taken. `--engine`,
+`--share`, `--rounds` choose. It needs the engines, which are fetched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from paired import table
+from resolution import INTERLEAVED, Case, log_ratios, prepare, valid_blocks
+
+from dyno.analysis.host_noise import noise_shares
+from dyno.analysis.run_view import RunView
+from dyno.calibration.comparison import intermittent_hog
+from dyno.play.run import play_run
+from dyno.record import Trial
+from dyno.run_folder import create_run
+
+SELECT = {"time": "2", "warmup_time": "0.3", "table_size": "10000"}
+CASES = (
+    Case("sqlite@3.46.0", "oltp_point_select", 1, SELECT),
+    Case("postgres@18", "oltp_point_select", 1, SELECT),
+)
+#: Blocks played with and without the hog in turn, so many at a time.
+BLOCKS = 5
+ROUNDS = 3
+#: How long the hog works at a time; it rests as long as leaves it its share.
+WORKS_S = (0.3, 2.0)
+#: Limits on foreign CPU that are tried, in percent of all cores.
+LIMITS = (10.0, 20.0, 30.0, 40.0, 50.0)
+
+
+@dataclass
+class Found:
+    """Blocks of one kind: their log ratios, and what part of all CPU others took in each, and the
+    hypervisor, in percent.
+    """
+
+    logs: list[float] = field(default_factory=list)
+    foreign: list[float] = field(default_factory=list)
+    steal: list[float] = field(default_factory=list)
+
+
+def play(case: Case, share: float, blocks: int, found: Found) -> None:
+    """Plays blocks beside a hog that takes `share` of the engine's core, 0 for none."""
+    prepared = prepare(case, INTERLEAVED, blocks)
+    cores = [1]
+    rest = (1 - share) / share if share else 0.0
+    rests_s = tuple(seconds * rest for seconds in WORKS_S)
+    hog = intermittent_hog(cores, random.Random(), WORKS_S, rests_s) if share else nullcontext()
+    with tempfile.TemporaryDirectory(prefix="dyno-") as place, hog:
+        folder = create_run(prepared.run, Path(place))
+        play_run(prepared, folder, lambda _: None)
+        view = RunView(prepared.run, folder.trials())
+    found.logs += log_ratios(view, case)
+    phases = prepared.run.workloads[0].phase_names
+    for block in valid_blocks(view):
+        found.foreign.append(worst_share(block, phases, "foreign_percent"))
+        found.steal.append(worst_share(block, phases, "steal_percent"))
+
+
+def worst_share(block: Mapping[str, Trial], phases: frozenset[str], limit: str) -> float:
+    """What a limit looks at: the share of the trial that met the most."""
+    return max(noise_shares(trial, phases).get(limit, 0.0) for trial in block.values())
+
+
+def row(case: Case, share: float, found: Found) -> dict[str, object]:
+    """What blocks of one kind came to."""
+    return {
+        "engine": case.engine,
+        "hog_percent": round(100 * share),
+        "blocks": len(found.logs),
+        "foreign_median": round(statistics.median(found.foreign), 1),
+        "foreign_max": round(max(found.foreign), 1),
+        "steal_median": round(statistics.median(found.steal), 1),
+        "steal_max": round(max(found.steal), 1),
+        "sd_percent": round(100 * statistics.stdev(found.logs), 2),
+        "dropped_percent": {
+            f"{limit:g}": round(100 * sum(f > limit for f in found.foreign) / len(found.foreign))
+            for limit in LIMITS
+        },
+        "pairs": [
+            (round(100 * log, 2), round(f, 1), round(s, 1))
+            for log, f, s in zip(found.logs, found.foreign, found.steal, strict=True)
+        ],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench/run foreign-cpu")
+    parser.add_argument("--quick", action="store_true", help="a tiny budget; shows that it runs")
+    parser.add_argument("--engine", default="", help="only engines whose name begins so")
+    parser.add_argument("--share", type=float, default=0.3, help="of a core that the hog takes")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of five blocks of each kind")
+    asked = parser.parse_args()
+    rounds, blocks = (1, 3) if asked.quick else (asked.rounds, BLOCKS)
+    rows: list[dict[str, object]] = []
+    for case in CASES:
+        if not case.engine.startswith(asked.engine):
+            continue
+        kinds = {0.0: Found(), asked.share: Found()}
+        for _ in range(rounds):
+            for share, found in kinds.items():
+                play(case, share, blocks, found)
+        rows += [row(case, share, found) for share, found in kinds.items()]
+    heads = [head for head in rows[0] if head != "pairs"]
+    table([heads, *([each[head] for head in heads] for each in rows)])
+    print(json.dumps({"bench": "foreign-cpu", "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""`dyno pgbench`: PostgreSQL's pgbench by its own command line; a comparison with `--compare`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.errors import DynoError, UsageError
+
+if TYPE_CHECKING:
+    from dyno.pgbench.play import Played
+    from dyno.pgbench.scripts import ScriptWord
+    from dyno.pgbench.words import Settings
+    from dyno.plan import Session
+
+REFUSED_EXIT, ABORTED_EXIT = 1, 2
+#: What a comparison leaves out; all else that it does not know it refuses by name.
+SILENT = ("jobs", "no-vacuum", "progress", "report-per-command", "progress-timestamp", "debug")
+
+
+@click.command(
+    "pgbench",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="ARGS…")
+def command(words: tuple[str, ...]) -> int:
+    """Be pgbench: its own command line, environment, output and exit codes.
+
+    The server that ARGS name is played against as it runs. With `--compare BUILD BUILD` the same
+    line becomes a comparison with a verdict. docs/workloads/pgbench.md lists every option.
+
+    \b
+    dyno pgbench -h /tmp -S -c 4 -T 10 bench
+    dyno pgbench --compare BASE CANDIDATE -S -c 4 -T 5
+    """
+    if "--compare" in words:
+        return play_comparison(words)
+    try:
+        return obey(words)
+    except DynoError as error:
+        tell_error(error)
+        return REFUSED_EXIT
+
+
+def tell(line: str) -> None:
+    """A line on stderr."""
+    click.echo(line, err=True)
+
+
+def tell_error(error: DynoError) -> None:
+    """In pgbench's form."""
+    tell(f"pgbench: error: {error.sentence}")
+    for line in filter(None, error.hint.splitlines()):
+        tell(f"pgbench: hint: {line}")
+
+
+def obey(words: Sequence[str]) -> int:
+    """Does what the command line asks for; pgbench's exit code."""
+    from dyno.pgbench import tables, usage
+    from dyno.pgbench.scripts import builtin_file, find_builtin, listed
+    from dyno.pgbench.server import session_of
+    from dyno.pgbench.words import read_words
+
+    if asked := usage.asked(words):
+        click.echo(asked)
+        return 0
+    settings = read_words(words, os.environ)
+    if settings.text.get("builtin") == "list":
+        tell("\n".join(listed()))
+        return 0
+    if name := settings.text.get("show-script"):
+        whole = find_builtin(name)
+        text = builtin_file(whole).read_text()
+        tell(f"-- {whole}: {text.removeprefix('--').strip()}")
+        return 0
+    session = session_of(settings, os.environ)
+    if settings.has("initialize"):
+        tables.initialize(session, settings, tell)
+        return 0
+    return play_scripts(settings, session)
+
+
+def play_scripts(settings: Settings, session: Session) -> int:
+    """Reads the scripts, looks at the server, plays, reports."""
+    from dyno import scratch
+    from dyno.pgbench import log_files, report
+    from dyno.pgbench.play import Moment, Run, seed_of
+    from dyno.pgbench.server import look_at, vacuum
+
+    with scratch.folder("pgbench") as folder:
+        run = Run(session, settings, folder / "board", seed_of(settings))
+        run.check()
+        facts = look_at(session, settings, tell)
+        lines = report.ProgressLines(settings)
+
+        def on_ready() -> None:
+            if settings.seed is not None:
+                tell(f"pgbench: setting random seed to {settings.seed}")
+            click.echo(report.head(facts))
+            vacuum(session, settings, tell)
+
+        def on_progress(moment: Moment) -> None:
+            if settings.has("progress"):
+                tell(lines.line(moment))
+
+        played = run.play(facts, on_ready, on_progress)
+        if settings.has("log"):
+            log_files.write_logs(settings, folder / "board.log")
+        return finish(settings, played, report.final_report(settings, facts, played))
+
+
+def finish(settings: Settings, played: Played, lines: Iterable[str]) -> int:
+    """The report, and whether it is whole."""
+    was_aborted = bool(played.problem or played.tally.aborted)
+    if played.problem and not played.tally.aborted:
+        tell_error(UsageError(played.problem, hint=played.hint))
+    if was_aborted and settings.has("exit-on-abort"):
+        tell("pgbench: error: Run was aborted due to an error in thread 0")
+        return ABORTED_EXIT
+    for line in lines:
+        click.echo(line)
+    if was_aborted:
+        tell("pgbench: error: Run was aborted; the above results are incomplete.")
+    return ABORTED_EXIT if was_aborted else 0
+
+
+def play_comparison(words: Sequence[str]) -> int:
+    """The same line as `dyno compare` of two builds."""
+    from dyno.cli import compare as comparison
+    from dyno.pgbench.words import OPTIONS, read_words
+
+    at = words.index("--compare")
+    builds = words[at + 1 : at + 3]
+    if len(builds) < 2 or any(build.startswith("-") for build in builds):
+        raise UsageError("--compare needs two builds", hint="--compare BASE CANDIDATE")
+    settings = read_words([*words[:at], *words[at + 3 :]], os.environ)
+    if settings.database:
+        hint = "the builds are started by Dyno, or named by their URLs"
+        raise UsageError(f"a comparison has no database '{settings.database}'", hint=hint)
+    valued = {name.rstrip("=") for name in OPTIONS if name.endswith("=")}
+    spoken = {"builtin", "file", "select-only", "skip-some-updates", "define", "time"}
+    said = [word for script in settings.scripts for word in _script_words(script)]
+    said += [word for name, value in settings.defined for word in ("--define", f"{name}={value}")]
+    for name in sorted(settings.given - spoken - set(SILENT)):
+        said += [f"--{name}", settings.text[name]] if name in valued else [f"--{name}"]
+    if left_out := sorted(settings.given & set(SILENT)):
+        tell(f"left out, since a comparison has its own: --{', --'.join(left_out)}")
+    if settings.has("time"):
+        said += ["--set", f"time={settings.number['time']}"]
+    elif not settings.has("transactions"):
+        said += ["--transactions", str(settings.transactions)]
+    code: int = comparison.command.main(
+        [*builds, *said], prog_name="dyno compare", standalone_mode=False
+    )
+    return code
+
+
+def _script_words(script: ScriptWord) -> list[str]:
+    from dyno.pgbench.scripts import BUILTINS
+
+    builtin = next((name for name, shown in BUILTINS.items() if shown == script.shown), "")
+    word = ["--builtin", builtin] if builtin else ["--file", str(script.path)]
+    return [word[0], f"{word[1]}@{script.weight}"]

@@ -1,0 +1,101 @@
+"""The words with which `play` and `compare` replay a server's log (`--log`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.replay.layout import Replay
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_TAKEN: tuple[Decorator, ...] = (
+    click.option(
+        "--log",
+        metavar="FILE",
+        help="Replay a server's log of statements (docs/yours/log.md says which are known).",
+    ),
+    click.option(
+        "--data",
+        metavar="FILE",
+        help="The SQL file that makes the copy on which --log is played (a dump).",
+    ),
+    click.option(
+        "--speed",
+        metavar="N|max",
+        help="How fast --log is played: 1 as it was, 10 ten times as fast, max (the default): each "
+        "statement once its session's last was answered.",
+    ),
+    click.option("--writes", is_flag=True, help="With --log, play what writes, too."),
+    click.option(
+        "--in-place",
+        is_flag=True,
+        help="With --log, play it in the database of a server that runs already, as it is.",
+    ),
+)
+NEEDS_LOG = {"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"}
+
+
+def replay_words(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds a replay's options to a command."""
+    for option in reversed(_TAKEN):
+        command = option(command)
+    return command
+
+
+def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
+    """The script that replays the log, and its options; None where none is to be replayed.
+
+    `UsageError` where there is no copy to play it on, or a table is missing there.
+    """
+    if not words["log"]:
+        for name, word in NEEDS_LOG.items():
+            if words[name]:
+                raise UsageError(f"{word} is a word of a replay", hint="--log FILE names the log")
+        return None
+    from dyno.replay.layout import lay_out
+    from dyno.resolve.copies import Copy, check_copies
+
+    if dict(words["settings"]).get("setup"):
+        raise UsageError("--set setup=… is no word of a replay", hint="--data FILE makes the copy")
+    _check_free(words)
+    replay = lay_out(Path(words["log"]), words["writes"], _say)
+    data = Path(words["data"]).resolve() if words["data"] else None
+    check_copies(
+        replay.selection, Copy(data, words["in_place"], words["writes"]), words["candidates"]
+    )
+    _tell(replay)
+    found = {"setup": str(data) if data else None, "speed": words["speed"]}
+    return str(replay.script), {name: text for name, text in found.items() if text}
+
+
+#: What the log itself says: how long, how many, how fast; and what belongs to pgbench's files.
+FIXED = {
+    **{"time": "--time", "client": "--client", "transactions": "--transactions"},
+    **{"rate": "--rate", "protocol": "--protocol", "scale": "--scale", "define": "--define"},
+}
+FIXED_SETTINGS = ("time", "events", "threads", "rate", "arrivals", "warmup_time")
+
+
+def _check_free(words: Mapping[str, Any]) -> None:
+    settings = [name for name, _ in words["settings"] if name in FIXED_SETTINGS]
+    said = [f"--set {name}" for name in settings]
+    said += [word for name, word in FIXED.items() if words.get(name)]
+    if said:
+        hint = "a log says itself how long it is and on how many connections; --speed says how fast"
+        raise UsageError(f"{said[0]} is no word of a replay", hint=hint)
+
+
+def _say(clause: str) -> None:
+    click.echo(f"{clause} …", err=True)
+
+
+def _tell(replay: Replay) -> None:
+    for sentence in replay.sentences():
+        click.echo(sentence, err=True)

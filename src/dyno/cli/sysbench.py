@@ -1,0 +1,134 @@
+"""`dyno sysbench`: sysbench's own command line, played by our driver, in sysbench's words.
+
+One play on the server that the options name; nothing is restarted, and what `prepare` makes stays.
+Exit codes are sysbench's, 0 and 1; what has no counterpart here ends with 64, as all of ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+import dyno
+from dyno.errors import DynoError, UsageError
+
+if TYPE_CHECKING:
+    from dyno.sysbench.words import Words
+
+#: The version whose words these are.
+VERSION = "sysbench 1.0.20"
+FAILED_EXIT = 1
+
+
+@click.command(
+    "sysbench",
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    add_help_option=False,
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def command(words: tuple[str, ...]) -> int:
+    """Play a sysbench script by sysbench's own command line and in its words.
+
+    With --compare BUILD BUILD the same line becomes a comparison of two builds, with a verdict.
+
+    \b
+    dyno sysbench oltp_read_only --mysql-db=shop --tables=4 prepare
+    dyno sysbench oltp_read_only --mysql-db=shop --tables=4 --threads=8 run
+    """
+    from dyno.sysbench import words as lines
+
+    try:
+        read = lines.read_words(words)
+        if read.compare:
+            return compare_builds(read)
+        return play_line(read)
+    except lines.Refused as refused:
+        say(str(refused))
+        return FAILED_EXIT
+
+
+def say(text: str) -> None:
+    """A line on stdout, at once: a script prints there, too."""
+    click.echo(text)
+    sys.stdout.flush()
+
+
+def play_line(words: Words) -> int:
+    """Plays one command of a script; its exit code."""
+    from dyno.sysbench.help import help_lines
+    from dyno.sysbench.play import NOTICE, TEST_IS_OLD, deprecations
+    from dyno.sysbench.words import BUILT_IN
+
+    if words.is_on("help"):
+        say("\n".join(help_lines()))
+        return 0
+    if words.is_on("version"):
+        say(VERSION)
+        return 0
+    if words.options["test"]:
+        click.echo(TEST_IS_OLD, err=True)
+    for line in deprecations(words):
+        say(line)
+    if words.number("verbosity") >= NOTICE:
+        say(f"{VERSION} (played by dyno {dyno.__version__})\n")
+    if words.script in BUILT_IN:
+        raise UsageError(
+            f"sysbench's test '{words.script}' has no counterpart: it asks no database",
+            hint="sysbench itself plays it",
+        )
+    if words.script in ("", "-"):
+        return play_text(words, sys.stdin.read())
+    return play_script(words)
+
+
+def play_text(words: Words, text: str) -> int:
+    """A script that comes by stdin is loaded, and no more."""
+    from dataclasses import replace
+
+    from dyno import scratch
+
+    with scratch.folder("sysbench") as folder:
+        file = folder / "stdin.lua"
+        file.write_text(text)
+        return play_script(replace(words, script=str(file), command=""))
+
+
+def play_script(words: Words) -> int:
+    """Loads the script, and plays the command if the line has one."""
+    from dyno import driver
+    from dyno.sysbench import play
+
+    plan = play.plan_of(words, play.find_script(words.script))
+    try:
+        if not words.command:
+            return play.load_script(plan)
+        try:
+            described = driver.describe(plan)
+        except DynoError:
+            play.load_script(plan)  # it fails again, and what it printed before is seen
+            raise
+        return play.play_command(words, plan, described, say)
+    except DynoError as error:
+        say(play.fatal_line(error))
+        return FAILED_EXIT
+
+
+def compare_builds(words: Words) -> int:
+    """The line as a comparison of two builds: the verdict's exit code."""
+    from dyno.cli import judged_run
+    from dyno.experiment import Measuring, compare_candidates
+    from dyno.sysbench.play import compared_options, find_script
+
+    if words.command != "run":
+        raise UsageError("--compare goes with the command run", hint="it prepares by itself")
+    script = str(find_script(words.script).resolve())
+    options, unused = compared_options(words)
+    for name in unused:
+        click.echo(f"--{name} is not used: a comparison starts each build by itself", err=True)
+    made = compare_candidates(
+        words.compare, script, options, Measuring(), command=judged_run.typed_command()
+    )
+    verdict = judged_run.play_and_judge(made, judged_run.RunWishes())
+    return judged_run.EXITS[verdict.overall]

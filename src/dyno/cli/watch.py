@@ -1,0 +1,239 @@
+"""`dyno watch`: a server's counters recorded, and what it was doing at any time since."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli.options import Duration, OutputFile, Size
+from dyno.cli.terminal import screen
+from dyno.cli.watch_words import Moment, cell, told
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.watch.reading import Answer, Record, Span
+
+FOLDER = "watched"
+FROM = click.option(
+    "--from",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=FOLDER,
+    show_default=True,
+    help="The record's folder.",
+)
+ROWS = click.option(
+    "--rows", type=click.IntRange(0), default=10, show_default=True, help="At most."
+)
+WHERE = click.option(
+    "--where",
+    metavar="SQL",
+    default="TRUE",
+    help="Of a report's rows, those of which this is true.",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="All rows, as JSON.")
+
+
+@click.group("watch", invoke_without_command=True)
+@click.option("--dsn", metavar="URL", help="The server to record.")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    default=FOLDER,
+    show_default=True,
+    help="The record's folder; one for each server.",
+)
+@click.option("--every", type=Duration(), default="1s", show_default=True, help="Between samples.")
+@click.option(
+    "--flush", type=Duration(), default="1m", show_default=True, help="Between writes to disk."
+)
+@click.option("--keep", type=Size(), default="500MB", show_default=True, help="Bytes, at most.")
+@click.option("--keep-age", type=Duration(), default="14d", show_default=True, help="And age.")
+@click.option("--for", "for_s", type=Duration(), help="Stop after this time; else at a SIGINT.")
+@click.pass_context
+def command(context: click.Context, /, **wishes: Any) -> None:
+    """Record what a MySQL, MariaDB or PostgreSQL server counts, and read it back.
+
+    `dyno watch --dsn URL` records until it is interrupted; `top`, `as-of`, `diff` and `plot` read,
+    also meanwhile. All times are UTC: 03:10, 2026-11-22T03:10, 10m (ago), now. docs/kit/watch.md
+    has an example of each.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if not wishes["dsn"]:
+        raise UsageError("no server is named", hint="dyno watch --dsn URL, or one of top, as-of, …")
+    _record(**wishes)
+
+
+def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
+    from dyno import driver
+    from dyno.watch import servers, store
+    from dyno.watch.reading import Record
+    from dyno.watch.recorder import Recorder, Wishes
+
+    reader = store.library(driver.ask, click.echo)
+    watched = servers.reach(driver.ask, dsn)
+    for remark in watched.remarks:
+        click.echo(f"note: {remark}")
+    wanted = Wishes(
+        every_s=wishes["every"],
+        flush_s=wishes["flush"],
+        keep_bytes=wishes["keep"],
+        keep_s=wishes["keep_age"],
+        for_s=for_s or float("inf"),
+    )
+    stop = threading.Event()
+    with store.opened(into, watched.kind, watched.name), driver.Conversation(limit_s=60) as ask:
+        writer = store.Store(into.absolute(), driver.ask, reader)
+        recorder = Recorder(ask, watched, writer, wanted, click.echo, stop)
+        if store.segments(into):
+            recorder.go_on(Record(into.absolute(), driver.ask, reader))
+        click.echo(f"recording {watched.version} at {watched.name} into {into}/")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        taken = recorder.run()
+    click.echo(f"{taken} samples, {screen.format_bytes(store.size_bytes(into))} in {into}/")
+
+
+def _open(folder: Path) -> Record:
+    from dyno import driver
+    from dyno.watch import reading, store
+
+    return reading.Record(folder.absolute(), driver.ask, store.library(driver.ask, click.echo))
+
+
+@command.command("as-of")
+@click.argument("time", type=Moment())
+@click.argument("report", required=False)
+@FROM
+@WHERE
+@ROWS
+@JSON
+def as_of(time: datetime, report: str | None, folder: Path, **shown: Any) -> None:
+    """Show a REPORT as it stood at a TIME: the counters since the server started. Without one, the
+    reports are listed.
+
+    A report is named as the view of the sys schema, and has its columns: latencies are in ps.
+    """
+    record = _open(folder)
+    if not report:
+        _list(record)
+        return
+    _show(record, report, record.span(time), shown)
+
+
+@command.command("diff")
+@click.argument("times", nargs=2, type=Moment(), metavar="SINCE UNTIL")
+@click.argument("report", required=False)
+@FROM
+@WHERE
+@ROWS
+@JSON
+def diff(times: tuple[datetime, datetime], report: str | None, folder: Path, **shown: Any) -> None:
+    """Show what a REPORT's counters grew by between two times. Without one, the reports are
+    listed.
+    """
+    record = _open(folder)
+    if not report:
+        _list(record)
+        return
+    since, until = times
+    _show(record, report, record.span(until, since), shown)
+
+
+@command.command("top")
+@click.argument("time", type=Moment(), default="now")
+@click.option(
+    "--for", "for_s", type=Duration(), default="1m", show_default=True, help="Until TIME."
+)
+@FROM
+@ROWS
+def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
+    """Say what the server was doing in the minute before a TIME (now if none is given): load,
+    statements, waits, files, sessions.
+    """
+    from dyno.watch.reading import TOP, reports_of, title_of
+
+    record = _open(folder)
+    span = record.window(time, for_s)
+    click.echo(_heading(span))
+    for path in reports_of(record.kind, TOP).values():
+        click.echo(f"\n{click.style(title_of(path), bold=True)}")
+        _print(record.ask(path, span, rows))
+
+
+def _list(record: Record) -> None:
+    from dyno.watch.reading import reports_of, title_of
+
+    found = reports_of(record.kind)
+    screen.table(("report", "shows"), [(name, title_of(path)) for name, path in found.items()])
+
+
+def _show(record: Record, report: str, span: Span, shown: Mapping[str, Any]) -> None:
+    as_json = shown["as_json"]
+    most = -1 if as_json else shown["rows"]
+    answer = record.ask(record.report(report), span, most, shown["where"])
+    if as_json:
+        click.echo(json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows]))
+        return
+    click.echo(_heading(span) + "\n")
+    _print(answer)
+
+
+def _heading(span: Span) -> str:
+    """Of what time the answer is; a restart of the server is said."""
+    if span.since is None:
+        return f"as of {told(span.until)}"
+    restarts = f", the server restarted {span.restarts} times" if span.restarts else ""
+    return f"{told(span.since)} to {told(span.until)}: {span.samples} samples{restarts}"
+
+
+def _print(answer: Answer) -> None:
+    """A table where that is as wide as the screen, else a paragraph for each row."""
+    shown = [[cell(it) for it in row] for row in answer.rows]
+    width = sum(max(map(len, column)) + 2 for column in zip(answer.columns, *shown, strict=True))
+    if not shown:
+        click.echo("nothing")
+    elif width <= screen.console().width:
+        screen.table(answer.columns, shown)
+    else:
+        for row in shown:
+            fields = zip(answer.columns, row, strict=True)
+            screen.paragraph(
+                "  ".join(f"{name}={it}" for name, it in fields if it not in ("", "0"))
+            )
+
+
+@command.command("plot")
+@click.argument("since", type=Moment())
+@click.argument("until", type=Moment(), default="now")
+@FROM
+@click.option(
+    "-o",
+    "--output",
+    type=OutputFile(),
+    default="watched.html",
+    show_default=True,
+    help="The page.",
+)
+def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:
+    """Draw what the server did between two times: a page that opens anywhere."""
+    from dyno.report.html.page import write_user_file
+    from dyno.report.html.watched import TimePlot, watched_page
+    from dyno.watch.reading import PLOT, reports_of, title_of
+
+    record = _open(folder)
+    span = record.span(until, max(since, record.begins))
+    plots = [
+        TimePlot(title_of(path), [(it.name, it.points) for it in record.plot(path, span)])
+        for path in reports_of(record.kind, PLOT).values()
+    ]
+    write_user_file(output, watched_page(record.server, _heading(span), plots))
+    click.echo(f"wrote {output}")

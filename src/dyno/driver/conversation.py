@@ -1,0 +1,109 @@
+"""A driver that is asked again and again over one connection: what watches a server for days."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from dyno.driver.events import error_of_event, error_of_silence
+from dyno.driver.questions import (
+    ANSWER_BYTES,
+    QUESTION_S,
+    driver_environment,
+    driver_program,
+)
+from dyno.errors import TrialFailed
+from dyno.plan import VERSION, Session
+
+#: What a driver says before it ends for a fault of its own is read to here.
+WORDS_BYTES = 1 << 16
+
+
+class Conversation:
+    """Answers as `ask` does, but keeps its driver and connection from one question to the next.
+
+    After any failure the next question begins anew. One at a time may ask; whoever asks of another
+    session opens that one in place of the first.
+    """
+
+    def __init__(self, limit_s: float = QUESTION_S) -> None:
+        self._limit_s = limit_s
+        self._session: Session | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._heard = bytearray()
+
+    def __call__(self, session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        """The rows of each statement as text; `TrialFailed` as `driver.ask`."""
+        if self._process is None or self._session != session:
+            self.close()
+            self._open(session)
+        question = {"version": VERSION, "session": session, "statements": list(statements)}
+        try:
+            said = json.loads(self._answer(json.dumps(question)))
+            if isinstance(said, dict):
+                raise error_of_event(said)
+            return [answer["rows"] for answer in said]
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the connection, at once."""
+        process, self._process = self._process, None
+        self._heard.clear()
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+            process.wait()
+
+    def __enter__(self) -> Conversation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, session: Session) -> None:
+        pipe = subprocess.PIPE
+        self._session = session
+        self._process = subprocess.Popen(
+            [driver_program(), "ask"],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env=driver_environment(),
+            process_group=0,
+            bufsize=0,
+        )
+
+    def _answer(self, line: str) -> bytes:
+        """The line that answers this one."""
+        process, until_s = self._process, time.monotonic() + self._limit_s
+        assert process and process.stdin and process.stdout and process.stderr
+        # a driver that is gone is noticed where its answer is missing
+        with suppress(BrokenPipeError):
+            process.stdin.write(line.encode() + b"\n")
+        poll = select.poll()
+        poll.register(process.stdout, select.POLLIN)
+        searched = 0
+        while (end := self._heard.find(b"\n", searched)) < 0:
+            searched = len(self._heard)
+            if not poll.poll(max(0.0, until_s - time.monotonic()) * 1000):
+                raise TrialFailed(f"the engine did not answer in {self._limit_s:.0f} s")
+            chunk = os.read(process.stdout.fileno(), 1 << 18)
+            if not chunk:
+                words = os.read(process.stderr.fileno(), WORDS_BYTES).decode(errors="replace")
+                raise error_of_silence(process.wait(), words)
+            self._heard += chunk
+            if len(self._heard) > ANSWER_BYTES:
+                raise TrialFailed(f"the engine answered with more than {ANSWER_BYTES >> 20} MB")
+        answer = bytes(self._heard[:end])
+        del self._heard[: end + 1]
+        return answer

@@ -1,0 +1,52 @@
+"""sysbench's driver `mysql`: its connection options as a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from dyno.engines import SysbenchDriver
+from dyno.engines import SysbenchOption as Option
+from dyno.engines._server import sysbench
+from dyno.engines.mysql.attached import PORT, SOCKETS
+from dyno.errors import UsageError
+from dyno.plan import Session
+
+
+def session(given: Mapping[str, str]) -> Session:
+    """How the driver reaches the server: a socket goes before `localhost`, as in MySQL's client."""
+    if given["mysql-dry-run"] == "on":
+        return {"kind": "null", "delay_ns": 0}
+    for name in ("mysql-compression", "mysql-ssl-cipher", "mysql-debug"):
+        if given[name] not in ("", "off"):
+            raise UsageError(f"sysbench's --{name} has no counterpart here", hint="leave it out")
+    login = sysbench.login("mysql", given, password=os.environ.get("MYSQL_PWD"))
+    if given["mysql-ssl"] == "on":
+        login = replace(login, tls="require")
+    if login.host == sysbench.HOST:
+        there = next((path for path in SOCKETS if Path(path).exists()), "")
+        socket = given["mysql-socket"] or there
+        login = replace(login, host=socket, port=0) if socket else login
+    return login.session("mysql")
+
+
+OPTIONS = (
+    *sysbench.connection_options("mysql", PORT),
+    Option("mysql-socket", "STRING", "", "the server's socket, where its host is localhost"),
+    Option("mysql-ssl", "on|off", "off", "encrypt connections"),
+    Option("mysql-ssl-cipher", "STRING", "", "not done here"),
+    Option("mysql-compression", "on|off", "off", "not done here"),
+    Option("mysql-debug", "on|off", "off", "not done here"),
+    Option(
+        "mysql-ignore-errors",
+        "LIST,...",
+        "1213,1020,1205",
+        "errors at which an event begins anew, or all",
+    ),
+    Option("mysql-dry-run", "on|off", "off", "play without a server"),
+)
+SYSBENCH = SysbenchDriver(
+    "mysql", "MySQL driver", OPTIONS, session, frozenset({"mysql-ignore-errors"})
+)

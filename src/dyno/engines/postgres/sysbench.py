@@ -1,0 +1,24 @@
+"""sysbench's driver `pgsql`: its connection options as a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dyno.engines import SysbenchDriver
+from dyno.engines._server import sysbench
+from dyno.plan import Session
+
+
+def session(given: Mapping[str, str]) -> Session:
+    """How the driver reaches the server; a host that is a folder holds its socket, as for libpq."""
+    login = sysbench.login("pgsql", given, password=os.environ.get("PGPASSWORD"))
+    if login.host.startswith("/"):
+        login = replace(login, host=f"{login.host}/.s.PGSQL.{login.port}", port=0)
+    return login.session("postgres")
+
+
+SYSBENCH = SysbenchDriver(
+    "pgsql", "PostgreSQL driver", sysbench.connection_options("pgsql", 5432), session
+)

@@ -1,0 +1,202 @@
+"""sysbench's command line: which option, which script, which command; sysbench's own rules.
+
+An option is `--name=value`, or `--name` alone for `on`; dashes and underscores are one. The first
+other word is the script, the second the command. An option that sysbench does not know is the
+script's, which is asked once it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from dyno.engines import SysbenchDriver
+from dyno.engines import SysbenchOption as Option
+from dyno.errors import UsageError
+from dyno.passwords import mask_password
+from dyno.plugins import things
+
+GENERAL = (
+    Option("threads", "N", "1", "users, each with a connection of its own"),
+    Option("events", "N", "0", "events to play in all; 0: no limit"),
+    Option("time", "N", "10", "seconds to play; 0: no limit"),
+    Option("rate", "N", "0", "events per second of all threads together; 0: no limit"),
+    Option("report-interval", "N", "0", "seconds between two lines of progress; 0: none"),
+    Option("config-file", "FILENAME", "", "a file with an option a line, as name=value"),
+    Option("help", "on|off", "off", "print this and exit"),
+    Option("version", "on|off", "off", "print the version and exit"),
+    Option("validate", "on|off", "off", "read by scripts"),
+    Option("tx-rate", "N", "0", "old name of --rate"),
+    Option("max-requests", "N", "0", "old name of --events"),
+    Option("max-time", "N", "0", "old name of --time"),
+    Option("num-threads", "N", "1", "old name of --threads"),
+    Option("test", "STRING", "", "old way to name the script"),
+    Option("forced-shutdown", "STRING", "off", "not done here"),
+    Option("thread-stack-size", "SIZE", "64K", "not done here"),
+    Option("report-checkpoints", "LIST,...", "", "not done here"),
+    Option("debug", "on|off", "off", "not done here"),
+)
+RANDOM = (
+    Option("rand-type", "STRING", "special", "uniform, gaussian, special, pareto or zipfian"),
+    Option("rand-spec-iter", "N", "12", "numbers averaged for one"),
+    Option("rand-spec-pct", "N", "1", "percent of the range that holds the special values"),
+    Option("rand-spec-res", "N", "75", "percent of numbers that are special values"),
+    Option("rand-seed", "N", "0", "the seed; 0: another one each time"),
+    Option("rand-pareto-h", "N", "0.2", "shape of the Pareto distribution"),
+    Option("rand-zipfian-exp", "N", "0.8", "exponent of the Zipfian distribution"),
+)
+LOG = (
+    Option("verbosity", "N", "3", "5: all, 3: results, 0: only what ends the program"),
+    Option("percentile", "N", "95", "which percentile of latencies is told; 0: none"),
+    Option("histogram", "on|off", "off", "print the histogram of latencies"),
+)
+DATABASE = (
+    Option("db-ps-mode", "STRING", "auto", "auto, or disable to send statements as text"),
+    Option("db-debug", "on|off", "off", "not done here"),
+)
+#: Options that change nothing here unless they are set, and what then stands in their place.
+WITHOUT_COUNTERPART = {
+    "forced-shutdown": "answers that do not come are cut off ten seconds after the end",
+    "thread-stack-size": "the system's default is used",
+    "report-checkpoints": "--report-interval tells the progress",
+    "debug": "the server's log has the statements",
+    "db-debug": "the server's log has the statements",
+}
+OLD_NAMES = {
+    "num-threads": "threads",
+    "max-requests": "events",
+    "max-time": "time",
+    "tx-rate": "rate",
+}
+#: Tests of sysbench's own that ask no database.
+BUILT_IN = ("fileio", "cpu", "memory", "threads", "mutex")
+
+
+class Refused(Exception):
+    """What sysbench refuses, in its words; the program ends with 1."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A command line of sysbench's, read: `options` are all that it knows, by name with dashes;
+    `others` the script's, as they were given.
+    """
+
+    script: str = ""
+    command: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+    others: tuple[str, ...] = ()
+    old_names: tuple[str, ...] = ()
+    compare: tuple[str, ...] = ()
+    argv: tuple[str, ...] = ()
+
+    def is_on(self, name: str) -> bool:
+        """Is this option on?"""
+        return self.options[name] in ("on", "true", "yes", "1", "")
+
+    def number(self, name: str) -> int:
+        """An option's whole number; sysbench reads 0 where there is none."""
+        try:
+            return int(self.options[name] or 0)
+        except ValueError:
+            refuse(f"invalid value for --{name}: '{self.options[name]}'")
+
+
+def refuse(words: str) -> NoReturn:
+    """Ends as sysbench does."""
+    raise Refused(words)
+
+
+def drivers() -> dict[str, SysbenchDriver]:
+    """Drivers by sysbench's name for them."""
+    return {it.name: it for it in things("dyno.engines", "SYSBENCH").values()}
+
+
+def known_options() -> dict[str, Option]:
+    """All options that every script has, by name."""
+    of_drivers = [option for driver in drivers().values() for option in driver.options]
+    every = (*GENERAL, *RANDOM, *LOG, *database_options(), *of_drivers)
+    return {it.name: it for it in every}
+
+
+def database_options() -> tuple[Option, ...]:
+    """What all drivers have; the first of them is the default."""
+    first = next(iter(drivers()))
+    return (Option("db-driver", "STRING", first, "which of the drivers below"), *DATABASE)
+
+
+def read_words(words: Sequence[str]) -> Words:
+    """The command line as sysbench reads it; `Refused` where it does, `UsageError` for an option
+    without a counterpart that would change what is measured.
+    """
+    known = known_options()
+    words, compare = _compared(words)
+    argv = tuple(map(mask_password, words))
+    named = [word for word in words if not word.startswith("--")]
+    if len(named) > 2:
+        refuse(f"Unrecognized command line argument: {named[2]}")
+    given, others = _options([word for word in words if word.startswith("--")], known)
+    if file := given.get("config-file"):
+        from_file, more = _options(_lines(file), known)
+        given, others = from_file | given, [*more, *others]
+    old = tuple(
+        name for name in OLD_NAMES if _counts(given.get(name)) > _counts(known[name].default)
+    )
+    for name in old:
+        given[OLD_NAMES[name]] = given[name]
+    if given.get("test"):
+        named = [given["test"], *named]
+    _check(given, known)
+    script, command = (*named, "", "")[:2]
+    options = {name: option.default for name, option in known.items()} | given
+    return Words(script, command, options, frozenset(given), tuple(others), old, compare, argv)
+
+
+def _counts(text: str | None) -> int:
+    """A whole number; 0 where there is none."""
+    return int(text) if text and text.isdigit() else 0
+
+
+def _compared(words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The builds behind `--compare`, and the line without them."""
+    if "--compare" not in words:
+        return [*words], ()
+    at = list(words).index("--compare")
+    builds = tuple(words[at + 1 : at + 3])
+    if len(builds) < 2 or any(build.startswith("--") for build in builds):
+        raise UsageError("--compare takes two builds", hint="--compare BASE CANDIDATE")
+    return [*words[:at], *words[at + 3 :]], builds
+
+
+def _options(words: Sequence[str], known: Mapping[str, Option]) -> tuple[dict[str, str], list[str]]:
+    given, others = {}, []
+    for word in words:
+        name, sign, value = word[2:].partition("=")
+        name = name.replace("_", "-")
+        if name not in known:
+            others.append(word)
+            continue
+        given[name] = value if sign else "on" if known[name].kind == "on|off" else ""
+    return given, others
+
+
+def _lines(file: str) -> list[str]:
+    """The lines of a file of options as words of a command line."""
+    try:
+        lines = map(str.strip, Path(file).read_text().splitlines())
+    except OSError as error:
+        refuse(f"Cannot open config file: {file}: {error.strerror}")
+    stated = (line for line in lines if line and line[0] not in "#[")
+    return [line if line.startswith("--") else f"--{line}" for line in stated]
+
+
+def _check(given: Mapping[str, str], known: Mapping[str, Option]) -> None:
+    threads = given.get("threads", "1")
+    if threads.lstrip("+-").isdigit() and int(threads) <= 0:
+        refuse(f"FATAL: Invalid value for --threads: {threads}.\n")
+    for name, instead in WITHOUT_COUNTERPART.items():
+        if name in given and given[name] not in ("", known[name].default, "off"):
+            raise UsageError(f"sysbench's --{name} has no counterpart here", hint=instead)

@@ -1,0 +1,91 @@
+"""A source: a table of a server's, which of its columns count up, and which say how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+#: What a recorded row is: the change since the sample before; the whole value from which changes
+#: count on; the end of a row that the server has no longer.
+CHANGE, WHOLE, GONE = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of a server's, under the name that it is recorded and read by.
+
+    `tables` are its names, of which a server has one; `keys` tell its rows apart; `counters` only
+    grow, unless they are `signed` (values of which the change is kept); `told` is said once for
+    each row; `values` are whole numbers and `words` texts, both kept as they stand. `sql` is what
+    to ask for a column that is no plain one, `joined` what stands behind the table; without the
+    column that it `needs` it is left out. A `sampled` source has no counters: its rows are those of
+    one moment. Of one that is `standing`, rows that nothing happened to are told, too.
+
+    `every` is in how many samples it is asked; `where` leaves rows out; `recent` does in addition,
+    where only rows since `{since}` (the server's clock) can have changed. A row whose `born` moves
+    began anew.
+    """
+
+    name: str
+    tables: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    counters: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    sql: Mapping[str, str] = field(default_factory=dict, hash=False)
+    joined: str = ""
+    needs: str = ""
+    where: str = ""
+    recent: str = ""
+    born: str = ""
+    every: int = 1
+    signed: bool = False
+    sampled: bool = False
+    standing: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that is asked, in this order."""
+        return (*self.keys, *self.told, *self.counters, *self.values, *self.words)
+
+    def types(self) -> Iterator[tuple[str, str]]:
+        """The columns of what is recorded, and their types as DuckDB calls them."""
+        counter = "BIGINT" if self.signed else "UBIGINT"
+        yield from (("ts", "TIMESTAMP"), ("kind", "TINYINT"))
+        kinds = ((self.keys, "VARCHAR"), (self.told, "VARCHAR"), (self.counters, counter))
+        for names, kind in (*kinds, (self.values, "BIGINT"), (self.words, "VARCHAR")):
+            yield from ((name.lower(), kind) for name in names)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a server is asked for a source; `recent` asks only for rows that can have changed."""
+
+    source: Source
+    whole: str
+    recent: str = ""
+
+
+def question(source: Source, available: Mapping[str, set[str]], skip: str) -> Question | None:
+    """The question to a server that has these columns by table; None where it has no such table.
+
+    A column that it lacks is NULL. Names are in lower case; `skip` leaves out rows of our own.
+    """
+    table = next((name for name in source.tables if name in available), None)
+    there = available.get(table or "", set())
+    if table is None or source.needs not in {"", *there}:
+        return None
+    asked = [
+        source.sql.get(name, name if name.lower() in there else "NULL") for name in source.columns
+    ]
+    conditions = [source.where, skip if source.sampled else ""]
+    table = f"{table} {source.joined}".strip()
+    whole = _select(asked, table, conditions)
+    recent = _select(asked, table, [*conditions, source.recent]) if source.recent else ""
+    return Question(source, whole, recent)
+
+
+def _select(asked: list[str], table: str, conditions: list[str]) -> str:
+    where = " AND ".join(f"({each})" for each in conditions if each)
+    return f"SELECT {', '.join(asked)} FROM {table}" + (f" WHERE {where}" if where else "")

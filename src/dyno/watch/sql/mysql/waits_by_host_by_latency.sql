@@ -1,0 +1,4 @@
+-- What the sessions of each host waited for.
+SELECT coalesce(host, 'background') AS host, event_name AS event, count_star AS total, sum_timer_wait AS total_latency,
+  whole_per(sum_timer_wait, count_star) AS avg_latency, max_timer_wait AS max_latency
+FROM events_waits_summary_by_host_by_event_name WHERE event_name <> 'idle' AND sum_timer_wait > 0 ORDER BY host, total_latency DESC

@@ -1,0 +1,2 @@
+-- The background writer.
+SELECT * FROM pg_stat_bgwriter

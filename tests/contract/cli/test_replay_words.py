@@ -1,0 +1,72 @@
+"""The words of a replay: what cannot be played is refused in one sentence, before it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_logs import GENERAL, SHOP, write
+
+from dyno.cli import exit_code
+
+LOG = ["--log", "it.log"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a log and its data, and a cache of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    write(tmp_path, "it.log", GENERAL)
+    write(tmp_path, "shop.sql", SHOP)
+    write(tmp_path, "other.sql", "CREATE TABLE other (id INTEGER);")
+    write(tmp_path, "empty.log", "")
+    write(tmp_path, "letter.log", "Dear reader,\nthis is no log.\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words,sentence,hint",
+    [
+        (["--log", "nosuch.log"], "cannot read the log nosuch.log: no such file", "--log FILE"),
+        (["--log", "empty.log"], "the log empty.log is empty", "general_log=ON"),
+        (["--log", "letter.log"], "no log that is known here: line 1 is 'Dear", "slow log"),
+        (LOG, "there is no table 'item' to play the log on", "--data DUMP.sql"),
+        ([*LOG, "--data", "nosuch.sql"], "cannot read the data", "SQL file"),
+        (
+            [*LOG, "--data", "other.sql"],
+            "the copy that other.sql makes has no table 'item': 5 statements of the log name it",
+            "dump it",
+        ),
+        ([*LOG, "--in-place"], "--in-place is for servers that run already", "--data"),
+        (["--speed", "2", "-w", "insert"], "--speed is a word of a replay", "--log FILE"),
+        ([*LOG, "--time", "5"], "--time is no word of a replay", "--speed"),
+        ([*LOG, "--set", "threads=5"], "--set threads is no word of a replay", "--speed"),
+        ([*LOG, "--data", "shop.sql", "-w", "insert"], "two workloads", "play one"),
+        ([*LOG, "--data", "shop.sql", "--speed", "fast"], "speed of a replay cannot be 'f", "max"),
+    ],
+)
+def test_what_cannot_be_replayed_is_one_sentence_and_a_hint(
+    words: list[str], sentence: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["play", "sqlite@system", *words]) == 64
+    said = capsys.readouterr().err
+    assert f"dyno: {sentence}" in said or sentence in said, said
+    assert hint in said.partition("hint: ")[2], said
+
+
+def test_a_log_is_not_played_in_a_database_that_was_not_named_for_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code(["play", "mysql://app@127.0.0.1:1/shop", *LOG]) == 64
+    said = capsys.readouterr().err
+    assert "a log is played on a copy: mysql://app@127.0.0.1:1/shop may be in use" in said
+    assert "--in-place" in said
+
+
+def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 0
+    said = capsys.readouterr()
+    assert "6 of 12 statements are played, of 3 sessions on 2 connections" in said.err
+    assert "left out: 1 not understood: it ends within a quoted text (line 17)" in said.err
+    assert "3 in all" in said.out and "failed" in said.out

@@ -1,0 +1,135 @@
+"""What of a log is played: transactions that write are left out, sessions share connections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_logs import GENERAL, OLD_GENERAL, STDERR, write
+
+from dyno.engines.mysql.logs import DIALECT
+from dyno.errors import UsageError
+from dyno.replay.formats import read_log
+from dyno.replay.layout import lay_out
+from dyno.replay.logs import Entry, Log
+from dyno.replay.sessions import Selection, lanes, select
+from dyno.workloads import checksum
+
+
+def chosen(folder: Path, text: str, writes: bool = False) -> Selection:
+    return select(read_log(write(folder, "it.log", text)), writes)
+
+
+def texts(selection: Selection) -> list[list[str]]:
+    return [[" ".join(it.entry.sql.split()) for it in s.played] for s in selection.sessions]
+
+
+def log_of(*said: tuple[float, str, str]) -> Log:
+    return Log(
+        "a log", DIALECT, tuple(Entry(at, who, sql, n) for n, (at, who, sql) in enumerate(said))
+    )
+
+
+def test_reads_are_played_and_what_is_left_out_is_told(tmp_path: Path) -> None:
+    found = chosen(tmp_path, GENERAL)
+    assert texts(found) == [
+        ["SET NAMES utf8mb4", "SELECT name FROM item WHERE id = 1"],
+        [
+            "SELECT name FROM item WHERE id = 2",
+            "SELECT id FROM item WHERE name = 'it''s'",
+            "SELECT nosuch FROM item",
+        ],
+        ["SELECT name FROM item WHERE id = 5"],
+    ]
+    left = {reason: (it.count, it.lines) for reason, it in found.left_out.items()}
+    assert left == {
+        "that write": (1, [13]),
+        "in transactions that write": (3, [11, 12, 14]),
+        "not understood: it ends within a quoted text": (1, [17]),
+        "for the server as a whole, never played": (1, [23]),
+    }
+    assert found.tables() == {"item": 5} and found.databases == ("shop",)
+
+
+def test_writes_are_played_when_that_is_asked_for(tmp_path: Path) -> None:
+    (first, *_), (second,) = texts(chosen(tmp_path, STDERR, True))[0], [1]
+    assert first == "SELECT name FROM item WHERE id = 1" and second == 1
+    assert [len(each) for each in texts(chosen(tmp_path, STDERR, True))] == [4, 2]
+    assert [len(each) for each in texts(chosen(tmp_path, STDERR))] == [1, 2]
+
+
+def test_where_autocommit_is_off_a_transaction_lasts_until_its_end() -> None:
+    said = ["SET autocommit=0", "SELECT 1", "DELETE FROM t", "COMMIT", "SELECT 2", "COMMIT"]
+    log = log_of(*((float(at), "1", sql) for at, sql in enumerate(said)))
+    assert texts(select(log, False)) == [["SET autocommit=0", "SELECT 2", "COMMIT"]]
+
+
+def test_reads_of_tables_that_the_log_makes_are_left_out() -> None:
+    said = ["CREATE TEMPORARY TABLE tmp (x INT)", "SELECT * FROM tmp", "SELECT * FROM item"]
+    found = select(log_of(*((float(at), "1", sql) for at, sql in enumerate(said))), False)
+    assert texts(found) == [["SELECT * FROM item"]] and found.tables() == {"item": 1}
+
+
+def test_use_is_played_where_there_are_several_databases(tmp_path: Path) -> None:
+    assert texts(chosen(tmp_path, OLD_GENERAL)) == [
+        ["SELECT name FROM item WHERE id = 1", "SELECT name FROM item WHERE id = 2"]
+    ]
+    two = OLD_GENERAL + "\t\t    8 Query\tUSE other\n"
+    first = ["USE `shop`", "SELECT name FROM item WHERE id = 1", "USE `shop`"]
+    assert texts(chosen(tmp_path, two))[0][:3] == first
+    connected = GENERAL.replace("on shop using Socket", "on other using Socket", 1)
+    played = texts(chosen(tmp_path, connected))
+    assert [session[0] for session in played] == ["USE `other`", "USE `shop`", "USE `shop`"]
+
+
+def test_only_one_database_is_played_where_sessions_cannot_change_theirs(tmp_path: Path) -> None:
+    text = STDERR.replace("[72] app@shop", "[72] app@other")
+    found = chosen(tmp_path, text)
+    assert texts(found) == [["SELECT name FROM item WHERE id = 1"]]
+    assert found.left_out["in other databases than shop"].count == 2
+
+
+def test_a_session_keeps_its_order_though_its_times_are_rounded(tmp_path: Path) -> None:
+    line = "2026-01-01 10:00:00.{} UTC [7] LOG:  duration: {} ms  statement: SELECT {}\n"
+    text = line.format("500", "0.1", 1) + line.format("501", "1.4", 2)
+    assert texts(chosen(tmp_path, text)) == [["SELECT 1", "SELECT 2"]]
+
+
+def test_sessions_share_a_connection_if_they_do_not_overlap_and_set_the_same() -> None:
+    said = [
+        (0.0, "1", "SELECT 1"), (1.0, "1", "SELECT 1"), (0.5, "2", "SELECT 2"),
+        (2.0, "3", "SELECT 3"), (3.0, "4", "SET NAMES utf8"), (3.1, "4", "SELECT 4"),
+        (4.0, "5", "SET NAMES latin1"), (4.1, "5", "SELECT 5"),
+    ]  # fmt: skip
+    own = lanes(select(log_of(*sorted(said)), False).sessions)
+    assert [[s.played[0].entry.session for s in lane] for lane in own] == [
+        ["1"], ["2", "3"], ["4"], ["5"],
+    ]  # fmt: skip
+
+
+def test_a_log_is_laid_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    path = write(tmp_path, "shop.log", GENERAL)
+    first, again = (lay_out(path, False, lambda _: None) for _ in range(2))
+    assert first.script == again.script and first.script.name == "shop.lua"
+    assert first.connections == 2
+    assert first.script != lay_out(path, True, lambda _: None).script
+    words = "\n".join(first.sentences())
+    assert "6 of 12 statements are played, of 3 sessions on 2 connections" in words
+    assert "left out: 3 in transactions that write (lines 11, 12, 14)" in words
+
+
+def test_a_log_that_only_writes_is_refused(tmp_path: Path) -> None:
+    text = "2026-01-01 10:00:00 UTC [7] LOG:  statement: DELETE FROM item\n"
+    with pytest.raises(UsageError) as refused:
+        lay_out(write(tmp_path, "it.log", text), False, lambda _: None)
+    assert "1 that write" in str(refused.value) and "--writes" in refused.value.hint
+
+
+def test_a_run_is_another_one_with_other_data(tmp_path: Path) -> None:
+    script, data = write(tmp_path, "it.lua", "function event() end"), tmp_path / "data.sql"
+    sums = set()
+    for text in ("CREATE TABLE a (x INTEGER)", "CREATE TABLE a (y INTEGER)"):
+        data.write_text(text)
+        sums |= {checksum(script, {"setup": str(data)}), checksum(script, {"setup": data.name})}
+    assert len(sums) == 2

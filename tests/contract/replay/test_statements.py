@@ -1,0 +1,91 @@
+"""Statements of a log: digests, what they do, the tables they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from dyno.engines.mysql.logs import DIALECT as MYSQL
+from dyno.engines.postgres.logs import DIALECT as POSTGRES
+from dyno.replay.statements import Dialect, Kind, made_tables, read_statement
+
+
+@pytest.mark.parametrize(
+    "dialect,text,digest",
+    [
+        (
+            MYSQL,
+            "select c  from `t` where id=5 and k in (1,2, 3) -- x",
+            "SELECT c FROM `t` WHERE id = ? AND k IN (?, …)",
+        ),
+        (
+            MYSQL,
+            "INSERT INTO t(a,b) VALUES (1,'it''s'),(2,\"q\\\"\");",
+            "INSERT INTO t(a, b) VALUES (?, …), …",
+        ),
+        (MYSQL, "SELECT @@version # 'x\n LIMIT 1", "SELECT @@version LIMIT ?"),
+        (
+            POSTGRES,
+            "SELECT a.\"B\", f($1) FROM a WHERE x = E'\\'' AND y = $$'$$",
+            'SELECT a."B", f(?) FROM a WHERE x = ? AND y = ?',
+        ),
+    ],
+)
+def test_a_digest_has_a_mark_for_each_literal(dialect: Dialect, text: str, digest: str) -> None:
+    assert read_statement(text, dialect).digest == digest
+
+
+KINDS: dict[str, Kind] = {
+    "SELECT 1": "read",
+    "(SELECT 1) UNION (SELECT 2)": "read",
+    "WITH d AS (SELECT 1) SELECT * FROM d": "read",
+    "WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d": "write",
+    "SELECT * FROM t FOR UPDATE": "write",
+    "SELECT * INTO new FROM t": "write",
+    "SELECT nextval('s')": "write",
+    "EXPLAIN SELECT 1": "read",
+    "EXPLAIN ANALYZE DELETE FROM t": "write",
+    "DELETE FROM t": "write",
+    "START TRANSACTION READ ONLY": "begin",
+    "START SLAVE": "admin",
+    "END": "commit",
+    "ROLLBACK": "rollback",
+    "ROLLBACK TO SAVEPOINT a": "state",
+    "SET autocommit = 0": "state",
+    "SET GLOBAL max_connections = 5": "admin",
+    "USE shop": "use",
+    "KILL 5": "admin",
+    "FOO 1": "unknown",
+    "SELECT 'cut": "unknown",
+    "SELECT 1; SELECT 2": "unknown",
+    "-- nothing": "unknown",
+}
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_what_a_statement_does_is_known_by_its_words(text: str) -> None:
+    found = read_statement(text, POSTGRES)
+    assert found.kind == KINDS[text] and bool(found.why) == (found.kind == "unknown")
+
+
+@pytest.mark.parametrize(
+    "text,tables",
+    [
+        (
+            'SELECT extract(year FROM b) FROM t a JOIN s."B" AS c ON a.x IS DISTINCT FROM c.x',
+            {"t", 's."B"'},
+        ),
+        ("WITH q AS (SELECT 1 FROM t2) SELECT * FROM q, generate_series(1, 3) g, u", {"t2"}),
+        ("SELECT * FROM a b, c WHERE x = 1", {"a", "c"}),
+        ("INSERT INTO t (a) SELECT a FROM information_schema.tables", {"t"}),
+        ("UPDATE ONLY t SET x = (SELECT max(y) FROM z)", {"t", "z"}),
+    ],
+)
+def test_a_statement_names_its_tables(text: str, tables: set[str]) -> None:
+    assert read_statement(text, POSTGRES).tables == tables
+
+
+def test_a_dump_makes_tables_and_views() -> None:
+    dump = """CREATE TABLE `a` (x int);\ncreate table if not exists public.b (x int);
+/*!50001 CREATE ALGORITHM=UNDEFINED */ /*!50001 VIEW `w` AS SELECT 1 */;
+CREATE MATERIALIZED VIEW public."M" AS SELECT 1;"""
+    assert made_tables(dump) == {"a", "b", "w", "m"}

@@ -1,0 +1,124 @@
+"""The loop: what is asked when, what a restart and a silence come to, what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from dyno.errors import TrialFailed
+from dyno.plan import Session
+from dyno.watch import mysql
+from dyno.watch.recorder import Recorder, Wishes
+from dyno.watch.servers import Watched
+from dyno.watch.source import CHANGE, WHOLE, Question, Source
+
+FAST = Source("fast", ("fast",), ("k",), ("n",), recent="x")
+SLOW = Source("slow", ("slow",), ("k",), ("n",), every=10)
+
+
+class Server:
+    """Answers with the counters that a test has set; raises what it has put there."""
+
+    def __init__(self) -> None:
+        self.up_s, self.counters = 1000, {"fast": 5, "slow": 7}
+        self.asked: list[list[str]] = []
+        self.silent = 0
+
+    def __call__(self, _: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        if self.silent:
+            self.silent -= 1
+            raise TrialFailed("gone")
+        self.asked.append([it for it in statements if it not in (mysql.CLOCK, mysql.UPTIME)])
+        answers: dict[str, list[list[str | None]]] = {
+            "begin": [],
+            mysql.CLOCK: [["then"]],
+            mysql.UPTIME: [["Uptime", str(self.up_s)]],
+        }
+        for name, n in self.counters.items():
+            answers |= {it: [["a", str(n)]] for it in (name, f"{name} since then")}
+        return [answers[it] for it in statements]
+
+
+class Written:
+    """In a store's place: every row that was written."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, list[Any]]] = []
+
+    def write(self, rows: Mapping[Source, Sequence[list[Any]]], begins: datetime) -> None:
+        del begins
+        self.rows += [(source.name, row[1:]) for source, found in rows.items() for row in found]
+
+    def merge(self, *_: object) -> None: ...
+
+    def forget(self, *_: object) -> bool:
+        return False
+
+    def of(self, name: str) -> list[list[Any]]:
+        return [row for source, row in self.rows if source == name]
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+def recorder_of(server: Server, written: Written, **wishes: Any) -> Recorder:
+    questions = (Question(FAST, "fast", "fast since {since}"), Question(SLOW, "slow"))
+    watched = Watched({}, "mysql", "here", "8.0", questions, ("begin",))
+    said: list[str] = []
+    return Recorder(
+        server,
+        watched,
+        written,  # type: ignore[arg-type]
+        Wishes(every_s=0.001, retry_s=0.001, **wishes),
+        said.append,
+    )
+
+
+def test_all_is_asked_first_then_what_is_due_and_recent(server: Server) -> None:
+    recorder = recorder_of(server, Written())
+    for _ in range(11):
+        recorder.sample()
+    assert server.asked[0] == ["begin", "fast", "slow"]
+    assert server.asked[1:10] == [["fast since then"]] * 9
+    assert server.asked[10] == ["fast since then", "slow"]
+
+
+def test_a_restart_makes_all_asked_at_once_and_counts_from_nothing(server: Server) -> None:
+    written = Written()
+    recorder = recorder_of(server, written)
+    recorder.sample()
+    server.up_s, server.counters = 3, {"fast": 2, "slow": 9}
+    recorder.sample()
+    recorder.flush()
+    assert server.asked[-1] == ["fast", "slow"]
+    assert written.of("slow") == [[WHOLE, "a", 7], [WHOLE, "a", 9], [CHANGE, "a", 9]]
+    assert [row[1:3] for row in written.of("samples")] == [[1, 0], [1, 1]]
+
+
+def test_a_server_that_is_silent_is_asked_again_and_a_first_silence_ends_it(
+    server: Server,
+) -> None:
+    written = Written()
+    recorder = recorder_of(server, written, for_s=0.2)
+    recorder.sample()
+    server.silent, server.counters = 2, {"fast": 6, "slow": 7}
+    assert recorder.run() > 2
+    assert [it for it in server.asked if "begin" in it] == [server.asked[0], server.asked[1]]
+    assert [CHANGE, "a", 1] in written.of("fast")
+    server.silent = 1
+    with pytest.raises(TrialFailed):
+        recorder_of(server, Written()).run()
+
+
+def test_a_write_that_fails_ends_the_watch(server: Server) -> None:
+    class Full(Written):
+        def write(self, rows: Mapping[Source, Sequence[list[Any]]], begins: datetime) -> None:
+            raise TrialFailed("the disk is full")
+
+    with pytest.raises(TrialFailed, match="full"):
+        recorder_of(server, Full(), flush_s=0.01, for_s=5.0).run()

@@ -1,0 +1,136 @@
+"""`dyno pgbench` beside the real pgbench on one server: the same work, and reports read alike."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import outside
+from private_servers import serving
+
+from dyno import driver
+from dyno.engines import Server
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+OURS = [str(Path(sys.executable).with_name("dyno")), "pgbench"]
+ENDED = "select xact_commit from pg_stat_database where datname = current_database()"
+TOUCHED = (
+    "select sum(seq_scan + coalesce(idx_scan, 0)), sum(n_tup_upd), sum(n_tup_ins) "
+    "from pg_stat_user_tables where relname like 'pgbench%'"
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    outside("pgbench")
+    with serving("postgres-18") as server:
+        assert said(server, OURS, "-i", "-q")[0] == 0
+        yield server
+
+
+def said(server: Server, program: list[str], *words: str, **more: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a program that the environment leads to the server."""
+    socket = Path(str(server.session["host"]))
+    environment = os.environ | {
+        "PGHOST": str(socket.parent),
+        "PGPORT": socket.name.rpartition(".")[2],
+        "PGUSER": str(server.session["user"]),
+        "PGDATABASE": str(server.session["database"]),
+        **more,
+    }
+    done = subprocess.run(
+        [*program, *words], env=environment, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def counted(server: Server) -> list[int]:
+    """What the server counted of work on pgbench's tables, once all backends have reported."""
+    (_, rows) = driver.ask(server.session, ["select pg_stat_clear_snapshot()", TOUCHED])
+    return [int(str(cell)) for cell in rows[0]]
+
+
+def report(text: str) -> list[str]:
+    """The report with its numbers taken out, without the line that names the program, and those
+    of each script of several, in which version 15 says less than 18.
+    """
+    lines = [line for line in text.splitlines()[1:] if not line.startswith(" - ")]
+    return [re.sub(r" +", " ", re.sub(r"\d+(\.\d+)?", "N", line)) for line in lines]
+
+
+@pytest.mark.parametrize("words", ["-S", "-N", "-S -N -c 3 -j 2", "-r -M prepared", "-R 500 -L 90"])
+def test_the_server_counts_the_same_work_and_the_reports_have_the_same_lines(
+    server: Server, words: str
+) -> None:
+    line = [*words.split(), "-n", "-t", "20", "--random-seed=7"]
+    found = []
+    for program in (["pgbench"], OURS):
+        before = counted(server)
+        code, out, err = said(server, program, *line)
+        assert code == 0, err
+        after = counted(server)
+        found.append(([b - a for a, b in zip(before, after, strict=True)], report(out)))
+    (theirs, their_lines), (ours, our_lines) = found
+    if "-S -N" not in words:  # which script comes next is drawn otherwise
+        assert ours == theirs
+    assert our_lines == their_lines
+
+
+def test_a_seed_draws_the_numbers_that_pgbench_draws(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "draws.sql"
+    script.write_text(
+        "\\set a random(1, 1000000)\n\\set b random_exponential(1, 1000, 2.5)\n"
+        "\\set c random_gaussian(1, 1000, 4)\n\\set d random_zipfian(1, 1000, 1.5)\n"
+        "\\set e random(-9000000000000000, 9000000000000000000)\n"
+        "insert into drawn values (:client_id, :a, :b, :c, :d, :e, hash(5));\n".replace(
+            "hash(5)", ":default_seed"
+        )
+    )
+    rows = []
+    for program in (["pgbench"], OURS):
+        driver.ask(server.session, ["drop table if exists drawn", TABLE])
+        words = ["-n", "-c", "2", "-t", "30", "--random-seed=11", "-f", str(script)]
+        code, _, err = said(server, program, *words)
+        assert code == 0, err
+        rows.append(driver.ask(server.session, ["select * from drawn order by 1, 2, 3"])[0])
+    assert len(rows[0]) == 60 and rows[0] == rows[1]
+
+
+TABLE = "create table drawn (client int, a bigint, b int, c int, d int, e bigint, seed bigint)"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "ends"),
+    [
+        ("select 1/0;", "", (2, "ERROR:  division by zero")),
+        ("begin;", "", (2, "end of script reached without completing the last transaction")),
+        ("\\set x 1/0", "", (2, "division by zero")),
+        ("\\nosuch", "", (1, "invalid command")),
+        ("select 1/0;", "--continue-on-error", (0, "")),
+        ("select 1;", "--exit-on-abort", (0, "")),
+        ("select 1/0;", "--exit-on-abort", (2, "Run was aborted due to an error in thread")),
+    ],
+)
+def test_a_client_that_aborts_ends_with_pgbenchs_exit_code(
+    server: Server, tmp_path: Path, text: str, words: str, ends: tuple[int, str]
+) -> None:
+    script = tmp_path / "one.sql"
+    script.write_text(text)
+    ended, out, err = said(server, OURS, "-n", "-t", "2", "-f", str(script), *words.split())
+    assert (ended, ends[1] in err) == (ends[0], True), err
+    if words == "--continue-on-error":
+        assert "number of failed transactions: 2 (100.000%)" in out
+
+
+def test_no_password_is_seen(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "shell.sql"
+    script.write_text("\\shell cat /proc/*/cmdline\nselect 1;")
+    words = ["-n", "-t", "1", "-f", str(script), "--debug"]
+    _, out, err = said(server, OURS, *words, PGPASSWORD="not-to-be-seen")
+    assert "not-to-be-seen" not in out + err and "processed: 1/1" in out

@@ -1,0 +1,396 @@
+"""`dyno watch` on real servers: what it records is what they count, through restarts and kills."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import private_servers
+import pytest
+from kit_servers import KitServer, serving
+
+from dyno import driver
+from dyno.cli import exit_code
+from dyno.engines import find_engine
+from dyno.errors import TrialFailed, UsageError
+from dyno.plan import Session
+from dyno.watch import servers, store
+from dyno.watch.reading import Record, reports_of
+from dyno.watch.recorder import Recorder, Wishes
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+VERSIONS = ("mysql@8.0.33", "mariadb@debian")
+#: Reports that have no view of the server's to be held against, and why.
+WITHOUT = {
+    "processlist": "sessions of a moment",
+    "metrics": "a status variable moves when it is asked",
+    "schema_unused_indexes": "the view leaves out unique indexes",
+    "memory_global_total": "memory moves when it is asked",
+    "memory_global_by_current_bytes": "memory moves when it is asked",
+}
+#: Where a view is wrong, and ours is not.
+DEVIATES = {
+    # the view adds the longest latencies up
+    "user_summary_by_statement_latency": {"max_latency"},
+}
+#: What moves although the counters stand still.
+MOVING = {"current_memory", "total_memory_allocated", "current_connections", "total_connections"}
+WORK = [
+    "CREATE DATABASE shop",
+    "CREATE TABLE shop.item (id INT PRIMARY KEY, kind INT, name VARCHAR(20), KEY kind (kind))",
+    "INSERT INTO shop.item SELECT seq, seq % 7, CONCAT('n', seq) FROM numbers.n",
+    *["SELECT COUNT(*) FROM shop.item WHERE name LIKE 'n1%'"] * 3,
+    *[f"SELECT * FROM shop.item WHERE kind = {n}" for n in range(5)],
+    "SELECT name, COUNT(*) FROM shop.item GROUP BY name ORDER BY name DESC",
+    "UPDATE shop.item SET name = 'x' WHERE kind = 3",
+    "INSERT IGNORE INTO shop.item VALUES (1, 1, 'there')",
+]
+
+
+@pytest.fixture(scope="module")
+def duckdb() -> Session:
+    return store.library(driver.ask, lambda _: None)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
+    with serving(str(request.param), performance_schema="ON") as made:
+        if not made.ask("SHOW DATABASES LIKE 'sys'"):
+            made.ask(*sys_schema(made))
+        made.ask("CREATE DATABASE numbers")
+        values = ", ".join(f"({n})" for n in range(1, 301))
+        made.ask("CREATE TABLE numbers.n (seq INT)", f"INSERT INTO numbers.n VALUES {values}")
+        yield made
+
+
+def sys_schema(server: KitServer) -> list[str]:
+    """The statements of MariaDB's own file, which a server of ours is started without."""
+    program = Path(str(server.one("SELECT @@basedir")))
+    (file, *_) = sorted(program.rglob("mysql_sys_schema.sql"))
+    found, statement, delimiter = [], [], ";"
+    for line in file.read_text().splitlines():
+        if line.upper().startswith("DELIMITER"):
+            delimiter = line.split()[1]
+        elif not (line.startswith("--") or not line.strip()):
+            statement.append(line)
+            if line.rstrip().endswith(delimiter):
+                found.append("\n".join(statement).rstrip().removesuffix(delimiter))
+                statement = []
+    return found
+
+
+@contextmanager
+def recording(
+    url: str, folder: Path, duckdb: Session, wishes: Wishes | None = None
+) -> Iterator[Recorder]:
+    """A recorder that takes a sample when it is told to."""
+    watched = servers.reach(driver.ask, url)
+    with store.opened(folder, watched.kind, watched.name), driver.Conversation(60) as ask:
+        writer = store.Store(folder, driver.ask, duckdb)
+        recorder = Recorder(ask, watched, writer, wishes or Wishes(), lambda _: None)
+        recorder.sample()
+        yield recorder
+        recorder.sample()
+        recorder.flush()
+
+
+def opened(folder: Path, duckdb: Session) -> Record:
+    return Record(folder, driver.ask, duckdb)
+
+
+def rows_of(record: Record, report: str, since: datetime | None = None) -> list[dict[str, str]]:
+    span = record.span(datetime.now(UTC), since)
+    answer = record.ask(record.report(report), span)
+    return [
+        {name.lower(): str(it) for name, it in zip(answer.columns, row, strict=True)}
+        for row in answer.rows
+    ]
+
+
+def same(ours: str, theirs: str) -> bool:
+    """Numbers with the servers' own rounding: four digits of a quotient."""
+    mine, its = number(ours), number(theirs)
+    if mine is None or its is None:
+        return ours == theirs
+    return math.isclose(mine, its, rel_tol=1e-3, abs_tol=0.011)
+
+
+def freeze(server: KitServer) -> None:
+    server.ask(
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'"
+        " WHERE NAME = 'global_instrumentation'"
+    )
+    # a statement is counted a moment after its answer, at the latest when its session is gone
+    sessions = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root'"
+    until = datetime.now(UTC) + timedelta(seconds=20)
+    while int(server.one(sessions) or 0) > 2:
+        assert datetime.now(UTC) < until
+
+
+def thaw(server: KitServer) -> None:
+    server.ask(
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'"
+        " WHERE NAME = 'global_instrumentation'"
+    )
+
+
+def test_as_of_is_what_the_sys_views_say_of_frozen_counters(
+    server: KitServer, tmp_path: Path, duckdb: Session
+) -> None:
+    with recording(server.url, tmp_path, duckdb) as recorder:
+        server.ask(*WORK)
+        recorder.sample()
+        server.ask("DELETE FROM shop.item WHERE kind = 2", "DROP DATABASE shop")
+        freeze(server)
+        # not all sources are asked in each sample
+        recorder._anew = True
+    try:
+        record = opened(tmp_path, duckdb)
+        for report in reports_of("mysql").keys() - WITHOUT:
+            check_report(server, record, report)
+    finally:
+        thaw(server)
+
+
+def counters(server: KitServer) -> dict[str, tuple[int, int]]:
+    """What the server has counted of each statement, by its text."""
+    rows = server.ask(
+        "SELECT digest_text, SUM(count_star), SUM(sum_rows_sent) FROM"
+        " performance_schema.events_statements_summary_by_digest GROUP BY 1"
+    )
+    return {str(text).strip(): (int(n or 0), int(sent or 0)) for text, n, sent in rows}
+
+
+def grown(record: Record, since: datetime) -> dict[str, tuple[int, int]]:
+    """What the record says that they grew by."""
+    found: dict[str, tuple[int, int]] = {}
+    for row in rows_of(record, "statement_analysis", since):
+        text = row["query"].strip()
+        n, sent = found.get(text, (0, 0))
+        found[text] = n + int(row["exec_count"]), sent + int(row["rows_sent"])
+    return found
+
+
+def test_changes_add_up_to_the_counters(server: KitServer, tmp_path: Path, duckdb: Session) -> None:
+    with recording(server.url, tmp_path, duckdb) as recorder:
+        before, since = counters(server), datetime.now(UTC)
+        for _ in range(3):
+            server.ask(*WORK, "DROP DATABASE shop")
+            recorder.sample()
+            recorder.flush()
+        after = counters(server)
+    record = opened(tmp_path, duckdb)
+    found = grown(record, since)
+    selects = [text for text in after if "`item`" in text and "LIKE" in text]
+    assert selects
+    for text in selects:
+        (n, sent), (n0, sent0) = after[text], before.get(text, (0, 0))
+        assert found[text] == (n - n0, sent - sent0) == (9, 9)
+
+
+def test_a_table_of_counters_that_is_emptied_is_a_reset(
+    server: KitServer, tmp_path: Path, duckdb: Session
+) -> None:
+    # where times are in whole seconds, a row that is born again in the same one must count less
+    before = 20 if "8.0" in server.version else 50
+    server.ask(*[f"SELECT {n} + {n}" for n in range(before)])
+    with recording(server.url, tmp_path, duckdb) as recorder:
+        since = datetime.now(UTC)
+        server.ask("TRUNCATE performance_schema.events_statements_summary_by_digest")
+        server.ask(*[f"SELECT {n} + {n}" for n in range(30)])
+        recorder.sample()
+        server.ask("SELECT 1 + 1")
+    record = opened(tmp_path, duckdb)
+    assert grown(record, since)["SELECT ? + ?"] == (31, 31)
+    now = rows_of(record, "statement_analysis")
+    assert {it["query"].strip(): it["exec_count"] for it in now}["SELECT ? + ?"] == "31"
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder that the server's user, who is not ours, may pass through to."""
+    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)
+        (Path(folder) / "home").mkdir()
+        yield Path(folder) / "home"
+
+
+def test_a_restart_of_the_server_is_a_reset_and_no_fall(
+    home: Path, tmp_path: Path, duckdb: Session
+) -> None:
+    engine = find_engine("mariadb", driver.ask)
+    program = engine.program("debian", {}, lambda _: None)
+    folder = tmp_path / "record"
+    settings = {"performance_schema": "ON"}
+    first = engine.start(program, home, settings)
+    try:
+        one = KitServer("mariadb@debian", first, tmp_path)
+        with recording(one.url, folder, duckdb) as recorder:
+            one.ask(*["SELECT 1 + 1"] * 50)
+            recorder.sample()
+            since = datetime.now(UTC)
+            assert recorder._uptime
+            # uptimes are in whole seconds, and this server's is short
+            recorder._uptime.up_s += 1000
+            engine.stop(first)
+            with pytest.raises(TrialFailed):
+                recorder.sample()
+            first = engine.start(program, home, settings)
+            recorder._connect = True
+            two = KitServer("mariadb@debian", first, tmp_path)
+            object.__setattr__(
+                recorder.watched, "session", servers.reach(driver.ask, two.url).session
+            )
+            two.ask(*["SELECT 1 + 1"] * 7)
+            recorder.sample()
+        record = opened(folder, duckdb)
+        assert record.span(datetime.now(UTC), since).restarts == 1
+        assert grown(record, since)["SELECT ? + ?"] == (7, 7)
+        counts = {
+            row["variable_name"]: float(row["variable_value"])
+            for row in rows_of(record, "metrics", since)
+            if row["type"] == "Global Status" and row["variable_name"].startswith("com_")
+        }
+        assert counts["com_select"] >= 7
+        assert min(counts.values()) >= 0
+    finally:
+        engine.stop(first)
+
+
+def test_a_kill_leaves_a_record_that_can_be_read_and_gone_on_with(
+    server: KitServer, tmp_path: Path, duckdb: Session
+) -> None:
+    words = [sys.executable, "-m", "dyno.cli", "watch", "--dsn", server.url]
+    words += ["--into", str(tmp_path / "r"), "--every", "20ms", "--flush", "100ms"]
+    for _ in range(3):
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            while not process.stdout.readline().startswith("recording"):
+                assert process.poll() is None
+            wait_for_parts(tmp_path / "r", store.size_bytes(tmp_path / "r"))
+            os.kill(process.pid, signal.SIGKILL)
+        record = opened(tmp_path / "r", duckdb)
+        assert rows_of(record, "statement_analysis")
+        (tmp_path / "r" / store.ASIDE).mkdir(exist_ok=True)
+    with recording(server.url, tmp_path / "r", duckdb):
+        pass
+    assert not (tmp_path / "r" / store.ASIDE).exists()
+
+
+def wait_for_parts(folder: Path, more_than: int) -> None:
+    until = datetime.now(UTC) + timedelta(seconds=60)
+    while store.size_bytes(folder) <= more_than:
+        assert datetime.now(UTC) < until
+
+
+def test_every_command_reads_a_record(
+    server: KitServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(["watch", "--dsn", server.url, "--for", "1s", "--every", "20ms"]) == 0
+    assert "samples" in capsys.readouterr().out
+    assert exit_code(["watch", "as-of", "now", "host_summary", "--json"]) == 0
+    assert "localhost" in {row["host"] for row in json.loads(capsys.readouterr().out)}
+    assert exit_code(["watch", "as-of", "now", "no_such_report"]) == 64
+    assert exit_code(["watch", "as-of", "2000-01-01", "metrics"]) == 64
+    assert "nothing is recorded before" in capsys.readouterr().err
+    for words in (["top"], ["plot", "1h", "now"], ["as-of", "now"], ["as-of", "now", "metrics"]):
+        assert exit_code(["watch", *words]) == 0
+    assert (tmp_path / "watched.html").stat().st_size > 10_000
+
+
+def test_what_keeps_a_server_from_being_recorded_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], server: KitServer
+) -> None:
+    server.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
+    weak = server.url_of("weak", "Weak-1")
+    assert exit_code(["watch", "--dsn", weak, "--into", str(tmp_path / "w")]) == 64
+    said = capsys.readouterr().err
+    assert "GRANT SELECT ON performance_schema.*" in said and "Weak-1" not in said
+    server.ask("DROP USER 'weak'@'localhost'")
+    (tmp_path / "other").write_text("")
+    assert exit_code(["watch", "--dsn", server.url, "--into", str(tmp_path)]) == 64
+    assert "holds something else" in capsys.readouterr().err
+
+
+def test_performance_schema_off_is_said() -> None:
+    with serving("mariadb@debian") as server, pytest.raises(UsageError, match="is off") as refused:
+        servers.reach(driver.ask, server.url)
+    assert "performance_schema = ON" in refused.value.hint
+
+
+def check_report(server: KitServer, record: Record, report: str) -> None:
+    view = f"sys.`x${report}`"
+    columns = [str(row[0]).lower() for row in server.ask(f"SHOW COLUMNS FROM {view}")]
+    theirs = [
+        dict(zip(columns, map(str, row), strict=True))
+        for row in server.ask("SET time_zone = '+00:00'", f"SELECT * FROM {view}")
+    ]
+    ours = rows_of(record, report)
+    left_out = MOVING | DEVIATES.get(report, set())
+    shared = [it for it in columns if it not in left_out and not it.startswith("current_")]
+    assert not ours or set(shared) <= set(ours[0]), report
+    keys = [it for it in shared if any(number(row[it]) is None for row in theirs)]
+
+    def by_key(row: dict[str, str]) -> list[object]:
+        numbers = [number(row[it]) or 0.0 for it in shared if it not in keys]
+        return [*(row[it] for it in keys), *numbers]
+
+    for mine, its in zip(sorted(ours, key=by_key), sorted(theirs, key=by_key), strict=True):
+        unlike = {it: (mine[it], its[it]) for it in shared if not same(mine[it], its[it])}
+        assert not unlike, (report, unlike)
+
+
+def number(text: str) -> float | None:
+    """A field's number; that of NULL is 0."""
+    try:
+        return 0.0 if text == "None" else float(text)
+    except ValueError:
+        return None
+
+
+def test_a_postgres_is_recorded_behind_the_same_door(tmp_path: Path, duckdb: Session) -> None:
+    settings = {"shared_preload_libraries": "pg_stat_statements"}
+    with private_servers.serving("postgres-18", **settings) as server:
+        socket = quote(str(server.session["host"]).rpartition("/")[0], safe="")
+        url = f"postgres://{private_servers.login(server.session)}@{socket}/dyno"
+
+        def ask(*statements: str) -> list[list[str | None]]:
+            return driver.ask(server.session, statements, 60)[-1]
+
+        ask("CREATE EXTENSION pg_stat_statements")
+        with recording(url, tmp_path, duckdb) as recorder:
+            since = datetime.now(UTC)
+            ask("CREATE TABLE t (n int)", "INSERT INTO t SELECT generate_series(1, 1000)")
+            # a session tells what it did a moment after its end
+            until = since + timedelta(seconds=30)
+            while ask("SELECT n_tup_ins FROM pg_stat_user_tables") != [["1000"]]:
+                assert datetime.now(UTC) < until
+            recorder._anew = True
+        record = opened(tmp_path, duckdb)
+        assert [(it["relname"], it["n_tup_ins"]) for it in rows_of(record, "tables", since)] == [
+            ("t", "1000")
+        ]
+        statements = {it["query"]: it for it in rows_of(record, "statements", since)}
+        assert statements["INSERT INTO t SELECT generate_series($1, $2)"]["rows"] == "1000"
+        assert not [text for text in statements if "query_key" in text or "chr(" in text]
+        assert int(rows_of(record, "databases", since)[0]["xact_commit"]) >= 2
+        for report in reports_of("postgres"):
+            rows_of(record, report)
+            rows_of(record, report, since)
+        for plot in reports_of("postgres", "plot").values():
+            record.plot(plot, record.span(datetime.now(UTC), since))

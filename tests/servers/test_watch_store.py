@@ -1,0 +1,126 @@
+"""A record on disk: parts become hours, the oldest go, what a kill left counts once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dyno import driver
+from dyno.errors import UsageError
+from dyno.plan import Session
+from dyno.watch import mysql, store
+from dyno.watch.changes import Recorded
+from dyno.watch.reading import Record
+from dyno.watch.servers import sources_of
+from dyno.watch.source import CHANGE, GONE, WHOLE
+from dyno.watch.store import SAMPLES, Store, opened, segments, with_samples
+
+pytestmark = pytest.mark.slow
+
+STATUS = next(it for it in mysql.SOURCES if it.name == "global_status")
+SOURCES = with_samples(sources_of("mysql"))
+BEGIN = datetime(2026, 11, 22, 21, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def duckdb() -> Session:
+    return store.library(driver.ask, lambda _: None)
+
+
+@pytest.fixture
+def writer(tmp_path: Path, duckdb: Session) -> Store:
+    with opened(tmp_path, "mysql", "here:0"):
+        return Store(tmp_path, driver.ask, duckdb)
+
+
+def put(writer: Store, minute: float, kind: int, value: int | None, restarted: int = 0) -> None:
+    """A part with one sample, and one status variable in it."""
+    at = BEGIN + timedelta(minutes=minute)
+    text = at.strftime(store.TIME)
+    sample: Recorded = [text, WHOLE, int(kind == WHOLE), restarted, 100, 5, "8.0"]
+    row: Recorded = [text, kind, "Questions, 'all'\n", value, None]
+    writer.write({SAMPLES: [sample], STATUS: [row]}, at)
+
+
+def value(writer: Store, duckdb: Session, until: float, since: float | None = None) -> str | None:
+    record = Record(writer.folder, driver.ask, duckdb)
+    begin = None if since is None else BEGIN + timedelta(minutes=since)
+    span = record.span(BEGIN + timedelta(minutes=until), begin)
+    rows = record.ask(record.report("metrics"), span).rows
+    return rows[0][1] if rows else None
+
+
+def test_what_was_written_is_read_before_and_after_hours_are_merged(
+    writer: Store, duckdb: Session
+) -> None:
+    for minute, kind, number in (
+        (0, WHOLE, 100),
+        (10, CHANGE, 7),
+        (59, CHANGE, 3),
+        (60, WHOLE, 112),
+        (60.1, CHANGE, 1),
+        (70, CHANGE, 5),
+    ):
+        put(writer, minute, kind, number)
+    for _ in range(2):
+        assert value(writer, duckdb, 5) == "100"
+        assert value(writer, duckdb, 59) == "110"
+        assert value(writer, duckdb, 80) == "118"
+        assert value(writer, duckdb, 80, since=10) == "9"
+        assert value(writer, duckdb, 80, since=0) == "16"
+        writer.merge(BEGIN + timedelta(hours=1), SOURCES)
+    assert [it.is_hour for it in segments(writer.folder)] == [True, False, False, False]
+
+
+def test_a_row_that_is_gone_is_not_told_until_it_comes_again(
+    writer: Store, duckdb: Session
+) -> None:
+    put(writer, 0, WHOLE, 100)
+    put(writer, 1, GONE, None)
+    put(writer, 2, CHANGE, 4)
+    assert value(writer, duckdb, 0.5) == "100"
+    assert value(writer, duckdb, 1.5) is None
+    assert value(writer, duckdb, 3) == "4"
+
+
+def test_parts_that_stand_beside_their_hour_count_once(
+    writer: Store, duckdb: Session, tmp_path: Path
+) -> None:
+    put(writer, 0, WHOLE, 100)
+    (part,) = segments(tmp_path)
+    writer.merge(BEGIN + timedelta(hours=1), SOURCES)
+    assert part.folder.exists()
+    assert value(writer, duckdb, 5) == "100"
+    writer.merge(BEGIN + timedelta(hours=1), SOURCES)
+    assert not part.folder.exists()
+    assert value(writer, duckdb, 5) == "100"
+
+
+def test_the_oldest_go_first_and_the_newest_stays(writer: Store, tmp_path: Path) -> None:
+    for minute in (0, 60, 120, 121):
+        put(writer, minute, WHOLE, 1)
+    writer.merge(BEGIN + timedelta(hours=2), SOURCES)
+    now = BEGIN + timedelta(minutes=130)
+    size_bytes = segments(tmp_path)[0].size_bytes
+    assert not writer.forget(10 * size_bytes, 86400, now)
+    assert len(segments(tmp_path)) == 4
+    assert not writer.forget(10 * size_bytes, 3600, now)
+    assert [it.is_hour for it in segments(tmp_path)] == [True, False, False]
+    assert writer.forget(size_bytes // 2, 86400, now)
+    (left,) = segments(tmp_path)
+    assert left.begins == BEGIN + timedelta(minutes=121)
+
+
+def test_a_folder_is_one_servers_and_one_watchers(tmp_path: Path, writer: Store) -> None:
+    with pytest.raises(UsageError, match="is the record of here:0"), opened(tmp_path, "mysql", "x"):
+        pass
+    with (
+        opened(tmp_path, "mysql", "here:0"),
+        pytest.raises(UsageError, match="already"),
+        opened(tmp_path, "mysql", "here:0"),
+    ):
+        pass
+    with pytest.raises(UsageError, match="no record"):
+        store.owner(tmp_path / "none")
