@@ -2,7 +2,7 @@
 
 The engine's own numbers must equal what the script counted as done: of rows (`SELECT count(*)`) and
 of values, where a workload declares them (a sum that updates add to, rows whose values are in their
-range). Whether the driver's counts agree with one another is judged by `counters`, how many events
+range, rows that break a condition: none). So must the script's counters among themselves. Whether the driver's counts agree with one another is judged by `counters`, how many events
 failed by `errors`, statements that nothing is expected of by `results`.
 """
 
@@ -54,7 +54,8 @@ def _evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
     for entry in trial.evidence:
         if not entry.digest and not _equal(entry.found, entry.expected):
             words = f"{_trial_name(trial)} lost or made up work in '{entry.name}'"
-            numbers = f"{entry.expected} counted, the engine says {entry.found or 'nothing'}"
+            said = "the engine says" if entry.sql else "its counters add up to"
+            numbers = f"{entry.expected} expected, {said} {entry.found or 'nothing'}"
             yield "invalid", words, numbers
     declared = next((each.ledger for each in run.workloads if each.name == trial.workload), ())
     if declared and not trial.evidence and not _keeps_nothing(run, trial):
