@@ -157,6 +157,11 @@ local BALANCED = {
   {"unused items = New-Orders rolled back", {unused_items = 1, rolled_back = -1}},
   {"customers by name that were not the middle one", {wrong_customers = 1}},
   {"Order-Status of another customer's order", {wrong_orders = 1}},
+  {"users all of whose New-Orders failed", {all_failed_new_order = 1}},
+  {"users all of whose Payments failed", {all_failed_payment = 1}},
+  {"users all of whose Order-Statuses failed", {all_failed_order_status = 1}},
+  {"users all of whose Deliveries failed", {all_failed_delivery = 1}},
+  {"users all of whose Stock-Levels failed", {all_failed_stock_level = 1}},
 }
 
 function checks.ledger()

@@ -55,6 +55,7 @@ end
 
 local function take_back(drawn, lines)
   send.rollback()
+  dyno.transaction("new_order_rolled_back") -- not one of those that NOPM counts
   dyno.count("lines_drawn", #drawn.lines - 1)
   dyno.count("lines_rolled_back", lines)
   dyno.count("rolled_back")
