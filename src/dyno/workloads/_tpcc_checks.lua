@@ -1,9 +1,9 @@
 -- What must hold of the tables: the consistency conditions (clause 3.3.2), and the ledger, which
 -- holds what users committed against what is there.
 --
--- A condition counts the rows that break it. A row passes only where the comparison is true, so NULL
--- breaks it; every table that something should be there for is joined from the outside, so what is
--- missing breaks it; and where there is no row at all the sum is NULL, which is not zero.
+-- A condition counts the rows that break it. A row passes only where the comparison is true, so
+-- NULL breaks it; what something should be there for is joined from the outside, so what is missing
+-- breaks it; and where there is no row at all the sum is NULL, which is not zero.
 
 local population = require("_tpcc_population")
 local schema = require("_tpcc_schema")
@@ -23,7 +23,8 @@ local function broken(holds, from)
 end
 
 local function per_district(table_name, prefix, columns)
-  return string.format([[LEFT JOIN (SELECT %s_w_id, %s_d_id, %s FROM %s GROUP BY %s_w_id, %s_d_id) %s
+  return string.format([[LEFT JOIN (SELECT %s_w_id, %s_d_id, %s FROM %s
+      GROUP BY %s_w_id, %s_d_id) %s
     ON %s_w_id = d_w_id AND %s_d_id = d_id]], prefix, prefix, columns, table_name, prefix, prefix,
     "of_" .. prefix, prefix, prefix)
 end
@@ -76,8 +77,8 @@ local function conditions()
         .. "(o_carrier_id IS NOT NULL AND NOT (%s)))", undelivered, undelivered),
         "order_line LEFT JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id")},
     {"8: W_YTD = sum(H_AMOUNT)", broken(equal("w_ytd", "paid"),
-      "warehouse LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS paid FROM history GROUP BY h_w_id) of_h "
-      .. "ON h_w_id = w_id")},
+      "warehouse LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS paid FROM history GROUP BY h_w_id) "
+      .. "of_h ON h_w_id = w_id")},
     {"9: D_YTD = sum(H_AMOUNT)", broken(equal("d_ytd", "paid"),
       "district " .. per_district("history", "h", "SUM(h_amount) AS paid"))},
     {"10: C_BALANCE = sum(delivered OL_AMOUNT) - sum(H_AMOUNT)",

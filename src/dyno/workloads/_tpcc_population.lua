@@ -67,7 +67,8 @@ local function permutation(count)
   local order = {}
   for id = 1, count do
     local at = uniform(1, id)
-    order[id], order[at] = order[at], id
+    order[id] = order[at]
+    order[at] = id
   end
   return order
 end

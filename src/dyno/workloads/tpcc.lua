@@ -35,7 +35,7 @@ function event()
   ended[drawn.kind] = true
 end
 
--- A schema that refuses every New-Order makes the others faster, and nobody may take that for speed.
+-- A schema that refuses every New-Order makes the others faster; nobody may take that for speed.
 local function count_failed_kinds()
   for kind, count in pairs(begun) do
     if count >= MANY and not ended[kind] then

@@ -393,8 +393,8 @@ pub struct LedgerEntry {
     /// Counter name to factor: rows = inserted − deleted is `{inserted: 1, deleted: -1}`.
     #[serde(default)]
     pub counters: BTreeMap<String, i64>,
-    /// What the number must be, beside what the counters add up to. With neither the rows themselves
-    /// are held against other candidates'.
+    /// What the number must be, beside what the counters add up to. With neither the rows
+    /// themselves are held against other candidates'.
     #[serde(default)]
     pub equals: Option<i64>,
 }
