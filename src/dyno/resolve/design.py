@@ -31,7 +31,7 @@ QUICK_LOOKS = (5,)
 MARGIN_PERCENT = 2.0
 #: Percent of all cores' time that others may take in a phase where restarts are played one after
 #: the other; and by turns, where what processes take meets all alike (METHOD.md, Which blocks
-#: count). What the hypervisor takes was never enough here to be measured by turns.
+#: count). What the hypervisor takes comes in stretches that do not cancel.
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 LIMITS_BY_TURNS = LIMITS | {"foreign_percent": 30.0}
 
