@@ -85,11 +85,11 @@ impl Timeline {
 
     /// The first time from `phase_ns` on at which whoever was free then may begin an event.
     ///
-    /// Who came to an end so far into the drain begins as far into the next window. Windows then hold
-    /// a user's events without gaps, as if there had been no drain, and a rate is true whatever part
-    /// of a window an event takes (but where it divides one exactly, which no real event does). If all
-    /// began with the window, events of 5.0 and of 5.1 ms alike would begin four times in one of
-    /// 20 ms, and those of 4.9 five times.
+    /// Who came to an end so far into the drain begins as far into the next window. Windows then
+    /// hold a user's events without gaps, as if there had been no drain, and a rate is true
+    /// whatever part of a window an event takes (but where it divides one exactly, which no real
+    /// event does). If all began with the window, events of 5.0 and of 5.1 ms alike would begin
+    /// four times in one of 20 ms, and those of 4.9 five times.
     #[inline]
     pub fn opens_ns(&self, phase_ns: u64) -> u64 {
         let Some(turns) = &self.turns else { return phase_ns };
