@@ -15,6 +15,7 @@ from dyno.plan import Session
 SMALL_OLTP = {"table_size": 500, "events": 60, "warmup_time": 0}
 SMALL: dict[str, dict[str, Any]] = {
     "insert": SMALL_INSERT,
+    "kv": {"records": 500, "events": 60, "warmup_time": 0},
     "lineitem_load": {"scale": 0.001, "threads": 2},
 }
 #: Statements that one event sends, by sysbench's defaults.
