@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from played_workloads import NULL, assert_ledger_balances, failures, play
@@ -11,7 +12,7 @@ from dyno import driver, engines
 from dyno.errors import DynoError, UsageError
 from dyno.plan import Session
 
-SMALL = {"records": 300, "events": 200, "warmup_time": 0}
+SMALL: dict[str, Any] = {"records": 300, "events": 200, "warmup_time": 0}
 #: Kinds of requests that each of YCSB's mixes has.
 KINDS = {
     "a": {"read", "update"},
@@ -87,7 +88,7 @@ def test_a_read_that_finds_nothing_ends_the_trial(sqlite: Session, tmp_path: Pat
     ],
 )
 def test_what_cannot_be_played_is_refused(
-    options: dict[str, object], said: str, tmp_path: Path
+    options: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=said):
         play(NULL, "kv", tmp_path, **SMALL | options)
