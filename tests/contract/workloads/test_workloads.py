@@ -120,7 +120,8 @@ def test_the_same_seed_loads_the_same_rows_and_another_seed_others(
 def test_clients_have_a_table_each_unless_they_share_one(
     sqlite: Session, tmp_path: Path, shared: str, tables: int
 ) -> None:
-    options: dict[str, Any] = SMALL_INSERT | {"clients": 2, "shared_table": shared, "queries": "range"}
+    own: dict[str, Any] = {"clients": 2, "shared_table": shared, "queries": "range"}
+    options = SMALL_INSERT | own
     played = play(sqlite, "insert", tmp_path, **options)
     assert played.number("select count(*) from sqlite_master where type = 'table'") == tables
     assert_ledger_balances(played)
