@@ -13,7 +13,12 @@ from dyno.record import PhaseRecord
 NULL: Session = {"kind": "null", "delay_ns": 0}
 
 
-SMALL_INSERT = {"load_rows": 2000, "write_rows": 1000, "query_seconds": 0.1, "query_rates": "500"}
+SMALL_INSERT: dict[str, Any] = {
+    "load_rows": 2000,
+    "write_rows": 1000,
+    "query_seconds": 0.1,
+    "query_rates": "500",
+}
 OLTP = sorted(name for name in workloads.all_workloads() if name.startswith("oltp_"))
 
 
