@@ -12,7 +12,7 @@ from dyno import driver, engines, workloads
 from dyno.errors import UsageError
 from dyno.plan import Session
 
-SMALL_OLTP = {"table_size": 500, "events": 60, "warmup_time": 0}
+SMALL_OLTP: dict[str, Any] = {"table_size": 500, "events": 60, "warmup_time": 0}
 SMALL: dict[str, dict[str, Any]] = {
     "insert": SMALL_INSERT,
     "kv": {"records": 500, "events": 60, "warmup_time": 0},
