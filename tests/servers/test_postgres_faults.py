@@ -162,7 +162,9 @@ def test_parts_of_a_batch_are_sent_ahead_and_fail_alone(server: Server, tmp_path
     local count = con:query_row("SELECT count(*) FROM parts")
     assert(count == "5", count)
     """
-    text = PARTS.replace("function event()\n", f"function event()\n if done then {last} return end\n")
+    text = PARTS.replace(
+        "function event()\n", f"function event()\n if done then {last} return end\n"
+    )
     text = text.replace("  error {", "  done = true\n  error {")
     done = play(server.session, text, tmp_path, events=1)
     assert (done.done, done.failed, done.restarted) == (1, 0, 1)

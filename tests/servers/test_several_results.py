@@ -1,4 +1,4 @@
-"""A request with several results is what it is to sysbench: the first, and then each of the others."""
+"""A request with several results is what it is to sysbench: the first, then each of the others."""
 
 from __future__ import annotations
 
