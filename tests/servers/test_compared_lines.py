@@ -49,4 +49,4 @@ def test_a_line_with_two_builds_ends_in_a_verdict(
         sum(it["done"] for phase in trial["phases"] for it in phase["streams"]) for trial in trials
     ]
     assert len(trials) >= 2 * 5 and all(done), done
-    assert {trial["candidate"] for trial in trials} == set(BUILDS)
+    assert {trial["candidate"] for trial in trials} >= set(BUILDS)
