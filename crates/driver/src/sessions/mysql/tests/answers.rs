@@ -90,7 +90,7 @@ fn several_results_are_kept_each_by_itself_and_what_they_brought_and_changed_add
         it.rows.results.iter().map(|it| (it.width, it.rows)).collect::<Vec<_>>(),
         [(1, 1); 2]
     );
-    assert_eq!(it.rows.last_rows(false), [second.clone()]);
+    assert_eq!(it.rows.last_rows(false).first(), Some(&second));
     assert_eq!(it.rows.last_rows(true), [first, second]);
 }
 
