@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,11 @@ def described(workload: str, **options: Any) -> Description:
     return driver.describe(make_plan(NULL, workload, **options))
 
 
-def play(session: Session, workload: str, home: Path, **options: Any) -> Played:
+def play(
+    session: Session, workload: str, home: Path, commands: tuple[str, ...] = (), **options: Any
+) -> Played:
     plan = make_plan(session, workload, **options)
+    plan = replace(plan, commands=commands or plan.commands)
     phases: dict[str, PhaseRecord] = {}
     with driver.Process(plan, driver.Launch(home / "driver.log")) as process:
         while not isinstance(event := process.next(driver.Limit("a phase", 30)), driver.End):
