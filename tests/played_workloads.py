@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,12 @@ from dyno.record import PhaseRecord
 NULL: Session = {"kind": "null", "delay_ns": 0}
 
 
-SMALL_INSERT = {"load_rows": 2000, "write_rows": 1000, "query_seconds": 0.1, "query_rates": "500"}
+SMALL_INSERT: dict[str, Any] = {
+    "load_rows": 2000,
+    "write_rows": 1000,
+    "query_seconds": 0.1,
+    "query_rates": "500",
+}
 SMALL_TPCC: dict[str, Any] = {"warehouses": 2, "customers": 60, "items": 200, "warmup_time": 0}
 OLTP = sorted(name for name in workloads.all_workloads() if name.startswith("oltp_"))
 
@@ -50,8 +55,11 @@ def described(workload: str, **options: Any) -> Description:
     return driver.describe(make_plan(NULL, workload, **options))
 
 
-def play(session: Session, workload: str, home: Path, **options: Any) -> Played:
+def play(
+    session: Session, workload: str, home: Path, commands: tuple[str, ...] = (), **options: Any
+) -> Played:
     plan = make_plan(session, workload, **options)
+    plan = replace(plan, commands=commands or plan.commands)
     phases: dict[str, PhaseRecord] = {}
     with driver.Process(plan, driver.Launch(home / "driver.log")) as process:
         while not isinstance(event := process.next(driver.Limit("a phase", 30)), driver.End):

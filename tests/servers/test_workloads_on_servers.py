@@ -26,6 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "query_seconds": 0.2,
         "query_rates": "500",
     },
+    "kv": {"records": 500, "events": 60, "threads": 2, "warmup_time": 0},
     "lineitem_load": {"scale": 0.002, "threads": 2},
     "tpcc": SMALL_TPCC | {"events": 200, "threads": 2},
 }
@@ -96,6 +97,26 @@ def test_a_workload_plays_and_its_ledger_balances(server: Server, workload: str)
         assert_sound(play(server.session, workload, "prepare run", **options), server.session)
     finally:
         play(server.session, workload, "cleanup", **options)
+
+
+@pytest.mark.parametrize("mix", ["a", "d", "e", "f", "read=1,update=1,insert=1,delete=1"])
+@pytest.mark.parametrize("in_flight", [1, 8])
+def test_key_value_requests_of_each_kind_one_by_one_and_together(
+    server: Server, mix: str, in_flight: int
+) -> None:
+    together = {"batch": 4, "in_flight": 8} if in_flight > 1 else {}
+    if together and mix in "ef":
+        pytest.skip("a scan and a read that is written back are one at a time")
+    options = SMALL["kv"] | {"mix": mix} | together
+    try:
+        played = play(server.session, "kv", "prepare run", **options)
+        assert_sound(played, server.session)
+        (tally,) = played.phases["run"].streams
+        assert (tally.done, tally.units_per_event) == (60, 32 if together else 1)
+        if "delete" not in mix:
+            assert number(server.session, "SELECT count(*) FROM kv WHERE k <= 500") == 500
+    finally:
+        play(server.session, "kv", "cleanup", **options)
 
 
 @pytest.mark.parametrize("workload", PGBENCH)
