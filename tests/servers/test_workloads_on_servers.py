@@ -26,6 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "query_rates": "500",
     },
     "lineitem_load": {"scale": 0.002, "threads": 2},
+    "dbt3": {"runs": 1, "discard": 0},
 }
 OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_time": 0}
 #: What two users may meet who delete a row and insert it again, each in one transaction: who waits
