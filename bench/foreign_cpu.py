@@ -4,17 +4,22 @@ One build under two names, blocks with nobody beside and blocks beside a process
 the engine's core, comes and goes, over and over in the same hour. No block is dropped while it is
 played; `dropped_percent` says how many each limit on foreign CPU would have taken. `--engine`,
 `--share`, `--rounds` choose. It needs the engines, which are fetched.
+
+`--as-steal` (root only) plays what a hypervisor does: a hog of real-time priority on every core
+takes `--share` of it, 2 to 20 ms at a time, and whoever runs there stands still, as a virtual core
+does that the hypervisor has taken away.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import tempfile
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +43,8 @@ BLOCKS = 5
 ROUNDS = 3
 #: How long the hog works at a time; it rests as long as leaves it its share.
 WORKS_S = (0.3, 2.0)
+#: The same where it is to be like steal.
+STEALS_S = (0.002, 0.02)
 #: Limits on foreign CPU that are tried, in percent of all cores.
 LIMITS = (10.0, 20.0, 30.0, 40.0, 50.0)
 
@@ -53,14 +60,24 @@ class Found:
     steal: list[float] = field(default_factory=list)
 
 
-def play(case: Case, share: float, blocks: int, found: Found) -> None:
+@contextmanager
+def hogs(share: float, as_steal: bool) -> Iterator[None]:
+    """Takes `share` of the engine's core, or of every core as steal does; 0 for nothing."""
+    works_s = STEALS_S if as_steal else WORKS_S
+    cores = sorted(os.sched_getaffinity(0)) if as_steal else [1]
+    with ExitStack() as stack:
+        for core in cores if share else ():
+            rests_s = tuple(seconds * (1 - share) / share for seconds in works_s)
+            pid = stack.enter_context(intermittent_hog([core], random.Random(), works_s, rests_s))
+            if as_steal:
+                os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(1))
+        yield
+
+
+def play(case: Case, share: float, as_steal: bool, blocks: int, found: Found) -> None:
     """Plays blocks beside a hog that takes `share` of the engine's core, 0 for none."""
     prepared = prepare(case, INTERLEAVED, blocks)
-    cores = [1]
-    rest = (1 - share) / share if share else 0.0
-    rests_s = tuple(seconds * rest for seconds in WORKS_S)
-    hog = intermittent_hog(cores, random.Random(), WORKS_S, rests_s) if share else nullcontext()
-    with tempfile.TemporaryDirectory(prefix="dyno-") as place, hog:
+    with tempfile.TemporaryDirectory(prefix="dyno-") as place, hogs(share, as_steal):
         folder = create_run(prepared.run, Path(place))
         play_run(prepared, folder, lambda _: None)
         view = RunView(prepared.run, folder.trials())
@@ -103,6 +120,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tiny budget; shows that it runs")
     parser.add_argument("--engine", default="", help="only engines whose name begins so")
     parser.add_argument("--share", type=float, default=0.3, help="of a core that the hog takes")
+    parser.add_argument(
+        "--as-steal", action="store_true", help="takes cores away, as root only may"
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of five blocks of each kind")
     asked = parser.parse_args()
     rounds, blocks = (1, 3) if asked.quick else (asked.rounds, BLOCKS)
@@ -113,7 +133,7 @@ def main() -> None:
         kinds = {0.0: Found(), asked.share: Found()}
         for _ in range(rounds):
             for share, found in kinds.items():
-                play(case, share, blocks, found)
+                play(case, share, asked.as_steal, blocks, found)
         rows += [row(case, share, found) for share, found in kinds.items()]
     heads = [head for head in rows[0] if head != "pairs"]
     table([heads, *([each[head] for head in heads] for each in rows)])

@@ -33,7 +33,7 @@ from dyno.experiment import Experiment, Measuring, compare_candidates
 from dyno.play.pilot_trial import PilotScene
 from dyno.play.run import play_run
 from dyno.play.windows import settle_windows
-from dyno.record import Trial
+from dyno.record import Trial, Window
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
 from dyno.run_folder import create_run
@@ -73,7 +73,7 @@ class Order:
         if turns is None:
             return prepared
         if self.window_s:
-            turns = replace(turns, window_s=self.window_s)
+            turns = replace(turns, window=Window(self.window_s, self.window_s / 10))
         turns = replace(turns, frozen=self.frozen)
         return replace(prepared, run=replace(run, design=replace(run.design, turns=turns)))
 
@@ -174,7 +174,7 @@ def play(case: Case, order: Order, blocks: int) -> Blocks:
     first = min(datetime.fromisoformat(t.started_utc) for t in trials if t not in floors)
     seconds = (ended - max(first, began)).total_seconds() / max(1, blocks)
     turns = prepared.run.design.turns
-    window_s = turns.window(case.workload).length_s if turns else 0.0
+    window_s = turns.window_of(case.workload).length_s if turns else 0.0
     return Blocks(logs, windows, [seconds] * len(logs), window_s)
 
 

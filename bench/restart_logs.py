@@ -70,7 +70,7 @@ def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
             if turns is None:
                 rates[side].append(heard.found[block[side].number])
             else:
-                window = turns.window(prepared.run.workloads[0].name)
+                window = turns.window_of(prepared.run.workloads[0].name)
                 counted_s = window.length_s - window.edge_s
                 windows = windows_of(block[side], phase.name)
                 rates[side].append([round(events / counted_s, 1) for events in windows])

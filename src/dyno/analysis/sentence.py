@@ -55,7 +55,7 @@ def windows_words(run: Run) -> str:
     """How long the windows of a run by turns are: `20 ms`, or `20 ms (select), 100 ms (insert)`."""
     if (turns := run.design.turns) is None:
         return ""
-    lengths_s = {plan.name: turns.window(plan.name).length_s for plan in run.workloads}
+    lengths_s = {plan.name: turns.window_of(plan.name).length_s for plan in run.workloads}
     return _by_workload(run, {name: f"{1e3 * s:g} ms" for name, s in lengths_s.items()})
 
 

@@ -26,7 +26,7 @@ def _usable_ns(run: Run, trial: Trial, record: PhaseRecord) -> float:
     is asked for nothing in the drains.
     """
     turns = run.design.turns
-    window = turns.window(trial.workload) if turns else None
+    window = turns.window_of(trial.workload) if turns else None
     asked = window.length_s / (window.length_s + window.drain_s) if window else 1.0
     cores = len(trial.conditions.engine_cores) or int(run.host.get("cores", "1"))
     connections = sum(tally.connections for tally in record.streams)

@@ -73,8 +73,9 @@ def intermittent_hog(
     dice: random.Random,
     works_s: Sequence[float] = WORKS_S,
     rests_s: Sequence[float] = RESTS_S,
-) -> Iterator[None]:
-    """Burns the first of `cores` (any, if there is none) for random stretches, until left.
+) -> Iterator[int]:
+    """Burns the first of `cores` (any, if there is none) for random stretches, until left; yields
+    the hog's process.
 
     One process all the time: the kernel adds the CPU of a child that ended to its parent's, and
     what is the parent's is not foreign (probe `host`).
@@ -84,7 +85,7 @@ def intermittent_hog(
     # In a session of its own: an interrupt from the keyboard is for us, and we kill it.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as hog:
         try:
-            yield
+            yield hog.pid
         finally:
             hog.kill()
 

@@ -121,7 +121,7 @@ def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
     restarts_s = [OVERHEAD_S + SERVER_S * (not side.embedded) for side in sides]
     if turns is None:
         return phases_s + loads_s + sum(restarts_s)
-    window = turns.window(workload.name)
+    window = turns.window_of(workload.name)
     return phases_s * (1 + window.drain_s / window.length_s) + loads_s + max(restarts_s)
 
 

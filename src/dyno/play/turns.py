@@ -44,7 +44,7 @@ def turns_of(
     dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
     connect_s = CONNECT_S + CONNECTION_S * workload.most_connections
     own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s)
-    window = design.window(workload.name)
+    window = design.window_of(workload.name)
     windows = max(2, 2 * round(own_s / window.length_s / 2))
     first = Turns(
         order=tuple(islice(_order(candidates, dice), ORDER_SLOTS // candidates * candidates)),

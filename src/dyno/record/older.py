@@ -37,7 +37,8 @@ def _windows_by_workload(run: dict[str, Any]) -> dict[str, Any]:
     """Schema 2 had one length of windows for all workloads, its parts spelled out."""
     design, pilot = run.get("design") or {}, run.get("pilot") or {}
     if turns := design.get("turns"):
-        kept = {name: turns[name] for name in ("window_s", "epoch_s", "frozen")}
+        window = {"length_s": turns["window_s"], "drain_s": turns["drain_s"]}
+        kept = {"window": window, "epoch_s": turns["epoch_s"], "frozen": turns["frozen"]}
         run = run | {"design": design | {"turns": kept}}
     if longest := pilot.pop("latency_ns_p99", 0):
         found = {workload["name"]: longest for workload in run["workloads"]}

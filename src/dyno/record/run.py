@@ -73,14 +73,12 @@ class Factor:
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of `length_s` in which one of those that take turns begins events."""
+    """A stretch of `length_s` in which one of those that take turns begins events, and the
+    `drain_s` after it, in which what is under way ends.
+    """
 
     length_s: float
-
-    @property
-    def drain_s(self) -> float:
-        """What follows it, in which what is under way ends."""
-        return self.length_s / 20
+    drain_s: float
 
     @property
     def edge_s(self) -> float:
@@ -90,21 +88,21 @@ class Window:
 
 @dataclass(frozen=True)
 class Turns:
-    """How the trials of a block take turns, where they do: in windows as long as `windows_s` says
-    by workload, and `window_s` of all others.
+    """How the trials of a block take turns, where they do: in `windows` by workload, and `window`
+    for all others.
 
     After about `epoch_s` of its own windows every user connects anew (0: never). `frozen`: the
     engines of those who have no turn stand still.
     """
 
-    window_s: float
+    window: Window
     epoch_s: float
     frozen: bool
-    windows_s: dict[str, float] = field(default_factory=dict)
+    windows: dict[str, Window] = field(default_factory=dict)
 
-    def window(self, workload: str) -> Window:
+    def window_of(self, workload: str) -> Window:
         """That of the workload of this name."""
-        return Window(self.windows_s.get(workload, self.window_s))
+        return self.windows.get(workload, self.window)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dyno.controls import HoldsHost
 from dyno.controls import controls as all_controls
 from dyno.errors import UsageError
 from dyno.experiment import Experiment, Measuring
-from dyno.record import Design, Turns, WorkloadPlan
+from dyno.record import Design, Turns, Window, WorkloadPlan
 from dyno.resolve.controls import ResolvedCandidate
 
 #: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
@@ -31,12 +31,12 @@ QUICK_LOOKS = (5,)
 MARGIN_PERCENT = 2.0
 #: Percent of all cores' time that others may take in a phase where restarts are played one after
 #: the other; and by turns, where what processes take meets all alike (METHOD.md, Which blocks
-#: count). What the hypervisor takes was never enough here to be measured by turns.
+#: count). What the hypervisor takes comes in stretches that do not cancel.
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 LIMITS_BY_TURNS = LIMITS | {"foreign_percent": 30.0}
 
 #: Where no pilot tells how short windows may be (`play/windows.py`; docs/METHOD.md, Turns).
-TURNS = Turns(window_s=0.1, epoch_s=1.0, frozen=True)
+TURNS = Turns(Window(0.1, 0.005), epoch_s=1.0, frozen=True)
 
 
 def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:

@@ -30,7 +30,7 @@ from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
-WINDOW = TURNS.window("select")
+WINDOW = TURNS.window_of("select")
 #: What counts of a window.
 COUNTED_S = WINDOW.length_s - WINDOW.edge_s
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}

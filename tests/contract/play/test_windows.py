@@ -11,7 +11,7 @@ from dyno.cli.terminal.announcement import _order
 from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.pilot_trial import PilotScene
 from dyno.play.turns import turns_of
-from dyno.play.windows import settle_windows, window_s, with_windows
+from dyno.play.windows import settle_windows, window, with_windows
 from dyno.record import Pilot, Saturation, TriedLoad, Window
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
@@ -30,16 +30,17 @@ def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepare
     [
         (30_000, 20, 1, 2),
         (1_000_000, 20, 1, 2),
-        (1_000_001, 50, 2.5, 5),
-        (4_900_000, 100, 5, 10),
-        (9_000_000, 200, 10, 20),
-        (80_000_000, 500, 25, 50),
+        (4_900_000, 20, 4.9, 2),
+        (5_000_001, 50, 5.000001, 5),
+        (13_000_000, 100, 13, 10),
+        (80_000_000, 500, 80, 50),
+        (800_000_000, 500, 125, 50),
     ],
 )
 def test_a_windows_drain_holds_an_event(
     latency_ns_p99: int, window_ms: float, drain_ms: float, edge_ms: float
 ) -> None:
-    found = Window(window_s(latency_ns_p99))
+    found = window(latency_ns_p99)
     sizes = (found.length_s, found.drain_s, found.edge_s)
     assert sizes == pytest.approx((window_ms / 1e3, drain_ms / 1e3, edge_ms / 1e3))
 
@@ -49,20 +50,20 @@ def test_events_are_tried_on_the_base_and_what_was_found_is_noted_and_said() -> 
     run = settle_windows(*_made(), PilotScene(said.append)).run
     assert said == ["finding how long an event of oltp_point_select takes on null@1us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
-    found_s = window_s(run.pilot.latency_ns_p99[SELECT])
-    assert run.design.turns == replace(TURNS, windows_s={SELECT: found_s})
+    found = window(run.pilot.latency_ns_p99[SELECT])
+    assert run.design.turns == replace(TURNS, windows={SELECT: found})
     assert any(words.startswith("Windows of ") for words in pilot_words(run))
 
 
 def test_what_the_search_for_saturation_saw_is_not_tried_again() -> None:
     experiment, prepared = _made()
-    tried = (TriedLoad(1, 60.0, 0.0, 1000), TriedLoad(2, 1.0, 0.0, 7_000_000))
+    tried = (TriedLoad(1, 60.0, 0.0, 1000), TriedLoad(2, 1.0, 0.0, 40_000_000))
     pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 2, tried),))
     prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
     said: list[str] = []
     run = settle_windows(experiment, prepared, PilotScene(said.append)).run
     assert not said
-    assert run.design.turns and run.design.turns.window(SELECT).length_s == 0.2
+    assert run.design.turns and run.design.turns.window_of(SELECT) == Window(0.2, 0.04)
 
 
 def test_what_ends_by_count_keeps_the_default() -> None:
@@ -77,12 +78,12 @@ def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
     prepared = resolve_experiment(made, lambda _: None)
     run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
     run = replace(run, pilot=replace(run.pilot or Pilot(), latency_ns_p99={SELECT: 61_000}))
-    turns = replace(run.design.turns or TURNS, windows_s={SELECT: 0.02})
-    assert set(turns.windows_s) == {SELECT}
+    turns = replace(run.design.turns or TURNS, windows={SELECT: Window(0.02, 0.003)})
+    assert set(turns.windows) == {SELECT}
     run = replace(run, design=replace(run.design, turns=turns))
     slots = [turns_of(turns, run, plan, 0, 2)[0] for plan in run.workloads]
     assert [(each.window_ns, each.drain_ns, each.edge_ns) for each in slots] == [
-        (20_000_000, 1_000_000, 2_000_000),
+        (20_000_000, 3_000_000, 2_000_000),
         (100_000_000, 5_000_000, 10_000_000),
     ]
     told = "windows of 20 ms (oltp_point_select), 100 ms (insert)"

@@ -83,14 +83,20 @@ impl Timeline {
         self.start_ns + begin_ns + since_ns % turns.slot_ns
     }
 
-    /// The first time from `phase_ns` on at which an event may begin.
+    /// The first time from `phase_ns` on at which whoever was free then may begin an event.
+    ///
+    /// Who came to an end so far into the drain begins as far into the next window. Windows then
+    /// hold a user's events without gaps, as if there had been no drain, and a rate is true
+    /// whatever part of a window an event takes (but where it divides one exactly, which no real
+    /// event does). If all began with the window, events of 5.0 and of 5.1 ms alike would begin
+    /// four times in one of 20 ms, and those of 4.9 five times.
     #[inline]
     pub fn opens_ns(&self, phase_ns: u64) -> u64 {
         let Some(turns) = &self.turns else { return phase_ns };
         let since_ns = phase_ns.saturating_sub(self.start_ns);
-        let into_ns = since_ns % turns.slot_ns;
-        let waits_ns = if into_ns < turns.window_ns { 0 } else { turns.slot_ns - into_ns };
-        self.start_ns + since_ns + waits_ns
+        let is_open = since_ns % turns.slot_ns < turns.window_ns;
+        let drain_ns = turns.slot_ns - turns.window_ns;
+        self.start_ns + since_ns + if is_open { 0 } else { drain_ns }
     }
 
     /// Does an event that was due then count? Not at a window's edge.
@@ -353,7 +359,7 @@ mod tests {
         let opens = |at: u64| it.opens_ns(START_NS + at) - START_NS;
         assert_eq!(
             [opens(0), opens(99), opens(100), opens(119), opens(120)],
-            [0, 99, 120, 120, 120]
+            [0, 99, 120, 139, 120]
         );
         let counts = |at: u64| it.is_counted(START_NS + at);
         assert_eq!(
@@ -365,6 +371,20 @@ mod tests {
         assert_eq!([counted(240), it.length_ns(250e-9)], [180, 360]);
         assert_eq!([it.arrival_ns(99), it.arrival_ns(100)], [START_NS + 99, START_NS + 120]);
         assert_eq!(it.window(START_NS + 130), Some(1));
+    }
+
+    #[test]
+    fn a_rate_is_true_whatever_part_of_a_window_an_event_takes() {
+        let it = timeline(0);
+        for takes_ns in [1, 7, 9, 11, 13, 17, 19] {
+            let (mut at, mut counted) = (START_NS, 0);
+            while at < START_NS + 120 * 1_000 {
+                counted += u64::from(it.is_counted(at));
+                at = it.opens_ns(at + takes_ns);
+            }
+            let rate = counted as f64 / it.counted_ns(START_NS + 120 * 1_000) as f64;
+            assert!((rate * takes_ns as f64 - 1.0).abs() < 0.003, "{takes_ns}: {rate}");
+        }
     }
 
     #[test]

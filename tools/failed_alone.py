@@ -1,0 +1,31 @@
+"""Plays once more, alone, what the last run of pytest saw fail: three tests at most.
+
+Exit code 0 says that each passed alone. The names are printed either way: they are races to be
+found, not noise to be forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
+MOST = 3
+
+
+def main() -> int:
+    """1 where too much failed, else what pytest ends with."""
+    failed = sorted(json.loads(LAST_FAILED.read_text()))
+    if not 0 < len(failed) <= MOST:
+        print(f"tools/test: {len(failed)} failed; up to {MOST} would be played once more")
+        return 1
+    code = subprocess.run([sys.executable, "-m", "pytest", "-q", *failed], check=False).returncode
+    word = "FAILED ALONE, TOO" if code else "FAILED BESIDE OTHERS, PASSED ALONE"
+    print(*(f"{word}: {test}" for test in failed), sep="\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
