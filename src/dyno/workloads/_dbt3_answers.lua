@@ -1,15 +1,19 @@
 -- Whether an answer is right: a summary of its rows beside the one that is known at this scale.
 --
 -- A summary is the number of rows and, for each column, a number: of texts a checksum, of numbers
--- their sum, each row weighted by its place, so that the order counts. Counts, keys and texts must be
--- the same; sums of money may differ by what a double rounds away (1e-7); averages and shares by what
--- an engine's decimals round away (1e-4; the specification allows 1 %, 2.1.3.5).
+-- their sum, each row weighted by its place, so that the order counts. Counts, keys and texts must
+-- be the same; sums of money may differ by what a double rounds away (1e-7); averages and shares by
+-- what an engine's decimals round away (1e-4; the specification allows 1 %, 2.1.3.5).
 
 local answers = {}
 
 local MONEY, ROUNDED = 1e-7, 1e-4
 -- Columns of averages and shares, by query: MySQL gives them four digits more than their argument.
-local AVERAGES = {[1] = {[7] = true, [8] = true, [9] = true}, [8] = {[2] = true}, [14] = {[1] = true}}
+local AVERAGES = {
+  [1] = {[7] = true, [8] = true, [9] = true},
+  [8] = {[2] = true},
+  [14] = {[1] = true},
+}
 
 local function checksum(text, seed)
   local sum = seed

@@ -1,5 +1,6 @@
--- The right answers at the scales at which they are known, as summaries (_dbt3_answers.lua): those of
--- DuckDB. At scale 1 the rows were compared with the specification's answers. `check=print` prints them.
+-- The right answers at the scales at which they are known, as summaries (_dbt3_answers.lua): those
+-- of DuckDB. At scale 1 the rows were compared with the specification's answers. `check=print`
+-- prints them.
 
 return {
   [0.01] = {

@@ -1,5 +1,5 @@
--- What the 22 queries are asked for: the specification's values for validation, or values drawn anew
--- by its rules (TPC-H 2.4.1.3 to 2.4.22.3), from the run's seed.
+-- What the 22 queries are asked for: the specification's values for validation, or values drawn
+-- anew by its rules (TPC-H 2.4.1.3 to 2.4.22.3), from the run's seed.
 
 local parameters = {}
 
@@ -31,9 +31,9 @@ for color in ([[almond antique aquamarine azure beige bisque black blanched blue
 burlywood burnished chartreuse chiffon chocolate coral cornflower cornsilk cream cyan dark deep dim
 dodger drab firebrick floral forest frosted gainsboro ghost goldenrod green grey honeydew hot indian
 ivory khaki lace lavender lawn lemon light lime linen magenta maroon medium metallic midnight mint
-misty moccasin navajo navy olive orange orchid pale papaya peach peru pink plum powder puff purple red
-rose rosy royal saddle salmon sandy seashell sienna sky slate smoke snow spring steel tan thistle
-tomato turquoise violet wheat white yellow]]):gmatch("%a+") do
+misty moccasin navajo navy olive orange orchid pale papaya peach peru pink plum powder puff purple
+red rose rosy royal saddle salmon sandy seashell sienna sky slate smoke snow spring steel tan
+thistle tomato turquoise violet wheat white yellow]]):gmatch("%a+") do
   COLORS[#COLORS + 1] = color
 end
 

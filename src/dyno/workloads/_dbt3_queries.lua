@@ -1,6 +1,6 @@
--- TPC-H's 22 queries as every engine here reads them. What differs from the specification's text, and
--- why, is in docs/workloads/dbt3.md: dates and discounts are computed before they are sent, Q15's
--- view is a derived table, Q19's join stands outside of its alternatives. A `$name` is a parameter.
+-- TPC-H's 22 queries as every engine here reads them. What differs from the specification's text,
+-- and why, is in docs/workloads/dbt3.md: dates and discounts are computed before they are sent,
+-- Q15's view is a derived table, Q19's join stands outside of its alternatives. A `$name` is a parameter.
 
 local YEAR = dyno.engine == "sqlite" and "CAST(strftime('%%Y', %s) AS INTEGER)"
   or "EXTRACT(YEAR FROM %s)"
@@ -119,7 +119,8 @@ return {
 
   [[SELECT c_count, COUNT(*) AS custdist FROM (
     SELECT c_custkey, COUNT(o_orderkey) AS c_count FROM customer LEFT OUTER JOIN orders
-    ON c_custkey = o_custkey AND o_comment NOT LIKE '%$word1%$word2%' GROUP BY c_custkey) AS c_orders
+    ON c_custkey = o_custkey AND o_comment NOT LIKE '%$word1%$word2%'
+    GROUP BY c_custkey) AS c_orders
   GROUP BY c_count ORDER BY custdist DESC, c_count DESC]],
 
   [[SELECT 100.00 * SUM(CASE WHEN p_type LIKE 'PROMO%' THEN l_extendedprice * (1 - l_discount)

@@ -1,6 +1,6 @@
 -- TPC-H's refresh functions: a set of new orders with their lines, and the removal of as many old
--- ones. A set is a thousandth of all orders, as the specification's is. The new ones are copies of the
--- old ones of the same set under keys that dbgen leaves free; they stay.
+-- ones. A set is a thousandth of all orders, as the specification's is. The new ones are copies of
+-- the old ones of the same set under keys that dbgen leaves free; they stay.
 
 local tables = require("_dbt3_tables")
 

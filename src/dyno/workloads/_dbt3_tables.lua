@@ -1,44 +1,44 @@
--- TPC-H's eight tables: columns, keys, indexes, and how many rows a unit of scale has. Types are the
--- specification's; identifiers of orders take 64 bits, so that every scale has room.
+-- TPC-H's eight tables: columns, keys and indexes. Types are the specification's; identifiers of
+-- orders take 64 bits, so that every scale has room.
 
 local tables = {}
 
--- In the order in which they are made; `rows` of one unit of scale, or in all where `fixed`.
+-- In the order in which they are made.
 tables.LIST = {
-  {name = "region", fixed = true, rows = 5, columns = [[
+  {name = "region", columns = [[
     r_regionkey INTEGER NOT NULL, r_name CHAR(25) NOT NULL, r_comment VARCHAR(152) NOT NULL]],
     key = "r_regionkey", indexes = {}},
-  {name = "nation", fixed = true, rows = 25, columns = [[
+  {name = "nation", columns = [[
     n_nationkey INTEGER NOT NULL, n_name CHAR(25) NOT NULL, n_regionkey INTEGER NOT NULL,
     n_comment VARCHAR(152) NOT NULL]],
     key = "n_nationkey", indexes = {"n_regionkey"}},
-  {name = "supplier", rows = 10000, columns = [[
+  {name = "supplier", columns = [[
     s_suppkey INTEGER NOT NULL, s_name CHAR(25) NOT NULL, s_address VARCHAR(40) NOT NULL,
     s_nationkey INTEGER NOT NULL, s_phone CHAR(15) NOT NULL, s_acctbal DECIMAL(15,2) NOT NULL,
     s_comment VARCHAR(101) NOT NULL]],
     key = "s_suppkey", indexes = {"s_nationkey"}},
-  {name = "customer", rows = 150000, columns = [[
+  {name = "customer", columns = [[
     c_custkey INTEGER NOT NULL, c_name VARCHAR(25) NOT NULL, c_address VARCHAR(40) NOT NULL,
     c_nationkey INTEGER NOT NULL, c_phone CHAR(15) NOT NULL, c_acctbal DECIMAL(15,2) NOT NULL,
     c_mktsegment CHAR(10) NOT NULL, c_comment VARCHAR(117) NOT NULL]],
     key = "c_custkey", indexes = {"c_nationkey"}},
-  {name = "part", rows = 200000, columns = [[
+  {name = "part", columns = [[
     p_partkey INTEGER NOT NULL, p_name VARCHAR(55) NOT NULL, p_mfgr CHAR(25) NOT NULL,
     p_brand CHAR(10) NOT NULL, p_type VARCHAR(25) NOT NULL, p_size INTEGER NOT NULL,
     p_container CHAR(10) NOT NULL, p_retailprice DECIMAL(15,2) NOT NULL,
     p_comment VARCHAR(23) NOT NULL]],
     key = "p_partkey", indexes = {}},
-  {name = "partsupp", rows = 800000, columns = [[
+  {name = "partsupp", columns = [[
     ps_partkey INTEGER NOT NULL, ps_suppkey INTEGER NOT NULL, ps_availqty INTEGER NOT NULL,
     ps_supplycost DECIMAL(15,2) NOT NULL, ps_comment VARCHAR(199) NOT NULL]],
     key = "ps_partkey, ps_suppkey", indexes = {"ps_suppkey"}},
-  {name = "orders", rows = 1500000, columns = [[
+  {name = "orders", columns = [[
     o_orderkey BIGINT NOT NULL, o_custkey INTEGER NOT NULL, o_orderstatus CHAR(1) NOT NULL,
     o_totalprice DECIMAL(15,2) NOT NULL, o_orderdate DATE NOT NULL,
     o_orderpriority CHAR(15) NOT NULL, o_clerk CHAR(15) NOT NULL, o_shippriority INTEGER NOT NULL,
     o_comment VARCHAR(79) NOT NULL]],
     key = "o_orderkey", indexes = {"o_custkey", "o_orderdate"}},
-  {name = "lineitem", rows = 6000000, columns = [[
+  {name = "lineitem", columns = [[
     l_orderkey BIGINT NOT NULL, l_partkey INTEGER NOT NULL, l_suppkey INTEGER NOT NULL,
     l_linenumber INTEGER NOT NULL, l_quantity DECIMAL(15,2) NOT NULL,
     l_extendedprice DECIMAL(15,2) NOT NULL, l_discount DECIMAL(15,2) NOT NULL,
@@ -70,7 +70,7 @@ function tables.drop(con)
   con:query("DROP TABLE " .. OURS)
 end
 
--- Every index that is made after the load: columns of foreign keys, and dates that queries filter on.
+-- Every index that is made after the load: foreign keys, and dates that queries filter on.
 function tables.indexes()
   local list = {}
   for _, it in ipairs(tables.LIST) do

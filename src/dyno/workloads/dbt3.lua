@@ -13,18 +13,20 @@ local function positive(_, text) return tonumber(text) > 0 end
 local function not_negative(_, text) return tonumber(text) >= 0 end
 
 sysbench.cmdline.options = {
-  scale = {"TPC-H's scale factor, 0.01 or more: 6,000,000 lines, 1 GB of text for each unit", 0.01, nil,
-    function(_, text) return tonumber(text) >= 0.01 end},
+  scale = {"TPC-H's scale factor, 0.01 or more: 6,000,000 lines, 1 GB of text for each unit", 0.01,
+    nil, function(_, text) return tonumber(text) >= 0.01 end},
   indexes = {"Make indexes on foreign keys and dates after the load", true},
   check = {"on: compare the answers with the known ones, at scales where these are known; off; "
     .. "print: print their summaries, as _dbt3_known_answers.lua holds them", "on", nil,
     function(_, text) return text == "on" or text == "off" or text == "print" end},
   runs = {"Times that each query is run in the power test", 5, nil, positive},
   discard = {"How many of these, the first, are not measured", 2, nil, not_negative},
-  streams = {"Users of the throughput test, each with all 22 queries; 0: none", 0, nil, not_negative},
-  refresh = {"Insert and delete a thousandth of all orders, before and after the power test and once "
-    .. "for each stream", true},
-  query_limit = {"Seconds after which a query is given up as failed; 0: none", 0, nil, not_negative},
+  streams = {"Users of the throughput test, each with all 22 queries; 0: none", 0, nil,
+    not_negative},
+  refresh = {"Insert and delete a thousandth of all orders, before and after the power test and "
+    .. "once for each stream", true},
+  query_limit = {"Seconds after which a query is given up as failed; 0: none", 0, nil,
+    not_negative},
 }
 
 local BYTES = 1600000000 -- of a unit of scale with its indexes, measured on PostgreSQL 18
