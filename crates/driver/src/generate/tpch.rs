@@ -1,5 +1,5 @@
-//! TPC-H's tables by `tpchgen`, field by field. Their comments are cut from a text of 300 MB, which takes
-//! a second to make, once in a process; those of [`short_comments`] from the first 4 MB of it.
+//! TPC-H's tables by `tpchgen`, field by field. Their comments are cut from a text of 300 MB, which
+//! takes a second to make, once in a process; those of [`short_comments`] from 4 MB of such text.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -61,7 +61,7 @@ impl<I: Iterator, F: FnMut(&I::Item, &mut Vec<u8>)> Source for Written<I, F> {
     }
 }
 
-/// Rows of `lineitem` whose comments come from less text: a load of them measures no making of text.
+/// Rows of `lineitem` whose comments come from less text: a load measures no making of text.
 pub fn short_comments(share: Share) -> impl Source {
     static TEXT: OnceLock<TextPool> = OnceLock::new();
     let words = Distributions::static_default();
