@@ -133,8 +133,8 @@ fn put_nation(row: &Nation<'_>, out: &mut Vec<u8>) {
     put_last(row.n_comment, out);
 }
 
-// What keeps its fields to itself in `tpchgen` (numbered names, addresses, phones, parts' names) can
-// only be formatted.
+// What keeps its fields to itself in `tpchgen` (numbered names, addresses, phones, names of parts)
+// can only be formatted.
 fn put_supplier(row: &Supplier, out: &mut Vec<u8>) {
     put_number(row.s_suppkey, b'\t', out);
     let (name, address, phone) = (row.s_name, &row.s_address, &row.s_phone);

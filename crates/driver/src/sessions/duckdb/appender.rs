@@ -19,8 +19,8 @@ struct Appender<'a> {
     columns: usize,
 }
 
-/// Appends all rows of a load; returns how many. Where it fails, DuckDB may have taken some of them:
-/// the caller's transaction must go.
+/// Appends all rows of a load; returns how many. Where it fails, DuckDB may have taken some of
+/// them: the caller's transaction must go.
 pub fn append(connection: &Connection, table: &str, source: &mut dyn Source) -> Result<u64, Error> {
     let (api, name, mut handle) = (connection.api, text(table.as_bytes())?, ptr::null_mut());
     // SAFETY: the connection is open and the name ends in NUL; the handle is written also where
@@ -64,7 +64,7 @@ impl Appender<'_> {
         if code == 0 {
             return Ok(());
         }
-        // SAFETY: an appender that failed keeps its error until it is destroyed; the text is copied.
+        // SAFETY: a failed appender keeps its error until it is destroyed; the text is copied.
         let message = unsafe { answer::copy_text((self.api.appender_error)(self.handle)) };
         Err(failure::error(&message, self.table))
     }
