@@ -42,9 +42,9 @@ def play(session: Session, commands: str, **options: Any) -> dict[str, PhaseReco
 def assert_ledger_balances(session: Session, plan: Plan, counters: dict[str, int]) -> None:
     ledger = driver.describe(plan).ledger
     answers = driver.ask(session, [entry.sql for entry in ledger])
-    for entry, (((found,),)) in zip(ledger, answers, strict=True):
+    for entry, rows in zip(ledger, answers, strict=True):
         claimed = sum(f * counters.get(name, 0) for name, f in entry.counters.items())
-        assert int(found[0] or 0) == claimed > 0, entry.name
+        assert int(rows[0][0] or 0) == claimed > 0, entry.name
 
 
 def assert_all_played(phases: dict[str, PhaseRecord]) -> None:
