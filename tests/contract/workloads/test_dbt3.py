@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from played_workloads import (
@@ -20,11 +21,11 @@ from dyno.errors import DynoError, UsageError
 from dyno.plan import Plan, Session
 
 #: One run of each query: what is measured is not the matter here.
-BRIEF = {"runs": 1, "discard": 0}
+BRIEF: dict[str, Any] = {"runs": 1, "discard": 0}
 LINES, ORDERS = 60175, 15000
 
 
-def play_command(session: Session, command: str, home: Path, **options: object) -> None:
+def play_command(session: Session, command: str, home: Path, **options: Any) -> None:
     plan = make_plan(session, "dbt3", **BRIEF | options)
     part = Plan(plan.session, plan.script, plan.seed, (command,), progress_s=0)
     with driver.Process(part, driver.Launch(home / "driver.log")) as process:
@@ -114,7 +115,7 @@ def test_an_engine_without_a_limit_refuses_it(sqlite: Session, tmp_path: Path, e
 @pytest.mark.parametrize(
     "options", [{"scale": 0.001}, {"scale": 0}, {"runs": 0}, {"check": "perhaps"}, {"streams": -1}]
 )
-def test_options_out_of_range_are_refused(options: dict[str, object]) -> None:
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):
         described("dbt3", **options)
 
