@@ -91,7 +91,13 @@ UNSAFE_ALLOWED = (
         f"sessions/{name}.rs"
         for name in (
             *("sqlite/library", "sqlite/connection", "sqlite/statement"),
-            *("duckdb/mod", "duckdb/library", "duckdb/statement", "duckdb/answer"),
+            *(
+                "duckdb/mod",
+                "duckdb/library",
+                "duckdb/statement",
+                "duckdb/answer",
+                "duckdb/appender",
+            ),
         )
     }
 )

@@ -1,5 +1,5 @@
 -- Bulk load: rows of TPC-H's largest table, streamed by the engine's own bulk command (COPY,
--- LOAD DATA). Engines that live in the driver's process have none.
+-- LOAD DATA), or in the driver's process by a prepared INSERT (SQLite) or the appender (DuckDB).
 
 sysbench.cmdline.options = {
   scale = {"TPC-H's scale factor: 6,000,000 rows, 750 MB of text for each unit", 0.02, nil,

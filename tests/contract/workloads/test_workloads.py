@@ -17,7 +17,6 @@ from played_workloads import (
 )
 
 from dyno import driver, engines, workloads
-from dyno.errors import UsageError
 from dyno.plan import Session
 
 SMALL_OLTP: dict[str, Any] = {"table_size": 500, "events": 60, "warmup_time": 0}
@@ -25,6 +24,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "insert": SMALL_INSERT,
     "kv": {"records": 500, "events": 60, "warmup_time": 0},
     "lineitem_load": {"scale": 0.001, "threads": 2},
+    "dbt3": {"runs": 1, "discard": 0},
     "tpcc": SMALL_TPCC | {"events": 200},
 }
 #: Statements that one event sends, by sysbench's defaults.
@@ -145,11 +145,15 @@ def test_users_share_out_the_parts_of_a_bulk_load(tmp_path: Path) -> None:
         assert (tally.done, tally.units_per_event) == (parts, 1500 // parts)
 
 
-def test_an_engine_without_a_bulk_command_refuses_the_bulk_load(
-    sqlite: Session, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match="this engine has no bulk load"):
-        play(sqlite, "lineitem_load", tmp_path, scale=0.001)
+def test_a_bulk_load_fills_a_table_in_the_drivers_process(sqlite: Session, tmp_path: Path) -> None:
+    played = play(sqlite, "lineitem_load", tmp_path, scale=0.001, threads=2)
+    assert played.counters == {"loaded": 6005}
+    assert_ledger_balances(played)
+    first = "l_partkey || ' ' || l_extendedprice || ' ' || l_shipdate || ' ' || l_shipmode"
+    where = "l_orderkey = 1 AND l_linenumber = 1"
+    found = played.text(f"SELECT {first} FROM lineitem WHERE {where}")
+    assert found.split()[2:] == ["1996-03-13", "TRUCK"]
+    assert played.number("SELECT COUNT(*) FROM lineitem WHERE typeof(l_tax) = 'text'") == 0
 
 
 def test_uniform_keys_reach_every_row(sqlite: Session, tmp_path: Path) -> None:

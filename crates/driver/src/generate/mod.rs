@@ -22,6 +22,45 @@ pub enum Rows {
         #[serde(default = "first")]
         parts: i32,
     },
+    /// Rows of one of TPC-H's tables as dbgen makes them, its comments included.
+    Tpch {
+        /// Which of the eight.
+        table: TpchTable,
+        /// TPC-H's scale factor; may be less than 1.
+        #[serde(default = "one")]
+        scale: f64,
+        /// Which part of the table, from 1. Nation and region have one.
+        #[serde(default = "first")]
+        part: i32,
+        /// Parts that the table is made in.
+        #[serde(default = "first")]
+        parts: i32,
+        /// The orders, and their lines, get keys that dbgen leaves free: new rows for a refresh.
+        #[serde(default)]
+        refresh: bool,
+    },
+}
+
+/// A table of TPC-H.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TpchTable {
+    /// 5 rows.
+    Region,
+    /// 25 rows.
+    Nation,
+    /// 10,000 rows for each unit of the scale.
+    Supplier,
+    /// 150,000 rows.
+    Customer,
+    /// 200,000 rows.
+    Part,
+    /// 800,000 rows, in the order of the parts' keys.
+    Partsupp,
+    /// 1,500,000 rows.
+    Orders,
+    /// 6,001,215 rows at scale 1.
+    Lineitem,
 }
 
 fn one() -> f64 {
@@ -40,9 +79,20 @@ pub trait Source {
     fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
+impl Source for Box<dyn Source> {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.as_mut().fill(out)
+    }
+}
+
 /// Makes ready to make rows.
 pub fn open(rows: &Rows) -> Result<Box<dyn Source>, Error> {
     match *rows {
-        Rows::Lineitem { scale, part, parts } => Ok(Box::new(tpch::lineitem(scale, part, parts)?)),
+        Rows::Lineitem { scale, part, parts } => {
+            Ok(Box::new(tpch::short_comments(tpch::Share::new(scale, part, parts)?)))
+        }
+        Rows::Tpch { table, scale, part, parts, refresh } => {
+            tpch::open(table, tpch::Share::new(scale, part, parts)?, refresh)
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Ways of talking to an engine: a file or folder each, and an arm each in [`descriptor`].
 
+pub mod bulk;
 mod duckdb;
 pub mod echo;
 pub mod literal;
@@ -133,7 +134,8 @@ pub trait Session {
     }
 
     /// Streams rows into a table by the engine's own bulk command (`COPY … FROM STDIN`,
-    /// `LOAD DATA LOCAL INFILE 'rows' …`): tab-separated text as both read it by default.
+    /// `LOAD DATA LOCAL INFILE 'rows' …`): tab-separated text as both read it by default. An engine
+    /// in our process takes `COPY table FROM STDIN` for the fastest way it has, in one transaction.
     fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
         let _ = (sql, rows);
         Err(Error::user("this engine has no bulk load").hint("use bulk_insert_init and its kin"))

@@ -82,6 +82,14 @@ functions! {
     data_chunk_get_vector: fn(Handle, u64) -> Handle;
     vector_get_data: fn(Handle) -> *const c_void;
     vector_get_validity: fn(Handle) -> *const u64;
+    appender_create: fn(Handle, *const c_char, *const c_char, *mut Handle) -> c_int;
+    appender_column_count: fn(Handle) -> u64;
+    appender_error: fn(Handle) -> *const c_char;
+    appender_end_row: fn(Handle) -> c_int;
+    appender_close: fn(Handle) -> c_int;
+    appender_destroy: fn(*mut Handle) -> c_int;
+    append_null: fn(Handle) -> c_int;
+    append_varchar_length: fn(Handle, *const c_char, u64) -> c_int;
 }
 
 /// Libraries by path. None is ever unloaded: DuckDB leaves threads' own data behind.

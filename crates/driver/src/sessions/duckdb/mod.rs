@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod answer;
+mod appender;
 mod failure;
 mod library;
 mod statement;
@@ -12,7 +13,10 @@ use slab::Slab;
 
 use super::literal;
 use super::sql::Quoting;
-use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement};
+use super::{
+    Counts, Descriptor, Engine, Reply, Rows, Session, Value, bulk, misdirected, open_statement,
+};
+use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
 use library::{Answer, Api, Connection, text};
@@ -37,6 +41,8 @@ struct Duckdb {
     last: Option<u32>,
     /// Rows will be read.
     keeps: bool,
+    /// A text has begun a transaction, and none has ended it.
+    began: bool,
 }
 
 /// Opens the library and connects to the database that the plan names.
@@ -51,7 +57,15 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         text_rows: Rows::default(),
         last: None,
         keeps: true,
+        began: false,
     }))
+}
+
+/// Is a transaction open after this text? The C API does not tell.
+fn transaction_after(sql: &str, began: bool) -> bool {
+    let word = sql.split_ascii_whitespace().next().unwrap_or_default().trim_end_matches(';');
+    let is = |words: &[&str]| words.iter().any(|it| word.eq_ignore_ascii_case(it));
+    is(&["BEGIN", "START"]) || began && !is(&["COMMIT", "END", "ROLLBACK", "ABORT"])
 }
 
 impl Session for Duckdb {
@@ -64,7 +78,9 @@ impl Session for Duckdb {
         self.text_rows.is_unread = !self.keeps;
         // SAFETY: the connection is open and the text ends in NUL.
         let send = |answer: &mut Answer| unsafe { (api.query)(connection, c_sql.as_ptr(), answer) };
-        answer::send(api, &sql, send)?.into_rows(&mut self.text_rows)
+        let answer = answer::send(api, &sql, send)?;
+        self.began = transaction_after(&sql, self.began);
+        answer.into_rows(&mut self.text_rows)
     }
 
     fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
@@ -85,6 +101,21 @@ impl Session for Duckdb {
         Ok(())
     }
 
+    /// In a transaction of its own, or in the one that a text has begun.
+    fn load(&mut self, sql: &str, mut rows: Box<dyn Source>) -> Result<Reply, Error> {
+        let table = bulk::table(sql)?;
+        let is_own = !self.began;
+        if is_own {
+            self.query("BEGIN")?;
+        }
+        let loaded = appender::append(&self.connection, table, rows.as_mut());
+        if is_own {
+            let ended = self.query(if loaded.is_ok() { "COMMIT" } else { "ROLLBACK" });
+            return loaded.and_then(|changed| ended.map(|_| Reply::Ready { rows: 0, changed }));
+        }
+        loaded.map(|changed| Reply::Ready { rows: 0, changed })
+    }
+
     fn keep_rows(&mut self, wanted: bool) {
         self.keeps = wanted;
     }
@@ -94,7 +125,10 @@ impl Session for Duckdb {
     fn reset(&mut self) -> Result<(), Error> {
         match self.query("ROLLBACK") {
             Err(error) if !error.to_string().contains("no transaction is active") => Err(error),
-            _ => Ok(()),
+            _ => {
+                self.began = false;
+                Ok(())
+            }
         }
     }
 

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use super::open;
+use crate::generate::Source;
 use crate::plan;
+use crate::plan::error::Error;
 use crate::sessions::{Reply, Session, Value};
 use crate::testing::Folder;
 
@@ -79,4 +81,37 @@ fn the_later_of_two_writers_may_begin_anew_after_a_reset() {
     let mut again = open(&plan).unwrap();
     again.query("SELECT a FROM t ORDER BY id").unwrap();
     assert_eq!(texts(again.as_ref()), [Some("5".to_owned()), Some("2".to_owned())]);
+}
+
+/// Rows of a load, at once.
+struct Text(Option<&'static [u8]>);
+
+impl Source for Text {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.extend_from_slice(self.0.take().unwrap_or_default());
+        Ok(())
+    }
+}
+
+#[test]
+#[ignore = "needs DYNO_TEST_DUCKDB, the path of a libduckdb.so"]
+fn a_load_is_whole_or_not_at_all() {
+    let folder = Folder::new();
+    let mut session = open(&plan_of(&library(), &folder)).unwrap();
+    session.query("CREATE TABLE t (a INTEGER PRIMARY KEY, b DECIMAL(15,2), c DATE)").unwrap();
+    let load = |rows: &'static [u8], session: &mut dyn Session| {
+        session.load("COPY t FROM STDIN", Box::new(Text(Some(rows))))
+    };
+    let it = session.as_mut();
+    for bad in [&b"1\t2\t1995-03-15\nx\t2\t1995-03-15\n"[..], b"1\t2\t1995-03-15\n2\t2\n"] {
+        assert!(load(bad, it).is_err());
+    }
+    it.query("BEGIN").unwrap();
+    load(b"1\t-0.50\t1995-03-15\n", it).unwrap();
+    it.query("ROLLBACK").unwrap();
+    let loaded = load(b"2\t-0.50\t1995-03-15\n3\t\\N\t1996-01-01\n", it);
+    assert_eq!(loaded, Ok(Reply::Ready { rows: 0, changed: 2 }));
+    it.query("SELECT a, b::VARCHAR, c::VARCHAR FROM t ORDER BY a").unwrap();
+    let found: Vec<_> = texts(it).into_iter().map(Option::unwrap_or_default).collect();
+    assert_eq!(found, ["2", "-0.50", "1995-03-15", "3", "", "1996-01-01"]);
 }

@@ -15,7 +15,10 @@ use slab::Slab;
 
 use super::literal;
 use super::sql::Quoting;
-use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement};
+use super::{
+    Counts, Descriptor, Engine, Reply, Rows, Session, Value, bulk, misdirected, open_statement,
+};
+use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
 use connection::Connection;
@@ -90,6 +93,19 @@ impl Sqlite {
         }
         Ok(reply)
     }
+
+    /// Inserts all rows of a load, by one prepared statement.
+    fn insert_all(&mut self, table: &str, source: &mut dyn Source) -> Result<u64, Error> {
+        self.query(&format!("SELECT * FROM {table} LIMIT 0"))?;
+        let columns = self.text_rows.columns.len();
+        let sql = format!("INSERT INTO {table} VALUES (?{})", ", ?".repeat(columns - 1));
+        let (statement, _) = Statement::compile(&self.connection, &sql)?;
+        let statement = statement.ok_or_else(|| Error::driver("an empty INSERT"))?;
+        bulk::each_row(source, |fields| match fields.len() == columns {
+            true => statement.insert(fields, &sql),
+            false => Err(bulk::unlike(table, columns, fields.len())),
+        })
+    }
 }
 
 impl Session for Sqlite {
@@ -122,6 +138,22 @@ impl Session for Sqlite {
             return Err(Error::user(told).because(sql));
         }
         statement.execute(values, rows, sql)
+    }
+
+    fn load(&mut self, sql: &str, mut rows: Box<dyn Source>) -> Result<Reply, Error> {
+        let table = bulk::table(sql)?;
+        let is_own = !self.connection.in_transaction();
+        if is_own {
+            self.query("BEGIN IMMEDIATE")?;
+        }
+        let loaded = self.insert_all(table, rows.as_mut());
+        self.text_rows.clear();
+        self.last = None;
+        if is_own {
+            let ended = self.query(if loaded.is_ok() { "COMMIT" } else { "ROLLBACK" });
+            return loaded.and_then(|changed| ended.map(|_| Reply::Ready { rows: 0, changed }));
+        }
+        loaded.map(|changed| Reply::Ready { rows: 0, changed })
     }
 
     fn in_transaction(&self) -> bool {

@@ -77,6 +77,32 @@ impl Statement {
         Ok(Reply::Ready { rows, changed: self.connection.changed_since(before) })
     }
 
+    /// Executes an INSERT with these texts, as many as it has parameters; a column's own type says
+    /// what each becomes.
+    pub fn insert(&self, fields: &[Option<Cow<'_, [u8]>>], sql: &str) -> Result<(), Error> {
+        let (api, statement) = (&self.connection.api, self.handle);
+        for (index, field) in (1..).zip(fields) {
+            // SAFETY: an index beyond the parameters is refused by SQLite. A text is not copied: it
+            // outlives the step, and all is bound anew before the next one.
+            unsafe {
+                match field {
+                    None => (api.bind_null)(statement, index),
+                    Some(text) => {
+                        let (start, length) = (text.as_ptr().cast(), text.len() as c_int);
+                        (api.bind_text)(statement, index, start, length, ptr::null())
+                    }
+                }
+            };
+        }
+        let code = self.step();
+        // SAFETY: a statement of ours; reset repeats the failure that step told.
+        unsafe { (api.reset)(statement) };
+        match code {
+            DONE => Ok(()),
+            code => Err(self.connection.error(code, sql)),
+        }
+    }
+
     /// Binds all parameters, so that no value of an earlier call is left.
     fn bind(&self, values: &[Value]) {
         let (api, statement) = (&self.connection.api, self.handle);

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::open;
+use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
 use crate::sessions::{Reply, Session, Value};
@@ -217,4 +218,57 @@ fn pragmas_are_set_on_opening_and_read_back() {
     assert_eq!(ask(session.as_mut(), "PRAGMA cache_size"), [Some("-4000".to_owned())]);
     let error = open(&plan_of(&folder, &[("a b", "1")])).err().unwrap();
     assert_eq!(error.to_string(), "not the name of a PRAGMA: a b");
+}
+
+// Bulk loads.
+
+/// Rows of a load, at once.
+struct Text(Option<&'static [u8]>);
+
+impl Source for Text {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.extend_from_slice(self.0.take().unwrap_or_default());
+        Ok(())
+    }
+}
+
+fn load(session: &mut dyn Session, rows: &'static [u8]) -> Result<Reply, Error> {
+    session.load("COPY t FROM STDIN", Box::new(Text(Some(rows))))
+}
+
+#[test]
+fn a_load_becomes_what_the_columns_hold() {
+    let folder = Folder::new();
+    let mut session = open_session(&folder, &[]);
+    session.query("CREATE TABLE t (a INTEGER, b DECIMAL(15,2), c DATE)").unwrap();
+    let loaded = load(session.as_mut(), b"1\t-0.5\t1995-03-15\n\\N\t2.00\t\n");
+    assert_eq!(loaded, Ok(Reply::Ready { rows: 0, changed: 2 }));
+    let found = ask(session.as_mut(), "SELECT typeof(a), typeof(b), typeof(c), c FROM t");
+    let wanted = ["integer", "real", "text", "1995-03-15", "null", "integer", "text", ""];
+    assert_eq!(found, wanted.map(|it| Some(it.to_owned())));
+}
+
+#[test]
+fn a_load_that_fails_leaves_no_row_and_no_transaction() {
+    let folder = Folder::new();
+    let mut session = open_session(&folder, &[]);
+    session.query("CREATE TABLE t (a INTEGER PRIMARY KEY, b)").unwrap();
+    let twice = load(session.as_mut(), b"1\tx\n1\ty\n").unwrap_err();
+    assert!(twice.to_string().contains("UNIQUE"), "{twice}");
+    let narrow = load(session.as_mut(), b"1\tx\n2\n").unwrap_err();
+    assert!(narrow.to_string().starts_with("a row of 1 fields does not fit t"), "{narrow}");
+    assert!(!session.in_transaction());
+    assert_eq!(ask(session.as_mut(), "SELECT COUNT(*) FROM t"), [Some("0".to_owned())]);
+}
+
+#[test]
+fn a_load_within_a_transaction_is_a_part_of_it() {
+    let folder = Folder::new();
+    let mut session = open_session(&folder, &[]);
+    session.query("CREATE TABLE t (a)").unwrap();
+    session.query("BEGIN").unwrap();
+    load(session.as_mut(), b"1\n").unwrap();
+    assert!(session.in_transaction());
+    session.query("ROLLBACK").unwrap();
+    assert_eq!(ask(session.as_mut(), "SELECT COUNT(*) FROM t"), [Some("0".to_owned())]);
 }

@@ -1,0 +1,132 @@
+"""Workload `dbt3` on SQLite: answers, what is planted in them, the ledger, tables of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from played_workloads import (
+    NULL,
+    Played,
+    assert_ledger_balances,
+    described,
+    failures,
+    make_plan,
+    play,
+)
+
+from dyno import driver, engines
+from dyno.errors import DynoError, UsageError
+from dyno.plan import Plan, Session
+
+#: One run of each query: what is measured is not the matter here.
+BRIEF: dict[str, Any] = {"runs": 1, "discard": 0}
+LINES, ORDERS = 60175, 15000
+
+
+def play_command(session: Session, command: str, home: Path, **options: Any) -> None:
+    plan = make_plan(session, "dbt3", **BRIEF | options)
+    part = Plan(plan.session, plan.script, plan.seed, (command,), progress_s=0)
+    with driver.Process(part, driver.Launch(home / "driver.log")) as process:
+        while not isinstance(process.next(driver.Limit("a phase", 60)), driver.End):
+            process.go()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Session:
+    engine = engines.find_engine("sqlite", driver.ask)
+    return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
+
+
+@pytest.fixture
+def loaded(sqlite: Session, tmp_path: Path) -> Session:
+    play_command(sqlite, "prepare", tmp_path)
+    return sqlite
+
+
+def done(played: Played, phase: str) -> int:
+    return sum(tally.done for tally in played.phases[phase].streams)
+
+
+def test_every_answer_is_checked_and_every_row_accounted_for(
+    sqlite: Session, tmp_path: Path
+) -> None:
+    played = play(sqlite, "dbt3", tmp_path, **BRIEF, streams=2)
+    assert not failures(played)
+    assert done(played, "answers") == 22
+    power = [name for name in played.phases if name.startswith("q")]
+    assert power[:3] == ["q14", "q02", "q09"] and len(power) == 22
+    assert done(played, "throughput") == 2 * 23
+    assert (played.counters["loaded_lineitem"], played.counters["loaded_orders"]) == (LINES, ORDERS)
+    assert played.counters["inserted_orders"] == played.counters["deleted_orders"] == 3 * 15
+    assert played.counters["inserted_lineitem"] == played.counters["deleted_lineitem"] > 0
+    assert_ledger_balances(played)
+
+
+@pytest.mark.parametrize(
+    ("fault", "query"),
+    [
+        ("UPDATE lineitem SET l_tax = l_tax + 0.01 WHERE l_orderkey = 1", "Q1"),
+        ("DELETE FROM region WHERE r_name = 'EUROPE'", "Q2"),
+        (
+            "UPDATE orders SET o_comment = 'special requests' WHERE o_orderkey = 1",
+            "Q13",
+        ),
+        ("UPDATE supplier SET s_comment = 'Customer Complaints' WHERE s_suppkey = 3", "Q16"),
+        ("UPDATE customer SET c_acctbal = c_acctbal + 1 WHERE c_acctbal > 0", "Q22"),
+    ],
+)
+def test_a_wrong_answer_ends_the_trial(
+    loaded: Session, tmp_path: Path, fault: str, query: str
+) -> None:
+    driver.ask(loaded, [fault])
+    changed = [f"{query} is answered wrong"]
+    if query == "Q22":  # Q2 shows balances of suppliers only; Q10 those of customers
+        changed.append("Q10 is answered wrong")
+    with pytest.raises(DynoError) as caught:
+        play_command(loaded, "run", tmp_path)
+    assert any(text in str(caught.value) for text in changed), caught.value
+
+
+def test_tables_of_others_are_not_dropped(sqlite: Session, tmp_path: Path) -> None:
+    driver.ask(sqlite, ["CREATE TABLE orders (mine TEXT)", "INSERT INTO orders VALUES ('kept')"])
+    with pytest.raises(DynoError, match="orders"):
+        play_command(sqlite, "prepare", tmp_path)
+    play_command(sqlite, "cleanup", tmp_path)
+    tables, rows = driver.ask(
+        sqlite, ["SELECT name FROM sqlite_master WHERE type = 'table'", "SELECT mine FROM orders"]
+    )
+    assert (tables, rows) == ([["orders"]], [["kept"]])
+
+
+def test_cleanup_leaves_nothing(loaded: Session, tmp_path: Path) -> None:
+    play_command(loaded, "cleanup", tmp_path)
+    (((count,),),) = driver.ask(loaded, ["SELECT COUNT(*) FROM sqlite_master"])
+    assert count == "0"
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_an_engine_without_a_limit_refuses_it(sqlite: Session, tmp_path: Path, engine: str) -> None:
+    with pytest.raises(DynoError, match=f"query_limit: {engine} .*gives no query up"):
+        play(sqlite, "dbt3", tmp_path, **BRIEF, query_limit=1)
+
+
+@pytest.mark.parametrize(
+    "options", [{"scale": 0.001}, {"scale": 0}, {"runs": 0}, {"check": "perhaps"}, {"streams": -1}]
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(options))):
+        described("dbt3", **options)
+
+
+def test_plans_are_asked_of_all_queries() -> None:
+    plans = described("dbt3").plans
+    assert [entry.name for entry in plans] == [f"Q{number:02}" for number in range(1, 23)]
+    assert not any("$" in entry.sql for entry in plans)
+
+
+def test_what_is_not_known_is_not_checked() -> None:
+    phases = [phase.name for phase in described("dbt3", scale=0.02).phases]
+    assert "answers" not in phases and "q01" in phases
+    assert NULL["kind"] == "null"
