@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyno import driver
@@ -17,6 +17,7 @@ class Player:
     """Plays texts as scripts out of a folder."""
 
     folder: Path
+    session: Session = field(default_factory=lambda: NULL)
 
     def __call__(
         self, text: str, command: str = "run", /, **options: object
@@ -25,7 +26,7 @@ class Player:
         script = self.folder / "script.lua"
         script.write_text(text)
         words = {name: str(value) for name, value in options.items()}
-        plan = Plan(NULL, Script(str(script), words), 7, (command,))
+        plan = Plan(self.session, Script(str(script), words), 7, (command,))
         tallies: list[Tally] = []
         with driver.Process(plan, driver.Launch(self.folder / "log")) as process:
             while not isinstance(event := process.next(driver.Limit("it", 20)), driver.End):

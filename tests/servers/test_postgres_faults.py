@@ -121,6 +121,54 @@ def test_a_batch_larger_than_the_sockets_buffers_is_answered(
     assert number(server.session, "SELECT count(*) FROM b") == 6 * 400
 
 
+PARTS = """
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  put = con:prepare("INSERT INTO parts VALUES (?)")
+  n = put:bind_create(sysbench.sql.type.INT)
+  put:bind_param(n)
+end
+local function queue(...)
+  for _, number in ipairs { ... } do n:set(number) put:execute() end
+end
+function event()
+  if is_second then
+    assert(con:query_row("SELECT count(*) FROM parts") == "5")
+    return
+  end
+  is_second = true
+  con:pipeline_begin()
+  queue(1, 2)
+  con:pipeline_flush()
+  queue(3, 3)                       -- the second is refused, and its part with it
+  con:pipeline_flush()
+  queue(4)
+  local ok, said = pcall(con.pipeline_sync, con)
+  assert(not ok and said.sql_state == "23505")
+  con:pipeline_begin()
+  queue(5)
+  con:pipeline_flush()
+  queue(6)
+  local _, changed = con:pipeline_sync()
+  assert(changed == 2, changed)
+  con:pipeline_begin()
+  con:query("BEGIN")
+  queue(7)
+  con:pipeline_flush()
+  error { errcode = sysbench.error.RESTART_EVENT }
+end
+"""
+
+
+def test_parts_of_a_batch_are_sent_ahead_and_fail_alone(server: Server, tmp_path: Path) -> None:
+    """An event that ends amid them leaves no transaction, and the answers to come are nobody's."""
+    driver.ask(server.session, ["DROP TABLE IF EXISTS parts", "CREATE TABLE parts (n int UNIQUE)"])
+    done = play(server.session, PARTS, tmp_path, events=1)
+    assert (done.done, done.failed, done.restarted) == (1, 0, 1)
+    (rows,) = driver.ask(server.session, ["SELECT n FROM parts ORDER BY n"])
+    assert [row[0] for row in rows] == ["1", "2", "4", "5", "6"]
+
+
 LOAD = """
 function thread_init() con = sysbench.sql.driver():connect() end
 function event()

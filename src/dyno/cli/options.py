@@ -223,7 +223,7 @@ LIMIT: Decorator = click.option(
     metavar="NAME=PERCENT",
     help="Drop a block only where others used more of the CPU than this: foreign_percent "
     "(processes beside the trial; 30 by default by turns, else 10), steal_percent (the "
-    "hypervisor, 2); 100 drops none; may be repeated.",
+    "hypervisor; 15 by turns, else 2); 100 drops none; may be repeated.",
 )
 FACTOR: Decorator = click.option(
     *("--factor", "factors"),

@@ -31,7 +31,8 @@ def command(words: tuple[str, ...]) -> int:
     """Be pgbench: its own command line, environment, output and exit codes.
 
     The server that ARGS name is played against as it runs. With `--compare BUILD BUILD` the same
-    line becomes a comparison with a verdict. docs/workloads/pgbench.md lists every option.
+    line becomes a comparison with a verdict; `--quick` beside it: one look at 5 blocks.
+    docs/workloads/pgbench.md lists every option.
 
     \b
     dyno pgbench -h /tmp -S -c 4 -T 10 bench
@@ -137,7 +138,8 @@ def play_comparison(words: Sequence[str]) -> int:
     builds = words[at + 1 : at + 3]
     if len(builds) < 2 or any(build.startswith("-") for build in builds):
         raise UsageError("--compare needs two builds", hint="--compare BASE CANDIDATE")
-    settings = read_words([*words[:at], *words[at + 3 :]], os.environ)
+    others = [*words[:at], *words[at + 3 :]]
+    settings = read_words([word for word in others if word != "--quick"], os.environ)
     if settings.database:
         hint = "the builds are started by Dyno, or named by their URLs"
         raise UsageError(f"a comparison has no database '{settings.database}'", hint=hint)
@@ -153,6 +155,7 @@ def play_comparison(words: Sequence[str]) -> int:
         said += ["--set", f"time={settings.number['time']}"]
     elif not settings.has("transactions"):
         said += ["--transactions", str(settings.transactions)]
+    said += ["--quick"] if "--quick" in others else []
     code: int = comparison.command.main(
         [*builds, *said], prog_name="dyno compare", standalone_mode=False
     )

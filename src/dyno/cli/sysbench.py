@@ -31,7 +31,8 @@ FAILED_EXIT = 1
 def command(words: tuple[str, ...]) -> int:
     """Play a sysbench script by sysbench's own command line and in its words.
 
-    With --compare BUILD BUILD the same line becomes a comparison of two builds, with a verdict.
+    With --compare BUILD BUILD the same line becomes a comparison of two builds, with a verdict;
+    with --quick beside it at one look at 5 blocks.
 
     \b
     dyno sysbench oltp_read_only --mysql-db=shop --tables=4 prepare
@@ -128,7 +129,11 @@ def compare_builds(words: Words) -> int:
     for name in unused:
         click.echo(f"--{name} is not used: a comparison starts each build by itself", err=True)
     made = compare_candidates(
-        words.compare, script, options, Measuring(), command=judged_run.typed_command()
+        words.compare,
+        script,
+        options,
+        Measuring(quick=words.is_quick),
+        command=judged_run.typed_command(),
     )
     verdict = judged_run.play_and_judge(made, judged_run.RunWishes())
     return judged_run.EXITS[verdict.overall]

@@ -91,6 +91,7 @@ class Words:
     others: tuple[str, ...] = ()
     old_names: tuple[str, ...] = ()
     compare: tuple[str, ...] = ()
+    is_quick: bool = False
     argv: tuple[str, ...] = ()
 
     def is_on(self, name: str) -> bool:
@@ -133,7 +134,7 @@ def read_words(words: Sequence[str]) -> Words:
     without a counterpart that would change what is measured.
     """
     known = known_options()
-    words, compare = _compared(words)
+    words, compare, is_quick = _compared(words)
     argv = tuple(map(mask_password, words))
     named = [word for word in words if not word.startswith("--")]
     if len(named) > 2:
@@ -152,7 +153,8 @@ def read_words(words: Sequence[str]) -> Words:
     _check(given, known)
     script, command = (*named, "", "")[:2]
     options = {name: option.default for name, option in known.items()} | given
-    return Words(script, command, options, frozenset(given), tuple(others), old, compare, argv)
+    known_words = frozenset(given)
+    return Words(script, command, options, known_words, tuple(others), old, compare, is_quick, argv)
 
 
 def _counts(text: str | None) -> int:
@@ -160,15 +162,16 @@ def _counts(text: str | None) -> int:
     return int(text) if text and text.isdigit() else 0
 
 
-def _compared(words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The builds behind `--compare`, and the line without them."""
+def _compared(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], bool]:
+    """The line without `--compare`, the builds behind it, and whether `--quick` is said."""
     if "--compare" not in words:
-        return [*words], ()
+        return [*words], (), False
     at = list(words).index("--compare")
     builds = tuple(words[at + 1 : at + 3])
     if len(builds) < 2 or any(build.startswith("--") for build in builds):
         raise UsageError("--compare takes two builds", hint="--compare BASE CANDIDATE")
-    return [*words[:at], *words[at + 3 :]], builds
+    others = [*words[:at], *words[at + 3 :]]
+    return [word for word in others if word != "--quick"], builds, "--quick" in others
 
 
 def _options(words: Sequence[str], known: Mapping[str, Option]) -> tuple[dict[str, str], list[str]]:

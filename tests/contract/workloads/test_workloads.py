@@ -6,16 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played_workloads import NULL, OLTP, SMALL_INSERT, assert_ledger_balances, failures, play
+from played_workloads import (
+    NULL,
+    OLTP,
+    SMALL_INSERT,
+    SMALL_TPCC,
+    assert_ledger_balances,
+    failures,
+    play,
+)
 
 from dyno import driver, engines, workloads
 from dyno.plan import Session
 
-SMALL_OLTP = {"table_size": 500, "events": 60, "warmup_time": 0}
+SMALL_OLTP: dict[str, Any] = {"table_size": 500, "events": 60, "warmup_time": 0}
 SMALL: dict[str, dict[str, Any]] = {
     "insert": SMALL_INSERT,
+    "kv": {"records": 500, "events": 60, "warmup_time": 0},
     "lineitem_load": {"scale": 0.001, "threads": 2},
     "dbt3": {"runs": 1, "discard": 0},
+    "tpcc": SMALL_TPCC | {"events": 200},
 }
 #: Statements that one event sends, by sysbench's defaults.
 STATEMENTS = {
@@ -119,7 +129,8 @@ def test_the_same_seed_loads_the_same_rows_and_another_seed_others(
 def test_clients_have_a_table_each_unless_they_share_one(
     sqlite: Session, tmp_path: Path, shared: str, tables: int
 ) -> None:
-    options = SMALL_INSERT | {"clients": 2, "shared_table": shared, "queries": "range"}
+    own: dict[str, Any] = {"clients": 2, "shared_table": shared, "queries": "range"}
+    options = SMALL_INSERT | own
     played = play(sqlite, "insert", tmp_path, **options)
     assert played.number("select count(*) from sqlite_master where type = 'table'") == tables
     assert_ledger_balances(played)
@@ -127,7 +138,7 @@ def test_clients_have_a_table_each_unless_they_share_one(
 
 def test_users_share_out_the_parts_of_a_bulk_load(tmp_path: Path) -> None:
     for threads, parts in ((1, 1), (3, 7)):
-        options = {"scale": 0.001, "threads": threads, "parts": parts}
+        options: dict[str, Any] = {"scale": 0.001, "threads": threads, "parts": parts}
         played = play(NULL, "lineitem_load", tmp_path, **options)
         assert played.counters == {"loaded": 6005}
         (tally,) = played.phases["load"].streams

@@ -63,17 +63,18 @@ fn send(session: &mut dyn Session, sql: &str) -> Result<u64, Error> {
 }
 
 fn text(rows: &Rows, changed: u64, sql: &str) -> Result<Answer, Error> {
-    let width = rows.columns.len().max(1);
-    if rows.ends.len() / width > MOST_ROWS {
+    let found = rows.fields();
+    let width = found.columns.len().max(1);
+    if found.ends.len() / width > MOST_ROWS {
         return Err(too_large(&format!("{MOST_ROWS} rows"), sql));
     }
     let text = |field: Option<&[u8]>| field.map(|it| String::from_utf8_lossy(it).into_owned());
-    let mut fields = rows.fields().map(text).peekable();
+    let mut fields = found.iter().map(text).peekable();
     let mut rows_of_text = Vec::new();
     while fields.peek().is_some() {
         rows_of_text.push(fields.by_ref().take(width).collect());
     }
-    Ok(Answer { columns: rows.columns.clone(), rows: rows_of_text, changed })
+    Ok(Answer { columns: found.columns.to_vec(), rows: rows_of_text, changed })
 }
 
 /// The session's own error, but for an answer that was too large: none of ours has to be.

@@ -2,7 +2,7 @@
 local raw, identity, requests = ...
 local opt = sysbench.opt
 local setmetatable, type, unpack = setmetatable, type, unpack
-local finish, slow = requests.finish, requests.slow
+local finish, slow, result_of = requests.finish, requests.slow, requests.result_of
 
 local connection = {}
 connection.__index = connection
@@ -40,6 +40,13 @@ function connection:pipeline_begin()
    return true
 end
 
+-- Sends what was queued so far and waits for nothing: its answers come with `pipeline_sync`. What
+-- follows it is queued on, and is played whether this fails or not.
+function connection:pipeline_flush()
+   raw.flush_batch(self.number)
+   return true
+end
+
 -- Sends what was queued and waits for it: rows that came back, rows that were changed. Throws the
 -- first error of all.
 function connection:pipeline_sync()
@@ -56,9 +63,19 @@ function connection:load(query, rows)
    return finish(self, raw.load(self.number, query, rows), query)
 end
 
--- The sessions skip all results but one.
-function connection:more_results() return false end
-function connection:next_result() return nil end
+-- Has the last answer further results? Only MySQL's engines hand out more than one.
+function connection:more_results()
+   return raw.more_results(self.number)
+end
+
+-- The next result of the last answer: a result set; nil where it has no columns, or there is none.
+function connection:next_result()
+   local reply = raw.next_result(self.number)
+   if reply == nil or type(reply) == "number" and reply >= 0 then
+      return nil
+   end
+   return result_of(reply)
+end
 
 -- What an engine without a dialect of its own may be taken for.
 local ANY = { mysql = true, pgsql = true }

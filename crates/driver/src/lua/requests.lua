@@ -198,4 +198,7 @@ local function finish(con, reply, query)
    return result_of(reply)
 end
 
-return { raise = raise, slow = slow, finish = finish, wait = wait, WAITING = WAITING }
+return {
+   raise = raise, slow = slow, finish = finish, result_of = result_of, wait = wait,
+   WAITING = WAITING,
+}

@@ -149,6 +149,11 @@ function statement:execute()
    return finish(self.connection, reply, self.query)
 end
 
+-- The next result of its last execution, as `next_result` of a connection.
+function statement:next_result()
+   return self.connection:next_result()
+end
+
 -- Frees it; executed later, it is refused.
 function statement:close()
    if self.number ~= CLOSED then

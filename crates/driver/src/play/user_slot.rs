@@ -202,9 +202,8 @@ impl UserSlot {
                 self.played = (self.played.0 + 1, self.played.1 + latency_ns);
             }
         }
-        let mut counts = self.handed_over.clone();
-        let is_sql = self.user.add_counts_to(&mut counts);
-        live.show(&counts, is_sql);
+        let before = &self.handed_over;
+        self.user.show_counts(|since, is_sql| live.show(before, since, is_sql));
     }
 
     /// Finds the share's numbers of all transaction types that the user has named so far.

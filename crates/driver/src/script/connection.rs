@@ -28,6 +28,8 @@ impl Batch {
 pub struct Connection {
     /// Its batch of requests.
     pub batch: Batch,
+    /// How many results of the last answer of several the script was given.
+    pub handed_out: usize,
     session: Box<dyn Session>,
     keeps_rows: bool,
 }
@@ -36,7 +38,7 @@ impl Connection {
     /// A new session, told at once whether its rows will be read.
     pub fn new(mut session: Box<dyn Session>, keeps_rows: bool) -> Self {
         session.keep_rows(keeps_rows);
-        Self { batch: Batch::None, session, keeps_rows }
+        Self { batch: Batch::None, handed_out: 0, session, keeps_rows }
     }
 
     /// The session, to be given a request whose rows will be read or not.
@@ -54,6 +56,11 @@ impl Connection {
         self.session.begin_batch()?;
         self.batch = Batch::Queued;
         Ok(())
+    }
+
+    /// Sends what was queued so far.
+    pub fn flush_batch(&mut self) -> Result<(), Error> {
+        self.session.flush_batch()
     }
 
     /// Sends what was queued; a failed batch is over.

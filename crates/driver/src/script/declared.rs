@@ -15,6 +15,7 @@ impl Shared {
             return RequestState::Failed;
         }
         self.playing = Some(program);
+        let _engine = self.in_engine();
         self.send_statements()
     }
 

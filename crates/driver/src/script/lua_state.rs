@@ -26,8 +26,6 @@ pub struct LuaState {
     pub raw: Table,
     pub number: u32,
     path: PathBuf,
-    /// Its engine is not inside this process.
-    pub is_served: bool,
     /// The general and the script's own options, as lua/options.lua lists them.
     pub options: Table,
 }
@@ -48,8 +46,7 @@ impl LuaState {
         let raw = api::table(&lua, &shared).map_err(internal)?;
         let options = lua.create_table().map_err(internal)?;
         let engine = sessions::descriptor(&plan.session).engine;
-        let (number, is_served) = (identity.number, engine != Engine::Embedded);
-        let state = Self { lua, shared, raw, number, path, is_served, options };
+        let state = Self { lua, shared, raw, number: identity.number, path, options };
         state.fill(plan, identity)?;
         state.shared.borrow_mut().is_loading = engine == Engine::Served;
         let in_script = watch::in_script();

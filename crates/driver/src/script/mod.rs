@@ -1,5 +1,6 @@
 //! The script's side of a user: one Lua state, one long-lived coroutine in it, its sessions.
 
+mod answers;
 mod api;
 mod connection;
 mod declared;
@@ -63,8 +64,6 @@ pub struct User {
     current: usize,
     /// A declared event is under way, and Lua knows nothing of it.
     alone: bool,
-    /// Its engine answers elsewhere, so a script that does not come back is at fault itself.
-    is_watched: bool,
     transactions: Vec<String>,
 }
 
@@ -117,7 +116,6 @@ impl User {
     fn of(state: LuaState, command: &str) -> Result<Self, Error> {
         let coroutine = state.coroutine()?;
         Ok(Self {
-            is_watched: state.is_served,
             state,
             coroutine,
             command: command.to_owned(),
@@ -228,12 +226,11 @@ impl User {
         self.state.shared.borrow_mut().take_counts()
     }
 
-    /// Adds what was counted since it was last taken; has a connection been opened?
-    pub fn add_counts_to(&self, sum: &mut UserCounts) -> bool {
+    /// Shows what was counted since it was last taken, and whether a connection has been opened.
+    pub fn show_counts(&self, show: impl FnOnce(&UserCounts, bool)) {
         let mut shared = self.state.shared.borrow_mut();
         shared.gather_counts();
-        sum.add(shared.counts.clone());
-        !shared.connections.is_empty()
+        show(&shared.counts, !shared.connections.is_empty());
     }
 
     /// The script's own counters (`dyno.count`) of events that ended well, since loading.
@@ -299,8 +296,7 @@ impl User {
     }
 
     fn resume(&mut self, arguments: impl mlua::IntoLuaMulti) -> Result<Step, Error> {
-        // What an embedded engine does in the call may take its time.
-        let in_script = self.is_watched.then(watch::in_script);
+        let in_script = watch::in_script();
         let resumed = self.coroutine.resume::<Value>(arguments);
         drop(in_script);
         match resumed {

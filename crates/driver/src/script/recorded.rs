@@ -55,12 +55,14 @@ impl Shared {
             return Ok(Form::Query(sql.to_owned()));
         }
         if self.parses_with_values() {
-            return Ok(Form::Unnamed(number_placeholders(sql).into_owned()));
+            return Ok(Form::Unnamed(number_placeholders(sql.as_bytes()).into_owned()));
         }
         let session = open(&mut self.connections, connection)?.session();
-        Ok(match session.prepare(sql) {
+        Ok(match session.prepare(sql.as_bytes()) {
             Ok(handle) => Form::Prepared(handle),
-            Err(error) if error.is_engine() => Form::Text(TextStatement::new(sql, self.quoting)),
+            Err(error) if error.is_engine() => {
+                Form::Text(TextStatement::new(sql.as_bytes(), self.quoting))
+            }
             Err(error) => return Err(error),
         })
     }

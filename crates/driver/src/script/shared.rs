@@ -6,17 +6,18 @@ use std::sync::atomic::AtomicU64;
 
 use slab::Slab;
 
-use super::connection::{Batch, Connection, open};
+use super::connection::{Connection, open};
 use super::inserts::{Bulk, Insert, Row};
 use super::program::Program;
 use super::random::Rand;
 use super::recording::Recording;
 use super::statement::{Form, Kind, Statement};
+use super::watch::{self, InEngine};
 use crate::plan::error::{Error, shorten};
 use crate::schedule::clock::{now_ns, ns};
-use crate::sessions::rows::{NamedRow, TOO_LARGE};
+use crate::sessions::rows::TOO_LARGE;
 use crate::sessions::sql::Quoting;
-use crate::sessions::{Reply, Rows};
+use crate::sessions::{Engine, Reply};
 use crate::tally::UserCounts;
 use crate::{generate, plan, sessions};
 
@@ -31,6 +32,8 @@ pub struct Shared {
     pub keeps_rows: bool,
     /// So is it with the next answer, whatever the script's text says.
     pub keeps_next: bool,
+    /// So is it with those results of the last answer that were not handed out yet.
+    pub keeps_results: bool,
     /// Rows that the last answer brought, those without a column too.
     pub rows_brought: u64,
     /// Turns that the stream's users have taken.
@@ -63,6 +66,7 @@ pub struct Shared {
     pub failed_statement: Option<usize>,
     /// The script is being loaded, and its engine does not answer at once.
     pub is_loading: bool,
+    is_embedded: bool,
     /// Programs that the script started, until they have ended.
     pub children: Slab<Child>,
     pub session: plan::Session,
@@ -126,6 +130,7 @@ impl Shared {
             packed: Vec::new(),
             keeps_rows: false,
             keeps_next: false,
+            keeps_results: false,
             rows_brought: 0,
             turns: Arc::default(),
             due_ns: 0,
@@ -144,6 +149,7 @@ impl Shared {
             failed_statement: None,
             quoting: sessions::descriptor(&session).quoting,
             is_loading: false,
+            is_embedded: sessions::descriptor(&session).engine == Engine::Embedded,
             children: Slab::new(),
             session,
             connections: Vec::new(),
@@ -153,7 +159,14 @@ impl Shared {
         }
     }
 
+    /// To be held while a session is called, which may be where its engine works.
+    #[inline]
+    pub fn in_engine(&self) -> Option<InEngine> {
+        self.is_embedded.then(watch::in_engine)
+    }
+
     pub fn connect(&mut self) -> Result<usize, Error> {
+        let _engine = self.in_engine();
         let connection = Connection::new(sessions::open(&self.session)?, self.keeps_rows);
         self.connections.push(Some(connection));
         self.bulks.push(Bulk::default());
@@ -169,8 +182,10 @@ impl Shared {
     }
 
     pub fn reconnect(&mut self, connection: usize) -> Result<(), Error> {
+        let _engine = self.in_engine();
         self.disconnect(connection);
         let session = sessions::open(&self.session)?;
+        self.counts.reconnected += 1;
         if let Some(slot) = self.connections.get_mut(connection) {
             *slot = Some(Connection::new(session, self.keeps_rows));
         }
@@ -182,7 +197,7 @@ impl Shared {
             return self.refuse_while_loading();
         }
         self.counts.queries += 1;
-        let keeps = self.keeps();
+        let (keeps, _engine) = (self.keeps(), self.in_engine());
         let reply = open(&mut self.connections, connection)
             .and_then(|it| it.keeping(keeps).query_bytes(sql));
         self.take_reply(connection, reply)
@@ -234,8 +249,13 @@ impl Shared {
         open(&mut self.connections, connection)?.begin_batch()
     }
 
+    pub fn flush_batch(&mut self, connection: usize) -> Result<(), Error> {
+        open(&mut self.connections, connection)?.flush_batch()
+    }
+
     /// Sends the batch; the rows that come back are only counted.
     pub fn sync(&mut self, connection: usize) -> RequestState {
+        let _engine = self.in_engine();
         let reply = open(&mut self.connections, connection).and_then(Connection::sync);
         self.take_reply(connection, reply)
     }
@@ -246,13 +266,15 @@ impl Shared {
             return self.refuse_while_loading();
         }
         self.counts.queries += 1;
+        let _engine = self.in_engine();
         let reply = generate::open(rows).and_then(|source| {
             open(&mut self.connections, connection)?.session().load(sql, source)
         });
         self.take_reply(connection, reply)
     }
 
-    pub fn prepare(&mut self, connection: usize, sql: &str) -> Option<usize> {
+    pub fn prepare(&mut self, connection: usize, sql: &[u8]) -> Option<usize> {
+        let _engine = self.in_engine();
         let prepared =
             open(&mut self.connections, connection).and_then(|it| it.session().prepare(sql));
         match prepared {
@@ -293,6 +315,7 @@ impl Shared {
             return RequestState::Failed;
         };
         let connection = it.connection;
+        let _engine = self.in_engine();
         let reply = open(&mut self.connections, connection)
             .and_then(|session| it.send(session.keeping(keeps)));
         self.take_reply(connection, reply)
@@ -331,15 +354,6 @@ impl Shared {
         }
     }
 
-    /// The last rows of the last answer's results, where they were kept; of the last result alone
-    /// unless all are wanted.
-    pub fn last_rows(&self, connection: usize, of_all: bool) -> Vec<NamedRow> {
-        let Some(Some(it)) = self.connections.get(connection) else { return Vec::new() };
-        let mut found = if of_all { it.rows().earlier.clone() } else { Vec::new() };
-        found.extend(it.rows().last_row());
-        found
-    }
-
     /// Has the last answer on a connection left a transaction open?
     pub fn in_transaction(&self, connection: usize) -> bool {
         matches!(self.connections.get(connection), Some(Some(it)) if it.in_transaction())
@@ -351,6 +365,7 @@ impl Shared {
 
     /// Ends transactions that a failed event left open.
     pub fn reset(&mut self) {
+        let _engine = self.in_engine();
         for connection in self.connections.iter_mut().flatten() {
             if let Err(error) = connection.reset() {
                 self.stop.get_or_insert(error);
@@ -418,42 +433,4 @@ impl Shared {
             }
         }
     }
-
-    fn answered(&mut self, connection: usize, rows: u64, changed: u64) -> RequestState {
-        self.counts.rows_read += rows;
-        self.counts.rows_changed += changed;
-        self.rows_brought = rows;
-        let keeps_this = std::mem::take(&mut self.keeps_next);
-        let Some(Some(connection)) = self.connections.get_mut(connection) else {
-            return RequestState::Changed(changed);
-        };
-        if connection.batch != Batch::None {
-            connection.batch.answered();
-            return RequestState::Changed(changed);
-        }
-        let answer = connection.rows();
-        let columns = answer.width;
-        if columns == 0 {
-            self.counts.writes += u64::from(changed > 0);
-            return RequestState::Changed(changed);
-        }
-        self.counts.reads += 1;
-        let rows = rows as u32;
-        if self.playing.is_some() || !self.keeps_rows && !keeps_this {
-            return RequestState::Counted { columns, rows };
-        }
-        pack(answer, rows, &mut self.packed);
-        RequestState::Rows
-    }
-}
-
-/// Columns, rows, the end of each field, the fields' bytes (lua/requests.lua reads them).
-fn pack(answer: &Rows, rows: u32, packed: &mut Vec<u8>) {
-    packed.clear();
-    packed.extend_from_slice(&answer.width.to_ne_bytes());
-    packed.extend_from_slice(&rows.to_ne_bytes());
-    for end in &answer.ends {
-        packed.extend_from_slice(&end.to_ne_bytes());
-    }
-    packed.extend_from_slice(&answer.bytes);
 }

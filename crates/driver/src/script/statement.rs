@@ -19,7 +19,7 @@ pub enum Form {
     /// The session's handle of a prepared statement.
     Prepared(u32),
     /// Text that is parsed with its values each time.
-    Unnamed(String),
+    Unnamed(Vec<u8>),
     /// Text without parameters.
     Query(String),
     /// Text with literals in the places of its parameters.

@@ -47,6 +47,30 @@ impl Drop for InScript {
     }
 }
 
+/// As long as it lives, an engine that works inside our calls has this thread, and no script.
+pub struct InEngine {
+    was_in_script: bool,
+}
+
+/// Says that an embedded engine is given this thread: what it does may take its time.
+#[inline]
+pub fn in_engine() -> InEngine {
+    let was_in_script = PULSE.with(|pulse| pulse.load(Ordering::Relaxed) % 2 == 1);
+    if was_in_script {
+        count();
+    }
+    InEngine { was_in_script }
+}
+
+impl Drop for InEngine {
+    #[inline]
+    fn drop(&mut self) {
+        if self.was_in_script {
+            count();
+        }
+    }
+}
+
 #[inline]
 fn count() {
     PULSE.with(|pulse| pulse.store(pulse.load(Ordering::Relaxed) + 1, Ordering::Relaxed));

@@ -6,6 +6,7 @@
 
 use slab::Slab;
 
+use super::literal;
 use super::sql::Quoting;
 use super::{Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement};
 use crate::plan;
@@ -109,8 +110,8 @@ impl Session for Echo {
         self.send(Sizes::read(sql)?)
     }
 
-    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
-        Ok(self.statements.insert(Sizes::read(sql)?) as u32)
+    fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        Ok(self.statements.insert(Sizes::read(literal::sql(sql)?)?) as u32)
     }
 
     #[inline]

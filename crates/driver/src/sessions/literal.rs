@@ -83,13 +83,13 @@ pub fn sql(text: &[u8]) -> Result<&str, Error> {
 
 /// A statement that is sent as text: cut at its parameters, in whose places literals go.
 pub struct TextStatement {
-    pieces: Vec<String>,
+    pieces: Vec<Vec<u8>>,
     quoting: Quoting,
 }
 
 impl TextStatement {
     /// Cuts a text.
-    pub fn new(sql: &str, quoting: Quoting) -> Self {
+    pub fn new(sql: &[u8], quoting: Quoting) -> Self {
         let (mut pieces, mut from) = (Vec::new(), 0);
         for at in sql::parameters(sql, quoting) {
             pieces.push(sql[from..at].to_owned());
@@ -114,7 +114,7 @@ impl TextStatement {
                     None => out.push(b'?'),
                 }
             }
-            out.extend_from_slice(piece.as_bytes());
+            out.extend_from_slice(piece);
         }
     }
 }
@@ -166,7 +166,7 @@ mod tests {
             ("SELECT '?', /* ? */ ? --?", Standard, 1),
             ("SELECT $$?$$", Standard, 1),
         ] {
-            assert_eq!(TextStatement::new(sql, quoting).parameters(), count, "{sql}");
+            assert_eq!(TextStatement::new(sql.as_bytes(), quoting).parameters(), count, "{sql}");
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
             (Quoting::Standard, r"VALUES (-3, 'a?', 'it''s \', NULL, ?)"),
             (Quoting::Mysql, r"VALUES (-3, 'a?', 'it\'s \\', NULL, ?)"),
         ] {
-            let statement = TextStatement::new("VALUES (?, 'a?', ?, ?, ?)", quoting);
+            let statement = TextStatement::new(b"VALUES (?, 'a?', ?, ?, ?)", quoting);
             let mut out = Vec::new();
             statement.put(&mut out, &[Value::Integer(-3), text.clone(), Value::Null]);
             assert_eq!(String::from_utf8_lossy(&out), wanted);

@@ -98,14 +98,14 @@ pub trait Session {
 
     /// Makes a prepared statement; its handle is valid on this session only, also after a lost
     /// connection was made anew. A server's session waits for the answer: scripts prepare before
-    /// the measured time.
-    fn prepare(&mut self, sql: &str) -> Result<u32, Error>;
+    /// the measured time. Its text is bytes, as of [`Session::query_bytes`].
+    fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error>;
 
     /// Sends a prepared statement with one value per parameter.
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error>;
 
     /// Sends a text with one value per parameter (`?`), parsed anew each time, in one request.
-    fn execute_unnamed(&mut self, sql: &str, values: &[Value]) -> Result<Reply, Error> {
+    fn execute_unnamed(&mut self, sql: &[u8], values: &[Value]) -> Result<Reply, Error> {
         let _ = (sql, values);
         Err(Error::user("this engine parses no text together with its values")
             .hint("the extended protocol is PostgreSQL's; simple and prepared are others' too"))
@@ -118,6 +118,13 @@ pub trait Session {
     /// is sent before [`Session::sync`].
     fn begin_batch(&mut self) -> Result<(), Error> {
         Err(Error::user("this engine takes no batches").hint("send one request after another"))
+    }
+
+    /// Sends what was queued so far, without waiting; what follows is queued on. The answers come
+    /// with [`Session::sync`]'s. Where a batch's requests do not hang on one another nothing is
+    /// sent yet.
+    fn flush_batch(&mut self) -> Result<(), Error> {
+        Ok(())
     }
 
     /// Sends what was queued as one batch, and ends it; the reply counts rows and changes of all.

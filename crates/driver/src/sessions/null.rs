@@ -75,10 +75,10 @@ impl Session for Null {
         Ok(self.send())
     }
 
-    fn prepare(&mut self, _sql: &str) -> Result<u32, Error> {
+    fn prepare(&mut self, _sql: &[u8]) -> Result<u32, Error> {
         self.prepared += 1;
         #[cfg(test)]
-        self.texts.push(_sql.to_owned());
+        self.texts.push(String::from_utf8_lossy(_sql).into_owned());
         Ok(self.prepared)
     }
 
@@ -90,9 +90,9 @@ impl Session for Null {
         Ok(self.send())
     }
 
-    fn execute_unnamed(&mut self, _sql: &str, _values: &[Value]) -> Result<Reply, Error> {
+    fn execute_unnamed(&mut self, _sql: &[u8], _values: &[Value]) -> Result<Reply, Error> {
         #[cfg(test)]
-        crate::testing::note_sent(format!("{_sql} {_values:?}"));
+        crate::testing::note_sent(format!("{} {_values:?}", String::from_utf8_lossy(_sql)));
         Ok(self.send())
     }
 
@@ -162,7 +162,7 @@ impl Session for Disconnected {
         disconnected()
     }
 
-    fn prepare(&mut self, _sql: &str) -> Result<u32, Error> {
+    fn prepare(&mut self, _sql: &[u8]) -> Result<u32, Error> {
         disconnected()
     }
 

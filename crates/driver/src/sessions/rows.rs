@@ -20,9 +20,61 @@ pub struct Rows {
     pub ends: Vec<u32>,
     /// Results that came before it in the same answer: names and last row of each that had one.
     pub earlier: Vec<NamedRow>,
+    /// Each result of an answer of several, where the engine hands them out one by one (MySQL). All
+    /// fields lie in `bytes` and `ends` then, one result's after the other's.
+    pub results: Vec<OneResult>,
     /// Nobody will read them: where they fill their memory, later ones take the place of earlier.
     pub is_unread: bool,
     grant: Grant,
+}
+
+/// A result of several.
+#[derive(Debug)]
+pub struct OneResult {
+    /// Columns; 0: it has none.
+    pub width: u32,
+    /// Rows that it brought.
+    pub rows: u64,
+    /// Rows that it changed.
+    pub changed: u64,
+    columns: Vec<String>,
+    /// Where its fields end in [`Rows::ends`] and [`Rows::bytes`].
+    end: (usize, usize),
+}
+
+/// The fields of one result, in the form of [`Rows`].
+#[derive(Debug, Clone, Copy)]
+pub struct Fields<'a> {
+    /// Names of the columns.
+    pub columns: &'a [String],
+    /// End of each field, counted like `start`; [`Rows::NULL`] for NULL.
+    pub ends: &'a [u32],
+    /// The fields' bytes.
+    pub bytes: &'a [u8],
+    /// Where `bytes` begin.
+    pub start: u32,
+}
+
+impl<'a> Fields<'a> {
+    /// All fields in order, row by row.
+    pub fn iter(self) -> impl Iterator<Item = Option<&'a [u8]>> {
+        let mut at = self.start;
+        self.ends.iter().map(move |&end| {
+            if end == Rows::NULL {
+                return None;
+            }
+            let field = &self.bytes[(at - self.start) as usize..(end - self.start) as usize];
+            at = end;
+            Some(field)
+        })
+    }
+
+    /// The last row with its columns' names; none where there is no row.
+    pub fn last_row(self) -> Option<NamedRow> {
+        let others = self.ends.len().checked_sub(self.columns.len().max(1))?;
+        let field = |it: Option<&[u8]>| it.map(<[u8]>::to_vec);
+        Some(self.columns.iter().cloned().zip(self.iter().skip(others).map(field)).collect())
+    }
 }
 
 impl Rows {
@@ -33,6 +85,7 @@ impl Rows {
     pub fn clear(&mut self) {
         self.width = 0;
         self.earlier.clear();
+        self.results.clear();
         self.columns.clear();
         self.bytes.clear();
         self.ends.clear();
@@ -41,16 +94,51 @@ impl Rows {
     /// Makes room for the next result of the same answer.
     pub fn next_result(&mut self) {
         let mut earlier = std::mem::take(&mut self.earlier);
-        earlier.extend(self.last_row());
+        earlier.extend(self.fields().last_row());
         self.clear();
         self.earlier = earlier;
     }
 
-    /// The last row with its columns' names.
-    pub fn last_row(&self) -> Option<NamedRow> {
-        let others = self.ends.len().checked_sub(self.columns.len().max(1))?;
-        let field = |it: Option<&[u8]>| it.map(<[u8]>::to_vec);
-        Some(self.columns.iter().cloned().zip(self.fields().skip(others).map(field)).collect())
+    /// Ends a result of several; the next one's columns and rows follow.
+    #[cold]
+    pub fn end_result(&mut self, rows: u64, changed: u64) {
+        let width = std::mem::take(&mut self.width);
+        let columns = std::mem::take(&mut self.columns);
+        let end = (self.ends.len(), self.bytes.len());
+        self.results.push(OneResult { width, rows, changed, columns, end });
+    }
+
+    /// The fields of an answer of one result; of several, those of the last with columns.
+    pub fn fields(&self) -> Fields<'_> {
+        match self.results.iter().rposition(|it| it.width > 0) {
+            Some(at) => self.fields_of(at),
+            None => {
+                Fields { columns: &self.columns, ends: &self.ends, bytes: &self.bytes, start: 0 }
+            }
+        }
+    }
+
+    /// The fields of a result of several.
+    pub fn fields_of(&self, at: usize) -> Fields<'_> {
+        let one = &self.results[at];
+        let (from, start) = at.checked_sub(1).map_or((0, 0), |it| self.results[it].end);
+        Fields {
+            columns: &one.columns,
+            ends: &self.ends[from..one.end.0],
+            bytes: &self.bytes[start..one.end.1],
+            start: start as u32,
+        }
+    }
+
+    /// The last row of each result that has one; `all` or none but the last result with columns.
+    pub fn last_rows(&self, all: bool) -> Vec<NamedRow> {
+        if !all {
+            return self.fields().last_row().into_iter().collect();
+        }
+        let each = (0..self.results.len()).map(|at| self.fields_of(at));
+        let only = self.results.is_empty().then(|| self.fields());
+        let rows = each.chain(only).filter_map(Fields::last_row);
+        self.earlier.iter().cloned().chain(rows).collect()
     }
 
     /// Adds a field to the last row.
@@ -82,19 +170,6 @@ impl Rows {
             return Ok(());
         }
         self.grant.grow(self.size() + more + 1)
-    }
-
-    /// All fields in order, row by row; a row is as many as there are columns.
-    pub fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| {
-            if end == Self::NULL {
-                return None;
-            }
-            let field = &self.bytes[start..end as usize];
-            start = end as usize;
-            Some(field)
-        })
     }
 }
 
@@ -187,7 +262,7 @@ mod tests {
         let mut rows = Rows::default();
         (0..100_000).for_each(|number: u32| rows.push(Some(&number.to_le_bytes())).unwrap());
         assert!(rows.size() == 800_000 && rows.grant.bytes > 800_000);
-        let last = rows.fields().last().unwrap().unwrap();
+        let last = rows.fields().iter().last().unwrap().unwrap();
         assert_eq!(last, 99_999u32.to_le_bytes());
         drop(rows);
         assert!(check_room(u32::MAX as usize).is_err());

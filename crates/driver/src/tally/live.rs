@@ -79,13 +79,13 @@ impl LiveReport {
 }
 
 impl LiveUser {
-    /// Shows how far its user has come.
-    pub fn show(&self, counts: &UserCounts, is_sql: bool) {
-        self.queries.store(counts.queries, Ordering::Relaxed);
-        self.reads.store(counts.reads, Ordering::Relaxed);
-        self.writes.store(counts.writes, Ordering::Relaxed);
-        self.restarted.store(counts.restarted, Ordering::Relaxed);
-        self.reconnected.store(counts.reconnected, Ordering::Relaxed);
+    /// Shows how far its user has come: what it counted before, and since.
+    pub fn show(&self, before: &UserCounts, since: &UserCounts, is_sql: bool) {
+        self.queries.store(before.queries + since.queries, Ordering::Relaxed);
+        self.reads.store(before.reads + since.reads, Ordering::Relaxed);
+        self.writes.store(before.writes + since.writes, Ordering::Relaxed);
+        self.restarted.store(before.restarted + since.restarted, Ordering::Relaxed);
+        self.reconnected.store(before.reconnected + since.reconnected, Ordering::Relaxed);
         self.is_sql.store(is_sql, Ordering::Relaxed);
     }
 }

@@ -91,5 +91,6 @@ def format_rate(per_s: float) -> str:
 
 
 def plural(noun: str) -> str:
-    """`rows`, `queries`."""
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    """`rows`, `queries`, `keys`."""
+    vowelled = noun[-2:-1] in "aeiou"
+    return f"{noun[:-1]}ies" if noun.endswith("y") and not vowelled else f"{noun}s"

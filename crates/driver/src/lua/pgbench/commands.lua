@@ -143,25 +143,20 @@ function meta.startpipeline(self, rest)
    end)
 end
 
-local function synced(self, rest, goes_on)
+local function in_pipeline(self, rest, body)
    refuse_arguments(rest)
    if not self.pipeline then
       return refuse_played(self, "not in pipeline mode")
    end
-   self:step(function()
-      user.con:pipeline_sync()
-      if goes_on then
-         user.con:pipeline_begin()
-      end
-   end)
+   self:step(body)
 end
 
 function meta.syncpipeline(self, rest)
-   synced(self, rest, true)
+   in_pipeline(self, rest, function() user.con:pipeline_flush() end)
 end
 
 function meta.endpipeline(self, rest)
-   synced(self, rest, false)
+   in_pipeline(self, rest, function() user.con:pipeline_sync() end)
    self.pipeline = nil
 end
 

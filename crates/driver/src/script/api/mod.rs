@@ -95,6 +95,10 @@ impl RawTable<'_> {
             let fields = fields.into_iter().map(text).collect::<mlua::Result<Vec<_>>>()?;
             Ok((names, fields))
         })?;
+        self.add("next_result", |lua, it, connection| {
+            it.next_result(connection).map(|sent| answer(lua, it, sent)).transpose()
+        })?;
+        self.add("more_results", |_, it, connection| Ok(it.has_next_result(connection)))?;
         self.add("keep_next", |_, it, ()| {
             it.keeps_next = true;
             Ok(())
@@ -108,6 +112,9 @@ impl RawTable<'_> {
     fn batches(&self) -> mlua::Result<()> {
         self.add("begin_batch", |_, it, connection| {
             it.begin_batch(connection).map_err(|error| stop(it, error))
+        })?;
+        self.add("flush_batch", |_, it, connection| {
+            it.flush_batch(connection).map_err(|error| stop(it, error))
         })?;
         self.add("sync", |lua, it, connection| {
             let sent = it.sync(connection);

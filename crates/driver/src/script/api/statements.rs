@@ -15,17 +15,17 @@ use crate::sessions::sql::{Quoting, number_placeholders, passage};
 impl RawTable<'_> {
     pub fn statements(&self) -> mlua::Result<()> {
         self.add("prepare", |_, it, (connection, sql): (usize, LuaString)| {
-            Ok(match it.prepare(connection, &sql.to_str()?) {
+            Ok(match it.prepare(connection, &sql.as_bytes()) {
                 Some(number) => Value::Integer(number as i64),
                 None => Value::Boolean(true),
             })
         })?;
         self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
-            let statement = TextStatement::new(&sql.to_str()?, it.quoting);
+            let statement = TextStatement::new(&sql.as_bytes(), it.quoting);
             Ok(it.keep(connection, Form::Text(statement)))
         })?;
         self.add("unnamed", |_, it, (connection, sql): (usize, LuaString)| {
-            let sql = number_placeholders(&sql.to_str()?).into_owned();
+            let sql = number_placeholders(&sql.as_bytes()).into_owned();
             Ok(it.keep(connection, Form::Unnamed(sql)))
         })?;
         self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {

@@ -11,6 +11,7 @@ mod tests;
 
 use slab::Slab;
 
+use super::literal;
 use super::sql::Quoting;
 use super::{
     Counts, Descriptor, Engine, Reply, Rows, Session, Value, bulk, misdirected, open_statement,
@@ -82,7 +83,8 @@ impl Session for Duckdb {
         answer.into_rows(&mut self.text_rows)
     }
 
-    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+    fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        let sql = literal::sql(sql)?;
         let prepared = Prepared::new(self.connection.api, self.connection.handle, sql)?;
         Ok(self.statements.insert(prepared) as u32)
     }

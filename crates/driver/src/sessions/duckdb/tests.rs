@@ -24,7 +24,7 @@ fn library() -> PathBuf {
 
 fn texts(session: &dyn Session) -> Vec<Option<String>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    session.rows().fields().map(|field| field.map(text)).collect()
+    session.rows().fields().iter().map(|field| field.map(text)).collect()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn values_of_every_kind_come_back_as_they_went() {
     let folder = Folder::new();
     let mut session = open(&plan_of(&library(), &folder)).unwrap();
     session.query("CREATE TABLE t (a INTEGER, b BIGINT, c VARCHAR, d DOUBLE, e DATE)").unwrap();
-    let insert = session.prepare("INSERT INTO t VALUES (?, ?, ?, ?, DATE '2020-02-29')").unwrap();
+    let insert = session.prepare(b"INSERT INTO t VALUES (?, ?, ?, ?, DATE '2020-02-29')").unwrap();
     let long = "é, longer than twelve bytes";
     for (text, real) in [("short", Value::Real(0.5)), (long, Value::Null)] {
         let text = Value::Text(text.as_bytes().to_vec());

@@ -12,7 +12,7 @@ const IN_TRANSACTION: u16 = 0x01;
 /// What has been read of the answers to the requests under way.
 #[derive(Default)]
 pub struct Answer {
-    /// Rows of the last result that had columns.
+    /// Columns and rows; each result's own where there are several.
     pub rows: Rows,
     deprecates_eof: bool,
     status: u16,
@@ -159,10 +159,8 @@ impl Answer {
             _ => {
                 let count = Reader(content).number().filter(|it| (1..=MOST_COLUMNS).contains(it));
                 let left = count.ok_or_else(|| garbage("an answer without a head"))?;
-                self.rows.clear();
                 self.columns.clear();
                 self.rows.width = if self.asked.is_batch { 0 } else { left as u32 };
-                self.counted = 0;
                 self.next_packet = NextPacket::Columns { left };
             }
         }
@@ -215,7 +213,7 @@ impl Answer {
         }
         let mut reader = Reader(content);
         let status = reader.bytes(3).and_then(|_| reader.u16());
-        self.result_end(status.ok_or_else(|| garbage("a torn end of rows"))?);
+        self.result_end(status.ok_or_else(|| garbage("a torn end of rows"))?, 0);
         Ok(())
     }
 
@@ -225,15 +223,21 @@ impl Answer {
         let mut parse = || Some((reader.number()?, reader.number()?, reader.u16()?));
         let (changed, _, status) = parse().ok_or_else(|| garbage("a torn OK"))?;
         self.changed = self.changed.saturating_add(changed);
-        self.result_end(status);
+        self.result_end(status, changed);
         Ok(())
     }
 
     #[inline]
-    fn result_end(&mut self, status: u16) {
+    fn result_end(&mut self, status: u16, changed: u64) {
         self.status = status;
         self.next_packet = NextPacket::Head;
-        if status & MORE_RESULTS == 0 {
+        let rows = std::mem::take(&mut self.counted);
+        self.total += rows;
+        let is_last = status & MORE_RESULTS == 0;
+        if !(is_last && self.rows.results.is_empty() || self.asked.is_batch) {
+            self.rows.end_result(rows, changed);
+        }
+        if is_last {
             self.command_end();
         } else {
             self.further += 1;
@@ -246,6 +250,7 @@ impl Answer {
         if self.unwanted == 0 {
             self.error.get_or_insert(error);
         }
+        self.counted = 0;
         self.next_packet = NextPacket::Head;
         self.command_end();
     }
@@ -257,7 +262,6 @@ impl Answer {
             self.forget();
         } else {
             self.wanted -= 1;
-            self.total += std::mem::take(&mut self.counted);
         }
     }
 }

@@ -71,8 +71,8 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Prepares a statement; the definitions of its parameters and columns are passed over.
-    pub fn prepare(&mut self, sql: &str, deprecates_eof: bool) -> Result<Statement, Error> {
-        self.command(COM_STMT_PREPARE, sql.as_bytes());
+    pub fn prepare(&mut self, sql: &[u8], deprecates_eof: bool) -> Result<Statement, Error> {
+        self.command(COM_STMT_PREPARE, sql);
         let head = self.receive()?;
         if head[0] == 0xff {
             let error = failure::of_packet(&head);

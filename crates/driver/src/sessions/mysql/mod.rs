@@ -1,9 +1,11 @@
 //! MySQL's protocol 10 over a [`crate::wire::Line`]: MySQL from 5.5, MariaDB from 10.1, and kin.
 //!
-//! Of several results the last one with columns is the answer; what all changed is added up. In a
-//! batch the server works the requests off one after another: the first error is the batch's, and
-//! what follows it runs all the same. After an error the server may close the connection; then the
-//! event has failed, and [`Session::reset`] makes the connection and its statements anew.
+//! A request may have several results (a procedure's, a text of several statements): the first is
+//! the answer, and a script asks for the others (`next_result`); what all brought and changed is
+//! added up. In a batch the server works the requests off one after another: the first error is the
+//! batch's, and what follows it runs all the same. After an error the server may close the
+//! connection; then the event has failed, and [`Session::reset`] makes the connection and its
+//! statements anew.
 //!
 //! ```text
 //! login, auth  from nothing to ready for queries     dialogue  packets asked and answered in turn

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::packet::{Reader, garbage};
 use crate::plan::error::Error;
 use crate::sessions::Rows;
+use crate::sessions::literal::put_integer;
 
 const ZEROFILL: u16 = 64;
 const UNSIGNED: u16 = 32;
@@ -55,7 +56,12 @@ impl Column {
         }
     }
 
+    #[inline]
     fn put_whole(&self, n: i64, mask: u64, out: &mut Vec<u8>) -> Option<()> {
+        if self.flags & (ZEROFILL | UNSIGNED) == 0 {
+            put_integer(out, n);
+            return Some(());
+        }
         let width = if self.flags & ZEROFILL != 0 { self.width.min(255) as usize } else { 0 };
         match self.flags & UNSIGNED {
             0 => write!(out, "{n:0width$}"),

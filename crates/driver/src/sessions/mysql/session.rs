@@ -21,7 +21,7 @@ impl Session for Mysql {
         self.ask(false)
     }
 
-    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+    fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
         self.check()?;
         let statement = self.prepare_statement(sql).map_err(|error| self.fail(error))?;
         Ok(self.statements.insert(statement) as u32)
@@ -197,7 +197,7 @@ impl Mysql {
     }
 
     /// Makes a statement, after all answers that are still to come.
-    pub(super) fn prepare_statement(&mut self, sql: &str) -> Result<Statement, Error> {
+    pub(super) fn prepare_statement(&mut self, sql: &[u8]) -> Result<Statement, Error> {
         self.drain()?;
         Dialogue::new(&mut self.line).prepare(sql, self.deprecates_eof)
     }

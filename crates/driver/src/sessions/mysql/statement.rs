@@ -13,7 +13,7 @@ const VAR_STRING: u8 = 253;
 /// A statement on one connection; made anew under another `id` where the connection was lost.
 pub struct Statement {
     /// Its text.
-    pub sql: String,
+    pub sql: Vec<u8>,
     id: u32,
     parameters: usize,
     /// The types that the server knows; 0: none yet.
@@ -25,12 +25,12 @@ pub struct Statement {
 
 impl Statement {
     /// A statement that the server has under a number.
-    pub fn new(id: u32, sql: &str, parameters: usize) -> Self {
+    pub fn new(id: u32, sql: &[u8], parameters: usize) -> Self {
         Self { sql: sql.to_owned(), id, parameters, types: vec![0; parameters], emulated: None }
     }
 
     /// A statement that is sent as text.
-    pub fn emulated(sql: &str) -> Self {
+    pub fn emulated(sql: &[u8]) -> Self {
         let emulated = TextStatement::new(sql, Quoting::Mysql);
         let parameters = emulated.parameters();
         Self { emulated: Some(emulated), ..Self::new(0, sql, parameters) }
@@ -93,7 +93,7 @@ impl Statement {
     fn unbound(&self, given: usize) -> Error {
         let wanted = self.parameters;
         Error::user(format!("a statement with {wanted} parameters got {given} values"))
-            .because(&self.sql)
+            .because(String::from_utf8_lossy(&self.sql))
     }
 }
 

@@ -81,6 +81,13 @@ impl Answer {
         self.error = None;
     }
 
+    /// Awaits the rest of an answer that comes in parts.
+    #[cold]
+    pub fn go_on(&mut self) {
+        self.is_over = false;
+        self.is_between = false;
+    }
+
     /// Nobody wants the rest of the answer that is coming.
     pub fn abandon(&mut self) {
         self.mode = AnswerMode::Nothing;

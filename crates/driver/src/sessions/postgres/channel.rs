@@ -22,6 +22,8 @@ pub struct Channel {
     mode: Option<AnswerMode>,
     /// Answers to come before it, which nobody reads: to `ROLLBACK`s and abandoned requests.
     owed: u32,
+    /// Answers that come before it and are its own: to the parts of a batch that were sent ahead.
+    parts: u32,
     /// The rows of a `COPY … FROM STDIN` under way.
     load: Option<Load>,
     is_lost: bool,
@@ -35,7 +37,16 @@ impl Channel {
         let line = login::open(login)?;
         let mut answer = Answer::new();
         answer.tells_notices = login.tells_notices;
-        Ok(Self { line, answer, mode: None, owed: 0, load: None, is_lost: false, ended: 0 })
+        Ok(Self {
+            line,
+            answer,
+            mode: None,
+            owed: 0,
+            parts: 0,
+            load: None,
+            is_lost: false,
+            ended: 0,
+        })
     }
 
     /// Where a request is written; none but one may be under way.
@@ -61,6 +72,17 @@ impl Channel {
             Ok(()) => Ok(PENDING),
             Err(error) => Err(self.connection_error(error)),
         }
+    }
+
+    /// Sends what was written as a part of a request that is not whole yet.
+    pub fn send_part(&mut self) -> Result<(), Error> {
+        self.parts += 1;
+        self.line.send().map_err(|error| self.connection_error(error))
+    }
+
+    /// Were parts of a request sent, and not the whole?
+    pub fn has_parts(&self) -> bool {
+        self.parts > 0
     }
 
     /// Reads what came.
@@ -107,8 +129,13 @@ impl Channel {
                 return Ok(false);
             }
             self.ended += u64::from(self.answer.status == b'I');
-            if self.owed == 0 || self.answer.is_lost {
+            if self.answer.is_lost || self.owed + self.parts == 0 {
                 return Ok(true);
+            }
+            if self.owed == 0 {
+                self.parts -= 1;
+                self.answer.go_on();
+                continue;
             }
             self.owed -= 1;
             self.answer.begin(self.mode.filter(|_| self.owed == 0).unwrap_or(AnswerMode::Nothing));
@@ -178,16 +205,20 @@ impl Channel {
 
     /// Gives up the request under way, and ends the transaction that is left open; nothing waits.
     pub fn abandon(&mut self) -> Result<(), Error> {
-        let was_under_way = self.mode.take().is_some();
-        if was_under_way {
+        let mut given_up = std::mem::take(&mut self.parts);
+        if given_up > 0 && self.mode.is_none() && self.owed == 0 {
+            self.answer.begin(AnswerMode::Nothing);
+        }
+        if self.mode.take().is_some() {
+            given_up += 1;
             if let Some(load) = self.load.take().filter(|it| !it.is_over()) {
                 load.give_up(self.line.out());
             }
             self.answer.abandon();
-            self.owed += 1;
         }
+        self.owed += given_up;
         // What is owed already may leave a transaction, too, but none can be begun by a ROLLBACK.
-        if was_under_way || self.answer.status != b'I' && self.owed == 0 {
+        if given_up > 0 || self.answer.status != b'I' && self.owed == 0 {
             query(b"ROLLBACK", self.line.out());
             if self.owed == 0 {
                 self.answer.begin(AnswerMode::Nothing);
@@ -202,7 +233,7 @@ impl Channel {
 impl Channel {
     /// Is nothing owed, and no transaction open?
     pub fn is_idle(&self) -> bool {
-        self.owed == 0 && self.load.is_none() && matches!(self.answer.status, 0 | b'I')
+        self.owed + self.parts == 0 && self.load.is_none() && matches!(self.answer.status, 0 | b'I')
     }
 }
 

@@ -22,8 +22,7 @@ use slab::Slab;
 
 use super::sql::Quoting;
 use super::{
-    Counts, Descriptor, Engine, Reply, Rows, Session, Value, literal, misdirected, open_statement,
-    sql,
+    Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement, sql,
 };
 use crate::generate::Source;
 use crate::plan::error::Error;
@@ -104,7 +103,7 @@ impl Session for Postgres {
 
     fn query_bytes(&mut self, sql: &[u8]) -> Result<Reply, Error> {
         if self.is_batching {
-            statement::execute_unnamed(literal::sql(sql)?, &[], &mut self.batch);
+            statement::execute_unnamed(sql, &[], &mut self.batch);
             return Ok(QUEUED);
         }
         frame::query(sql, self.channel.out()?);
@@ -113,7 +112,10 @@ impl Session for Postgres {
         self.channel.send(self.mode)
     }
 
-    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+    fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        if self.channel.has_parts() {
+            return Err(Error::user("a statement was prepared inside a batch that is being sent"));
+        }
         self.made += 1;
         let mut prepared = Prepared::new(&sql::number_placeholders(sql), self.made);
         prepared.make(&mut self.channel)?;
@@ -133,7 +135,7 @@ impl Session for Postgres {
         self.channel.send(self.mode)
     }
 
-    fn execute_unnamed(&mut self, sql: &str, values: &[Value]) -> Result<Reply, Error> {
+    fn execute_unnamed(&mut self, sql: &[u8], values: &[Value]) -> Result<Reply, Error> {
         if self.is_batching {
             statement::execute_unnamed(sql, values, &mut self.batch);
             return Ok(QUEUED);
@@ -160,6 +162,15 @@ impl Session for Postgres {
         self.batch.clear();
         self.is_batching = true;
         Ok(())
+    }
+
+    /// An error in one part of the batch leaves the parts after it alone, as each ends in a `Sync`.
+    fn flush_batch(&mut self) -> Result<(), Error> {
+        let out = self.channel.out()?;
+        out.extend_from_slice(&self.batch);
+        out.extend_from_slice(SYNC);
+        self.batch.clear();
+        self.channel.send_part()
     }
 
     fn sync(&mut self) -> Result<Reply, Error> {

@@ -17,7 +17,7 @@ pub const SYNC: &[u8] = b"S\0\0\0\x04";
 /// A prepared statement with the rows of its last execution.
 pub struct Prepared {
     /// Its text, to prepare it again on a new connection.
-    sql: String,
+    sql: Vec<u8>,
     /// What the server calls it, with its NUL.
     name: Vec<u8>,
     /// The types of its parameters, as the server inferred them.
@@ -28,7 +28,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// A statement that has to be made yet; `number` is never used twice on a connection.
-    pub fn new(sql: &str, number: u64) -> Self {
+    pub fn new(sql: &[u8], number: u64) -> Self {
         let (sql, name) = (sql.to_owned(), format!("s{number}\0").into_bytes());
         Self { sql, name, parameters: Vec::new(), rows: Rows::default() }
     }
@@ -36,7 +36,7 @@ impl Prepared {
     /// Has the server make it, infer its parameters' types and describe it; waits for that.
     pub fn make(&mut self, channel: &mut Channel) -> Result<(), Error> {
         let out = channel.out()?;
-        parse(out, &self.name, self.sql.as_bytes());
+        parse(out, &self.name, &self.sql);
         put(out, b'D', |out| {
             out.push(b'S');
             out.extend_from_slice(&self.name);
@@ -73,7 +73,7 @@ impl Prepared {
     fn unbound(&self, given: usize) -> Error {
         let wanted = self.parameters.len();
         Error::user(format!("a statement with {wanted} parameters got {given} values"))
-            .because(&self.sql)
+            .because(String::from_utf8_lossy(&self.sql))
     }
 }
 
@@ -89,8 +89,8 @@ fn parse(out: &mut Vec<u8>, name: &[u8], sql: &[u8]) {
 /// Appends a text statement that is parsed, described and executed once: one of a batch, where the
 /// simple protocol has no place, or one of the extended protocol. Values go as text, since nobody
 /// has asked for the parameters' types.
-pub fn execute_unnamed(sql: &str, values: &[Value], out: &mut Vec<u8>) {
-    parse(out, b"\0", sql.as_bytes());
+pub fn execute_unnamed(sql: &[u8], values: &[Value], out: &mut Vec<u8>) {
+    parse(out, b"\0", sql);
     put(out, b'B', |out| body(b"\0", &vec![0; values.len()], values, out));
     put(out, b'D', |out| out.extend_from_slice(b"P\0"));
     out.extend_from_slice(EXECUTE);

@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use slab::Slab;
 
+use super::literal;
 use super::sql::Quoting;
 use super::{
     Counts, Descriptor, Engine, Reply, Rows, Session, Value, bulk, misdirected, open_statement,
@@ -119,7 +120,8 @@ impl Session for Sqlite {
         reply
     }
 
-    fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+    fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        let sql = literal::sql(sql)?;
         let (statement, _) = Statement::compile(&self.connection, sql)?;
         let statement = statement.ok_or_else(|| Error::user("an empty statement was prepared"))?;
         let (sql, rows) = (sql.to_owned(), Rows::default());

@@ -25,7 +25,7 @@ fn open_session(folder: &Folder, pragmas: &[(&str, &str)]) -> Box<dyn Session> {
 
 fn texts(session: &dyn Session) -> Vec<Option<String>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    session.rows().fields().map(|field| field.map(text)).collect()
+    session.rows().fields().iter().map(|field| field.map(text)).collect()
 }
 
 fn ask(session: &mut dyn Session, sql: &str) -> Vec<Option<String>> {
@@ -40,7 +40,7 @@ fn values_of_every_kind_come_back_as_they_went() {
     let folder = Folder::new();
     let mut session = open_session(&folder, &[]);
     session.query("CREATE TABLE t (a, b, c, d)").unwrap();
-    let insert = session.prepare("INSERT INTO t VALUES (?, ?, ?, ?)").unwrap();
+    let insert = session.prepare(b"INSERT INTO t VALUES (?, ?, ?, ?)").unwrap();
     let big = (1 << 53) + 1;
     let values =
         [Value::Integer(big), Value::Real(0.5), Value::Text(b"\xc3\xa9\0x".to_vec()), Value::Null];
@@ -76,8 +76,8 @@ fn a_statement_survives_a_changed_schema_and_its_own_failure() {
     let folder = Folder::new();
     let mut session = open_session(&folder, &[]);
     session.query("CREATE TABLE t (a PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
-    let all = session.prepare("SELECT * FROM t").unwrap();
-    let insert = session.prepare("INSERT INTO t (a) VALUES (?)").unwrap();
+    let all = session.prepare(b"SELECT * FROM t").unwrap();
+    let insert = session.prepare(b"INSERT INTO t (a) VALUES (?)").unwrap();
     session.query("ALTER TABLE t ADD COLUMN b DEFAULT 'x'").unwrap();
     let error = session.execute(insert, &[Value::Integer(1)]).unwrap_err();
     assert_eq!(error.engine_code(), Some("SQLITE_CONSTRAINT_PRIMARYKEY"));
@@ -109,7 +109,7 @@ fn foreign_words_get_the_engines_words_and_a_hint() {
         "the engine does not understand a statement: near \"=\": syntax error"
     );
     assert!(error.failure(None).hint.starts_with("is it written for another engine? CREATE TABLE"));
-    let error = session.prepare("SELECT sleep(1)").unwrap_err();
+    let error = session.prepare(b"SELECT sleep(1)").unwrap_err();
     assert_eq!(error.state(), "42883");
 }
 
@@ -117,13 +117,13 @@ fn foreign_words_get_the_engines_words_and_a_hint() {
 fn wrong_use_is_the_users_error() {
     let folder = Folder::new();
     let mut session = open_session(&folder, &[]);
-    let one = session.prepare("SELECT ?").unwrap();
+    let one = session.prepare(b"SELECT ?").unwrap();
     let error = session.execute(one, &[]).unwrap_err();
     assert_eq!(error.to_string(), "a statement with 1 parameters got 0 values: SELECT ?");
     session.close(one).unwrap();
     session.close(one).unwrap();
     assert!(session.execute(one, &[Value::Null]).is_err());
-    let again = session.prepare("SELECT 2").unwrap();
+    let again = session.prepare(b"SELECT 2").unwrap();
     assert_eq!(again, one, "the closed statement's place is used again");
 }
 

@@ -37,7 +37,7 @@ fn play(it: &mut Answer, bytes: &[u8], piece: usize) -> Result<Reply, Error> {
 
 fn fields(it: &Answer) -> Vec<Option<String>> {
     let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
-    it.rows.fields().map(|field| field.map(text)).collect()
+    it.rows.fields().iter().map(|field| field.map(text)).collect()
 }
 
 fn some(fields: &[&str]) -> Vec<Option<String>> {
@@ -69,21 +69,29 @@ fn unread_rows_are_counted_and_not_copied() {
 }
 
 #[test]
-fn of_several_results_the_last_with_columns_is_the_answer_and_changes_add_up() {
+fn several_results_are_kept_each_by_itself_and_what_they_brought_and_changed_adds_up() {
     for (deprecates_eof, transcript) in [(false, TWO_RESULTS_5), (true, TWO_RESULTS_8)] {
         let mut it = reader(deprecates_eof, KEPT);
         let reply = play(&mut it, &bytes(transcript), 4096).unwrap();
         assert_eq!(reply, Reply::Ready { rows: 2, changed: 2 });
         assert_eq!(fields(&it), some(&["z", "z"]));
     }
-    let select = |value: &[u8], status| {
-        [vec![1], column("a", 253, 0, 0), eof(0), value.to_vec(), eof(status)]
+    let select = |name, value: &[u8], status| {
+        [vec![1], column(name, 253, 0, 0), eof(0), value.to_vec(), eof(status)]
     };
-    let both = [select(b"\x03old", 8).as_slice(), &select(b"\x03new", 0)].concat();
+    let both = [select("a", b"\x03old", 8).as_slice(), &select("b", b"\x05newer", 0)].concat();
     let both: Vec<&[u8]> = both.iter().map(Vec::as_slice).collect();
     let mut it = reader(false, KEPT);
-    assert_eq!(play(&mut it, &answer(&both), 3).unwrap(), Reply::Ready { rows: 1, changed: 0 });
-    assert_eq!(fields(&it), some(&["new"]));
+    assert_eq!(play(&mut it, &answer(&both), 3).unwrap(), Reply::Ready { rows: 2, changed: 0 });
+    let named = |name: &str, value: &[u8]| vec![(name.to_owned(), Some(value.to_vec()))];
+    let (first, second) = (named("a", b"old"), named("b", b"newer"));
+    assert_eq!(it.rows.fields_of(0).last_row(), Some(first.clone()));
+    assert_eq!(
+        it.rows.results.iter().map(|it| (it.width, it.rows)).collect::<Vec<_>>(),
+        [(1, 1); 2]
+    );
+    assert_eq!(it.rows.last_rows(false).first(), Some(&second));
+    assert_eq!(it.rows.last_rows(true), [first, second]);
 }
 
 #[test]
@@ -207,7 +215,7 @@ fn text_of(columns: &[Vec<u8>], row: &[u8], binary: bool) -> Vec<Option<String>>
     let bytes = answer(&contents);
     assert_eq!(it.feed(&bytes).unwrap(), (bytes.len(), FeedState::Done));
     it.outcome().unwrap();
-    it.rows.fields().map(|it| it.map(|it| String::from_utf8(it.to_vec()).unwrap())).collect()
+    it.rows.fields().iter().map(|it| it.map(|it| String::from_utf8(it.to_vec()).unwrap())).collect()
 }
 
 #[test]

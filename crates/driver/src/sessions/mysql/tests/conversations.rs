@@ -36,7 +36,7 @@ fn packets() -> Vec<Vec<u8>> {
 fn converse(server: &Server) -> Result<usize, Error> {
     let mut session = server.open()?;
     let mut answered = 0;
-    if let Ok(statement) = session.prepare("SELECT ?") {
+    if let Ok(statement) = session.prepare(b"SELECT ?") {
         let sent = session.execute(statement, &[Value::Integer(1)]);
         answered += usize::from(wait(session.as_mut(), sent).is_ok());
     }
@@ -196,7 +196,7 @@ fn whole_conversations() {
         let Ok(mut session) = server.open() else {
             continue;
         };
-        if let Ok(statement) = session.prepare("SELECT ?") {
+        if let Ok(statement) = session.prepare(b"SELECT ?") {
             let sent = session.execute(statement, &[Value::Integer(1)]);
             drop(wait(session.as_mut(), sent));
         }

@@ -28,7 +28,7 @@ fn a_lost_connection_is_made_anew_with_its_statements() {
     let second = after_login(&[Step::Hear, say(PREPARED_8), Step::Hear, say(ROW_8), Step::Hear]);
     let server = Server::start(vec![first, second]);
     let mut session = server.open().unwrap();
-    let statement = session.prepare("SELECT ?").unwrap();
+    let statement = session.prepare(b"SELECT ?").unwrap();
     let error = execute(session.as_mut(), statement).unwrap_err();
     assert_eq!((error.engine_code(), error.number()), (Some("lost"), 2013));
     assert!(error.is_engine() && !error.is_restartable());

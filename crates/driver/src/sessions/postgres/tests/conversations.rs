@@ -36,7 +36,7 @@ fn messages() -> Vec<Vec<u8>> {
 fn converse(login: &Login) -> Result<usize, Error> {
     let mut session = connect(login)?;
     let mut answered = 0;
-    if let Ok(handle) = session.prepare("SELECT ?") {
+    if let Ok(handle) = session.prepare(b"SELECT ?") {
         let sent = session.execute(handle, &[Value::Integer(1)]);
         answered += usize::from(end(session.as_mut(), sent).is_ok());
     }
@@ -200,7 +200,7 @@ fn a_mutilated_answer_is_an_error_or_an_answer_and_never_a_panic() {
         }
         bytes.truncate(random.random_range(1..=bytes.len()));
         let (_, rows, outcome) = read(&bytes, WANTS[random.random_range(0..4)], &mut random);
-        assert_eq!(rows.fields().count(), rows.ends.len());
+        assert_eq!(rows.fields().iter().count(), rows.ends.len());
         assert!(rows.bytes.len() <= bytes.len());
         if let Err(error) = outcome {
             assert_eq!(error.engine_code(), Some("protocol"));

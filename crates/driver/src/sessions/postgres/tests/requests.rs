@@ -28,7 +28,7 @@ fn the_last_result_of_a_text_counts() {
     assert_eq!(end(session.as_mut(), reply).unwrap(), (2, 0));
     let rows = session.rows();
     assert_eq!((rows.width, &rows.columns[..]), (1, &["c".to_owned()][..]));
-    assert_eq!(rows.fields().collect::<Vec<_>>(), [Some(&b"x"[..]), Some(b"yz")]);
+    assert_eq!(rows.fields().iter().collect::<Vec<_>>(), [Some(&b"x"[..]), Some(b"yz")]);
     let reply = session.query("and an update");
     assert_eq!(end(session.as_mut(), reply).unwrap(), (0, 7));
     assert_eq!(session.rows().width, 0);
@@ -122,7 +122,7 @@ fn ends_once() -> Server {
 fn a_lost_connection_is_made_anew_with_its_statements() {
     let server = ends_once();
     let mut session = connect(&server.login).unwrap();
-    let handle = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
+    let handle = session.prepare(b"SELECT c FROM t WHERE id=?").unwrap();
     let reply = session.execute(handle, &[Value::Integer(5)]);
     let error = end(session.as_mut(), reply).unwrap_err();
     assert_eq!((error.engine_code(), error.is_engine()), (Some("57P01"), true));
@@ -132,7 +132,7 @@ fn a_lost_connection_is_made_anew_with_its_statements() {
     assert_eq!((counts.reconnected, counts.claimed), (1, Some(3)), "preparing counts");
     let reply = session.execute(handle, &[Value::Integer(5)]);
     assert_eq!(end(session.as_mut(), reply).unwrap(), (1, 0));
-    assert_eq!(session.rows().fields().collect::<Vec<_>>(), [Some(&b"x"[..])]);
+    assert_eq!(session.rows().fields().iter().collect::<Vec<_>>(), [Some(&b"x"[..])]);
     session.keep_rows(false);
     assert!(session.execute(handle, &[]).is_err());
     server.end();
@@ -205,7 +205,7 @@ fn a_batch_is_sent_with_one_sync_and_its_answers_are_summed() {
         peer.say(&[&one[..], &one, &complete("INSERT 0 4"), READY].concat());
     })]);
     let mut session = connect(&server.login).unwrap();
-    let handle = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
+    let handle = session.prepare(b"SELECT c FROM t WHERE id=?").unwrap();
     session.begin_batch().unwrap();
     session.execute(handle, &[Value::Integer(1)]).unwrap();
     session.execute(handle, &[Value::Integer(2)]).unwrap();
