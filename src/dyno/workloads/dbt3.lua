@@ -29,7 +29,7 @@ sysbench.cmdline.options = {
     not_negative},
 }
 
-local BYTES = 1600000000 -- of a unit of scale with its indexes, measured on PostgreSQL 18
+local BYTES = 1600000000 -- of a unit of scale, guessed: 1.0 GB of text, indexes, overhead
 
 -- The specification's order of the power test (appendix A, stream 0).
 local POWER = {14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12}
