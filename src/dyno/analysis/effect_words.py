@@ -15,6 +15,7 @@ from dyno.record import Comparison, Metric, Run
 
 _NAMES = {
     "rate_per_s": "rate",
+    "rate_per_min": "rate",
     "failed_percent": "failed",
     "size_bytes": "database size",
     "max": "max response",
@@ -50,7 +51,8 @@ _OTHER = _Kind("is {} worse", "is {} better", "worse", "better")
 
 
 def _kind(metric: Metric) -> _Kind:
-    if metric.name in ("rate_per_s", "mean"):  # a suite's mean is one of time ratios
+    # a suite's mean is one of time ratios
+    if metric.name in ("rate_per_s", "rate_per_min", "mean"):
         return _TIME
     if "latency" in metric.name:
         return _WAIT

@@ -2,6 +2,8 @@
 
 - `rate_per_s`: units done ÷ the phase's measured seconds. A stream that ended before its phase did
   (stop by count, several streams) is divided by the same seconds.
+- `rate_per_min`: events of a transaction type ÷ the phase's measured minutes, of streams at full
+  speed.
 - `latency_ns_p50` … `latency_ns_max`: from the intended time, of events that were answered, and of
   those cut off without an answer what they had waited.
 - The latencies of `all <unit> streams` of a phase, where several count in one unit. Percentiles do
@@ -137,6 +139,10 @@ def _phase_measures(
             for (name, unit), value in latency_figures(latency).items():
                 transaction = f"{tally.name}/{kind}"
                 yield Metric(workload, record.phase, transaction, name, unit, "lower"), value
+            if latency.count and not tally.paced and record.duration_s > 0.0:
+                identity = (f"{tally.name}/{kind}", "rate_per_min", f"{kind}/min")
+                per_min = 60.0 * latency.count / record.duration_s
+                yield Metric(workload, record.phase, *identity, "higher"), per_min
     for common, percentiles in together_percentiles(record).items():
         for name, ns in percentiles.items():
             identity = (f"all {common} streams", f"latency_ns_p{name}", "ns")

@@ -2,8 +2,9 @@
 
 The engine's own numbers must equal what the script counted as done: of rows (`SELECT count(*)`) and
 of values, where a workload declares them (a sum that updates add to, rows whose values are in their
-range). Whether the driver's counts agree with one another is judged by `counters`, how many events
-failed by `errors`, statements that nothing is expected of by `results`.
+range, rows that break a condition: none). So must sums of the script's counters alone. Whether the
+driver's counts agree with one another is judged by `counters`, how many events failed by `errors`,
+statements that nothing is expected of by `results`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from dyno.analysis.run_view import RunView
-from dyno.record import Finding, Run, Soundness, Trial
+from dyno.record import Evidence, Finding, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
 _Fault = tuple[Soundness, str, str]
@@ -52,9 +53,10 @@ def _faults(run: Run, trial: Trial) -> Iterator[_Fault]:
 
 def _evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
     for entry in trial.evidence:
-        if not entry.digest and not _equal(entry.found, entry.expected):
+        if not entry.digest and not is_as_expected(entry):
             words = f"{_trial_name(trial)} lost or made up work in '{entry.name}'"
-            numbers = f"{entry.expected} counted, the engine says {entry.found or 'nothing'}"
+            said = "the engine says" if entry.sql else "its counters add up to"
+            numbers = f"{entry.expected} expected, {said} {entry.found or 'nothing'}"
             yield "invalid", words, numbers
     declared = next((each.ledger for each in run.workloads if each.name == trial.workload), ())
     if declared and not trial.evidence and not _keeps_nothing(run, trial):
@@ -68,10 +70,10 @@ def _keeps_nothing(run: Run, trial: Trial) -> bool:
     return trial.is_floor or trial.candidate in null
 
 
-def _equal(found: str, expected: int) -> bool:
+def is_as_expected(entry: Evidence) -> bool:
     """As numbers: one engine's 10 is another's `10.0` or `10.000`; NULL counts as no number."""
     try:
-        return Decimal(found) == expected
+        return Decimal(entry.found) == entry.expected
     except InvalidOperation:
         return False
 

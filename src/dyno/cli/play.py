@@ -19,7 +19,7 @@ from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.play.watch import Event
-    from dyno.record import Latency, Trial
+    from dyno.record import Latency, PhaseRecord, Trial
     from dyno.resolve.experiment import Prepared
 
 PERCENTILES = ("50", "95", "99", "99.9")
@@ -132,10 +132,16 @@ def stream_rows(trial: Trial) -> list[tuple[object, ...]]:
             failed = f"{tally.failed:,}"
             rows.append((phase.phase, tally.name, rate, *latency_words(tally.latency), failed))
             rows += [
-                ("", f"  {name}", f"{latency.count:,} in all", *latency_words(latency), "")
+                ("", f"  {name}", _type_words(latency, phase), *latency_words(latency), "")
                 for name, latency in tally.transactions.items()
             ]
     return rows
+
+
+def _type_words(latency: Latency, phase: PhaseRecord) -> str:
+    """How many events of a transaction type there were, and how many a minute."""
+    per_min = 60 * latency.count / phase.duration_s if phase.duration_s else 0.0
+    return f"{latency.count:,} in all, {screen.format_rate(per_min)}/min"
 
 
 def latency_words(latency: Latency) -> tuple[str, ...]:

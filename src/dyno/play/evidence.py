@@ -31,9 +31,11 @@ def read_ledger(plan: Plan, counters: dict[str, int], tools: Tools) -> tuple[Evi
     if plan.session["kind"] == "null":
         return ()
     ledger = tools.describe(plan).ledger
-    answers = tools.ask(plan.session, [entry.sql for entry in ledger]) if ledger else []
+    asked = [entry.sql for entry in ledger if entry.sql]
+    answers = iter(tools.ask(plan.session, asked) if asked else ())
     return tuple(
-        _evidence(entry, rows, counters) for entry, rows in zip(ledger, answers, strict=True)
+        _evidence(entry, next(answers), counters) if entry.sql else _own_sum(entry, counters)
+        for entry in ledger
     )
 
 
@@ -57,11 +59,20 @@ def read_plans(plan: Plan, engine: Engine, tools: Tools) -> dict[str, str]:
 
 
 def _evidence(entry: LedgerEntry, rows: _Rows, counters: dict[str, int]) -> Evidence:
-    """A number that counters foretell or, without counters, the rows themselves."""
-    if entry.counters:
-        expected = sum(factor * counters.get(n, 0) for n, factor in entry.counters.items())
+    """A number that the script foretells or, where it does not, the rows themselves."""
+    if entry.counters or entry.equals is not None:
+        expected = (entry.equals or 0) + _sum(entry, counters)
         return Evidence(entry.name, entry.sql, expected, _cell(rows))
     return Evidence(entry.name, entry.sql, 0, str(len(rows)), digest_rows(rows))
+
+
+def _own_sum(entry: LedgerEntry, counters: dict[str, int]) -> Evidence:
+    """What the script's counters add up to among themselves."""
+    return Evidence(entry.name, "", entry.equals or 0, str(_sum(entry, counters)))
+
+
+def _sum(entry: LedgerEntry, counters: dict[str, int]) -> int:
+    return sum(factor * counters.get(name, 0) for name, factor in entry.counters.items())
 
 
 def digest_rows(rows: _Rows) -> str:

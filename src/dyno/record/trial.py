@@ -186,9 +186,10 @@ class PhaseRecord:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the ledger saw: a statement's number beside the driver's own.
+    """What the ledger saw: a statement's number beside the driver's own; without a statement, a sum
+    of the script's counters.
 
-    Of a statement without counters nothing is `expected`: its rows are `found` as their number and
+    Where nothing is foretold, nothing is `expected`: the rows are `found` as their number and
     `digest`, to be held against those of other candidates.
     """
 

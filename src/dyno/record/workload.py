@@ -115,11 +115,17 @@ class Phase:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One SQL number that must equal a weighted sum of the script's counters."""
+    """One number that must equal `equals` and a weighted sum of the script's counters.
+
+    It is the answer to `sql`; without SQL the counters' sum alone must be `equals`, 0 where that is
+    left out. With neither counters nor `equals` nothing is expected of the rows but that they are
+    the same on all candidates of an engine.
+    """
 
     name: str
-    sql: str
-    counters: dict[str, int]
+    sql: str = ""
+    counters: dict[str, int] = field(default_factory=dict)
+    equals: int | None = None
 
 
 @dataclass(frozen=True)

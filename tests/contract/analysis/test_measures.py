@@ -37,7 +37,10 @@ def test_latencies_are_those_of_the_stream_and_of_its_transaction_types() -> Non
     tally = make_tally(1000.0, transactions={"payment": make_latency(5e6)})
     found = measures(make_trial(1, "new", 0, 1.0, phases=(make_record([tally]),)))
     assert found[Metric("select", "run", "reader", "latency_ns_p99", "ns", "lower")] == 3e6
-    assert found[Metric("select", "run", "reader/payment", "latency_ns_p50", "ns", "lower")] == 5e6
+    payment = ("select", "run", "reader/payment")
+    assert found[Metric(*payment, "latency_ns_p50", "ns", "lower")] == 5e6
+    per_min = 60 * tally.transactions["payment"].count / make_record([tally]).duration_s
+    assert found[Metric(*payment, "rate_per_min", "payment/min", "higher")] == per_min > 0
 
 
 def test_an_operation_is_a_query_where_readers_run_beside_paced_writers() -> None:

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played_workloads import NULL, OLTP, SMALL_INSERT, assert_ledger_balances, failures, play
+from played_workloads import (
+    NULL,
+    OLTP,
+    SMALL_INSERT,
+    SMALL_TPCC,
+    assert_ledger_balances,
+    failures,
+    play,
+)
 
 from dyno import driver, engines, workloads
 from dyno.errors import UsageError
@@ -17,6 +25,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "insert": SMALL_INSERT,
     "kv": {"records": 500, "events": 60, "warmup_time": 0},
     "lineitem_load": {"scale": 0.001, "threads": 2},
+    "tpcc": SMALL_TPCC | {"events": 200},
 }
 #: Statements that one event sends, by sysbench's defaults.
 STATEMENTS = {

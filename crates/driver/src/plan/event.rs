@@ -381,16 +381,22 @@ pub struct ScriptOption {
     pub owner: String,
 }
 
-/// One statement whose single number must equal a sum of the script's counters.
+/// One number that must be what the script says: the engine's, or the script's own counters'.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LedgerEntry {
     /// What is checked, in words.
     pub name: String,
-    /// Answers one row with one number.
+    /// Answers one row with one number. Empty: nothing is asked, the counters' sum is the number.
+    #[serde(default)]
     pub sql: String,
     /// Counter name to factor: rows = inserted − deleted is `{inserted: 1, deleted: -1}`.
+    #[serde(default)]
     pub counters: BTreeMap<String, i64>,
+    /// What the number must be, beside what the counters add up to. With neither the rows
+    /// themselves are held against other candidates'.
+    #[serde(default)]
+    pub equals: Option<i64>,
 }
 
 /// What `dyno-driver ask` answers, per statement.
