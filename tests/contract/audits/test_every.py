@@ -40,7 +40,7 @@ def test_an_engine_that_lost_a_row_is_found_out(found: str) -> None:
     wrong = dataclasses.replace(CLEAN[2], evidence=(Evidence("rows", COUNT, 7, found),))
     finding = only("ledger", a_run(), *CLEAN[:2], wrong)
     assert (finding.soundness, finding.trials) == ("invalid", (3,))
-    assert "select on new" in finding.sentence and "trial 3: 7 counted" in finding.sentence
+    assert "select on new" in finding.sentence and "trial 3: 7 expected" in finding.sentence
 
 
 def test_an_engine_may_write_a_whole_number_as_a_decimal() -> None:
