@@ -107,8 +107,9 @@ local function count_rows(kind, rows)
   if COUNTERS[kind] then dyno.count(COUNTERS[kind], rows) end
 end
 
--- Sends `in_flight` statements and awaits them as one. Where one of them is refused MySQL has played
--- the others all the same; the event that failed keeps no counts, so they wait for the next one's.
+-- Sends `in_flight` statements and awaits them as one. Where one of them is refused MySQL has
+-- played the others all the same; the event that failed keeps no counts, so they wait for the
+-- next one's.
 local function send_together(kind, key)
   con:pipeline_begin()
   for _ = 1, opt.in_flight do send(kind, key) end
