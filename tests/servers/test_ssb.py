@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 BRIEF: dict[str, Any] = {"runs": 1, "discard": 0}
 #: A scale at which no answers come along.
-OTHER: dict[str, Any] = {"scale": 0.02, "keys": "off"}
+OTHER: dict[str, Any] = {"scale": 0.02}
 
 
 def duckdb_session(version: str, home: Path) -> Session:

@@ -5,8 +5,8 @@
 -- A suite is {name, names, order, text, known}: the names of its queries ("1.1") by number; the
 -- order of their numbers in which they are played; text(number), the query whose answer is known;
 -- known, those answers by scale. It may have drawn(number), a query with values drawn anew;
--- averages, columns of averages by number (_answers.lua); extra(con, stream) with extra_name, what a
--- user of the throughput test plays once beside its queries.
+-- averages, columns of averages by number (_answers.lua); extra(con, stream) with extra_name, what
+-- a user of the throughput test plays once beside its queries.
 
 local answers = require("_answers")
 
@@ -113,7 +113,7 @@ local function check_answer(it)
   end
 end
 
--- What a user of the throughput test plays ---------------------------------------------------------
+-- The throughput test ---------------------------------------------------------------------------
 
 local order
 

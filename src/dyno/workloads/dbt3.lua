@@ -29,7 +29,8 @@ local dbt3 = {
   -- The specification's order of the power test (appendix A, stream 0).
   order = {14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12},
   known = known_answers,
-  -- Columns of averages and shares, by query: MySQL gives them four digits more than their argument.
+  -- Columns of averages and shares, by query: MySQL gives them four digits more than what they
+  -- are made of.
   averages = {
     [1] = {[7] = true, [8] = true, [9] = true},
     [8] = {[2] = true},

@@ -20,7 +20,7 @@ sysbench.cmdline.options = suite.options{
   indexes = {"Make indexes on the large table's foreign keys after the load", true},
 }
 
-local BYTES = 1600000000 -- of a unit of scale with keys and indexes; PostgreSQL and InnoDB take less
+local BYTES = 1600000000 -- of a unit of scale, with keys and indexes
 
 local ssb = {name = "ssb", names = queries.NAMES, order = {}, known = known_answers}
 

@@ -1,3 +1,5 @@
+//! Rows against ssb-dbgen's, parts against the whole, sizes and refusals.
+
 #![allow(clippy::unwrap_used)]
 
 use super::*;
