@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +39,29 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=SERVERS)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with serving(str(request.param)) as server:
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def server(name: str) -> Iterator[Server]:
+    with serving(name) as server:
         yield server
 
 
 @pytest.mark.parametrize("more", [{"streams": 2}, OTHER])
 def test_all_answers_are_right_and_all_rows_accounted_for(
-    server: Server, answers: Path, tmp_path: Path, more: dict[str, Any]
+    name: str, server: Server, answers: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
+    """Without statistics MyRocks joins in an order that takes half a minute for a query."""
     options = BRIEF | more | ({"answers": answers} if more == OTHER else {})
     try:
-        played = play(server.session, "ssb", tmp_path, ("prepare", "run"), **options)
+        loaded = play(server.session, "ssb", tmp_path, ("prepare",), **options)
+        find_engine(SERVERS[name][0], driver.ask).settle(server)
+        played = play(server.session, "ssb", tmp_path, ("run",), **options)
         assert not failures(played)
         assert played.phases["answers"].streams[0].done == 13
-        assert_ledger_balances(played)
+        assert_ledger_balances(replace(played, counters=loaded.counters))
     finally:
         play(server.session, "ssb", tmp_path, ("cleanup",))
 
