@@ -118,12 +118,17 @@ def rows_of(record: Record, report: str, since: datetime | None = None) -> list[
     ]
 
 
-def same(ours: str, theirs: str) -> bool:
-    """Numbers with the servers' own rounding: four digits of a quotient."""
+def same(column: str, ours: str, theirs: str) -> bool:
+    """Numbers with the servers' own rounding: four digits of a quotient.
+
+    An average time is a whole number of its timer's units: nanoseconds, or cycles, which are
+    shorter. The views' times are picoseconds.
+    """
     mine, its = number(ours), number(theirs)
     if mine is None or its is None:
         return ours == theirs
-    return math.isclose(mine, its, rel_tol=1e-3, abs_tol=0.011)
+    unit = 1000 if column == "avg_latency" else 0.011
+    return math.isclose(mine, its, rel_tol=1e-3, abs_tol=unit)
 
 
 def freeze(server: KitServer) -> None:
@@ -351,7 +356,7 @@ def check_report(server: KitServer, record: Record, report: str) -> None:
         return [*(row[it] for it in keys), *numbers]
 
     for mine, its in zip(sorted(ours, key=by_key), sorted(theirs, key=by_key), strict=True):
-        unlike = {it: (mine[it], its[it]) for it in shared if not same(mine[it], its[it])}
+        unlike = {it: (mine[it], its[it]) for it in shared if not same(it, mine[it], its[it])}
         assert not unlike, (report, unlike)
 
 

@@ -123,6 +123,18 @@ def test_key_value_requests_of_each_kind_one_by_one_and_together(
         play(server.session, "kv", "cleanup", **options)
 
 
+def test_what_a_batch_changed_is_counted_although_one_of_its_requests_collided(
+    server: Server,
+) -> None:
+    mix = {"mix": "read=1,update=1,insert=1,delete=1", "batch": 4, "in_flight": 8}
+    options = SMALL["kv"] | mix | {"records": 2000, "events": 600, "threads": 8}
+    try:
+        played = play(server.session, "kv", "prepare run", **options)
+        assert not wrong_entries(played.plan, played.counters)
+    finally:
+        play(server.session, "kv", "cleanup", **options)
+
+
 @pytest.mark.parametrize("workload", PGBENCH)
 def test_pgbenchs_own_scripts_play_on_its_own_server(
     server: Server, name: str, workload: str

@@ -77,6 +77,13 @@ class Ready:
 
 
 @dataclass(frozen=True)
+class Failing:
+    """An error has ended a phase that takes turns before its time; it follows what was measured."""
+
+    phase: str
+
+
+@dataclass(frozen=True)
 class Answered:
     """A server gave its last answer of a phase; its connections are still open. Waits for `go`."""
 
@@ -164,7 +171,7 @@ class Hello:
     driver: str
 
 
-Event = Settle | Loads | Ready | Answered | Progress | Report | PhaseRecord | End
+Event = Settle | Loads | Ready | Failing | Answered | Progress | Report | PhaseRecord | End
 
 _EVENTS: dict[str, type[Any]] = {
     "hello": Hello,
@@ -172,6 +179,7 @@ _EVENTS: dict[str, type[Any]] = {
     "loads": Loads,
     "report": Report,
     "ready": Ready,
+    "failing": Failing,
     "answered": Answered,
     "progress": Progress,
     "done": PhaseRecord,

@@ -151,6 +151,10 @@ class PhaseLoop:
                     before, after = sample_before(probes, watched), None
                     process.go(seat.block.start_ns() if seat else None)
                     limit = self._begun(phase)
+                case driver.Failing():
+                    if seat:
+                        seat.block.fail()
+                        seat = None
                 case driver.Answered(phase=phase):
                     seat = self._end(seat)
                     after = sample_answered(probes, watched)

@@ -20,7 +20,7 @@ sysbench.cmdline.options = {
 local ROW_BYTES = 40 -- beside the value: key, header, entry in the key's index
 
 local opt = sysbench.opt
-local mix, con, statements, user, inserted
+local mix, con, statements, user, inserted, uncounted
 
 -- ---- statements -------------------------------------------------------------------------------
 
@@ -101,9 +101,26 @@ local function modify()
   send("update", same)
 end
 
+local COUNTERS = {insert = "inserted", delete = "deleted"}
+
 local function count_rows(kind, rows)
-  if kind == "insert" then dyno.count("inserted", rows) end
-  if kind == "delete" then dyno.count("deleted", rows) end
+  if COUNTERS[kind] then dyno.count(COUNTERS[kind], rows) end
+end
+
+-- Sends `in_flight` statements and awaits them as one. Where one of them is refused MySQL has
+-- played the others all the same; the event that failed keeps no counts, so they wait for the
+-- next one's.
+local function send_together(kind, key)
+  con:pipeline_begin()
+  for _ = 1, opt.in_flight do send(kind, key) end
+  local ok, read, changed = pcall(con.pipeline_sync, con)
+  local before = uncounted[kind] or 0
+  if not ok then
+    uncounted[kind] = before + con.sql_changed
+    error(read, 0)
+  end
+  uncounted[kind] = nil
+  return read, before + changed
 end
 
 local function play(kind)
@@ -114,9 +131,7 @@ local function play(kind)
     if kind == "read" then check_found(kind, rows) end
     return count_rows(kind, rows)
   end
-  con:pipeline_begin()
-  for _ = 1, opt.in_flight do send(kind, key) end
-  local read, changed = con:pipeline_sync()
+  local read, changed = send_together(kind, key)
   if kind == "read" then check_found(kind, read) end
   count_rows(kind, changed)
 end
@@ -128,11 +143,15 @@ function event()
 end
 
 function thread_init(tid)
-  mix, user, inserted, statements = words.read_mix(opt), tid, 0, {}
+  mix, user, inserted, statements, uncounted = words.read_mix(opt), tid, 0, {}, {}
   con = sysbench.sql.driver():connect()
   for _, kind in ipairs(words.kinds_sent(mix)) do
     statements[kind] = prepared(kind)
   end
+end
+
+function thread_done()
+  for kind, rows in pairs(uncounted) do count_rows(kind, rows) end
 end
 
 -- ---- the table --------------------------------------------------------------------------------

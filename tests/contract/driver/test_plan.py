@@ -35,6 +35,7 @@ PAIRS: dict[type, str] = {
     driver.Report: "Event=report",
     driver.UserShare: "Event/UserShare",
     driver.Bucket: "Event/Bucket",
+    driver.Failing: "Event=failing",
     driver.Answered: "Event=answered",
     driver.Progress: "Event=progress",
     driver.StreamProgress: "Event/StreamProgress",

@@ -48,7 +48,7 @@ function connection:pipeline_flush()
 end
 
 -- Sends what was queued and waits for it: rows that came back, rows that were changed. Throws the
--- first error of all.
+-- first error of all; `sql_changed` of the connection is then what the others changed all the same.
 function connection:pipeline_sync()
    local reply = raw.sync(self.number)
    if type(reply) == "boolean" then

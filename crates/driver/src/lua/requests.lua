@@ -165,7 +165,7 @@ local function raise(con, query)
    local restartable = not failure.stops and may_restart(failure)
    con.error = restartable and sql.error.IGNORABLE or sql.error.FATAL
    con.sql_errno, con.sql_state, con.sql_errmsg = failure.number, failure.state, failure.message
-   con.sql_report = failure.report
+   con.sql_report, con.sql_changed = failure.report, failure.changed
    local description = {
       connection = con, query = query, sql_errno = failure.number,
       sql_state = failure.state, sql_errmsg = failure.message,

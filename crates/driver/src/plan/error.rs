@@ -23,6 +23,7 @@ struct Inner {
     number: i32,
     state: String,
     restartable: bool,
+    changed: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,7 @@ impl Error {
             number: 0,
             state: "HY000".to_owned(),
             restartable: false,
+            changed: 0,
         }))
     }
 
@@ -110,6 +112,11 @@ impl Error {
     /// May the event begin anew?
     pub fn is_restartable(&self) -> bool {
         self.0.restartable
+    }
+
+    /// Rows that the batch's other requests changed all the same.
+    pub fn changed(&self) -> u64 {
+        self.0.changed
     }
 
     /// Did the engine say no? Then it costs an event; anything else ends the trial.
@@ -231,6 +238,13 @@ impl Error {
     #[must_use]
     pub fn restartable(mut self) -> Self {
         self.0.restartable = true;
+        self
+    }
+
+    /// Adds how many rows the batch's other requests changed all the same.
+    #[must_use]
+    pub fn beside_changes(mut self, rows: u64) -> Self {
+        self.0.changed = rows;
         self
     }
 }

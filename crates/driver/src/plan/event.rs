@@ -44,6 +44,12 @@ pub enum Event {
         /// Its `go` is to say when it starts.
         takes_turns: bool,
     },
+    /// An error has ended a phase that takes turns before its time: those who take the others need
+    /// not go on. What was measured follows, then the error.
+    Failing {
+        /// The phase's name.
+        phase: String,
+    },
     /// A server's last answer of a phase is here, and its connections are still open: what serves
     /// them can be looked at before it ends. Waits for `go`.
     Answered {

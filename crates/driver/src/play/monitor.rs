@@ -83,6 +83,9 @@ impl PhaseMonitor<'_> {
             self.phase.stop(self.phase.now_ns());
         }
         let (interrupted, hook_error) = followed?;
+        if self.phase.is_failing() && self.phase.phase_ref.turns().is_some() {
+            emit(&Event::Failing { phase: self.phase.name() })?;
+        }
         let usage = usage_now()?.since(&before);
         Ok(Measured { start_ns, finished_ns: now_ns(), interrupted, hook_error, usage })
     }

@@ -1,7 +1,7 @@
 //! What the workers of a phase share: its streams and its end.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::plan::PhaseRef;
 use crate::plan::error::Error;
@@ -18,6 +18,8 @@ pub struct PhaseState<'a> {
     pub streams: Vec<StreamState<'a>>,
     /// Nothing that is due at or after this is begun. Once known, it only comes nearer.
     stop_ns: AtomicU64,
+    /// An error of a user's ended it.
+    failing: AtomicBool,
     timeline: OnceLock<Timeline>,
 }
 
@@ -39,7 +41,8 @@ impl<'a> PhaseState<'a> {
         if streams.is_empty() {
             return Err(Error::user(format!("phase {} has no streams", phase_ref.phase.name)));
         }
-        Ok(Self { phase_ref, streams, stop_ns: AtomicU64::new(NEVER), timeline: OnceLock::new() })
+        let (stop_ns, failing) = (AtomicU64::new(NEVER), AtomicBool::new(false));
+        Ok(Self { phase_ref, streams, stop_ns, failing, timeline: OnceLock::new() })
     }
 
     /// The phase's name, as events carry it.
@@ -90,6 +93,18 @@ impl<'a> PhaseState<'a> {
     /// Ends the phase at a time, or earlier if that was said before.
     pub fn stop(&self, at_ns: u64) {
         self.stop_ns.fetch_min(at_ns, Ordering::Relaxed);
+    }
+
+    /// Ends the phase at a time because of an error, which ends the trial, too.
+    #[cold]
+    pub fn fail(&self, at_ns: u64) {
+        self.failing.store(true, Ordering::Relaxed);
+        self.stop(at_ns);
+    }
+
+    /// Has an error ended it?
+    pub fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
     }
 
     /// When the phase ends; [`NEVER`] while unknown.

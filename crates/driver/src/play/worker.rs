@@ -288,7 +288,7 @@ impl<'a> Worker<'a> {
         if let Some(event) = event {
             self.failed(slot, event);
         }
-        self.phase.stop(event.map_or(self.phase.now_ns(), |it| it.answered_ns));
+        self.phase.fail(event.map_or(self.phase.now_ns(), |it| it.answered_ns));
         self.error.get_or_insert(self.phase.of_user(error, slot.place));
         slot.state = self.finished(slot.share);
     }
@@ -308,7 +308,7 @@ impl<'a> Worker<'a> {
             match slot.user.renew_connections() {
                 Ok(renewed) => self.shares[slot.share].renewed += renewed,
                 Err(error) => {
-                    self.phase.stop(self.phase.now_ns());
+                    self.phase.fail(self.phase.now_ns());
                     self.error.get_or_insert(self.phase.of_user(error, slot.place));
                     return;
                 }

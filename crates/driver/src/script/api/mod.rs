@@ -217,6 +217,7 @@ fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
     table.raw_set("message", error.engine_words())?;
     table.raw_set("report", error.engine_report())?;
     table.raw_set("restartable", error.is_restartable())?;
+    table.raw_set("changed", error.changed())?;
     table.raw_set("stops", !error.is_engine())?;
     Ok(table)
 }

@@ -102,13 +102,14 @@ impl Answer {
         self.status & IN_TRANSACTION != 0
     }
 
-    /// What came of the requests; the first error is theirs.
+    /// What came of the requests; the first error is theirs. The server works each request of a
+    /// batch off by itself, so the error says what the others changed.
     #[inline]
     pub fn outcome(&mut self) -> Result<Reply, Error> {
         match self.error.take() {
             Some(error) => {
                 self.rows.clear();
-                Err(error)
+                Err(error.beside_changes(self.changed))
             }
             None => Ok(Reply::Ready { rows: self.total, changed: self.changed }),
         }

@@ -112,10 +112,12 @@ fn a_batch_adds_up_rows_and_changes_and_has_no_rows_of_its_own() {
 #[test]
 fn the_first_error_is_the_batchs_and_the_others_are_read_all_the_same() {
     let mut it = Answer::new(true);
-    it.expect(3, BATCH);
+    it.expect(5, BATCH);
     let duplicate = answer(&[b"\xff\x26\x04#23000Duplicate entry"]);
-    all(&mut it, &[bytes(SYNTAX_ERROR), duplicate, bytes(ROW_8)].concat());
-    assert_eq!(it.outcome().unwrap_err().number(), 1064);
+    let (before, after) = (answer(&[&ok(2, 0)]), answer(&[&ok(1, 0)]));
+    all(&mut it, &[before, bytes(SYNTAX_ERROR), duplicate, after, bytes(ROW_8)].concat());
+    let error = it.outcome().unwrap_err();
+    assert_eq!((error.number(), error.changed()), (1064, 3));
 }
 
 #[test]
