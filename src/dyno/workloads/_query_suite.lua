@@ -75,6 +75,11 @@ end
 
 local from_file
 
+-- What a file of answers is of.
+local function title(it)
+  return it.name .. " scale " .. sysbench.opt.scale
+end
+
 local function known(it)
   local path = sysbench.opt.answers
   if sysbench.opt.check ~= "on" then
@@ -84,8 +89,7 @@ local function known(it)
     return it.known[sysbench.opt.scale]
   end
   if not from_file then
-    local text = answers.read(path)
-    from_file = text[it.name .. " scale " .. sysbench.opt.scale]
+    from_file = answers.read(path)[title(it)]
     if not from_file or #from_file ~= #it.names then
       error(("answers: %s holds no answers of %s at scale %s"):format(
         path, it.name, sysbench.opt.scale), 0)
@@ -100,7 +104,7 @@ local function check_answer(it)
   if sysbench.opt.check == "print" then
     print(answers.text(found))
     if sysbench.opt.answers ~= "" then
-      answers.write(sysbench.opt.answers, it.name .. " scale " .. sysbench.opt.scale, played, found)
+      answers.write(sysbench.opt.answers, title(it), played, found)
     end
     return
   end
