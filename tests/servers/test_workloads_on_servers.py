@@ -31,6 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "dbt3": {"runs": 1, "discard": 0},
     "ssb": {"runs": 1, "discard": 0},
     "load": {"rows": 2000, "threads": 2},
+    "micro": {"table_size": 1000, "events": 10, "threads": 2, "warmup_time": 0},
     "tpcc": SMALL_TPCC | {"events": 200, "threads": 2},
 }
 OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_time": 0}

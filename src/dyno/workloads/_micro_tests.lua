@@ -1,6 +1,6 @@
 -- The tests of the workload micro, each on sysbench's tables: what it is called, in which group it
--- is told, what one of its events plays. The names are those under which M. Callaghan's reports of
--- MySQL and PostgreSQL tell them ("small datum"); the statements are our own after his descriptions.
+-- is told, what one of its events plays. The names are those of M. Callaghan's reports on MySQL and
+-- PostgreSQL ("Small Datum"); the statements are our own after his descriptions.
 
 local statements = require("_oltp_statements")
 
@@ -16,7 +16,7 @@ local function id()
   return dyno.rand.default(1, sysbench.opt.table_size)
 end
 
--- ---- statements: SQL in which %d is the table's number, values to draw, values to explain it with -
+-- ---- statements: SQL (%d: the table's number), values to draw, values to explain it with ---------
 
 local function points(columns, key, count, draw)
   local marks = string.rep("?, ", count - 1) .. "?"

@@ -6,7 +6,8 @@ local options = require("_oltp_options")
 local sbtest = require("_oltp_tables")
 local tests = require("_micro_tests")
 
-local SETTLED = {["point-query.pre"] = true, ["point-query.post"] = true} -- after load, after writes
+-- After the load, and after the writes.
+local SETTLED = {["point-query.pre"] = true, ["point-query.post"] = true}
 
 local function named(text)
   local known, chosen = {}, {}

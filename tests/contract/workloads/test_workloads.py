@@ -27,6 +27,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "dbt3": {"runs": 1, "discard": 0},
     "ssb": {"runs": 1, "discard": 0},
     "load": {"rows": 2000, "threads": 2},
+    "micro": {"table_size": 1000, "events": 3, "warmup_time": 0},
     "tpcc": SMALL_TPCC | {"events": 200},
 }
 #: Statements that one event sends, by sysbench's defaults.

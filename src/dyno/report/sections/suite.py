@@ -32,7 +32,7 @@ ENDINGS = (".pre", ".post")
 
 class _Suite:
     title = "The suite, test by test"
-    place = 30
+    place = 11
 
     def render(self, book: Book) -> str | None:
         """A table per workload of grouped phases and candidate."""
@@ -105,9 +105,9 @@ def _cost(
 
 
 def _has_another_plan(test: str, replanned: set[str]) -> bool:
-    """A statement is named by the first test that plays it, with a number where that has several."""
+    """A statement is named by the first test that plays it, with a number where it has several."""
     plain = _plain(test)
-    return any(_plain(statement.rpartition(" ")[0] or statement) == plain for statement in replanned)
+    return any(_plain(named.rpartition(" ")[0] or named) == plain for named in replanned)
 
 
 def _plain(test: str) -> str:
