@@ -2,8 +2,11 @@
 
 One server with performance_schema on is under one unbroken load of point selects and of sysbench's
 read-write mix; the watcher stands beside it and is stopped and let go again in windows (ABBA), so
-that the host's slow changes meet both alike. Then it watches the server at rest for some time: what
-an idle day would write, and how much more a copy of every table at every sample would be.
+that the host's slow changes meet both alike. What a second's sample takes of CPU under that load is
+told apart, since it does not vary with the host as throughput does: of the server's thread that
+answers it, by its schedstat, and of the watcher's own processes. Then it watches the server at rest
+for some time: what an idle day would write, and how much more a copy of every table at every sample
+would be.
 
 Server on core 0, driver on core 1, watcher wherever there is room, as on a machine that is shared.
 """
@@ -39,6 +42,7 @@ WINDOW_S, DAY_S = 3.0, 86400.0
 #: ABBA: the watcher sleeps, wakes, wakes, sleeps.
 ORDER = (False, True, True, False)
 CONNECTIONS = 4
+COUNT = os.cpu_count() or 1
 
 
 def url(server: Server) -> str:
@@ -69,6 +73,21 @@ def cpu_s(pid: int) -> float:
         fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
         ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def serving_thread(server: Server) -> int:
+    """The server's thread that answers the watcher, as long as nobody else is connected."""
+    asked = (
+        "SELECT thread_os_id FROM performance_schema.threads"
+        " WHERE processlist_user = 'root' AND processlist_id <> CONNECTION_ID()"
+    )
+    (((thread,),),) = driver.ask(server.session, [asked])
+    return int(thread or 0)
+
+
+def thread_s(server: Server, thread: int) -> float:
+    """CPU that a thread of the server took (proc_pid_schedstat: ns on the CPU come first)."""
+    return int(Path(f"/proc/{server.pid}/task/{thread}/schedstat").read_text().split()[0]) / 1e9
 
 
 def windows(server: Server, workload: str, pid: int, number: int) -> list[float]:
@@ -154,13 +173,21 @@ def measure(spec: str, server: Server, groups: int, idle_s: float) -> None:
         if groups:
             with watching(server, busy) as pid:
                 time.sleep(1)
+                thread = serving_thread(server)
                 for workload in WORKLOADS:
+                    before_s = thread_s(server, thread), cpu_s(pid), time.monotonic()
                     logs = windows(server, workload, pid, groups)
+                    after_s = thread_s(server, thread), cpu_s(pid), time.monotonic()
+                    spent = [b - a for a, b in zip(before_s, after_s, strict=True)]
+                    awake_s = spent[2] - groups * WINDOW_S * len(ORDER) / 2
+                    theirs, ours = (1000 * it / awake_s for it in spent[:2])
                     mean = statistics.mean(logs)
                     error = 2 * statistics.stdev(logs) / math.sqrt(len(logs)) if groups > 1 else 9
                     print(
                         f"{spec} {workload}: throughput {100 * math.expm1(mean):+.2f} %"
-                        f" ± {100 * error:.2f} beside a watcher, {groups} ABBAs",
+                        f" ± {100 * error:.2f} beside a watcher, {groups} ABBAs; a second's sample"
+                        f" takes {theirs:.1f} ms of the server and {ours:.1f} ms of the watcher:"
+                        f" {(theirs + ours) / 10 / COUNT:.2f} % of {COUNT} cores",
                         flush=True,
                     )
         with watching(server, idle) as pid:

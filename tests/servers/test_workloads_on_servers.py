@@ -29,6 +29,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "kv": {"records": 500, "events": 60, "threads": 2, "warmup_time": 0},
     "lineitem_load": {"scale": 0.002, "threads": 2},
     "dbt3": {"runs": 1, "discard": 0},
+    "ssb": {"runs": 1, "discard": 0},
+    "load": {"rows": 2000, "threads": 2},
     "tpcc": SMALL_TPCC | {"events": 200, "threads": 2},
 }
 OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_time": 0}

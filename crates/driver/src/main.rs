@@ -5,6 +5,7 @@
 //! describe   says what a plan's script declares, without an engine
 //! ask        answers statements, one session, in order
 //! echo       answers requests of any size without an engine, as a server would
+//! rows       writes the rows of a bulk load
 //! schema     prints the JSON schemas of all that goes in and out
 //! ```
 //! A phase is played by workers (`play/`), each with its users (`script/`), who talk to the
@@ -26,7 +27,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use commands::{ask, echo, run};
+use commands::{ask, echo, rows, run};
 use plan::error::Error;
 use plan::parent::{self, Parent};
 
@@ -43,11 +44,13 @@ fn command(word: &str) -> Result<ExitCode, Error> {
         "describe" => Parent::listen().and_then(|parent| commands::describe(&parent)),
         "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
+        "rows" => rows::rows(&std::env::args().nth(2).unwrap_or_default()),
         "schema" => commands::schema(),
         _ => Err(unknown(word)),
     }
 }
 
 fn unknown(word: &str) -> Error {
-    Error::user(format!("unknown command `{word}`")).hint("one of run, describe, ask, echo, schema")
+    Error::user(format!("unknown command `{word}`"))
+        .hint("one of run, describe, ask, echo, rows, schema")
 }

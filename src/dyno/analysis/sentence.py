@@ -15,6 +15,7 @@ from dyno.analysis.effect_words import (
     range_words,
     size_words,
 )
+from dyno.numbers import quantity
 from dyno.record import FOREIGN_PERCENT, Comparison, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
@@ -45,7 +46,7 @@ def pilot_words(run: Run) -> list[str]:
         took = f"an empty answer takes {apart:.0f} µs between two cores and {one:.0f} µs on one"
         words.append(f"Pinning {run.pilot.pinning}: {took}.")
     if run.pilot.latency_ns_p99 and run.design.turns:
-        found = {name: f"{ns / 1e6:.2g} ms" for name, ns in run.pilot.latency_ns_p99.items()}
+        found = {name: quantity(ns, "ns", 2) for name, ns in run.pilot.latency_ns_p99.items()}
         longest = _by_workload(run, found)
         words.append(f"Windows of {windows_words(run)}: 99 of 100 events take {longest} at most.")
     return words

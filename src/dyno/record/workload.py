@@ -71,7 +71,8 @@ class Phase:
 
     `warmup_s` is played before measuring begins and counted apart; `stationary` claims that the
     work per second stays the same; `settle` asks the engine to checkpoint and analyse before it;
-    `expected_s` is the script's guess of its length, 0 where it makes none.
+    `expected_s` is the script's guess of its length, 0 where it makes none. Phases of one `group`
+    are told together.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Phase:
     settle: bool = False
     primary: tuple[Primary, ...] = ()
     expected_s: float = 0.0
+    group: str = ""
 
     @property
     def measured_s(self) -> float:

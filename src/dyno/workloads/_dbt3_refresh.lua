@@ -18,7 +18,7 @@ function refresh.insert(con, set)
   con:query(BEGIN)
   for _, name in ipairs{"orders", "lineitem"} do
     rows.table = name
-    inserted[name] = tables.load(con, rows)
+    inserted[name] = tables:load(con, name, dyno.rows.tpch(rows))
   end
   con:query("COMMIT")
   for name, count in pairs(inserted) do

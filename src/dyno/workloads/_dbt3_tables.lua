@@ -1,10 +1,7 @@
 -- TPC-H's eight tables: columns, keys and indexes. Types are the specification's; identifiers of
 -- orders take 64 bits, so that every scale has room.
 
-local tables = {}
-
--- In the order in which they are made.
-tables.LIST = {
+local LIST = {
   {name = "region", columns = [[
     r_regionkey INTEGER NOT NULL, r_name CHAR(25) NOT NULL, r_comment VARCHAR(152) NOT NULL]],
     key = "r_regionkey", indexes = {}},
@@ -50,46 +47,4 @@ tables.LIST = {
     indexes = {"l_partkey, l_suppkey", "l_suppkey", "l_shipdate", "l_receiptdate"}},
 }
 
--- Which tables of the eight names we made ourselves: nobody else's is ever dropped.
-local OURS = "dyno_dbt3"
-
-function tables.create(con)
-  con:query("CREATE TABLE IF NOT EXISTS " .. OURS .. " (name VARCHAR(20) NOT NULL)")
-  for _, it in ipairs(tables.LIST) do
-    con:query(("CREATE TABLE %s (%s, PRIMARY KEY (%s))"):format(it.name, it.columns, it.key))
-    con:query(("INSERT INTO %s VALUES ('%s')"):format(OURS, it.name))
-  end
-end
-
-function tables.drop(con)
-  con:query("CREATE TABLE IF NOT EXISTS " .. OURS .. " (name VARCHAR(20) NOT NULL)")
-  local found = con:query("SELECT name FROM " .. OURS)
-  for _ = 1, found.nrows do
-    con:query("DROP TABLE IF EXISTS " .. found:fetch_row()[1])
-  end
-  con:query("DROP TABLE " .. OURS)
-end
-
--- Every index that is made after the load: foreign keys, and dates that queries filter on.
-function tables.indexes()
-  local list = {}
-  for _, it in ipairs(tables.LIST) do
-    for _, columns in ipairs(it.indexes) do
-      local name = "i_" .. columns:gsub(", ", "_")
-      list[#list + 1] = ("CREATE INDEX %s ON %s (%s)"):format(name, it.name, columns)
-    end
-  end
-  return list
-end
-
-local COMMAND = {
-  mysql = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE %s",
-  pgsql = "COPY %s FROM STDIN",
-}
-
--- Loads rows of a table by the engine's bulk command; how many.
-function tables.load(con, rows)
-  return con:load(COMMAND[dyno.dialect]:format(rows.table), dyno.rows.tpch(rows)).nrows
-end
-
-return tables
+return require("_owned_tables")("dyno_dbt3", LIST)

@@ -7,15 +7,6 @@ local sbtest = require("_oltp_tables")
 
 local oltp = {}
 
--- One SQL number over all tables.
-local function total(expression)
-  local parts = {}
-  for number = 1, sysbench.opt.tables do
-    parts[number] = string.format("(SELECT %s FROM sbtest%d)", expression, number)
-  end
-  return "SELECT " .. table.concat(parts, " + ")
-end
-
 -- Where nothing is written, the same questions have the same answers on every candidate.
 local ANSWERS = {
   "SELECT id, k, c, pad FROM sbtest1 WHERE id BETWEEN 1 AND 100",
@@ -24,10 +15,10 @@ local ANSWERS = {
 }
 
 local function ledger(spec)
-  local entries = {{name = "rows = loaded + inserted - deleted", sql = total("COUNT(*)"),
+  local entries = {{name = "rows = loaded + inserted - deleted", sql = sbtest.total("COUNT(*)"),
     counters = {loaded = 1, inserted = 1, deleted = -1}}}
   if spec.sums_k or not spec.writes then
-    entries[2] = {name = "sum of k = loaded + inserted + updated", sql = total("SUM(k)"),
+    entries[2] = {name = "sum of k = loaded + inserted + updated", sql = sbtest.total("SUM(k)"),
       counters = {k_loaded = 1, k_inserted = 1, updated = 1}}
   end
   for i, sql in ipairs(spec.writes and {} or ANSWERS) do

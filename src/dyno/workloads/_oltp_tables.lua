@@ -56,6 +56,15 @@ function tables.drop()
   end
 end
 
+-- The statement that answers one number over all tables.
+function tables.total(expression)
+  local parts = {}
+  for number = 1, sysbench.opt.tables do
+    parts[number] = string.format("(SELECT %s FROM sbtest%d)", expression, number)
+  end
+  return "SELECT " .. table.concat(parts, " + ")
+end
+
 -- About how large they will be.
 function tables.size_bytes()
   return sysbench.opt.tables * sysbench.opt.table_size * ROW_BYTES

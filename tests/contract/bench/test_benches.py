@@ -15,7 +15,7 @@ from dyno import driver
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("name", ["event-rate", "point-select", "row-cost"])
+@pytest.mark.parametrize("name", ["event-rate", "point-select", "row-cost", "ssb-rows"])
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
     done = subprocess.run(
         [ROOT / "bench" / "run", name, "--quick"],

@@ -67,8 +67,8 @@ def test_every_answer_is_checked_and_every_row_accounted_for(
 @pytest.mark.parametrize(
     ("fault", "query"),
     [
-        ("UPDATE lineitem SET l_tax = l_tax + 0.01 WHERE l_orderkey = 1", "Q1"),
-        ("DELETE FROM region WHERE r_name = 'EUROPE'", "Q2"),
+        ("UPDATE lineitem SET l_tax = l_tax + 0.01 WHERE l_orderkey = 1", "Q01"),
+        ("DELETE FROM region WHERE r_name = 'EUROPE'", "Q02"),
         (
             "UPDATE orders SET o_comment = 'special requests' WHERE o_orderkey = 1",
             "Q13",

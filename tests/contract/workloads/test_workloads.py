@@ -25,6 +25,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "kv": {"records": 500, "events": 60, "warmup_time": 0},
     "lineitem_load": {"scale": 0.001, "threads": 2},
     "dbt3": {"runs": 1, "discard": 0},
+    "ssb": {"runs": 1, "discard": 0},
+    "load": {"rows": 2000, "threads": 2},
     "tpcc": SMALL_TPCC | {"events": 200},
 }
 #: Statements that one event sends, by sysbench's defaults.

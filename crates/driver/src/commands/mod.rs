@@ -1,7 +1,9 @@
-//! The commands of `dyno-driver`: `run`, `ask`, `echo` in files of their own, `describe`, `schema`.
+//! The commands of `dyno-driver`: `run`, `ask`, `echo`, `rows` in files of their own,
+//! `describe`, `schema`.
 
 pub mod ask;
 pub mod echo;
+pub mod rows;
 pub mod run;
 
 use std::process::ExitCode;

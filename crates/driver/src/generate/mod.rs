@@ -1,5 +1,7 @@
 //! Bulk rows, made in Rust and never seen by Lua: one file per kind of data.
 
+mod fields;
+mod ssb;
 mod tpch;
 
 use serde::Deserialize;
@@ -39,6 +41,35 @@ pub enum Rows {
         #[serde(default)]
         refresh: bool,
     },
+    /// Rows of one of the star schema benchmark's tables, as ssb-dbgen makes them.
+    Ssb {
+        /// Which of the five.
+        table: SsbTable,
+        /// The scale factor: 0.01 to 1, or a whole number.
+        #[serde(default = "one")]
+        scale: f64,
+        /// Which part of the table, from 1.
+        #[serde(default = "first")]
+        part: i32,
+        /// Parts that the table is made in.
+        #[serde(default = "first")]
+        parts: i32,
+    },
+    /// Rows of its largest table by their number, each with a text behind its columns.
+    Lineorder {
+        /// The scale factor.
+        #[serde(default = "one")]
+        scale: f64,
+        /// The first row, from 0.
+        #[serde(default)]
+        first: u64,
+        /// How many rows.
+        rows: u64,
+        /// Random words of a row's text.
+        words: u16,
+        /// How often the text says them, one time after the other.
+        times: u16,
+    },
 }
 
 /// A table of TPC-H.
@@ -61,6 +92,22 @@ pub enum TpchTable {
     Orders,
     /// 6,001,215 rows at scale 1.
     Lineitem,
+}
+
+/// A table of the star schema benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SsbTable {
+    /// 200,000 rows, and as many more each time that the scale doubles.
+    Part,
+    /// 2,000 rows for each unit of the scale.
+    Supplier,
+    /// 30,000 rows.
+    Customer,
+    /// 2,557 rows at every scale.
+    Date,
+    /// 6,001,173 rows at scale 1.
+    Lineorder,
 }
 
 fn one() -> f64 {
@@ -93,6 +140,10 @@ pub fn open(rows: &Rows) -> Result<Box<dyn Source>, Error> {
         }
         Rows::Tpch { table, scale, part, parts, refresh } => {
             tpch::open(table, tpch::Share::new(scale, part, parts)?, refresh)
+        }
+        Rows::Ssb { table, scale, part, parts } => ssb::open(table, scale, part, parts),
+        Rows::Lineorder { scale, first, rows, words, times } => {
+            ssb::stretch(scale, ssb::Stretch { first, rows, words, times })
         }
     }
 }

@@ -14,11 +14,11 @@ use tpchgen::generators::{
 };
 use tpchgen::text::TextPool;
 
+use super::fields::{Written, put_last, put_number, put_text};
 use super::{Source, TpchTable};
 use crate::plan::error::Error;
 
 const SHORT_TEXT_BYTES: i32 = 4 << 20;
-const FILL_BYTES: usize = 64 << 10;
 const DATE_BYTES: usize = 10;
 /// dbgen uses eight keys of each 32, and its refresh functions the next eight (`mk_sparse`).
 const REFRESH_KEYS: i64 = 8;
@@ -41,23 +41,6 @@ impl Share {
             return Err(Error::user(format!("a table has no part {part} of {parts}")));
         }
         Ok(Self { scale, part, parts })
-    }
-}
-
-/// Rows of a table, in the order of their keys, each written by `put`.
-struct Written<I, F> {
-    rows: I,
-    put: F,
-}
-
-impl<I: Iterator, F: FnMut(&I::Item, &mut Vec<u8>)> Source for Written<I, F> {
-    fn fill(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        let end = out.len() + FILL_BYTES;
-        while out.len() < end {
-            let Some(row) = self.rows.next() else { break };
-            (self.put)(&row, out);
-        }
-        Ok(())
     }
 }
 
@@ -220,29 +203,6 @@ fn put_date(date: TPCHDate, dates: &[u8], out: &mut Vec<u8>) {
     let at = date.into_inner() as usize * DATE_BYTES;
     out.extend_from_slice(&dates[at..at + DATE_BYTES]);
     out.push(b'\t');
-}
-
-fn put_last(text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'\n');
-}
-
-fn put_text(text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'\t');
-}
-
-/// Digits of a number that is never negative, and what follows it.
-fn put_number(number: i64, after: u8, out: &mut Vec<u8>) {
-    let (mut digits, mut at, mut left) = ([after; 21], 20, number);
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
-        left /= 10;
-        if left == 0 {
-            return out.extend_from_slice(&digits[at..]);
-        }
-    }
 }
 
 /// A sum of money, which may be owed.

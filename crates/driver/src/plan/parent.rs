@@ -145,11 +145,16 @@ pub fn print_json<T: Serialize>(message: &T) -> Result<(), Error> {
     let mut line = serde_json::to_vec(message)
         .map_err(|cause| Error::driver("cannot write JSON").because(cause))?;
     line.push(b'\n');
+    print_bytes(&line)
+}
+
+/// Prints bytes as they are.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), Error> {
     let written = match STREAMS.get() {
         Some(streams) => {
-            streams.to_parent.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+            streams.to_parent.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes)
         }
-        None => std::io::stdout().lock().write_all(&line),
+        None => std::io::stdout().lock().write_all(bytes),
     };
     written.map_err(|cause| Error::host("cannot write to stdout").because(cause))
 }

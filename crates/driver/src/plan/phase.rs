@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Phase {
     /// Unique within the workload, in the field's words: `l.i0`, `qr100`, `run`.
     pub name: String,
+    /// Phases of one group are told together; empty: of none.
+    #[serde(default)]
+    pub group: String,
     /// What runs side by side.
     pub streams: Vec<Stream>,
     /// When it is over.

@@ -175,6 +175,7 @@ fn pace(state: &LuaState) -> Result<Pace, Error> {
 
 fn command_phase(command: &str, users: u32) -> Phase {
     Phase {
+        group: String::new(),
         name: command.to_owned(),
         streams: vec![Stream { role: Role::Writer, ..stream(command, users) }],
         stop: Stop::Count { events: u64::from(users), within_s: 0.0 },

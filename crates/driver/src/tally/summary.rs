@@ -283,6 +283,7 @@ mod tests {
             units_per_event: 1,
         };
         Phase {
+            group: String::new(),
             name: "p".to_owned(),
             streams: vec![stream],
             stop: Stop::Time { duration_s: 1.0 },

@@ -8,12 +8,6 @@
 local answers = {}
 
 local MONEY, ROUNDED = 1e-7, 1e-4
--- Columns of averages and shares, by query: MySQL gives them four digits more than their argument.
-local AVERAGES = {
-  [1] = {[7] = true, [8] = true, [9] = true},
-  [8] = {[2] = true},
-  [14] = {[1] = true},
-}
 
 local function checksum(text, seed)
   local sum = seed
@@ -47,33 +41,63 @@ function answers.summary(result)
   return summary
 end
 
-local function is_near(query, column, found, known)
+local function is_near(found, known, is_average)
   local allowed = 0
   if known % 1 ~= 0 then
-    allowed = (AVERAGES[query] or {})[column] and ROUNDED or MONEY
+    allowed = is_average and ROUNDED or MONEY
   end
   return math.abs(found - known) <= allowed * math.abs(known)
 end
 
--- A line of _dbt3_known_answers.lua.
+-- A line of known answers.
 function answers.text(summary)
-  local numbers = {}
+  local words = {"rows = " .. summary.rows}
   for column = 1, #summary do
-    numbers[column] = (("%.6f"):format(summary[column]):gsub("%.?0+$", ""))
+    words[column + 1] = (("%.6f"):format(summary[column]):gsub("%.?0+$", ""))
   end
-  return ("{rows = %d, %s},"):format(summary.rows, table.concat(numbers, ", "))
+  return "{" .. table.concat(words, ", ") .. "},"
 end
 
--- What is wrong with a summary, or nil.
-function answers.difference(query, found, known)
+-- What is wrong with a summary, or nil; `averages`: the columns that hold some.
+function answers.difference(found, known, averages)
   if found.rows ~= known.rows then
     return ("%d rows, not %d"):format(found.rows, known.rows)
   end
   for column = 1, #known do
-    if not (found[column] and is_near(query, column, found[column], known[column])) then
+    local is_average = (averages or {})[column]
+    if not (found[column] and is_near(found[column], known[column], is_average)) then
       return ("column %d sums up to %s, not %s"):format(column, found[column], known[column])
     end
   end
+end
+
+-- Writes a query's summary to a file, the first one to a new file: Lua that assigns the list of all
+-- under `title`.
+function answers.write(path, title, number, summary)
+  local file, problem = io.open(path, number == 1 and "w" or "a")
+  if not file then
+    error("answers: " .. problem, 0)
+  end
+  if number == 1 then
+    file:write(("title = %q\n"):format(title))
+  end
+  file:write(("known[%d] = %s\n"):format(number, (answers.text(summary):gsub(",$", ""))))
+  file:close()
+end
+
+-- The known answers of such a file, by their title.
+function answers.read(path)
+  local chunk, problem = loadfile(path)
+  if not chunk then
+    error("answers: " .. problem, 0)
+  end
+  local said = {known = {}}
+  local is_read, cause = pcall(setfenv(chunk, said))
+  if not (is_read and said.title) then
+    error(("answers: %s is no file that check=print wrote%s"):format(
+      path, is_read and "" or ": " .. cause), 0)
+  end
+  return {[said.title] = said.known}
 end
 
 return answers

@@ -1,0 +1,95 @@
+"""Section: how fast data were loaded, and what they take on the disk.
+
+A workload has a table here where its script counted bytes (`dyno.count("data_bytes", …)`): a row
+for each candidate, with its primary numbers and each counter of bytes, as the engine says them, and
+the files of all its data, as the file system does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from dyno import numbers
+from dyno.analysis.effect_words import metric_name
+from dyno.record import Metric, Trial, WorkloadPlan
+from dyno.report import Book, facts
+from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+
+_TEMPLATE = """
+{{ tables }}
+<p class="aside">Medians over the valid blocks; below them candidate ÷ base. Data and index are what
+the engine says of the tables; files are those of all its data at the trial's end, with what the
+engine keeps beside the tables, logs left out.</p>
+"""
+ENDING = "_bytes"
+
+
+class _Sizes:
+    title = "Loads and sizes"
+    place = 58
+
+    def render(self, book: Book) -> str | None:
+        """A table per workload whose script counted bytes."""
+        found = [table for w in book.run.workloads if (table := _table(book, w))]
+        return render(_TEMPLATE, tables=tables_html(found)) if found else None
+
+
+def _table(book: Book, workload: WorkloadPlan) -> Table | None:
+    trials = book.view.counted_of(workload.name)
+    counters = list(dict.fromkeys(n for t in trials for n in t.counters if n.endswith(ENDING)))
+    if not counters:
+        return None
+    typical = facts.typical(book, trials)
+    metrics = sorted(
+        {metric for _, metric in typical if _is_primary(workload, metric)},
+        key=lambda metric: facts.metric_order(book, metric),
+    )
+    base = book.run.design.base
+    rows = []
+    for candidate in book.view.candidates:
+        own = [trial for trial in trials if trial.candidate == candidate]
+        bases = [trial for trial in trials if trial.candidate == base]
+        cells = [
+            _cell(typical.get((candidate, m)), typical.get((base, m)), m.unit, candidate == base)
+            for m in metrics
+        ]
+        for name in (*counters, ""):
+            sizes = _bytes(own, name), _bytes(bases, name)
+            cells.append(_cell(*sizes, "B", candidate == base))
+        rows.append(Row(candidate, cells))
+    heads = [f"{metric.phase}, {metric_name(metric.name)}" for metric in metrics]
+    sizes_heads = [name.removesuffix(ENDING).replace("_", " ") for name in counters]
+    return Table(workload.name, "candidate", [*heads, *sizes_heads, "files"], rows)
+
+
+def _is_primary(workload: WorkloadPlan, metric: Metric) -> bool:
+    return any(
+        (phase.name, primary.stream, primary.metric)
+        == (metric.phase, metric.transaction, metric.name)
+        for phase in workload.phases
+        for primary in phase.primary
+    )
+
+
+def _bytes(trials: Sequence[Trial], counter: str) -> float | None:
+    """The median of a counter, or without a name of the files' size; None where nobody said it."""
+    if counter:
+        found = [trial.counters.get(counter) for trial in trials]
+    else:
+        held = [trial.conditions.data for trial in trials]
+        found = [data.size_bytes if data else None for data in held]
+    known = [size for size in found if size is not None]
+    return median(known) if known else None
+
+
+def _cell(value: float | None, reference: float | None, unit: str, is_base: bool) -> Cell:
+    if value is None:
+        return Cell(numbers.DASH)
+    text = numbers.quantity(value, unit)
+    if is_base or not reference:
+        return Cell(text)
+    return Cell(text, beside=f"{numbers.ratio(value / reference)}×")
+
+
+SECTION = _Sizes()

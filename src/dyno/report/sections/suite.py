@@ -1,0 +1,117 @@
+"""Section: a suite's tests by group: the rate relative to the base's, what an operation cost beside
+it, and where the engine chose another plan.
+
+The form is that of the tables by which regressions are hunted through a row of versions: a glance
+down one column finds the tests that stand out, the columns beside it say why.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from dyno import numbers
+from dyno.analysis.effect_words import metric_name
+from dyno.record import Comparison, Metric, WorkloadPlan
+from dyno.report import Book, facts, words
+from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+from dyno.report.plan_changes import plan_changes
+
+_TEMPLATE = """
+{{ tables }}
+<p class="aside">Rate: the candidate's over the base's, from the blocks judged; above 1 is faster.
+The other columns are costs of an operation, the candidate's over the base's, medians over the valid
+blocks, with its own below; below 1 is cheaper.</p>
+"""
+COSTS = (
+    *("server_cpu_us_per_op", "read_calls_per_op", "read_bytes_per_op", "write_calls_per_op"),
+    *("written_bytes_per_op", "context_switches_per_op"),
+)
+#: Endings that tell apart when one and the same test was played.
+ENDINGS = (".pre", ".post")
+
+
+class _Suite:
+    title = "The suite, test by test"
+    place = 30
+
+    def render(self, book: Book) -> str | None:
+        """A table per workload of grouped phases and candidate."""
+        found = [
+            _table(book, workload, candidate)
+            for workload in book.run.workloads
+            if any(phase.group for phase in workload.phases)
+            for candidate in book.view.candidates[1:]
+        ]
+        return render(_TEMPLATE, tables=tables_html(found)) if found else None
+
+
+def _table(book: Book, workload: WorkloadPlan, candidate: str) -> Table:
+    base = book.run.design.base
+    judged = {
+        c.metric.phase: c
+        for c in book.verdict.comparisons
+        if c.primary and c.candidate == candidate and c.metric.workload == workload.name
+    }
+    typical = facts.typical(book, book.view.counted_of(workload.name))
+    costs = {(m.phase, m.name): m for _, m in typical if m.name in COSTS and not m.transaction}
+    names = [name for name in COSTS if any(known == name for _, known in costs)]
+    replanned = {
+        it.statement
+        for it in plan_changes(book)
+        if (it.workload, it.candidate) == (workload.name, candidate)
+    }
+    rows = []
+    grouped = sorted(workload.phases, key=lambda phase: _first_of(workload, phase.group))
+    for group, phases in groupby(grouped, key=lambda phase: phase.group):
+        for phase in phases:
+            cells = [*_judged(judged.get(phase.name))]
+            for name in names:
+                cells.append(_cost(typical, (candidate, base), costs.get((phase.name, name))))
+            detail = "another plan" if _has_another_plan(phase.name, replanned) else ""
+            rows.append(Row(phase.name, cells, detail, group=group))
+            group = ""
+    heads = ["rate", "slowdown", "verdict", *(metric_name(name) for name in names)]
+    return Table(f"{workload.name}: {candidate} against {base}", "test", heads, rows)
+
+
+def _first_of(workload: WorkloadPlan, group: str) -> int:
+    """Where a group begins, in the order in which phases are played."""
+    return next(at for at, phase in enumerate(workload.phases) if phase.group == group)
+
+
+def _judged(found: Comparison | None) -> list[Cell]:
+    """The relative rate, the slowdown's interval, the verdict."""
+    if found is None:
+        return [Cell(numbers.DASH)] * 3
+    relative = 1 / (1 + found.slowdown_percent / 100)
+    mark = {"slower": "low", "faster": "high"}.get(found.verdict, "")
+    low, high = found.low_percent, found.high_percent
+    return [
+        Cell(f"{relative:.2f}", mark),
+        Cell(numbers.interval(low, high)),
+        Cell(words.verdict(found, False)),
+    ]
+
+
+def _cost(
+    typical: dict[tuple[str, Metric], float], sides: tuple[str, str], metric: Metric | None
+) -> Cell:
+    candidate, base = sides
+    if metric is None or (candidate, metric) not in typical:
+        return Cell(numbers.DASH)
+    value, reference = typical[candidate, metric], typical.get((base, metric), 0.0)
+    own = numbers.quantity(value, metric.unit)
+    return Cell(f"{numbers.ratio(value / reference)}×", beside=own) if reference else Cell(own)
+
+
+def _has_another_plan(test: str, replanned: set[str]) -> bool:
+    """A statement is named by the first test that plays it, with a number where that has several."""
+    plain = _plain(test)
+    return any(_plain(statement.rpartition(" ")[0] or statement) == plain for statement in replanned)
+
+
+def _plain(test: str) -> str:
+    return next((test.removesuffix(it) for it in ENDINGS if test.endswith(it)), test)
+
+
+SECTION = _Suite()

@@ -1,0 +1,73 @@
+-- Tables that a workload makes for itself under names that others may use, too: each is noted in a
+-- table of the workload's own, and only those that are noted there are ever dropped.
+
+local owned = {}
+owned.__index = owned
+
+local COMMAND = {
+  mysql = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE %s",
+  pgsql = "COPY %s FROM STDIN",
+}
+
+-- `LIST`: name, columns, key and indexes of each table, in the order in which they are made.
+local function new(note, list)
+  return setmetatable({NOTE = note, LIST = list}, owned)
+end
+
+local function begin_notes(self, con)
+  con:query("CREATE TABLE IF NOT EXISTS " .. self.NOTE .. " (name VARCHAR(20) NOT NULL)")
+end
+
+-- Makes all tables, with their keys unless `keyless`; `ending`: what follows each definition.
+function owned:create(con, keyless, ending)
+  begin_notes(self, con)
+  for _, it in ipairs(self.LIST) do
+    local key = keyless and "" or (", PRIMARY KEY (%s)"):format(it.key)
+    con:query(("CREATE TABLE %s (%s%s)%s"):format(it.name, it.columns, key, ending or ""))
+    con:query(("INSERT INTO %s VALUES ('%s')"):format(self.NOTE, it.name))
+  end
+end
+
+function owned:drop(con)
+  begin_notes(self, con)
+  local found = con:query("SELECT name FROM " .. self.NOTE)
+  for _ = 1, found.nrows do
+    con:query("DROP TABLE IF EXISTS " .. found:fetch_row()[1])
+  end
+  con:query("DROP TABLE " .. self.NOTE)
+end
+
+-- The statements that make every index.
+function owned:indexes()
+  local list = {}
+  for _, it in ipairs(self.LIST) do
+    for _, columns in ipairs(it.indexes) do
+      local name = "i_" .. columns:gsub(", ", "_")
+      list[#list + 1] = ("CREATE INDEX %s ON %s (%s)"):format(name, it.name, columns)
+    end
+  end
+  return list
+end
+
+-- Loads rows (`dyno.rows`) into a table by the engine's bulk command; how many.
+function owned:load(con, name, rows)
+  local command = COMMAND[dyno.dialect]
+  if not command then
+    error(("no bulk load is known in the dialect '%s': mysql or pgsql"):format(dyno.dialect), 0)
+  end
+  return con:load(command:format(name), rows).nrows
+end
+
+-- Rows of each table = loaded + inserted - deleted, by the script's counters.
+function owned:ledger()
+  local entries = {}
+  for _, it in ipairs(self.LIST) do
+    entries[#entries + 1] = {name = it.name .. ": rows = loaded + inserted - deleted",
+      sql = "SELECT COUNT(*) FROM " .. it.name,
+      counters = {["loaded_" .. it.name] = 1, ["inserted_" .. it.name] = 1,
+        ["deleted_" .. it.name] = -1}}
+  end
+  return entries
+end
+
+return new
