@@ -124,7 +124,7 @@ BEGIN
   CALL kit.check_column(v_column, v_schema, v_table, v_name);
   IF EXISTS (SELECT * FROM information_schema.tables
              WHERE table_schema = 'kit' AND table_name = v_column) THEN
-    CALL kit.refuse(CONCAT('it has an index already: ', v_column));
+    CALL kit.refuse(CONCAT('it has an index already, or half of one: ', v_column));
   END IF;
   CALL kit.key_of(v_schema, v_table, '', v_key);
   CALL kit.key_of(v_schema, v_table, 'NEW.', v_new);
