@@ -1,14 +1,17 @@
 """The kit's functions and jobs beside what people do without them, on the same server, in turn.
 
 Lists of 400,000 keys: from a stored bitmap, by GROUP_CONCAT, and by a temporary table with a join;
-flattened JSON in MB/s; a thousand trivial jobs with 8 workers, and 8 that sleep for a second. Times
-are the server's own, medians of 5 rounds. The server is not pinned: workers need both cores.
+flattened JSON in MB/s; one of 20,000 nested documents by the index and by full scans, beside MySQL
+8.0's own multi-valued index; a thousand trivial jobs with 8 workers, and 8 that sleep for a
+second. Times are the server's own, medians of 5 rounds. The server is not pinned: workers need both
+cores.
 """
 
 from __future__ import annotations
 
 import statistics
 import tempfile
+import time
 from pathlib import Path
 
 from serving import command, say
@@ -16,8 +19,8 @@ from serving import command, say
 from dyno import driver
 from dyno.engines import Server, find_engine
 from dyno.experiment.candidates import parse_candidate
+from dyno.kit import routines, verbs
 from dyno.kit import server as kit_server
-from dyno.kit import verbs
 from dyno.kit.parts import find_parts
 
 SERVERS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
@@ -53,6 +56,14 @@ BEFORE = {
     "temporary table and join": "CREATE TEMPORARY TABLE dyno.keys_of (PRIMARY KEY (id))"
     " AS SELECT id FROM dyno.t",
 }
+#: One document of many: by what only it holds, and by a value that is in all.
+NESTED = (
+    '{"id": %d, "made": {"in": "Asti", "by": {"first": "Ada", "last": "Rossi %d"}},'
+    ' "parts": [{"what": "leg", "n": 4, "code": "leg %d"}, {"what": "top", "code": "top %d"}],'
+    ' "sizes": [1, 2, 3.5, 40, 512], "text": "a plain chair that stands on four legs of ash"}'
+)
+WANTED = '{"made": {"in": "Asti"}, "parts": [{"code": "leg %d"}]}'
+INDEXED = "dyno.nested.doc"
 TIMER = "SELECT TIMESTAMPDIFF(MICROSECOND, @begin, SYSDATE(6))"
 
 
@@ -96,6 +107,70 @@ def flattened(server: Server, rounds: int, documents: int) -> None:
         print(f"  {name:32} {int(size or 0) / took_s / 1e6:8.0f} MB/s")
 
 
+def searched(kit: kit_server.Server, rounds: int, documents: int) -> None:
+    """Prints what a search takes by the index and without, and what the index costs."""
+    rows = ", ".join(f"({n}, '{NESTED % (n, n, n, n)}')" for n in range(documents))
+    kind = "LONGTEXT CHARACTER SET utf8mb4" if kit.number < (5, 7) else "JSON"
+    for table in ("nested", "plain"):
+        kit.query(f"CREATE TABLE dyno.{table} (id INT PRIMARY KEY, doc {kind}) ENGINE=InnoDB")
+    kit.query(f"INSERT INTO dyno.plain VALUES {rows}")
+    half = f"INSERT INTO dyno.nested SELECT * FROM dyno.plain WHERE id {{}} {documents // 2}"
+    took_s = timed_by(kit, half.format("<"))
+    print(f"  {'half of the documents inserted':32} {took_s:8.2f} s")
+    begin = time.monotonic()
+    routines.index_json(kit, INDEXED)
+    print(f"  {'an index over them made':32} {time.monotonic() - begin:8.2f} s")
+    took_s = timed_by(kit, half.format(">="))
+    print(f"  {'the other half, indexed meanwhile':32} {took_s:8.2f} s")
+    wanted = WANTED % (documents // 3)
+    text = "CONVERT(doc USING utf8mb4)"
+    call = f"CALL kit.search('{INDEXED}', '{wanted}')"
+    before = {
+        "kit.search, once more": call,
+        "a statement over the index": "SET @token = UNHEX(LEFT(json_tokens("
+        f"""'{{"parts": [{{"code": "leg {documents // 3}"}}]}}'), 16))""",
+    }
+    ways = {
+        "a statement over the index": "SELECT SUM(d.id) INTO @n FROM dyno.nested d"
+        f" JOIN kit.`{INDEXED}` t USING (id) WHERE t.kit_token = @token"
+        f" AND json_holds(CONVERT(d.doc USING utf8mb4), '{wanted}')",
+        "kit.search, first of a session": call,
+        "kit.search, once more": call,
+        "full scan, json_holds": "SELECT SUM(id) INTO @n FROM dyno.plain"
+        f" WHERE json_holds({text}, '{wanted}')",
+    }
+    if kit.number >= (5, 7):
+        ways["full scan, JSON_CONTAINS"] = (
+            f"SELECT SUM(id) INTO @n FROM dyno.plain WHERE JSON_CONTAINS(doc, '{wanted}')"
+        )
+    if not kit.is_mariadb and kit.number >= (8, 0, 17):
+        path, leg = "doc->'$.parts[*].code'", f"leg {documents // 3}"
+        kit.query(
+            "CREATE TABLE dyno.multi (id INT PRIMARY KEY, doc JSON,"
+            f" KEY codes ((CAST({path} AS CHAR(40) ARRAY))))",
+            "INSERT INTO dyno.multi SELECT * FROM dyno.plain",
+        )
+        ways["its own multi-valued index"] = (
+            f"SELECT SUM(id) INTO @n FROM dyno.multi WHERE '{leg}' MEMBER OF ({path})"
+            f" AND JSON_CONTAINS(doc, '{wanted}')"
+        )
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, statement in ways.items():
+            taken[name].append(timed_by(kit, statement, before.get(name, "DO 1")))
+    medians = {name: statistics.median(times) for name, times in taken.items()}
+    for name, took_s in medians.items():
+        ratio = medians["full scan, json_holds"] / took_s
+        print(f"  {name:32} {1000 * took_s:8.2f} ms, the scan takes {ratio:.1f} x that")
+
+
+def timed_by(kit: kit_server.Server, statement: str, before: str = "DO 1") -> float:
+    """Seconds that a statement takes in the server, in a session that has played another one."""
+    begin = "SET @begin = SYSDATE(6)"
+    rows = kit.ask(kit.session, [before, begin, statement, TIMER])[-1]
+    return int(rows[0][0] or 0) / 1e6
+
+
 def jobs(server: Server, rounds: int, number: int) -> None:
     """Prints how long jobs take from the first that is queued to the last that has ended."""
     last = "CALL async.wait_all()"
@@ -132,6 +207,7 @@ def played(spec: str, quick: bool) -> None:
             driver.ask(server.session, [it.format(keys=KEYS // share) for it in FILL])
             lists(server, rounds)
             flattened(server, rounds, DOCUMENTS // share)
+            searched(kit, rounds, DOCUMENTS // share)
             jobs(server, rounds if quick else 3, JOBS // share)
         finally:
             engine.stop(server)

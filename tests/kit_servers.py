@@ -102,12 +102,12 @@ def serving(version: str, **more: str) -> Iterator[KitServer]:
             engine.stop(server)
 
 
-def examples(page: Path) -> list[tuple[str, str]]:
-    """The statements of a page's examples, each with the answer that stands below it: lines that
+def examples(text: str) -> list[tuple[str, str]]:
+    """The statements of a text's examples, each with the answer that stands below it: lines that
     begin with `-- `, fields apart by ` | `.
     """
     found: list[tuple[str, str]] = []
-    for block in re.findall(r"```sql\n(.*?)```", page.read_text(), re.DOTALL):
+    for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL):
         statement: list[str] = []
         for line in block.splitlines():
             if line.startswith("-- ") and not statement:
@@ -118,7 +118,7 @@ def examples(page: Path) -> list[tuple[str, str]]:
                 if line.endswith(";"):
                     found.append(("\n".join(statement).removesuffix(";"), ""))
                     statement = []
-        assert not statement, f"{page.name}: no ; ends {statement}"
+        assert not statement, f"no ; ends {statement}"
     return found
 
 
@@ -130,8 +130,13 @@ def answer_text(rows: list[list[str | None]]) -> str:
 
 def check_page(server: KitServer, page: Path) -> None:
     """The statements of a page, in order and in one session, answer what the page says."""
-    told = examples(page)
-    assert told, f"{page.name} has no example"
+    check_text(server, page.read_text())
+
+
+def check_text(server: KitServer, text: str) -> None:
+    """The statements of a text, in order and in one session, answer what it says."""
+    told = examples(text)
+    assert told, "no example"
     answers = driver.ask(server.engine.session, [statement for statement, _ in told], 60)
     for (statement, answer), rows in zip(told, answers, strict=True):
         assert answer_text(rows) == answer, statement

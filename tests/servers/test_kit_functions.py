@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit_documents import a_value, leaves, quoted
 from kit_servers import KitServer, check_page
 
 from dyno import driver
@@ -47,6 +48,11 @@ REFUSED = {
     "json_flatten('[1,]')": "invalid JSON at byte 3",
     "json_extract_all('{}')": "it takes json_extract_all(document, key",
     "json_extract_all(1, 2, 3)": "say 'error' or 'null'",
+    "json_tokens('{', 'error')": "invalid JSON at byte 1: it ends too early",
+    "json_tokens('1e99999999999999999999')": "the exponent of 1e99999999999999999999 is too large",
+    "json_holds('{}')": "it takes json_holds(document, pattern",
+    "json_holds('{}', '{')": "the pattern: invalid JSON at byte 1",
+    "json_holds('{}', '{}', 'maybe')": "say 'error' or 'null'",
     "jsum('1\\nabc\\n')": "'abc' is no number",
     "jsum('1', 31)": "a constant from 0 to 30",
     "jsum('1', RAND())": "a constant from 0 to 30",
@@ -95,41 +101,9 @@ def test_groups_results_and_columns_are_typed_as_they_should_be(server: KitServe
     assert kinds["c"][0] in ("bigint", "int")
 
 
-def a_value(dice: random.Random, scalars: int, depth: int = 4) -> Any:
-    """Any JSON with the first `scalars` kinds of values; numbers are exact."""
-    kind = dice.randrange(scalars + 2 if depth else scalars)
-    if kind == scalars:
-        return [a_value(dice, scalars, depth - 1) for _ in range(dice.randrange(4))]
-    if kind == scalars + 1:
-        names = [dice.choice("abcd") for _ in range(dice.randrange(4))]
-        return {name: a_value(dice, scalars, depth - 1) for name in names}
-    small = Decimal(dice.randrange(-(10**9), 10**9)).scaleb(-dice.randrange(7))
-    return [None, small, dice.randrange(-(2**63), 2**63), True, "x y\n\\\"'ä", ""][kind]
-
-
-def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Every scalar with its nearest key, in order."""
-    if not isinstance(value, dict | list):
-        yield key, value
-        return
-    inner = value.items() if isinstance(value, dict) else [(key, each) for each in value]
-    for name, each in inner:
-        yield from leaves(each, name)
-
-
-def written(value: Any) -> str:
-    """A document of ours as JSON, decimals as they are."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(written, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(k)}: {written(v)}' for k, v in value.items())}}}"
-    return f"{value:f}" if isinstance(value, Decimal) else json.dumps(value)
-
-
 def insert(server: KitServer, documents: list[Any]) -> None:
     """Fills `dyno.made`."""
-    texts = [written(it).replace("\\", "\\\\").replace("'", "''") for it in documents]
-    rows = ", ".join(f"({number}, '{text}')" for number, text in enumerate(texts))
+    rows = ", ".join(f"({number}, {quoted(it)})" for number, it in enumerate(documents))
     server.ask(
         "CREATE TABLE dyno.made (id int, doc longtext CHARACTER SET utf8mb4)",
         f"INSERT INTO dyno.made VALUES {rows}",

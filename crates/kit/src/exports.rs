@@ -15,6 +15,8 @@ export! {
 
     string "json_flatten" json::Flatten;
     string "json_extract_all" json::ExtractAll;
+    string "json_tokens" json::Tokens;
+    integer "json_holds" json::Holds;
     string_of_group "jsum" json::Sum;
     string_of_group "jmin" json::Minimum;
     string_of_group "jmax" json::Maximum;

@@ -100,6 +100,22 @@ def uninstall(parts: tuple[str, ...], dsn: str) -> None:
     verbs.uninstall(reach(dsn), found, click.echo)
 
 
+@command.command("index-json")
+@click.argument("column", metavar="SCHEMA.TABLE.COLUMN")
+@click.option("--drop", is_flag=True, help="Take the index away.")
+@DSN
+def index_json(column: str, drop: bool, dsn: str) -> None:
+    """Make an index over a column of JSON, for `CALL kit.search(…)`; the part json has it."""
+    from dyno.kit import routines
+
+    if drop:
+        routines.drop_index(reach(dsn), column)
+        click.echo(f"{column}: the index is dropped")
+        return
+    routines.index_json(reach(dsn), column)
+    click.echo(f"{column}: indexed; CALL kit.search('{column}', '{{…}}') finds rows")
+
+
 @command.command("library")
 def library() -> None:
     """Say where dyno_kit.so lies, to copy it to a server on another machine."""

@@ -29,14 +29,16 @@ class Function:
 class Part:
     """What is installed by one name.
 
-    `native_since` is the version of MySQL (not of MariaDB) that brings all of it itself. A part
-    without functions is procedures in a schema of its own (`jobs`).
+    `native_since` is the version of MySQL (not of MariaDB) that brings all of it itself. One with
+    `routines` has procedures in the schema `kit` (`routines`); one with neither functions nor
+    routines has a schema of its own (`jobs`).
     """
 
     name: str
     summary: str
     functions: tuple[Function, ...] = ()
     native_since: tuple[int, int] | None = None
+    routines: bool = False
 
 
 #: The one function that comes with the first part that has any, and goes with the last.
@@ -61,15 +63,18 @@ PARTS = {
         ),
         Part(
             "json",
-            "documents as lines, values by their key, exact sums over them",
+            "documents as lines, found by what they hold; values by key, exact sums over them",
             (
                 Function("json_flatten"),
                 Function("json_extract_all"),
+                Function("json_tokens"),
+                Function("json_holds", "INTEGER"),
                 *(Function(name, "DECIMAL", True) for name in ("jsum", "jmin", "jmax", "javg")),
                 Function("jcount", "INTEGER", True),
                 Function("rapid_flatten_json"),
                 Function("rapid_extract_all"),
             ),
+            routines=True,
         ),
         Part(
             "uuid",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import dyno
 from dyno.builds import Say
 from dyno.errors import DynoError, HostError, UsageError
-from dyno.kit import jobs, library
+from dyno.kit import jobs, library, routines
 from dyno.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
 from dyno.kit.server import LIBRARY, Server, run_all
 
@@ -52,6 +52,8 @@ def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> 
         return State(part, ABSENT)
     if not version:
         return State(part, DAMAGED, f"the server cannot load {LIBRARY}")
+    if part.routines and not routines.version(server, part.name):
+        missing.append("its procedures")
     if missing:
         return State(part, DAMAGED, f"without {', '.join(missing)}")
     return State(part, INSTALLED, version)
@@ -121,7 +123,8 @@ def _load(server: Server, parts: Sequence[Part], say: Say) -> None:
             missing = [each for each in part.functions if each.name not in loaded]
             for function in missing:
                 _create(server, function, made)
-            say(f"{part.name}: {'installed' if missing else 'is installed already'}")
+            changed = part.routines and routines.install(server, part.name)
+            say(f"{part.name}: {'installed' if missing or changed else 'is installed already'}")
     except BaseException:
         with suppress(DynoError):
             for function in reversed(made):
@@ -164,6 +167,12 @@ def upgrade(server: Server, say: Say) -> None:
     found = [it for it in status(server) if it.part.functions and it.state in MENDED]
     written = library.put(server)
     whole = all(state.state == INSTALLED for state in found)
+    behind = [
+        state.part.name
+        for state in found
+        if state.part.routines and routines.version(server, state.part.name) != dyno.__version__
+    ]
+    whole = whole and not behind
     if whole and not written and server.library_version() == dyno.__version__:
         say(f"{LIBRARY} {dyno.__version__} is loaded already")
         return
@@ -181,6 +190,8 @@ def upgrade(server: Server, say: Say) -> None:
             hint="a session uses it: end it and upgrade once more, or restart the server; one on "
             f"another machine must get the new {LIBRARY} first (`dyno kit library`)",
         )
+    for name in behind:
+        routines.install(server, name)
     say(f"upgraded to {LIBRARY} {now}: {', '.join(state.part.name for state in found)}")
 
 
@@ -190,6 +201,8 @@ def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
         if not part.functions:
             say(f"{part.name}: {'uninstalled' if jobs.uninstall(server) else 'was not installed'}")
             continue
+        if part.routines:
+            routines.uninstall(server, part.name)
         loaded = server.loaded()
         ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
         _unload(server, ours)

@@ -20,13 +20,8 @@ impl Function for ExtractAll {
     };
 
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault> {
-        let invalid = match constants.0.get(2) {
-            None => Invalid::Error,
-            Some(_) => constants
-                .bytes(2)
-                .and_then(Invalid::of)
-                .ok_or("json_extract_all: for invalid JSON say 'error' or 'null'")?,
-        };
+        let invalid = Invalid::asked(constants, 2)
+            .ok_or("json_extract_all: for invalid JSON say 'error' or 'null'")?;
         Ok((Self { invalid, out: Vec::new(), open: Vec::new() }, Shape::Text))
     }
 

@@ -50,13 +50,8 @@ impl Function for Flatten {
             Some(Value::Bytes(b"paths")) => Form::Paths,
             Some(_) => return Err("json_flatten: the form is 'keys' or 'paths'".into()),
         };
-        let invalid = match constants.0.get(2) {
-            None => Invalid::Error,
-            Some(_) => constants
-                .bytes(2)
-                .and_then(Invalid::of)
-                .ok_or("json_flatten: for invalid JSON say 'error' or 'null'")?,
-        };
+        let invalid = Invalid::asked(constants, 2)
+            .ok_or("json_flatten: for invalid JSON say 'error' or 'null'")?;
         Ok((Self { form, invalid, out: Vec::new(), place: Place::default() }, Shape::Text))
     }
 

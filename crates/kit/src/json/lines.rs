@@ -4,6 +4,7 @@
 //! backslash. So a line is a value, whatever the value holds.
 
 use super::reader::Scalar;
+use crate::function::Arguments;
 
 /// Appends text with its newlines and backslashes escaped; `also` is escaped, too.
 pub fn escape(out: &mut Vec<u8>, text: &str, also: Option<u8>) {
@@ -40,12 +41,20 @@ pub enum Invalid {
 }
 
 impl Invalid {
-    /// The word for it, as the last argument of a function has it; nothing is `Error`.
-    pub fn of(word: &[u8]) -> Option<Self> {
+    /// The word for it, as the last argument of a function has it.
+    fn of(word: &[u8]) -> Option<Self> {
         match word {
             b"error" => Some(Self::Error),
             b"null" => Some(Self::Null),
             _ => None,
+        }
+    }
+
+    /// What the constant at `index` asks for: `Error` where none is given, `None` for no such word.
+    pub fn asked(constants: Arguments, index: usize) -> Option<Self> {
+        match constants.0.get(index) {
+            None => Some(Self::Error),
+            Some(_) => constants.bytes(index).and_then(Self::of),
         }
     }
 }
