@@ -16,7 +16,7 @@ local function id()
   return dyno.rand.default(1, sysbench.opt.table_size)
 end
 
--- ---- statements: SQL (%d: the table's number), values to draw, values to explain it with ---------
+-- ---- statements: SQL (%d: the table's number), values to draw, values to explain it with --------
 
 local function points(columns, key, count, draw)
   local marks = string.rep("?, ", count - 1) .. "?"
