@@ -140,7 +140,7 @@ def test_a_query_without_rows_or_with_other_columns_ends_the_trial(
 def test_the_command_line_takes_a_file_of_sql(tmp_path: Path) -> None:
     script = tmp_path / "mine.txt"
     script.write_text("-- :x = 1..10\n-- weight: 2\nSELECT :x;\nSELECT 2;\n")
-    done = CliRunner().invoke(command, ["play", "null", "--sql", str(script), "-t", "5"])
+    done = CliRunner().invoke(command, ["play", "null", "--sql", str(script), "-t", "60"])
     assert done.exit_code == 0, done.output
     assert re.search(r"select:3 .*\n.*select:4", done.output)
     both = ["play", "null", "--sql", str(script), "-f", str(script)]

@@ -178,7 +178,7 @@ def test_windows_of_schema_2_were_those_of_all_workloads(copied: RunFolder) -> N
     run = copied.run()
     assert run.schema == SCHEMA and run.design.turns == Turns(Window(0.2, 0.01), 1.0, frozen=True)
     assert run.pilot and run.pilot.latency_ns_p99 == {"select": 7_000_000}
-    told = "Windows of 200 ms: 99 of 100 events take 7 ms at most."
+    told = "Windows of 200 ms: 99 of 100 events take 7.0 ms at most."
     assert pilot_words(run) == [told]
 
 
