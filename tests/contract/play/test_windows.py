@@ -89,7 +89,7 @@ def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
     told = "windows of 20 ms (oltp_point_select), 100 ms (insert)"
     assert windows_words(run) in told and _order(run) == f"which then play by turns in {told}"
     assert pilot_words(run) == [
-        f"W{told[1:]}: 99 of 100 events take 0.061 ms (oltp_point_select) at most."
+        f"W{told[1:]}: 99 of 100 events take 61 µs (oltp_point_select) at most."
     ]
 
 
