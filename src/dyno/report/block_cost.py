@@ -75,7 +75,8 @@ def block_cost_words(book: Book) -> str:
         return ""
 
     def told(name: str) -> str:
-        return f"{mean(getattr(cost, name) for cost in costs):.2g} s"
+        seconds = mean(getattr(cost, name) for cost in costs)
+        return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.2g} s"
 
     return (
         f"a block took {told('whole_s')}, of which {told('counted_s')} are compared; the rest: "

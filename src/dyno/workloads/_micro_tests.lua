@@ -137,8 +137,9 @@ local WRITES = {
   {"read-write.range10", WRITE_ONLY, whole = true, reads = read_only(10)},
   {"read-write.range100", WRITE_ONLY, whole = true, reads = read_only(100)},
   {"delete", {of_kind("delete_inserts")}, whole = true},
-  {"insert", {of_kind("inserts")}, drifts = true},
 }
+-- The last of all: the faster engine inserts more, and what follows would find a larger table.
+local GROWS = {"insert", {of_kind("inserts")}, drifts = true}
 local AFTER = {
   {"hot-points", "point", {points("c", "id", HOT, function(at) return at end)}},
   {"random-points.range10", "point", {points("id, k, c, pad", "id", 10)}},
@@ -171,6 +172,7 @@ function tests.all()
   for _, row in ipairs(WRITES) do list[#list + 1] = writing(row) end
   for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".post") end
   for _, row in ipairs(AFTER) do list[#list + 1] = reading(row) end
+  list[#list + 1] = writing(GROWS)
   return list
 end
 

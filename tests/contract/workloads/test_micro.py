@@ -31,7 +31,8 @@ def test_each_test_is_a_phase_with_a_verdict_in_one_of_four_groups() -> None:
         sizes[phase.group] = sizes.get(phase.group, 0) + 1
     assert sorted(sizes.values()) == [7, 10, 11, 14]
     assert {p.name for p in phases if p.settle} == {"point-query.pre", "point-query.post"}
-    assert {p.name for p in phases if not p.stationary} == {"insert"}
+    # whatever followed it would find as many rows more as the engine is faster
+    assert {p.name for p in phases if not p.stationary} == {phases[-1].name} == {"insert"}
 
 
 def test_every_test_plays_its_rows_and_the_ledger_balances(sqlite: Session, tmp_path: Path) -> None:
