@@ -29,6 +29,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "load": {"rows": 2000, "threads": 2},
     "micro": {"table_size": 1000, "events": 3, "warmup_time": 0},
     "tpcc": SMALL_TPCC | {"events": 200},
+    "types": {"rows": 2000, "events": 60, "warmup_time": 0},
 }
 #: Statements that one event sends, by sysbench's defaults.
 STATEMENTS = {
