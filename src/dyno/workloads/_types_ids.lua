@@ -1,5 +1,5 @@
--- The keys of the workload types: the UUID of each row by its number, as it is written for each type
--- of column, and the SQL of each engine around it.
+-- The keys of the workload types: the UUID of each row by its number, as it is written for each
+-- type of column, and the SQL of each engine around it.
 
 local bit = require("bit")
 
@@ -17,7 +17,7 @@ local function hash(n)
 end
 
 local VERSION, VARIANT = 0xf000ULL, 0x3fffffffffffffffULL
-local CLOCK_MS = 1577836800000ULL -- 2020-01-01; each row is a millisecond younger than the one before
+local CLOCK_MS = 1577836800000ULL -- 2020-01-01; each row is a millisecond younger than the last
 
 -- RFC 9562's version 4: all random.
 local function random_high(n)

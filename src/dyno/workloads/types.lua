@@ -1,6 +1,6 @@
 -- UUIDs as keys: 32 or 36 characters, 16 bytes, or the engine's own type; random or in order of
--- time; as the table's key or in an index beside it. Rows are inserted, then looked up by the key and
--- by the index; then what table and indexes take on the disk. docs/workloads/types.md.
+-- time; as the table's key or in an index beside it. Rows are inserted, then looked up by the key
+-- and by the index; then what table and indexes take on the disk. docs/workloads/types.md.
 
 local ids = require("_types_ids")
 local owned = require("_owned_tables")
@@ -81,7 +81,8 @@ function thread_init()
   end
   insert = prepared(("INSERT INTO %s (id, n) VALUES %s%s"):format(NAME,
     (row .. ", "):rep(opt.batch - 1), row), kinds)
-  by_id = prepared(("SELECT n FROM %s WHERE id = %s"):format(NAME, ids.place(opt.type)), {"VARCHAR"})
+  by_id = prepared(("SELECT n FROM %s WHERE id = %s"):format(NAME, ids.place(opt.type)),
+    {"VARCHAR"})
   by_number = prepared(("SELECT %s FROM %s WHERE n = ?"):format(ids.read(opt.type), NAME),
     {"INT"})
 end

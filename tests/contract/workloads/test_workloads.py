@@ -74,6 +74,26 @@ def test_every_workload_plays_on_null_for_the_drivers_floor(workload: str, tmp_p
     assert all(tally.done for phase in played.phases.values() for tally in phase.streams)
 
 
+@pytest.mark.parametrize("workload", workloads.all_workloads())
+def test_what_a_workload_loads_does_not_depend_on_its_threads(
+    workload: str, sqlite: Session, tmp_path: Path
+) -> None:
+    if workload.startswith("pgbench_"):
+        pytest.skip("its tables are PostgreSQL's; made by statements without threads in them")
+    small = SMALL_OLTP | {"table_size": 50}
+    options = (small if workload == "micro" else SMALL.get(workload, small)) | {"warmup_time": 0}
+
+    def loaded(threads: int) -> list[str]:
+        at = sqlite | {"database": str(tmp_path / str(threads))}
+        played = play(at, workload, tmp_path, ("prepare",), **options | {"threads": threads})
+        names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        tables = [str(name) for (name,) in driver.ask(at, [names])[0]]
+        rows = driver.ask(at, [f'SELECT * FROM "{table}"' for table in tables])
+        return [*tables, *map(str, rows), str(played.counters)]
+
+    assert loaded(1) == loaded(3)
+
+
 def test_the_insert_benchmark_leaves_the_rows_and_index_entries_that_it_claims(
     sqlite: Session, tmp_path: Path
 ) -> None:
