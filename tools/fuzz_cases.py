@@ -23,6 +23,10 @@ _OF_TWO = ("json_extract_all", "rapid_extract_all", "json_holds", "rb_contains")
 ARGUMENTS = {
     "dyno_kit_version": 0,
     **dict.fromkeys((*_OF_TWO, "rb_or", "rb_and", "rb_xor", "rb_andnot"), 2),
+    **dict.fromkeys(("fb_create", "fb_load", "fb_insert", "fb_query"), 2),
+    **dict.fromkeys(("fb_inlist", "fb_delete"), 2),
+    "fb_insert2": 5,
+    "fb_list": 0,
 }
 Value = bytes | int | None
 
@@ -34,6 +38,7 @@ class Case:
     `kinds` are the arguments' at the beginning; with `keeps_kinds` the rows have them, too,
     whatever the function asked for. `constant`: the first row's values are known beforehand.
     `repeats`: how often an aggregate is given a row; `clears`: whether its groups are begun.
+    `damage`: which byte of an index's file is changed beforehand.
     """
 
     function: str
@@ -45,6 +50,7 @@ class Case:
     repeats: int = 1
     ends_twice: bool = False
     goes_on: bool = False
+    damage: int | None = None
 
     def as_json(self) -> dict[str, object]:
         """As the corpus keeps it: bytes as hexadecimal digits."""
@@ -69,9 +75,9 @@ def make_case(seed: int, number: int) -> Case:
     if dice.random() < 0.2:
         count = dice.randrange(ARGUMENTS_MAX + 1)
     kinds = tuple(STRING if dice.random() < 0.7 else dice.choice(KINDS) for _ in range(count))
-    rows = [tuple(a_value(dice, function) for _ in range(count))]
+    rows = [tuple(a_value(dice, function, at) for at in range(count))]
     for _ in range(dice.randrange(4)):
-        fresh = tuple(a_value(dice, function) for _ in range(count))
+        fresh = tuple(a_value(dice, function, at) for at in range(count))
         rows.append(dice.choice((rows[-1], fresh, rows[-1][:1] + fresh[1:])))
     return Case(
         function,
@@ -83,16 +89,21 @@ def make_case(seed: int, number: int) -> Case:
         repeats=dice.choice((0, 1, 1, 2, 3, 20)),
         ends_twice=dice.random() < 0.1,
         goes_on=dice.random() < 0.05,
+        damage=dice.randrange(400) if function[:3] == "fb_" and dice.random() < 0.1 else None,
     )
 
 
-def a_value(dice: random.Random, function: str) -> Value:
+def a_value(dice: random.Random, function: str, at: int) -> Value:
     """An argument: one that the function may like more often than not."""
+    if function.startswith("fb_") and at == 0 and dice.random() < 0.9:
+        return b"made" if function == "fb_create" else INDEX.encode()
     if dice.random() < 0.06:
         return None
     makers = [a_number, a_word, some_bytes]
     if function.startswith("rb_"):
         makers += [a_list, a_bitmap, a_bitmap, a_bitmap, a_number]
+    elif function.startswith("fb_"):
+        makers += [FILE_MAKERS.get(function, a_number)] * 30
     elif "uuid" in function:
         makers += [a_uuid] * 3
     else:
@@ -217,6 +228,71 @@ def _runs(dice: random.Random, keys: list[int]) -> bytes:
 
 def _claimed(dice: random.Random, members: int) -> int:
     return (members - 1 if dice.random() < 0.97 else dice.randrange(65_536)) % 65_536
+
+
+#: The index that is there before a case of `fb_*` begins: its columns, and rows of every kind.
+INDEX, COLUMNS = "t", "a:int, b:ulong, c:double, d:text"
+LINES = b'1,2,0.5,x\n-7,18446744073709551615,-1e300,"a,""b"\n,,,\n1,0,0,\\N\n2,3,4,\xc3\xa4\n'
+
+
+def some_columns(dice: random.Random) -> Value:
+    """The columns of an index."""
+    kinds = ("byte", "int", "ulong", "float", "double", "key", "text", "TEXT")
+    count = dice.choice((1, 2, 5, 32, 33))
+    return ",".join(f"{dice.choice('ab_')}{n}:{dice.choice(kinds)}" for n in range(count)).encode()
+
+
+def a_row(dice: random.Random) -> Value:
+    """One row of that index."""
+    return b"|".join(dice.choice((b"1", b"0", b"", b"\\N")) for _ in range(4))
+
+
+def some_lines(dice: random.Random) -> Value:
+    """Rows of that index, or not quite."""
+    fields = ("1", "-1", "0.5", "x", "", "\\N", '"a,\n"', '""', '"', "1e309", "9" * 30, "ä")
+    mark = dice.choice(",,,,,|")
+    lines = [
+        mark.join((str(n), "7", "0.5", "x") if dice.random() < 0.95 else dice.choices(fields, k=4))
+        for n in range(dice.choice((1, 1, 3, 1500)))
+    ]
+    return dice.choice(("\n", "\r\n")).join(lines).encode()
+
+
+def a_condition(dice: random.Random) -> Value:
+    """A condition over that index, or words in any order."""
+    words = ("a", "b", "c", "d", "z", "1", "-1", "0.5", "1e9", "9" * 40, "'x'", "''", "`a`", "NULL")
+    signs = ("=", "<", ">=", "<>", "AND", "OR", "XOR", "NOT", "!", "(", ")", ",", "IN (", "IS")
+    if dice.random() < 0.15:
+        return " ".join(dice.choice(words + signs) for _ in range(dice.randrange(1, 12))).encode()
+    leaves = ("a < 2", "b IN (0, 2)", "c BETWEEN -1 AND 5", "d = 'x'", "d IS NULL", "1 < a <= 5")
+    text = dice.choice(leaves)
+    for _ in range(dice.choice((0, 1, 3, 300 if dice.random() < 0.1 else 2))):
+        text = dice.choice((f"({text})", f"NOT {text}", f"{text} {dice.choice(signs[4:7])} a > 0"))
+    return text.encode()
+
+
+def a_query(dice: random.Random) -> Value:
+    """A query of that index."""
+    items = ("a", "b", "c", "d", "COUNT(*)", "SUM(a)", "SUM(b)", "AVG(c)", "MIN(d)", "MAX(b)")
+    items += ("COUNT(DISTINCT d)", "COUNTDISTINCT(a)", "MAX(c)", "MIN(a)")
+    items += ("SUM(d)", "SQRT(a)", "*") if dice.random() < 0.1 else ()
+    text = ", ".join(dice.choice(items) for _ in range(dice.choice((1, 1, 2, 6))))
+    where = b" WHERE " + bytes(a_condition(dice)) if dice.random() < 0.8 else b""
+    return (
+        text.encode()
+        + where
+        + dice.choice((b"", b"", b" LIMIT 1", b" LIMIT 1, 99", b" LIMIT 0 OFFSET 9"))
+    )
+
+
+FILE_MAKERS = {
+    "fb_create": some_columns,
+    "fb_load": some_lines,
+    "fb_insert": a_row,
+    "fb_query": a_query,
+    "fb_inlist": a_query,
+    "fb_delete": a_condition,
+}
 
 
 def mutated(dice: random.Random, value: bytes) -> bytes:

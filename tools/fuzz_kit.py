@@ -16,6 +16,7 @@ import mmap
 import os
 import resource
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz_cases import FUNCTIONS, STRING, Case, make_case
+from fuzz_cases import COLUMNS, FUNCTIONS, INDEX, LINES, STRING, Case, make_case
 
 from dyno.kit.library import carried
 
@@ -133,6 +134,24 @@ class Caller:
                 raise Broken("an answer after the end")
         return "faulted" if "faulted" in told else "answered"
 
+    def prepare_index(self, case: Case) -> None:
+        """Makes the index that cases of `fb_*` find, and damages a file of it where that is asked
+        for: nothing of an earlier case is left.
+        """
+        root = Path(os.environ["DYNO_KIT_FILES"])
+        shutil.rmtree(root)
+        root.mkdir()
+        name = INDEX.encode()
+        for function, text in (("fb_create", COLUMNS.encode()), ("fb_load", LINES)):
+            if self.play(Case(function, (STRING, STRING), ((name, text),))) != "answered":
+                raise Broken(f"{function} fails")
+        if case.damage is not None:
+            files = sorted((root / INDEX).iterdir())
+            file = files[case.damage % len(files)]
+            content = bytearray(file.read_bytes())
+            content[case.damage % len(content)] ^= 1 << case.damage % 8
+            file.write_bytes(content)
+
     def _entry(self, name: str, what: str, returns: type | None = None) -> ctypes._NamedFuncPointer:
         entry = getattr(self.library, name + what)
         entry.restype = returns
@@ -218,6 +237,8 @@ def play_child(asked: argparse.Namespace) -> None:
     """The child: plays cases until the time is up, each one's number written down beforehand."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.environ["DYNO_KIT_FILES"] = str(asked.child.parent / "indexes")
+    Path(os.environ["DYNO_KIT_FILES"]).mkdir(exist_ok=True)
     caller, counts = Caller(asked.library), Counter[str]()
     with asked.child.open("r+b") as file, mmap.mmap(file.fileno(), 8) as current:
         for number, case in cases_from(asked.seed, asked.begin):
@@ -225,6 +246,8 @@ def play_child(asked: argparse.Namespace) -> None:
             # its default is the end of the process
             signal.setitimer(signal.ITIMER_VIRTUAL, CASE_CPU_S)
             try:
+                if case.function.startswith("fb_"):
+                    caller.prepare_index(case)
                 counts[f"{case.function} {caller.play(case)}"] += 1
             except Broken as broken:
                 print(broken, file=sys.stderr, flush=True)
@@ -253,7 +276,10 @@ def fuzz(library: Path, seed: int, seconds: float, only: int | None) -> Outcome:
     begin = -len(corpus()) if only is None else only
     child = [sys.executable, __file__, "--library", str(library), "--seed", str(seed)]
     child += ["--until", str(until), *(["--only"] if only is not None else [])]
-    with tempfile.TemporaryDirectory(prefix="dyno-fuzz-") as folder:
+    # in memory where there is such a folder: indexes wait for the disk at every write
+    memory = Path("/dev/shm")
+    place_of_all = memory if memory.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="dyno-fuzz-", dir=place_of_all) as folder:
         place, words = Path(folder) / "case", Path(folder) / "words"
         while True:
             place.write_bytes(begin.to_bytes(8, "little", signed=True))
