@@ -1,11 +1,14 @@
-"""Debian's unmodified sysbench scripts: under the driver beside under sysbench itself.
+"""Unmodified sysbench scripts: under the driver beside under sysbench itself.
 
-The eleven scripts play on one server, with the same options, from core 1, in turn: 10 pairs of 2 s
-over 4 connections. CPU and rate are per event. Tables that a script makes grow or shrink are made
-anew before each measurement, by sysbench. A rate more than 5 % above sysbench's is said to be
-`beyond`: the client's core is what limits there.
+Debian's eleven scripts play on one server, with the same options, from core 1, in turn: 10 pairs
+of 2 s over 4 connections. CPU and rate are per event. Tables that a script makes grow or shrink
+are made anew before each measurement, by sysbench. A rate more than 5 % above sysbench's is said
+to be `beyond`: the client's core is what limits there.
 
-About 12 minutes a server; `--script oltp_read_only` plays one.
+About 12 minutes a server; `--script oltp_read_only` plays one. Others' scripts, with their options:
+
+    bench/run script-cost --folder sysbench-tpcc --script tpcc --option tables=1 --option scale=1
+    bench/run script-cost --folder oltp_legacy --script oltp --option oltp_table_size=100000
 """
 
 from __future__ import annotations
@@ -32,9 +35,16 @@ LIMITS: Limits = {
 }
 
 
-def scripts() -> list[str]:
+def scripts(folder: Path) -> list[str]:
     """Those that can be run: all but the one that the others require."""
-    return sorted(path.stem for path in FOLDER.glob("*.lua") if path.stem != "oltp_common")
+    return sorted(path.stem for path in folder.glob("*.lua") if path.stem != "oltp_common")
+
+
+def options(words: Namespace, script: str) -> dict[str, object]:
+    """The user's, or those of sysbench's own scripts."""
+    if words.option:
+        return dict(pair.split("=", 1) for pair in words.option)
+    return {} if script == "bulk_insert" else OLTP
 
 
 def reload(session: Session, load: Load) -> None:
@@ -57,14 +67,14 @@ def reloaded(side: Side, session: Session, load: Load) -> Side:
 def case(at: str, session: Session, script: str, words: Namespace) -> list[Row]:
     """One script on one server."""
     time_s, rounds = budget(words)
-    options = {} if script == "bulk_insert" else OLTP
-    load = Load(str(FOLDER / f"{script}.lua"), words.connections, time_s, options)
+    path = words.folder / f"{script}.lua"
+    load = Load(str(path), words.connections, time_s, options(words, script))
     sides: dict[str, Side] = {"ours": Driver(session, load), "sysbench": Sysbench(session, load)}
     reload(session, load)
     if script in DRIFTING:
         sides = {name: reloaded(side, session, load) for name, side in sides.items()}
     rows = compare(f"{at} {script}", in_turn(sides, rounds), LIMITS)
-    run(sysbench(session, load.workload, "cleanup", {"threads": load.connections, **options}))
+    run(sysbench(session, load.workload, "cleanup", {"threads": load.connections, **load.options}))
     print_rows(rows)
     return rows
 
@@ -72,11 +82,13 @@ def case(at: str, session: Session, script: str, words: Namespace) -> list[Row]:
 def main() -> None:
     parser = timed(command("script-cost", SERVERS))
     parser.add_argument("--connections", type=int, default=4)
-    parser.add_argument("--script", nargs="+", default=scripts(), choices=scripts())
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the scripts lie")
+    parser.add_argument("--script", nargs="+", help="by name; all that lie there, if none is named")
+    parser.add_argument("--option", action="append", default=[], help="a script's own, KEY=VALUE")
     words, rows = parser.parse_args(), []
     for at in words.server:
         with serving(at) as server:
-            for script in words.script:
+            for script in words.script or scripts(words.folder):
                 rows += case(at, server.session, script, words)
     conclude("script-cost", rows)
 

@@ -73,7 +73,8 @@ class Analysis:
         return found, judged_comparisons(context, found)
 
     def count_decided(self, blocks: int) -> int:
-        """How many of those that decide have their verdict at the look at `blocks`.
+        """How many of those that decide have their verdict, as precise as was asked for, at the
+        look at `blocks`.
 
         An invalid one has, and so has one in a grey cell: more blocks would not change it.
         """
@@ -83,7 +84,12 @@ class Analysis:
             found = [line for line in self.lines(blocks) if line.primary]
             rows = judged_comparisons(self.case, found)
         judged = zip(found, rows, strict=True)
-        return sum(bool(line.grey) or row.verdict != "inconclusive" for line, row in judged)
+        return sum(bool(line.grey) or self._is_decided(row) for line, row in judged)
+
+    def _is_decided(self, row: Comparison) -> bool:
+        precision = self.run.design.precision_percent
+        is_precise = precision is None or row.reach_percent <= precision
+        return row.verdict == "invalid" or (row.verdict != "inconclusive" and is_precise)
 
     def comparisons(self) -> list[Comparison]:
         """All comparisons, each workload at the last look that it reached."""

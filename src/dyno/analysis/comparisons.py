@@ -56,19 +56,21 @@ class PairedMetric:
 def paired_metrics(
     view: RunView, workload: WorkloadPlan, blocks: Sequence[dict[str, Trial]]
 ) -> Iterator[PairedMetric]:
-    """Every comparison of `workload` in `blocks`.
+    """Every comparison of `workload` in `blocks`, in the order in which its phases are played.
 
     A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line. Of
     interactions only those in primary metrics are looked at.
     """
     declared, phases = view.primaries_of(workload.name), {p.name: p for p in workload.phases}
+    in_order = list(phases)
     own = [{name: view.numbers(trial) for name, trial in block.items()} for block in blocks]
     for effect in effects(view.run):
         grey = {name: _missed_target(p, blocks, effect.cells) for name, p in phases.items()}
         groups = shared_loads(blocks, effect.cells)
-        for metric in _shared_metrics(own, effect.cells):
+        shared = [m for m in _shared_metrics(own, effect.cells) if m.phase in phases]
+        for metric in sorted(shared, key=lambda m: in_order.index(m.phase)):
             pair = next((pair for pair in declared if pair.names(metric)), None)
-            if metric.phase in phases and (pair or not effect.interaction):
+            if pair or not effect.interaction:
                 base_values, values = effect.values(_columns(own, effect.cells, metric))
                 margin = pair.margin_percent if pair else view.run.design.margin_percent
                 yield PairedMetric(

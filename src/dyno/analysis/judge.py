@@ -77,7 +77,9 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
     complete = now.state in ("decided", "undecided", "too noisy")
     return Verdict(
         overall=word,
-        sentence=sentence(run, word, decisive, _reason(analysis, now)) + _beside(means, primaries),
+        sentence=sentence(run, word, decisive, _reason(analysis, now))
+        + _beside(means, primaries)
+        + _imprecise(run.design.precision_percent, decisive, complete),
         complete=complete,
         comparisons=tuple(rows),
         findings=tuple(analysis.findings),
@@ -97,6 +99,17 @@ def _beside(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str
     return (
         f"; by itself {metric.workload} / {metric.phase} may take up to "
         f"{worst.high_percent:+.1f} % on {worst.candidate}"
+    )
+
+
+def _imprecise(wanted: float | None, decisive: Sequence[Comparison], complete: bool) -> str:
+    """That a run is over and an interval still reaches further than was wished."""
+    reaches = [row.reach_percent for row in decisive if row.verdict != "invalid"]
+    if wanted is None or not complete or max(reaches, default=0.0) <= wanted:
+        return ""
+    return (
+        f"; the precision asked for, {wanted:g} %, was not reached: the widest interval reaches "
+        f"{max(reaches):.2g} % to either side"
     )
 
 

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="The slowdown that matters.  [default: the workload's own, else 2%]",
 )
+@click.option(
+    "--precision",
+    type=PERCENT,
+    metavar="PERCENT",
+    help="Go on, verdict or not, until each interval reaches no further than this to either side.",
+)
 @options.BLOCKS
 @options.BUDGET
 @options.QUICK
@@ -116,6 +122,7 @@ def experiment(**words: Any) -> Experiment:
         gate=words["gate"],
         sequential=None if words["turns"] is None else not words["turns"],
         hold_connections=words["hold_connections"],
+        precision_percent=words["precision"],
     )
     (first, *others), chosen = chosen_scripts(words)
     chosen |= dict(words["settings"])

@@ -18,6 +18,7 @@ from dyno.experiment.factors import CrossedFactors
 BLOCKS = range(3, 201)
 LOADS = range(25)
 MARGIN_PERCENT_MAX = 50.0
+PRECISION_PERCENT_LEAST = 0.1
 LIMITS = ("steal_percent", "foreign_percent")
 GATES = ("each", "mean")
 
@@ -32,7 +33,8 @@ class Measuring:
     an A/A comparison: the candidates are the same on purpose. `gate` is what decides: `each`
     primary, or their geometric `mean` over all workloads. `sequential` plays restarts one after the
     other, False only by turns; None: by turns where that is sound. `hold_connections` keeps those
-    of a trial that takes turns, where users else connect anew about every second.
+    of a trial that takes turns, where users else connect anew about every second. A verdict ends
+    the run; with `precision_percent` only once each interval reaches no further to either side.
     """
 
     margin_percent: float | None = None
@@ -48,6 +50,7 @@ class Measuring:
     gate: str = "each"
     sequential: bool | None = None
     hold_connections: bool = False
+    precision_percent: float | None = None
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""
@@ -57,6 +60,10 @@ class Measuring:
         if self.margin_percent is not None and not 0 < self.margin_percent <= MARGIN_PERCENT_MAX:
             hint = f"above 0 % and up to {MARGIN_PERCENT_MAX:g} %"
             raise UsageError(f"a margin cannot be {self.margin_percent:g} %", hint=hint)
+        precision = self.precision_percent
+        if precision is not None and not PRECISION_PERCENT_LEAST <= precision <= 50:
+            hint = f"{PRECISION_PERCENT_LEAST:g} % to 50 %"
+            raise UsageError(f"a precision cannot be {precision:g} %", hint=hint)
         if self.loads is not None and self.loads not in LOADS:
             hint = f"0 (anew in every trial) to {LOADS[-1]}; few loads are few data"
             raise UsageError(f"the number of loads cannot be {self.loads}", hint=hint)

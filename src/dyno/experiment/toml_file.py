@@ -185,6 +185,7 @@ def read_measuring(top: Table) -> Measuring:
         both = f"both 'blocks' (fixed) and '{MAX_BLOCKS}' are set"
         raise top.wrong(MAX_BLOCKS, UsageError(both))
     margin, alpha = top.get("margin_percent", _NUMBER), top.get("alpha", _NUMBER)
+    precision = top.get("precision_percent", _NUMBER)
     limits, controls = top.table("limits"), top.table("controls")
     try:
         return Measuring(
@@ -200,6 +201,7 @@ def read_measuring(top: Table) -> Measuring:
             gate=top.get("gate", str) or "each",
             sequential=top.flag("sequential") if "sequential" in top.data else None,
             hold_connections=top.flag("hold_connections"),
+            precision_percent=None if precision is None else float(precision),
         )
     except UsageError as error:
         raise top.wrong(_blame_key(error, top), error) from error
@@ -208,6 +210,7 @@ def read_measuring(top: Table) -> Measuring:
 def _blame_key(error: UsageError, top: Table) -> str:
     """The key that a refusal of `Measuring` is about."""
     words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
+    words |= {"precision": ("precision_percent",)}
     words |= {"alpha": ("alpha",), "loads": ("loads",), "gate": ("gate",)}
     keys = next((keys for word, keys in words.items() if word in error.message), ())
     named = re.search(r"'(\w+)'", error.message)

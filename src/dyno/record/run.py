@@ -117,7 +117,8 @@ class Design:
     if there are any, make cells.
     `aa` declares that the candidates are meant to be the same. `gate` says what decides: each
     primary by itself, or their geometric mean over all workloads. `turns` is how the trials of a
-    block take turns; None: they are played one after the other.
+    block take turns; None: they are played one after the other. `precision_percent` is how far the
+    interval of what decides may reach to either side where a verdict ends the run; None: any.
     """
 
     base: str
@@ -132,6 +133,7 @@ class Design:
     aa: bool = False
     gate: Gate = "each"
     turns: Turns | None = None
+    precision_percent: float | None = None
 
 
 @dataclass(frozen=True)

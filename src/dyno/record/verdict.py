@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -51,6 +52,12 @@ class Comparison:
     hodges_lehmann_percent: float | None = None
     levels: dict[str, str] = field(default_factory=dict)
     share_unseen_percent: float | None = None
+
+    @property
+    def reach_percent(self) -> float:
+        """How far its interval reaches to either side, as a time ratio: ± so many percent."""
+        low, high = (1 + end / 100 for end in (self.low_percent, self.high_percent))
+        return 100 * (math.sqrt(high / low) - 1) if low > 0 else math.inf
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
         aa=measuring.aa,
         gate="mean" if measuring.gate == "mean" else "each",
+        precision_percent=measuring.precision_percent,
     )
 
 

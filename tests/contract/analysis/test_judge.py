@@ -58,6 +58,21 @@ def test_an_unclear_case_goes_on_from_look_to_look_until_max() -> None:
     assert judge_unaudited(run, trials).overall == "inconclusive"
 
 
+def test_a_run_with_a_precision_goes_on_beyond_its_verdict_until_that_is_reached() -> None:
+    trials = make_trials({"new": logs(0.2, 0.02, 24)})
+    reach = primary(judge_unaudited(make_run(), trials[:12])).reach_percent
+    assert 1.5 < reach < 4
+    wide, narrow = make_run(precision_percent=4.0), make_run(precision_percent=1.5)
+    assert look_unaudited(wide, trials[:12]).state == "decided"
+    assert look_unaudited(narrow, trials[:12]).blocks == 10
+    reached = judge_unaudited(narrow, trials)
+    assert (reached.overall, reached.complete) == ("slower", True)
+    assert "was not reached" not in reached.sentence
+    never = judge_unaudited(make_run(precision_percent=0.5), trials)
+    assert (never.overall, never.complete) == ("slower", True)
+    assert "the precision asked for, 0.5 %, was not reached: the widest interval" in never.sentence
+
+
 def test_a_look_uses_its_own_blocks_and_later_ones_wait() -> None:
     values = logs(0.01, 0.03, 6)
     between = judge_unaudited(make_run(), make_trials({"new": [*values, 0.9, 0.9]}))

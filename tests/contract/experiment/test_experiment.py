@@ -77,6 +77,7 @@ def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
         ("margin_percent", "margn_percent", 5, "did you mean margin_percent"),
         ("margin_percent = 3", "aa = 1", 5, "mine.toml:5: 'aa' is not true or false"),
         ("margin_percent = 3", "margin_percent = 0", 5, "a margin cannot be 0 %"),
+        ("margin_percent = 3", "precision_percent = 0", 5, "a precision cannot be 0 %"),
         ("margin_percent = 3", 'margin_percent = "3"', 5, "not a number"),
         ("blocks = 6", "blocks = 2", 6, "cannot be 2"),
         ("blocks = 6", "max_blocks = 1000", 6, "cannot be 1000"),

@@ -57,12 +57,21 @@ function param:set(value)
    end
 end
 
--- Fills a text cell from a template: `#` is a digit, `@` a letter from a to z.
+-- Fills a text cell from a template: `#` is a digit, `@` a letter from a to z. The text is drawn
+-- into the driver's memory, where the cell's number stands for it: Lua would hash it, keep it and
+-- collect it. `max_len` cuts texts of Lua's own only, and so do cells beyond a number.
 function param:set_rand_str(template)
    if self.kind ~= TEXT then
       error("set_rand_str needs a CHAR or VARCHAR cell", 2)
    end
-   self:set(raw.rand_string(template))
+   if self.template ~= template then
+      self.template, self.number = template, raw.text_cell(template, self.number)
+   end
+   if self.number == nil or self.max_len and #template > self.max_len then
+      return self:set(raw.rand_string(template))
+   end
+   raw.draw_text(self.number)
+   self.value = self.number
 end
 
 -- `statement:bind_create`: a cell of a type; `max_len` cuts texts.

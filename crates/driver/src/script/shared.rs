@@ -11,7 +11,7 @@ use super::inserts::{Bulk, Insert, Row};
 use super::program::Program;
 use super::random::Rand;
 use super::recording::Recording;
-use super::statement::{Form, Kind, Statement};
+use super::statement::{Form, Kind, Statement, TextCell};
 use super::watch::{self, InEngine};
 use crate::plan::error::{Error, shorten};
 use crate::schedule::clock::{now_ns, ns};
@@ -76,6 +76,8 @@ pub struct Shared {
     /// How the engine reads quotes and comments.
     pub quoting: Quoting,
     pub statements: Slab<Statement>,
+    /// Text cells filled from templates.
+    pub text_cells: Vec<TextCell>,
     pub counts: UserCounts,
 }
 
@@ -122,6 +124,9 @@ pub enum RequestState {
     Failed,
 }
 
+/// More text cells than a script has in use.
+const MOST_TEXT_CELLS: usize = 1000;
+
 impl Shared {
     pub fn new(session: plan::Session, rand: Rand) -> Self {
         Self {
@@ -155,6 +160,7 @@ impl Shared {
             connections: Vec::new(),
             arrived: None,
             statements: Slab::new(),
+            text_cells: Vec::new(),
             counts: UserCounts::default(),
         }
     }
@@ -300,8 +306,22 @@ impl Shared {
     /// Puts a Lua value into a parameter, cut to the cell's kind.
     pub fn set(&mut self, statement: usize, at: usize, value: &mlua::Value) {
         if let Some(it) = self.statements.get_mut(statement) {
-            it.set(at, value);
+            it.set(at, value, &self.text_cells);
         }
+    }
+
+    /// Gives a text cell its template; its number, or none where there are too many (a script that
+    /// makes new cells in each event).
+    pub fn text_cell(&mut self, template: &[u8], known: Option<usize>) -> Option<usize> {
+        let number = known.unwrap_or(self.text_cells.len());
+        if number == self.text_cells.len() {
+            if number == MOST_TEXT_CELLS {
+                return None;
+            }
+            self.text_cells.push(TextCell::default());
+        }
+        template.clone_into(&mut self.text_cells[number].template);
+        Some(number)
     }
 
     pub fn execute(&mut self, statement: usize) -> RequestState {

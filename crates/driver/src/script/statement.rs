@@ -1,5 +1,6 @@
 //! A statement that a script sends again and again, and the values of its next execution.
 
+use super::random::Rand;
 use crate::plan::error::Error;
 use crate::sessions::literal::TextStatement;
 use crate::sessions::{Reply, Session, Value};
@@ -63,11 +64,16 @@ impl Statement {
         self.kinds = kinds;
     }
 
-    /// Puts a Lua value into a parameter, cut to the cell's kind.
+    /// Puts a Lua value into a parameter, cut to the cell's kind; a text cell's number stands for
+    /// what it has drawn.
     #[inline]
-    pub fn set(&mut self, at: usize, value: &mlua::Value) {
-        if let (Some(slot), Some(kind)) = (self.values.get_mut(at), self.kinds.get(at)) {
-            put(slot, *kind, value);
+    pub fn set(&mut self, at: usize, value: &mlua::Value, cells: &[TextCell]) {
+        let (Some(slot), Some(kind)) = (self.values.get_mut(at), self.kinds.get(at)) else {
+            return;
+        };
+        match (kind, value) {
+            (Kind::Text, mlua::Value::Integer(cell)) => put_text(slot, &cells[*cell as usize].text),
+            _ => put(slot, *kind, value),
         }
     }
 
@@ -75,6 +81,24 @@ impl Statement {
     #[inline]
     pub fn send(&self, session: &mut dyn Session) -> Result<Reply, Error> {
         self.form.send(session, &self.values)
+    }
+}
+
+/// A text cell that is filled from a template (`set_rand_str`); its memory is used again.
+#[derive(Default)]
+pub struct TextCell {
+    /// `#` is a digit, `@` a letter.
+    pub template: Vec<u8>,
+    /// What was drawn last.
+    pub text: Vec<u8>,
+}
+
+impl TextCell {
+    /// Draws another text.
+    #[inline]
+    pub fn draw(&mut self, rand: &mut Rand) {
+        self.text.clear();
+        rand.string(&self.template, &mut self.text);
     }
 }
 

@@ -33,6 +33,7 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
         f"A block starts each of the {len(run.candidates)} anew, {_order(run)}; the run is judged "
         f"at {looks} blocks, with a margin of {_margins(run)} (a smaller slowdown does not matter) "
         f"and α {design.alpha * 100:g} % (how often an equal one may be called slower).",
+        _precision(design.precision_percent),
         *pilot_words(run),
         cost_line(forecast),
         memory_line(prepared),
@@ -41,6 +42,13 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     )
     screen.paragraph(" ".join(filter(None, sentences)))
     click.echo(f"run folder: {folder.path}\n")
+
+
+def _precision(percent: float | None) -> str:
+    """What lets the run go on beyond a verdict."""
+    if percent is None:
+        return ""
+    return f"It goes on until each interval reaches no further than {percent:g} % to either side."
 
 
 def _order(run: Run) -> str:

@@ -101,7 +101,9 @@ def _cost(
         return Cell(numbers.DASH)
     value, reference = typical[candidate, metric], typical.get((base, metric), 0.0)
     own = numbers.quantity(value, metric.unit)
-    return Cell(f"{numbers.ratio(value / reference)}×", beside=own) if reference else Cell(own)
+    if not value or not reference:
+        return Cell(own)
+    return Cell(f"{numbers.ratio(value / reference)}×", beside=own)
 
 
 def _has_another_plan(test: str, replanned: set[str]) -> bool:

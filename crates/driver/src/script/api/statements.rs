@@ -161,6 +161,13 @@ impl RawTable<'_> {
             it.rand.string(&template.as_bytes(), &mut it.packed);
             string(lua, &it.packed)
         })?;
+        self.add("text_cell", |_, it, (template, known): (LuaString, Option<usize>)| {
+            Ok(it.text_cell(&template.as_bytes(), known))
+        })?;
+        self.add("draw_text", |_, it, cell: usize| {
+            it.text_cells[cell].draw(&mut it.rand);
+            Ok(())
+        })?;
         self.add("rand_varstring", |lua, it, (least, most)| {
             it.packed.clear();
             it.rand.varstring(least, most, &mut it.packed);

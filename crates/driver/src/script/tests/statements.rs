@@ -43,6 +43,38 @@ fn cells_are_shared_and_read_at_execute() {
 }
 
 #[test]
+fn texts_drawn_into_a_cell_stay_until_it_is_set_again() {
+    counted_on_sqlite(&with_connection(
+        "function event()
+           con:query('CREATE TABLE t (id SERIAL, a TEXT, b TEXT, PRIMARY KEY (id))')
+           local insert = con:prepare('INSERT INTO t (a, b) VALUES (?, ?)')
+           local a = insert:bind_create(sysbench.sql.type.VARCHAR, 20)
+           local b = insert:bind_create(sysbench.sql.type.CHAR, 4)
+           insert:bind_param(a, b)
+           a:set_rand_str('##########') b:set_rand_str('@@@@@@') insert:execute()
+           insert:execute()
+           a:set_rand_str('x-@@@@@@@@@@') b:set('own') insert:execute()
+           a:set_rand_str('x-@@@@@@@@@@') b:set_rand_str('##') insert:execute()
+           for _ = 1, 1100 do
+              insert:bind_create(sysbench.sql.type.VARCHAR, 9):set_rand_str('#')
+           end
+           local c = insert:bind_create(sysbench.sql.type.VARCHAR, 9)
+           insert:bind_param(c, c)
+           c:set_rand_str('c##') insert:execute()
+           local rows, found = con:query('SELECT a, b FROM t ORDER BY id'), {}
+           for at = 1, 5 do found[at] = rows:fetch_row() end
+           assert(found[1][1]:match('^%d+$') and #found[1][1] == 10)
+           assert(found[1][2]:match('^%l%l%l%l$'))
+           assert(found[2][1] == found[1][1] and found[2][2] == found[1][2])
+           assert(found[3][1]:match('^x%-%l+$') and found[3][2] == 'own')
+           assert(found[4][1]:match('^x%-%l+$') and found[4][1] ~= found[3][1])
+           assert(found[4][2]:match('^%d%d$'))
+           assert(found[5][1]:match('^c%d%d$') and found[5][2] == found[5][1])
+        end",
+    ));
+}
+
+#[test]
 fn statements_without_the_engines_own_send_text() {
     let folder = Folder::new();
     let mut plan = sqlite(
