@@ -339,7 +339,8 @@ impl<'a> Parser<'a> {
     /// `1 < a`, `1 < a <= 5`: the column's type is known behind the first value only.
     fn range(&mut self) -> Result<Condition, Fault> {
         let begin = self.at;
-        self.at += usize::from(self.sign("-")) + 1;
+        self.sign("-");
+        self.at += 1;
         let sign = self.comparison()?;
         let column = self.column()?;
         let behind = std::mem::replace(&mut self.at, begin);

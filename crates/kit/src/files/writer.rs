@@ -307,6 +307,8 @@ mod tests {
         }
         assert_eq!(told(&folder, "COUNT(*), MIN(a), MAX(a)"), "[[3100,0,3199]]");
         assert_eq!(told(&folder, "a WHERE a BETWEEN 48 AND 151"), "[[48],[49],[150],[151]]");
+        assert_eq!(told(&folder, "COUNT(*) WHERE -1 <= a < 1.5"), "[[2]]");
+        assert_eq!(told(&folder, "COUNT(*) WHERE 3197.5 < a"), "[[2]]");
         assert_eq!(read_manifest(&folder).unwrap().segments[0].rows, 3100);
         assert_eq!(files(&folder), 2);
         fs::remove_dir_all(folder).unwrap();
