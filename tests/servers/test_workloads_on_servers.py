@@ -33,6 +33,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "load": {"rows": 2000, "threads": 2},
     "micro": {"table_size": 1000, "events": 10, "threads": 2, "warmup_time": 0},
     "tpcc": SMALL_TPCC | {"events": 200, "threads": 2},
+    "types": {"rows": 2000, "events": 60, "threads": 2, "warmup_time": 0},
 }
 OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_time": 0}
 #: What two users may meet who delete a row and insert it again, each in one transaction: who waits

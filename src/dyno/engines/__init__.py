@@ -63,6 +63,14 @@ class Counts(Protocol):
         """
 
 
+@runtime_checkable
+class CountsContention(Protocol):
+    """A server that counts what its clients waited for and what its pages went through."""
+
+    def count_contention(self, server: Server) -> dict[str, int]:
+        """`page_splits` and `lock_waits` of all tables until now; without what is not counted."""
+
+
 #: Under this name an answer says why tables and indexes are not in the cache after all.
 MISSED = "missed"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dyno.analysis.judge import REPLAYS
 from dyno.engines import Outgrows
@@ -11,11 +14,12 @@ from dyno.errors import UsageError
 from dyno.experiment import BLOCKS
 from dyno.forecast.detection import SDS_PERCENT, assumed_primaries, family_size
 from dyno.record import Candidate, Run, WorkloadPlan
-from dyno.resolve.design import looks_up_to
+from dyno.resolve.design import LOADS, SLOW_LOAD_S, looks_up_to
 from dyno.resolve.experiment import Prepared
 from dyno.stats.looks import Looks
 from dyno.stats.power import mde80
 from dyno.stats.verdict import CLEAR_LEAST
+from dyno.workloads import data_options
 
 #: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
 OVERHEAD_S = 0.2
@@ -48,14 +52,52 @@ class Forecast:
     detectable: dict[float, float]
 
 
+@dataclass(frozen=True)
+class RunCost:
+    """Seconds of a run: once, in each block, and in each of the first `loads` blocks besides, which
+    make the loads that are kept.
+    """
+
+    floor_s: float
+    block_s: float
+    loads_s: float = 0.0
+    loads: int = 0
+
+    def total_s(self, blocks: float) -> float:
+        """Seconds of a run of so many blocks."""
+        return self.floor_s + blocks * self.block_s + min(blocks, self.loads) * self.loads_s
+
+    def blocks_within(self, budget_s: float) -> int:
+        """How many blocks end within `budget_s`; `UsageError` if not enough do."""
+        blocks = int((budget_s - self.floor_s) // (self.block_s + self.loads_s))
+        if blocks >= self.loads:
+            blocks = int((budget_s - self.total_s(self.loads)) // self.block_s) + self.loads
+        if blocks < BLOCKS[0]:
+            hint = f"{BLOCKS[0]} blocks take {math.ceil(self.total_s(BLOCKS[0]))} s"
+            raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+        return blocks
+
+
+def run_cost(prepared: Prepared) -> RunCost:
+    """What `prepared` takes by the lengths that its scripts declare, and guesses of the rest."""
+    each_s = sum(block_s(workload, prepared) for workload in prepared.run.workloads)
+    kept = [workload for workload in prepared.run.workloads if _keeps_loads(workload, prepared)]
+    return RunCost(
+        floor_s=floor_s(prepared),
+        block_s=each_s,
+        loads_s=_distinct_data(kept, prepared.run) * _load_s(prepared),
+        loads=prepared.run.design.loads or LOADS,
+    )
+
+
 def forecast_run(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
     run, looks = prepared.run, prepared.run.design.looks
-    each_s, most = _block_s(prepared), blocks_at_most(run)
+    cost, most = run_cost(prepared), blocks_at_most(run)
     clearing = next((n for n in looks if n >= CLEAR_LEAST), looks[-1])
     return Forecast(
-        expected_s=floor_s(prepared) + clearing * each_s,
-        worst_s=floor_s(prepared) + most * each_s,
+        expected_s=cost.total_s(clearing),
+        worst_s=cost.total_s(most),
         disk_bytes=disk_bytes(prepared),
         blocks_expected=clearing,
         blocks_worst=most,
@@ -63,19 +105,9 @@ def forecast_run(prepared: Prepared) -> Forecast:
     )
 
 
-def blocks_within(budget_s: float, prepared: Prepared, block_s: float) -> int:
-    """How many blocks end within `budget_s`; `UsageError` if not enough do."""
-    blocks = int((budget_s - floor_s(prepared)) // block_s)
-    if blocks < BLOCKS[0]:
-        least = math.ceil(floor_s(prepared) + BLOCKS[0] * block_s)
-        hint = f"{BLOCKS[0]} blocks take {least} s"
-        raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
-    return blocks
-
-
 def fit_budget(prepared: Prepared, budget_s: float) -> Prepared:
     """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
-    run, blocks = prepared.run, blocks_within(budget_s, prepared, _block_s(prepared))
+    run, blocks = prepared.run, run_cost(prepared).blocks_within(budget_s)
     if blocks >= run.design.looks[-1]:
         return prepared
     looks = (blocks,) if len(run.design.looks) == 1 else looks_up_to(blocks)
@@ -106,17 +138,13 @@ def _home_bytes(side: Candidate, prepared: Prepared) -> int:
     return 2 * prepared.size_bytes
 
 
-def _block_s(prepared: Prepared) -> float:
-    return sum(block_s(workload, prepared) for workload in prepared.run.workloads)
-
-
 def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
     """Seconds that a block of `workload` should take: the declared phases of all its trials, their
-    loads, and our guesses of starts and stops. By turns these go on side by side; loads do too, but
-    share the engines' cores.
+    loads where none are kept, and our guesses of starts and stops. By turns these go on side by
+    side; loads do too, but share the engines' cores.
     """
     sides, turns = prepared.run.candidates, prepared.run.design.turns
-    loads_s = len(sides) * _load_s(prepared)
+    loads_s = 0.0 if _keeps_loads(workload, prepared) else len(sides) * _load_s(prepared)
     phases_s = sum(_phases_s(workload.under(side.options)) for side in sides)
     restarts_s = [OVERHEAD_S + SERVER_S * (not side.embedded) for side in sides]
     if turns is None:
@@ -162,6 +190,27 @@ def _phases_s(workload: WorkloadPlan) -> float:
 
 def _load_s(prepared: Prepared) -> float:
     return prepared.size_bytes / LOAD_BYTES_PER_S
+
+
+def _keeps_loads(workload: WorkloadPlan, prepared: Prepared) -> bool:
+    """Will trials begin with copies? Where the experiment does not say, slow loads are kept."""
+    asked = prepared.run.design.loads
+    keeps = _load_s(prepared) > SLOW_LOAD_S if asked is None else asked > 0
+    return keeps and "prepare" in workload.commands
+
+
+def _distinct_data(workloads: Sequence[WorkloadPlan], run: Run) -> int:
+    """How many data sets the candidates load for them; settings that shape no file count too."""
+    found = {
+        json.dumps(
+            [side.engine, side.build, side.settings, workload.script_sha256, options],
+            sort_keys=True,
+        )
+        for workload in workloads
+        for side in run.candidates
+        for options in [data_options(Path(workload.script), workload.under(side.options).options)]
+    }
+    return len(found)
 
 
 def _detection(run: Run, pair_percent: float) -> float:

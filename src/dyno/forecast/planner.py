@@ -21,7 +21,7 @@ from dyno.forecast.detection import (
     planned_primaries,
 )
 from dyno.forecast.earlier_run import EarlierRun
-from dyno.forecast.estimate import block_s, blocks_at_most, blocks_within, floor_s
+from dyno.forecast.estimate import RunCost, block_s, blocks_at_most, run_cost
 from dyno.record import Run
 from dyno.resolve.design import looks_up_to
 from dyno.resolve.experiment import Prepared
@@ -98,7 +98,7 @@ class Planner:
 
     def for_budget(self, budget_s: float) -> RunPlan:
         """As many blocks as end within `budget_s`, replays not counted; `UsageError` if none do."""
-        blocks = blocks_within(budget_s, self.prepared, self.block_s)
+        blocks = self.cost.blocks_within(budget_s)
         return self.plan_for(min(blocks, BLOCKS[-1]))
 
     def to_detect(self, percent: float) -> RunPlan:
@@ -132,10 +132,10 @@ class Planner:
             source=self.earlier.name if self.earlier else "",
             pooled=len(self.earlier.others) if self.earlier else 0,
             looks=looks.blocks,
-            block_s=self.block_s,
-            expected_s=floor_s(self.prepared) + self.block_s * self._expected_blocks(looks),
-            full_s=floor_s(self.prepared) + self.block_s * blocks,
-            worst_s=floor_s(self.prepared) + self.block_s * blocks_at_most(run),
+            block_s=self.cost.block_s,
+            expected_s=self.cost.total_s(self._expected_blocks(looks)),
+            full_s=self.cost.total_s(blocks),
+            worst_s=self.cost.total_s(blocks_at_most(run)),
             primaries=self._family,
             forecasts=tuple(self._forecast(looks, case) for case in self._cases),
             lengths=tuple(self._lengths()),
@@ -147,12 +147,16 @@ class Planner:
         own = blocks == design.looks[-1]
         return Looks(design.looks if own else looks_up_to(blocks), design.alpha)
 
-    @property
-    def block_s(self) -> float:
-        """Seconds that a block of every workload takes: measured, or foretold."""
+    @cached_property
+    def cost(self) -> RunCost:
+        """What the run takes: foretold, or as an earlier one did, its loads among the rest."""
+        cost = run_cost(self.prepared)
         known = [(w, self.earlier.trial_s(w) if self.earlier else None) for w in self.run.workloads]
+        if not any(seconds for _, seconds in known):
+            return cost
         sides = len(self.run.candidates)
-        return sum(s * sides if s else block_s(w, self.prepared) for w, s in known)
+        each_s = sum(s * sides if s else block_s(w, self.prepared) for w, s in known)
+        return RunCost(cost.floor_s, each_s)
 
     @cached_property
     def _cases(self) -> list[PlannedPrimary]:

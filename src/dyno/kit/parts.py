@@ -30,8 +30,8 @@ class Part:
     """What is installed by one name.
 
     `native_since` is the version of MySQL (not of MariaDB) that brings all of it itself. One with
-    `routines` has procedures in the schema `kit` (`routines`); one with neither functions nor
-    routines has a schema of its own (`jobs`).
+    `routines` has some, or views, in the schema `kit` (`routines`); one with neither functions of
+    the library nor routines has a schema of its own (`jobs`).
     """
 
     name: str
@@ -86,6 +86,7 @@ PARTS = {
             ),
             routines=True,
         ),
+        Part("options", "each option of sql_mode and other lists by itself", routines=True),
         Part(
             "uuid",
             "uuid_to_bin, bin_to_uuid and is_uuid where the server lacks them",
@@ -98,7 +99,6 @@ PARTS = {
 #: Named in the plan, and refused until they are whole.
 UNMADE = {
     "history": "dyno watch records a server from outside",
-    "options": "dyno options shows, sets and compares them from outside",
 }
 
 

@@ -43,7 +43,7 @@ def status(server: Server) -> list[State]:
 
 def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> State:
     if not part.functions:
-        return _state_of_jobs(server, part)
+        return (_state_of_routines if part.routines else _state_of_jobs)(server, part)
     if _is_native(server, part):
         return State(part, NATIVE, f"{server.version} brings it")
     ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
@@ -57,6 +57,14 @@ def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> 
     if missing:
         return State(part, DAMAGED, f"without {', '.join(missing)}")
     return State(part, INSTALLED, version)
+
+
+def _state_of_routines(server: Server, part: Part) -> State:
+    if version := routines.version(server, part.name):
+        return State(part, INSTALLED, version)
+    if routines.is_there(server, part.name):
+        return State(part, DAMAGED, "not all of it is there")
+    return State(part, ABSENT)
 
 
 def _state_of_jobs(server: Server, part: Part) -> State:
@@ -84,16 +92,22 @@ def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[
     for part in loadable:
         if part not in wanted:
             say(f"{part.name}: {server.version} brings it, nothing to do")
-    if accounts and len(loadable) == len(parts):
+    if accounts and all(part.functions or part.routines for part in parts):
         raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
     if wanted:
         _check_names(server, wanted)
         _load(server, wanted, say)
     for part in parts:
         if part not in loadable:
-            let = jobs.install(server, accounts)
-            told = f"installed, for {', '.join(let)}" if let else "is installed already"
-            say(f"{part.name}: {told}")
+            say(f"{part.name}: {_install_schema(server, part, accounts)}")
+
+
+def _install_schema(server: Server, part: Part, accounts: Sequence[str]) -> str:
+    """Makes a part that has no functions: what is to be told of it."""
+    if part.routines:
+        return "installed" if routines.install(server, part.name) else "is installed already"
+    let = jobs.install(server, accounts)
+    return f"installed, for {', '.join(let)}" if let else "is installed already"
 
 
 def _check_names(server: Server, parts: Sequence[Part]) -> None:
@@ -152,18 +166,38 @@ def _check_version(server: Server) -> None:
 
 
 def upgrade(server: Server, say: Say) -> None:
-    """Puts the package's library in the place of the server's, and loads its functions anew. There
-    is one version of the jobs' procedures yet, so nothing of theirs to upgrade.
+    """Brings every part to this version, and mends what is damaged."""
+    loaded = server.loaded()
+    ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
+    others = _upgrade_schemas(server, say)
+    if ours:
+        _upgrade_library(server, ours, say)
+    elif not others:
+        raise UsageError("no part is installed here", hint="dyno kit install PART…")
+
+
+def _upgrade_schemas(server: Server, say: Say) -> bool:
+    """Those parts that have no functions: is one of them there? There is one version of the jobs'
+    procedures yet, so nothing of theirs to upgrade.
+    """
+    found = False
+    for part in [it for it in PARTS.values() if not it.functions]:
+        if part.routines and not routines.is_there(server, part.name):
+            continue
+        if not part.routines and jobs.version(server) != dyno.__version__:
+            continue
+        found = True
+        made = part.routines and routines.install(server, part.name)
+        told = "upgraded to" if made else "is of version"
+        say(f"{part.name} {told} {dyno.__version__}{'' if made else ' already'}")
+    return found
+
+
+def _upgrade_library(server: Server, ours: Sequence[str], say: Say) -> None:
+    """Puts the package's library in the place of the server's, and loads its functions anew.
 
     Where a session still runs one of them, the server keeps the old library: `HostError` says so.
     """
-    loaded = server.loaded()
-    ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
-    if not ours:
-        if jobs.version(server) == dyno.__version__:
-            say(f"async is of version {dyno.__version__} already")
-            return
-        raise UsageError("no part is installed here", hint="dyno kit install PART…")
     found = [it for it in status(server) if it.part.functions and it.state in MENDED]
     written = library.put(server)
     whole = all(state.state == INSTALLED for state in found)
@@ -202,11 +236,11 @@ def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
     """
     _check_files(server, parts)
     for part in parts:
+        gone = routines.uninstall(server, part.name) if part.routines else False
         if not part.functions:
-            say(f"{part.name}: {'uninstalled' if jobs.uninstall(server) else 'was not installed'}")
+            gone = gone if part.routines else jobs.uninstall(server)
+            say(f"{part.name}: {'uninstalled' if gone else 'was not installed'}")
             continue
-        if part.routines:
-            routines.uninstall(server, part.name)
         loaded = server.loaded()
         ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
         _unload(server, ours)

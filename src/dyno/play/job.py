@@ -26,6 +26,7 @@ from dyno.record import (
     StorageCondition,
     WorkloadPlan,
 )
+from dyno.resolve.design import SLOW_LOAD_S
 
 
 class DrivenProcess(Protocol):
@@ -57,10 +58,6 @@ class Tools:
     ask: Ask = driver.ask
     probes: Mapping[str, Probe] = field(default_factory=probes)
     controls: Mapping[str, Control] = field(default_factory=controls)
-
-
-#: A first load that took longer is kept, and those that follow it too.
-SLOW_LOAD_S = 5.0
 
 
 @dataclass(frozen=True)

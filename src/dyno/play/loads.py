@@ -1,7 +1,8 @@
 """Loads that are kept: where loading is slow, trials begin with a copy of one from the cache.
 
 The data folder of an engine that was stopped after `prepare` goes to the cache, and trials that
-follow begin with a copy of it and play only the rest. Each candidate has `LOADS` loads of a
+follow begin with a copy of it and play only the rest; so do those of a workload whose options
+differ in what shapes no data (`workloads.data_options`). Each candidate has `LOADS` loads of a
 workload, made one after the other in the first blocks and rotated over the others; blocks that
 share them are one datum (`docs/METHOD.md`). What a load counted lies beside it, so that the ledger
 stays true; its phases belong to it and to no trial.
@@ -24,15 +25,11 @@ from dyno.forecast.estimate import SMALL_BYTES
 from dyno.play.engine_session import SessionPart
 from dyno.play.job import LoadChoice, TrialJob
 from dyno.record import Run, Trial, WorkloadPlan
+from dyno.workloads import data_options
 
-#: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
-#: 24 blocks of their own would (a slowdown of 2 % in 92 of 100 runs, not 97), three half of it.
-LOADS = 8
 #: The command that loads.
 PREPARE = "prepare"
 KIND = "load"
-#: Options that say how long is measured: the data do not depend on them.
-MEASURING = frozenset({"time", "warmup_time", "events", "rate", "report_interval"})
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def _name(job: TrialJob, number: int) -> str:
     settings = job.candidate.settings
     if isinstance(job.engine, Snapshots):
         settings = job.engine.file_settings(settings)
-    options = {n: v for n, v in job.workload.options.items() if n not in MEASURING}
+    options = data_options(Path(job.workload.script), job.workload.options)
     parts = [job.candidate.engine, job.candidate.build, settings, job.workload.script_sha256]
     text = json.dumps([*parts, options, _seed(job, number)], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
-from dyno.engines import Counts, Server
+from dyno.engines import Counts, CountsContention, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.play.job import DrivenProcess, TrialJob
@@ -199,13 +199,27 @@ class PhaseLoop:
         pid = process.pid if self.job.engine.embedded else self.server.pid
         seat = self.job.seat
         beside = seat.others if seat else tuple
-        return ProbeTarget(pid, process.pid, self.job.home, counted=self._counted, beside=beside)
+        return ProbeTarget(
+            pid,
+            process.pid,
+            self.job.home,
+            counted=self._counted,
+            contended=self._contended,
+            beside=beside,
+        )
 
     def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
         """The server's own count; empty where it has none, or cannot be asked."""
         with suppress(TrialFailed):
             if isinstance(self.job.engine, Counts):
                 return self.job.engine.count_work(self.server, after_disconnect)
+        return {}
+
+    def _contended(self) -> Mapping[str, int]:
+        """The server's count of splits and waits, likewise."""
+        with suppress(TrialFailed):
+            if isinstance(self.job.engine, CountsContention):
+                return self.job.engine.count_contention(self.server)
         return {}
 
     def _begun(self, phase: str) -> driver.Limit:

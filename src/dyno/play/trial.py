@@ -20,10 +20,11 @@ from dyno.play.attached_tables import LoadedTables
 from dyno.play.controls import after_restore, control_conditions, hold_controls, note_no_copy
 from dyno.play.engine_session import EngineSession, SessionPart
 from dyno.play.job import LoadChoice, TrialJob, TrialNotes
-from dyno.play.loads import LOADS, PREPARE, ready_load
+from dyno.play.loads import PREPARE, ready_load
 from dyno.play.turns import BlockTurns, TurnsBroken
 from dyno.play.watch import Event, Watch
 from dyno.record import Conditions, Failure, LoadCondition, Status, Trial
+from dyno.resolve.design import LOADS
 
 #: A trial that is over, and what stopped it, if anything did.
 Played = tuple[Trial, BaseException | None]

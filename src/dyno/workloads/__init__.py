@@ -16,6 +16,8 @@ from dyno.errors import UsageError, unknown
 _ROOM = Path(__file__).parent
 #: Where sysbench's scripts lie, and where they are looked for that others require.
 SYSBENCH = (Path("/usr/local/share/sysbench"), Path("/usr/share/sysbench"))
+#: Options that say how long is measured: what a script loads does not depend on them.
+_MEASURING = frozenset({"time", "warmup_time", "events", "rate", "report_interval"})
 
 
 def all_workloads() -> dict[str, Path]:
@@ -36,6 +38,17 @@ def find_workload(name: str) -> Path:
     if name not in found:
         raise unknown("workload", name, found)
     return found[name]
+
+
+def data_options(script: Path, options: Mapping[str, str]) -> dict[str, str]:
+    """Those of the options that the data which `script` loads may depend on.
+
+    Our own scripts load in one thread and ask nowhere how many there are. Another's may share out
+    its rows by `threads`, as sysbench's parallel `prepare` does, or draw them in each.
+    """
+    own = script in all_workloads().values()
+    idle = _MEASURING | {"threads"} if own else _MEASURING
+    return {name: value for name, value in options.items() if name not in idle}
 
 
 def checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:

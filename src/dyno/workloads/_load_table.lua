@@ -1,5 +1,4 @@
--- The table of bulk loads: lineorder's columns and a text, the four indexes of the article, and how
--- much of the disk each engine says that they take.
+-- The table of bulk loads: lineorder's columns and a text, and the four indexes of the article.
 
 local owned = require("_owned_tables")
 
@@ -46,26 +45,4 @@ local function check(con, has_indexes, kilobytes)
   end
 end
 
-local SIZES = {
-  -- Statistics are asked for anew: those that are kept may be of the empty table.
-  mysql = function(con)
-    con:query("ANALYZE TABLE " .. NAME)
-    return con:query_row(("SELECT data_length, index_length FROM information_schema.tables "
-      .. "WHERE table_schema = DATABASE() AND table_name = '%s'"):format(NAME))
-  end,
-  postgres = function(con)
-    return con:query_row(("SELECT pg_table_size('%s'), pg_indexes_size('%s')"):format(NAME, NAME))
-  end,
-}
-
--- Bytes of the table and of its indexes, as the engine says it; nil where it says neither.
-local function sizes(con)
-  if not SIZES[dyno.engine] then
-    return nil
-  end
-  local data, index = SIZES[dyno.engine](con)
-  return tonumber(data), tonumber(index)
-end
-
-return {tables = tables, NAME = NAME, check = check, index_statements = index_statements,
-  sizes = sizes}
+return {tables = tables, NAME = NAME, check = check, index_statements = index_statements}

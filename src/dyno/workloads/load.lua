@@ -3,6 +3,7 @@
 -- built afterwards; then what table and indexes take on the disk. docs/workloads/load.md.
 
 local it = require("_load_table")
+local count_sizes = require("_table_sizes")
 
 local function positive(_, text) return tonumber(text) > 0 and tonumber(text) % 1 == 0 end
 
@@ -81,11 +82,7 @@ function build_indexes()
 end
 
 function weigh_table()
-  local data, index = it.sizes(con)
-  if data then
-    dyno.count("data_bytes", data)
-    dyno.count("index_bytes", index)
-  end
+  count_sizes(con, it.NAME)
 end
 
 local function phase(name, run, more)

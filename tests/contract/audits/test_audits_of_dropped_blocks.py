@@ -111,5 +111,5 @@ def test_where_no_block_counts_nobody_calls_what_he_did_not_hear_sound() -> None
     verdict = judge(make_run(), [noisy(trial) for trial in make_trials({"new": [0.0] * 6})])
     assert verdict.overall == "inconclusive"
     assert {f.audit for f in verdict.findings} == {
-        *("dropped_blocks", "failed_restarts", "ledger", "noise", "results")
+        *("dropped_blocks", "failed_restarts", "ledger", "noise", "noise_effect", "results")
     }

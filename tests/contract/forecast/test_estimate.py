@@ -14,18 +14,20 @@ from dyno.forecast.estimate import (
     OVERHEAD_S,
     SERVER_S,
     SPARE_BYTES,
+    RunCost,
     block_s,
     disk_bytes,
     fit_budget,
     forecast_run,
 )
 from dyno.forecast.planner import Planner
-from dyno.record import Phase, Stop
+from dyno.record import Phase, Stop, WorkloadPlan
 from dyno.record.workload import UNKNOWN_S
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared
 from dyno.stats.interval import to_log
 from dyno.stats.power import Errors, mde80
+from dyno.workloads import find_workload
 
 TRIAL_S = 10 + OVERHEAD_S
 
@@ -75,6 +77,38 @@ def test_those_that_take_turns_start_and_stop_side_by_side() -> None:
     played_s, loads_s, restart_s = 2 * 10.0, 2 * 1.0, SERVER_S + OVERHEAD_S
     assert alone == pytest.approx(played_s + loads_s + 2 * restart_s)
     assert both == pytest.approx(1.05 * played_s + loads_s + restart_s)
+
+
+def test_loads_that_are_kept_are_made_once_for_all_numbers_of_threads() -> None:
+    kv = str(find_workload("kv"))
+    plain = dataclasses.replace(make_run().workloads[0], script=kv, options={"records": "9"})
+    swept = [
+        dataclasses.replace(plain, name=f"kv {n}", options=plain.options | {"threads": n})
+        for n in ("1", "16")
+    ]
+    others = [dataclasses.replace(each, script="mine.lua") for each in swept]
+    both = make_run().candidates
+
+    def load_s(workloads: list[WorkloadPlan], blocks: int, size_bytes: int) -> float:
+        run = dataclasses.replace(make_run(looks=(blocks,)), workloads=tuple(workloads))
+        played_s = blocks * len(workloads) * len(both) * TRIAL_S
+        return forecast_run(Prepared(run, {}, {}, size_bytes)).expected_s - played_s
+
+    slow = 200_000_000  # 10 s; both candidates are one build, so that they share it, too
+    assert load_s(swept, 3, slow) == pytest.approx(3 * 10)
+    assert load_s(swept, 20, slow) == pytest.approx(8 * 10)
+    assert load_s(others, 3, slow) == pytest.approx(3 * 2 * 10)
+    quick = 20_000_000  # 1 s, in every trial
+    assert load_s(swept, 3, quick) == pytest.approx(3 * 4 * 1)
+
+
+def test_a_budget_counts_loads_in_the_blocks_that_make_them() -> None:
+    cost = RunCost(floor_s=5, block_s=10, loads_s=20, loads=8)
+    for blocks in (3, 7, 8, 9, 20):
+        assert cost.blocks_within(cost.total_s(blocks)) == blocks
+        assert cost.blocks_within(cost.total_s(blocks + 1) - 1) == blocks
+    with pytest.raises(UsageError, match="3 blocks take 95 s"):
+        cost.blocks_within(94)
 
 
 def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:

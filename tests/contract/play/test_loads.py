@@ -14,14 +14,27 @@ from dyno.builds import cache
 from dyno.errors import UsageError
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play import loads
-from dyno.play.job import SLOW_LOAD_S, LoadChoice
+from dyno.play.job import LoadChoice
 from dyno.play.run import LoadChooser, Rules, play_run
 from dyno.record import Conditions, LoadCondition, Run, Trial, WorkloadPlan
+from dyno.resolve.design import SLOW_LOAD_S
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
 WORKLOAD = make_workload()
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
+
+#: Loads a row for each thread, as a parallel `prepare` of sysbench's may.
+ANOTHERS = """
+function prepare()
+  local con = sysbench.sql.driver():connect()
+  con:query("CREATE TABLE t (n INTEGER)")
+  for n = 1, sysbench.opt.threads do con:query("INSERT INTO t VALUES (" .. n .. ")") end
+end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT COUNT(*) FROM t") end
+function cleanup() sysbench.sql.driver():connect():query("DROP TABLE IF EXISTS t") end
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +97,25 @@ def test_blocks_take_turns_with_the_loads_and_the_ledger_stays_true(tmp_path: Pa
 def test_candidates_whose_files_differ_have_loads_of_their_own(tmp_path: Path) -> None:
     _played(tmp_path, 1, "sqlite@system", "sqlite@system?page_size=8192")
     assert len(_kept()) == 2
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_numbers_of_threads_share_a_load_of_our_own_scripts_and_of_no_others(
+    tmp_path: Path, own: bool
+) -> None:
+    script = tmp_path / "mine.lua"
+    script.write_text(ANOTHERS)
+    workload = "kv" if own else str(script)
+    options = {"time": "0.1", "warmup_time": "0", "records": "300"} if own else {"time": "0.1"}
+    measuring = Measuring(blocks=3, fixed=True, limits=CALM, seed=3, loads=1)
+    for threads in ("1", "2"):
+        asked = options | {"threads": threads}
+        experiment = compare_candidates(("sqlite@system",), workload, asked, measuring)
+        prepared = resolve_experiment(experiment, lambda _: None)
+        kept = create_run(prepared.run, tmp_path / threads)
+        play_run(prepared, kept, lambda _: None, Rules(choose_load=loads.choose_load))
+        assert {t.status for t in kept.trials()} == {"ok"}
+    assert len(_kept()) == (1 if own else 2)
 
 
 def test_a_quick_load_is_made_anew_in_every_trial(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def trial(folder: RunFolder, number: int) -> Trial:
 #: What a comparison did not say yet.
 NEW = {"share_unseen_percent": None}
 #: Audits that there were not.
-NEW_AUDITS = {"dropped_blocks", "round_trip", "turns", "unlike_conditions"}
+NEW_AUDITS = {"dropped_blocks", "noise_effect", "round_trip", "turns", "unlike_conditions"}
 
 
 def expected(name: str) -> Any:

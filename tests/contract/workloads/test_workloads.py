@@ -29,6 +29,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "load": {"rows": 2000, "threads": 2},
     "micro": {"table_size": 1000, "events": 3, "warmup_time": 0},
     "tpcc": SMALL_TPCC | {"events": 200},
+    "types": {"rows": 2000, "events": 60, "warmup_time": 0},
 }
 #: Statements that one event sends, by sysbench's defaults.
 STATEMENTS = {
@@ -71,6 +72,26 @@ def test_every_workload_plays_on_null_for_the_drivers_floor(workload: str, tmp_p
     played = play(NULL, workload, tmp_path, **SMALL.get(workload, small))
     assert not failures(played)
     assert all(tally.done for phase in played.phases.values() for tally in phase.streams)
+
+
+@pytest.mark.parametrize("workload", workloads.all_workloads())
+def test_what_a_workload_loads_does_not_depend_on_its_threads(
+    workload: str, sqlite: Session, tmp_path: Path
+) -> None:
+    if workload.startswith("pgbench_"):
+        pytest.skip("its tables are PostgreSQL's; made by statements without threads in them")
+    small = SMALL_OLTP | {"table_size": 50}
+    options = (small if workload == "micro" else SMALL.get(workload, small)) | {"warmup_time": 0}
+
+    def loaded(threads: int) -> list[str]:
+        at = sqlite | {"database": str(tmp_path / str(threads))}
+        played = play(at, workload, tmp_path, ("prepare",), **options | {"threads": threads})
+        names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        tables = [str(name) for (name,) in driver.ask(at, [names])[0]]
+        rows = driver.ask(at, [f'SELECT * FROM "{table}"' for table in tables])
+        return [*tables, *map(str, rows), str(played.counters)]
+
+    assert loaded(1) == loaded(3)
 
 
 def test_the_insert_benchmark_leaves_the_rows_and_index_entries_that_it_claims(

@@ -1,4 +1,4 @@
-"""What a server of MySQL's family reports at a trial's end: size, durability, statements."""
+"""What a server of MySQL's family reports of itself: size, durability, statements, contention."""
 
 from __future__ import annotations
 
@@ -23,10 +23,17 @@ FLUSHED = {"innodb": "innodb_flush_log_at_trx_commit", "rocksdb": "rocksdb_flush
 SERVER_BYTES, CONNECTION_BYTES, SCHEMA_BYTES = 384 << 20, 4 << 20, 512 << 20
 #: The folders of the data's files: InnoDB's and others', MyRocks' of two packers.
 FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
+#: InnoDB's counters, of new tables that are InnoDB's. One that nobody enabled counts nothing.
+CONTENTION = {"index_page_splits": "page_splits", "lock_row_lock_waits": "lock_waits"}
+CONTENTION_SQL = (
+    "SELECT name, count FROM information_schema.innodb_metrics "
+    f"WHERE name IN ({', '.join(repr(name) for name in CONTENTION)}) "
+    "AND time_enabled IS NOT NULL AND @@default_storage_engine = 'InnoDB'"
+)
 
 
 class WeighsServer:
-    """The verbs that weigh a server's data, and ask for its own count."""
+    """The verbs that weigh a server's data, and ask for its own counts."""
 
     _ask: Ask
 
@@ -37,6 +44,13 @@ class WeighsServer:
         del after_disconnect
         (rows,) = self._ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Questions'"])
         return {"statements": int(rows[0][1] or 0)} if rows else {}
+
+    def count_contention(self, server: Server) -> dict[str, int]:
+        """Splits of index pages, which servers count that we start (`innodb_monitor_enable`) and
+        that know them (MySQL 5.6.14 does not), and waits for a lock on a row.
+        """
+        (rows,) = self._ask(server.session, [CONTENTION_SQL])
+        return {CONTENTION[str(name)]: int(count or 0) for name, count in rows}
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]

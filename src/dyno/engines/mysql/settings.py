@@ -104,10 +104,13 @@ _CONNECTIONS = {
     "skip_networking": Row("ON", "the private socket only"),
     "mysqlx": Row("OFF", "8.0's second protocol listens on a port of its own"),
 }
+_COUNTERS = {
+    "innodb_monitor_enable": Row("index_page_splits", "the report tells them; off by default"),
+}
 
 #: What decides how fast a server is, beside its build.
 FAST = (*_MEMORY, *_DISK, *_WORK, "max_connections")
-ROWS = _MEMORY | _DISK | _WORK | _CONNECTIONS
+ROWS = _MEMORY | _DISK | _WORK | _CONNECTIONS | _COUNTERS
 
 #: Settings that are no variable of this name, or mean more to us than the variable does.
 OURS = {
@@ -140,7 +143,8 @@ KNOBS = {
 #: Settings that change nothing in the files that a server leaves behind.
 PASSING = frozenset(
     {
-        *("profile", "skip_grant_tables", *_MEMORY, *_CONNECTIONS, "performance_schema"),
+        *("profile", "skip_grant_tables", *_MEMORY, *_CONNECTIONS, *_COUNTERS),
+        "performance_schema",
         *("query_cache_type", "query_cache_size", "innodb_adaptive_hash_index", "event_scheduler"),
         *("innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit", "sync_binlog"),
         *("innodb_io_capacity", "innodb_io_capacity_max", "innodb_flush_neighbors"),

@@ -122,8 +122,16 @@ impl Session for Sqlite {
 
     fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
         let sql = literal::sql(sql)?;
-        let (statement, _) = Statement::compile(&self.connection, sql)?;
+        let (statement, mut rest) = Statement::compile(&self.connection, sql)?;
         let statement = statement.ok_or_else(|| Error::user("an empty statement was prepared"))?;
+        while !rest.trim().is_empty() {
+            let (further, tail) = Statement::compile(&self.connection, rest)?;
+            if further.is_some() {
+                let error = Error::user("several statements were prepared as one").because(sql);
+                return Err(error.hint("prepare each by itself, or send all as text by con:query"));
+            }
+            rest = tail;
+        }
         let (sql, rows) = (sql.to_owned(), Rows::default());
         Ok(self.statements.insert(Prepared { statement, sql, rows }) as u32)
     }

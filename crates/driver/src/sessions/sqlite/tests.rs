@@ -123,8 +123,10 @@ fn wrong_use_is_the_users_error() {
     session.close(one).unwrap();
     session.close(one).unwrap();
     assert!(session.execute(one, &[Value::Null]).is_err());
-    let again = session.prepare(b"SELECT 2").unwrap();
+    let again = session.prepare(b"SELECT 2 ; -- the last").unwrap();
     assert_eq!(again, one, "the closed statement's place is used again");
+    let error = session.prepare(b"SELECT 1; ; SELECT 2").unwrap_err();
+    assert_eq!(error.to_string(), "several statements were prepared as one: SELECT 1; ; SELECT 2");
 }
 
 #[test]
