@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_ulong};
 
 use crate::interface::{self, Args, Init, export};
-use crate::{bitmap, json, uuid, version};
+use crate::{bitmap, files, json, uuid, version};
 
 export! {
     string "dyno_kit_version" version::Version;
@@ -38,6 +38,16 @@ export! {
     integer "rb_max" bitmap::Max;
     string "rb_to_list" bitmap::ToList;
     string "rb_to_json" bitmap::ToJson;
+
+    integer "fb_create" files::Create;
+    integer "fb_load" files::Load;
+    integer "fb_insert" files::Insert;
+    integer_of_group "fb_insert2" files::Insert2;
+    string "fb_query" files::Query;
+    string "fb_inlist" files::InList;
+    integer "fb_delete" files::Delete;
+    integer "fb_drop" files::Drop;
+    string "fb_list" files::List;
 
     // the names that users of the older tool know
     string "rapid_flatten_json" json::Flatten;

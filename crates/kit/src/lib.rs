@@ -2,6 +2,7 @@
 
 mod bitmap;
 mod exports;
+mod files;
 mod function;
 mod interface;
 mod json;

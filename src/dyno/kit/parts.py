@@ -45,6 +45,7 @@ class Part:
 VERSION = Function("dyno_kit_version")
 
 _AGGREGATES = ("build", "or", "and", "xor")
+_WRITERS = ("create", "load", "insert", "delete", "drop")
 _NUMBERS = ("cardinality", "contains", "min", "max")
 
 PARTS = {
@@ -59,6 +60,15 @@ PARTS = {
                 *(Function(f"rb_{name}_agg", aggregate=True) for name in _AGGREGATES),
                 *(Function(f"rb_{name}", "INTEGER") for name in _NUMBERS),
                 *(Function(f"rb_to_{name}") for name in ("list", "json")),
+            ),
+        ),
+        Part(
+            "files",
+            "indexes over columns in files of the server, fb_*",
+            (
+                *(Function(f"fb_{name}", "INTEGER") for name in _WRITERS),
+                Function("fb_insert2", "INTEGER", True),
+                *(Function(f"fb_{name}") for name in ("query", "inlist", "list")),
             ),
         ),
         Part(

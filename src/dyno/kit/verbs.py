@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import dyno
 from dyno.builds import Say
-from dyno.errors import DynoError, HostError, UsageError
+from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.kit import jobs, library, routines
 from dyno.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
 from dyno.kit.server import LIBRARY, Server, run_all
@@ -230,7 +230,11 @@ def _upgrade_library(server: Server, ours: Sequence[str], say: Say) -> None:
 
 
 def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
-    """Takes parts out; with the last function the library goes, too."""
+    """Takes parts out; with the last function the library goes, too.
+
+    `UsageError` where indexes in files would be left behind: nobody but their owner removes them.
+    """
+    _check_files(server, parts)
     for part in parts:
         gone = routines.uninstall(server, part.name) if part.routines else False
         if not part.functions:
@@ -248,6 +252,24 @@ def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
         _unload(server, left)
         if not library.take_away(server):
             say(f"{LIBRARY} stays in {server.plugins} of the server's machine: nothing uses it")
+
+
+def _check_files(server: Server, parts: Sequence[Part]) -> None:
+    listing = "fb_list"
+    if not any(each.name == listing for part in parts for each in part.functions):
+        return
+    if server.loaded().get(listing) != LIBRARY:
+        return
+    try:
+        ((names,),) = server.query(f"SELECT CONVERT({listing}() USING utf8mb4)")
+    except TrialFailed:
+        return  # the library is gone: what it kept cannot be asked for
+    if names:
+        first = names.partition(",")[0]
+        raise UsageError(
+            f"there are indexes in files: {names}",
+            hint=f"SELECT fb_drop('{first}') removes one with its rows; then uninstall",
+        )
 
 
 def _unload(server: Server, names: Sequence[str]) -> None:

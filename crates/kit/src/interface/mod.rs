@@ -54,8 +54,8 @@ pub struct Args {
 /// `Item_result`: how values are handed in. Reals and decimals are asked for as text.
 const STRING: c_int = 0;
 const INTEGER: c_int = 2;
-/// No function takes more arguments.
-const ARGUMENTS_MAX: usize = 4;
+/// No function takes more arguments: a row of an index and its name.
+const ARGUMENTS_MAX: usize = 33;
 /// `MYSQL_ERRMSG_SIZE`: what an init may say, its zero included.
 const MESSAGE_BYTES: usize = 512;
 /// What makes a column the largest kind of blob.
