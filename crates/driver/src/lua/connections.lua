@@ -84,9 +84,14 @@ local driver = {}
 driver.__index = driver
 driver.__tostring = function() return "<sql_driver>" end
 
--- A new connection to the engine under test.
+-- A new connection to the engine under test. One that is refused is an error that a script may
+-- catch; where it does not, the trial ends.
 function driver:connect()
-   return setmetatable({ number = raw.connect(), driver = self }, connection)
+   local number = raw.connect()
+   if type(number) == "string" then
+      error(number, 0)
+   end
+   return setmetatable({ number = number, driver = self }, connection)
 end
 
 -- What a script for sysbench takes the engine for.

@@ -137,8 +137,12 @@ impl LuaState {
         let mut shared = self.shared.borrow_mut();
         let place = shared.place.take().map(|place| self.full(&place));
         let (text, restart) = shared.report.take().unwrap_or_default();
+        let refused = shared.refused.take_if(|refused| refused.to_string() == text);
         let error = if let Some(stop) = shared.stop.clone() {
             stop
+        } else if let Some(refused) = refused {
+            // no event fails of it, for all to come would
+            shared.stop.insert(refused).clone()
         } else if let Some(failure) = shared.failure.take()
             && (restart || text == shared.thrown)
         {
@@ -154,9 +158,12 @@ impl LuaState {
 
     /// An error that came out of Lua by another way than [`Self::reported_error`].
     pub fn lua_error(&self, error: &mlua::Error) -> Error {
-        match self.shared.borrow().stop.clone() {
+        let text = first_line(error);
+        let mut shared = self.shared.borrow_mut();
+        let refused = shared.refused.take_if(|refused| refused.to_string() == text);
+        match shared.stop.clone().or(refused) {
             Some(stop) => stop.on(self.number),
-            None => self.of_lua(&first_line(error), None).on(self.number),
+            None => self.of_lua(&text, None).on(self.number),
         }
     }
 

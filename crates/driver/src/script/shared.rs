@@ -44,6 +44,8 @@ pub struct Shared {
     pub wait: Wait,
     /// An error that ends the trial, whatever the script does with it.
     pub stop: Option<Error>,
+    /// The connection that was refused last, until the script is over it.
+    pub refused: Option<Error>,
     /// The last failed statement's error, and the text that the script was thrown.
     pub failure: Option<Error>,
     pub thrown: String,
@@ -141,6 +143,7 @@ impl Shared {
             due_ns: 0,
             wait: Wait::Nothing,
             stop: None,
+            refused: None,
             failure: None,
             thrown: String::new(),
             report: None,
@@ -177,6 +180,13 @@ impl Shared {
         self.connections.push(Some(connection));
         self.bulks.push(Bulk::default());
         Ok(self.connections.len() - 1)
+    }
+
+    /// Keeps the error of a connection that was not made; its words, for the script to be thrown.
+    pub fn refuse(&mut self, error: Error) -> String {
+        let words = error.to_string();
+        self.refused = Some(error);
+        words
     }
 
     pub fn disconnect(&mut self, connection: usize) {

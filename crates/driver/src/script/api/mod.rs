@@ -58,7 +58,10 @@ impl RawTable<'_> {
     }
 
     fn connections(&self) -> mlua::Result<()> {
-        self.add("connect", |_, it, ()| it.connect().map_err(|error| stop(it, error)))?;
+        self.add("connect", |lua, it, ()| match it.connect() {
+            Ok(number) => Ok(Value::Integer(number as i64)),
+            Err(error) => string(lua, it.refuse(error).as_bytes())?.into_lua(lua),
+        })?;
         self.add("disconnect", |_, it, connection| {
             it.disconnect(connection);
             Ok(())

@@ -45,6 +45,49 @@ fn a_script_may_catch_an_engines_error() {
     assert_eq!(user.take_counts().errors.len(), 1);
 }
 
+fn without_library(script: &str) -> (Plan, Folder) {
+    let folder = Folder::new();
+    let mut plan = sqlite(&folder, script);
+    if let Session::Sqlite { library, .. } = &mut plan.session {
+        *library = "/nowhere/libsqlite3.so".into();
+    }
+    (plan, folder)
+}
+
+#[test]
+fn a_script_may_catch_that_a_connection_is_refused() {
+    let (plan, _folder) = without_library(
+        "function event()
+           local drv = sysbench.sql.driver()
+           local ok, text = pcall(drv.connect, drv)
+           assert(not ok and text:find('/nowhere/libsqlite3.so', 1, true), text)
+           dyno.count('n', 2)
+        end",
+    );
+    let mut user = User::load(&plan, &IDENTITY).unwrap();
+    assert_eq!(play(&mut user, "event"), Ok(DONE));
+    assert_eq!(play(&mut user, "event"), Ok(DONE));
+    assert_eq!(user.counters()["n"], 4);
+}
+
+#[test]
+fn a_connection_that_is_refused_ends_the_trial_wherever_it_is_asked_for() {
+    let connects = [
+        "function event() sysbench.sql.driver():connect() end",
+        "function event() local ok, e = pcall(sysbench.sql.driver().connect) error(e, 0) end",
+    ];
+    for script in connects {
+        let (plan, _folder) = without_library(script);
+        let mut user = User::load(&plan, &IDENTITY).unwrap();
+        let error = play(&mut user, "event").unwrap_err();
+        assert!(error.to_string().contains("/nowhere/libsqlite3.so"), "{error}");
+        assert!(!error.failure(None).hint.is_empty());
+    }
+    let (plan, _folder) = without_library("con = sysbench.sql.driver():connect()");
+    let Err(error) = User::load(&plan, &IDENTITY) else { panic!("it was loaded") };
+    assert!(!error.failure(None).hint.is_empty(), "{error}");
+}
+
 #[test]
 fn a_statement_that_is_never_understood_ends_the_trial() {
     let (step, _, _folder) =
