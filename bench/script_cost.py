@@ -13,6 +13,7 @@ About 12 minutes a server; `--script oltp_read_only` plays one. Others' scripts,
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from pathlib import Path
 
@@ -86,6 +87,8 @@ def main() -> None:
     parser.add_argument("--script", nargs="+", help="by name; all that lie there, if none is named")
     parser.add_argument("--option", action="append", default=[], help="a script's own, KEY=VALUE")
     words, rows = parser.parse_args(), []
+    # sysbench looks for a script's modules in the working folder, not beside the script
+    os.environ["LUA_PATH"] = f"{words.folder.absolute()}/?.lua;;"
     for at in words.server:
         with serving(at) as server:
             for script in words.script or scripts(words.folder):

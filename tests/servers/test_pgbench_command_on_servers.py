@@ -130,7 +130,7 @@ def test_a_client_that_aborts_ends_with_pgbenchs_exit_code(
 
 def test_no_password_is_seen(server: Server, tmp_path: Path) -> None:
     script = tmp_path / "shell.sql"
-    script.write_text("\\shell cat /proc/*/cmdline\nselect 1;")
+    script.write_text("\\shell cat /proc/*/cmdline || true\nselect 1;")
     words = ["-n", "-t", "1", "-f", str(script), "--debug"]
     _, out, err = said(server, OURS, *words, PGPASSWORD="not-to-be-seen")
     assert "not-to-be-seen" not in out + err and "processed: 1/1" in out
