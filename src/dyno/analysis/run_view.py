@@ -7,7 +7,7 @@ is what a verdict rests on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dyno.analysis.blocks import Blocks, latest_attempts, sort_blocks
@@ -109,6 +109,12 @@ class RunView:
         floor = [t for t in self.trials if numbers and t.is_floor]
         numbers |= {trial.number for trial in floor}
         return RunView(self.run, [t for t in self.trials if t.number in numbers])
+
+    @cached_property
+    def without_limits(self) -> RunView:
+        """The same trials judged without a noise limit: no block is dropped."""
+        design = replace(self.run.design, limits={})
+        return RunView(replace(self.run, design=design), self.trials)
 
     def numbers(self, trial: Trial) -> Numbers:
         """Every number of a trial, worked out once.

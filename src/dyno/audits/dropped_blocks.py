@@ -44,8 +44,7 @@ class DroppedBlocks:
 
 
 def _turned(view: RunView) -> Iterator[Finding]:
-    limitless = replace(view.run, design=replace(view.run.design, limits={}))
-    whole = RunView(limitless, view.trials)
+    whole = view.without_limits
     looks, context = Analysis(view, {}).case.looks, Analysis(whole, {}).case
     kept, every, lost = (_Lines({}) for _ in range(3))
     for name, blocks in view.blocks.items():

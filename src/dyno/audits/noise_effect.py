@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from statistics import mean
 
 import numpy as np
@@ -47,7 +46,7 @@ class NoiseEffect:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each primary that goes with the noise; else one."""
-        whole = RunView(replace(view.run, design=replace(view.run.design, limits={})), view.trials)
+        whole = view.without_limits
         found = [f for plan in view.run.workloads for f in _of_workload(whole, plan)]
         return found or [Finding("noise_effect", "sound", "no difference goes with the noise")]
 

@@ -5,30 +5,19 @@
 local it = require("_load_table")
 local count_sizes = require("_table_sizes")
 
-local function positive(_, text) return tonumber(text) > 0 and tonumber(text) % 1 == 0 end
-
-local function one_of(...)
-  local words = {...}
-  return function(_, text)
-    for _, word in ipairs(words) do
-      if text == word then
-        return true
-      end
-    end
-    return false
-  end
-end
+local checks = require("_option_checks")
+local one_of, positive = checks.one_of, checks.whole
 
 sysbench.cmdline.options = {
   rows = {"Rows; a multiple of `parts`", 100000, nil, positive},
   text = {"words: ten random words in each row; phrase: ten words said five times over", "words",
-    nil, one_of("words", "phrase")},
+    nil, one_of({"words", "phrase"})},
   indexes = {"none; before: four, made before the load; after: four, built after it in a phase of "
-    .. "their own", "none", nil, one_of("none", "before", "after")},
+    .. "their own", "none", nil, one_of({"none", "before", "after"})},
   parts = {"Loads that the table is made of, each a command and a transaction; users take the next "
     .. "one as they get free", 10, nil, positive},
   key_block_size = {"KB of a page of a compressed InnoDB table; 0: not compressed", 0, nil,
-    one_of("0", "1", "2", "4", "8", "16")},
+    one_of({"0", "1", "2", "4", "8", "16"})},
 }
 
 local opt = sysbench.opt

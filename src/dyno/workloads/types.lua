@@ -6,18 +6,8 @@ local ids = require("_types_ids")
 local owned = require("_owned_tables")
 local count_sizes = require("_table_sizes")
 
-local function whole(_, text) return tonumber(text) > 0 and tonumber(text) % 1 == 0 end
-
-local function one_of(words)
-  return function(_, text)
-    for _, word in ipairs(words) do
-      if text == word then
-        return true
-      end
-    end
-    return false
-  end
-end
+local checks = require("_option_checks")
+local one_of, whole = checks.one_of, checks.whole
 
 sysbench.cmdline.options = {
   type = {"Column of the ids: char32, char36, binary16 or uuid", "char36", nil, one_of(ids.types)},
