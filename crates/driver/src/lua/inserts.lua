@@ -1,14 +1,12 @@
 -- Rows of inserts: sysbench's bulk inserts, and rows that the driver draws itself (`dyno.row`).
 local raw, finish, connection, is_random = ...
-
--- ---- bulk inserts: rows joined to statements of at most so many bytes, as sysbench does -------
-
 local buffer = require("string.buffer")
 
-local STATEMENT_BYTES = 512 * 1024
+-- ---- bulk inserts: rows joined to statements of at most so many bytes, as in sysbench ---------
 
--- ---- bulk inserts: rows joined to statements of at most so many bytes, as in sysbench --------
-local PIECE_BYTES = 8 * 1024
+local STATEMENT_BYTES = 512 * 1024
+-- Rows are handed on in pieces that an allocator has at hand: larger ones have it tidy up.
+local PIECE_BYTES = 800
 
 function connection:bulk_insert_init(query)
    raw.bulk_begin(self.number, query)

@@ -34,7 +34,7 @@ function db.disconnect()
 end
 
 function db.query(query)
-   connect():query(query)
+   (connection or connect()):query(query)
 end
 
 function db.bulk_insert_init(query)

@@ -77,17 +77,13 @@ debug = debug or { traceback = raw.traceback }
 
 -- ---- how the texts of a script are loaded -----------------------------------------------------
 
--- Rows cost time and garbage, and most scripts of a benchmark read none: they are kept once a text
--- of the script speaks of them, or may load a text that is not seen here.
-local UNSEEN = { "loadstring", "loadfile", "dofile", "%f[%w_]load%s*%(" }
+local load_text, load_pieces, load_file = loadstring, load, loadfile
 
--- What is loaded once a text speaks of one of its words, or may load a text that is not seen.
-local parts, texts = { { words = { "fetch_row", unpack(UNSEEN) }, load = raw.keep_rows } }, {}
+-- What is loaded once a text speaks of one of its words. Rows cost time and garbage, and most
+-- scripts of a benchmark read none: they are kept once a text of the script speaks of them.
+local parts, texts = { { words = { "fetch_row" }, load = raw.keep_rows } }, {}
 
 function raw.brought_by(words, load)
-   for _, word in ipairs(UNSEEN) do
-      words[#words + 1] = word
-   end
    parts[#parts + 1] = { words = words, load = load }
 end
 
@@ -126,11 +122,56 @@ function raw.is_in_texts(name)
    return false
 end
 
-local function chunk(text, name)
+local function see(text)
    texts[#texts + 1] = text
    raw.bring(text)
-   local body, problem = loadstring(text:gsub("^#[^\n]*", "", 1), name)
+end
+
+local function chunk(text, name)
+   see(text)
+   local body, problem = load_text(text:gsub("^#[^\n]*", "", 1), name)
    return body or error(problem, 0)
+end
+
+-- Lua's own words that load a text, which is seen before it runs. What a script makes itself, maybe
+-- one in each event, is not kept.
+function loadstring(text, ...)
+   local body, problem = load_text(text, ...)
+   if body then
+      raw.bring(text)
+   end
+   return body, problem
+end
+
+function load(given, ...)
+   if type(given) ~= "function" then
+      return loadstring(given, ...)
+   end
+   local pieces = {}
+   local body, problem = load_pieces(function()
+      local piece = given()
+      pieces[#pieces + 1] = piece
+      return piece
+   end, ...)
+   if body then
+      raw.bring(table.concat(pieces))
+   end
+   return body, problem
+end
+
+function loadfile(path, ...)
+   local body, problem = load_file(path, ...)
+   local handle = body and path and io.open(path, "rb")
+   if handle then
+      see(handle:read("*a"))
+      handle:close()
+   end
+   return body, problem
+end
+
+function dofile(path)
+   local body, problem = loadfile(path)
+   return (body or error(problem, 0))()
 end
 
 -- Runs the script. A first line that begins with `#` is for the shell. Where loading is the command

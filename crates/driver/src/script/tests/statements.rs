@@ -186,12 +186,41 @@ fn rows_that_no_text_of_the_script_reads_are_only_counted() {
 }
 
 #[test]
-fn rows_are_kept_where_a_required_file_reads_them() {
+fn rows_are_kept_once_a_text_reads_them_however_it_is_loaded() {
+    const BODY: &str = "return function(rs) return rs:fetch_row()[1] end";
     let folder = Folder::new();
-    let more = "function first(rs) return rs:fetch_row()[1] end";
-    std::fs::write(folder.path().join("more.lua"), more).unwrap();
-    let script = "require('more') function event() assert(first(con:query('SELECT 5')) == '5') end";
-    let plan = sqlite(&folder, &with_connection(script));
+    let file = folder.path().join("more.lua");
+    std::fs::write(&file, BODY).unwrap();
+    let file = file.display();
+    for load in [
+        "require('more')".to_owned(),
+        format!("dofile('{file}')"),
+        format!("assert(loadfile('{file}'))()"),
+        format!("assert(loadstring('{BODY}'))()"),
+        format!("assert(load('{BODY}'))()"),
+        format!("assert(load(('{BODY}'):gmatch('.')))()"),
+    ] {
+        let event = "function event() assert(first(con:query('SELECT 5')) == '5') end";
+        let plan = sqlite(&folder, &with_connection(&format!("first = {load} {event}")));
+        assert_eq!(started(&plan).unwrap().0, DONE, "{load}");
+    }
+}
+
+#[test]
+fn a_loaded_text_that_reads_no_rows_costs_none() {
+    let folder = Folder::new();
+    let file = folder.path().join("quiet.lua");
+    std::fs::write(&file, "quiet = 1").unwrap();
+    let script = format!(
+        "dofile('{}') assert(loadstring('return 1'))() assert(loadfile('absent.lua') == nil)
+         function event()
+           local ok, text = pcall(rs_of, con:query('SELECT 7'))
+           assert(quiet == 1 and not ok and text:find('were not kept'), text)
+         end
+         function rs_of(rs) return rs['fetch_' .. 'row'](rs) end",
+        file.display()
+    );
+    let plan = sqlite(&folder, &with_connection(&script));
     assert_eq!(started(&plan).unwrap().0, DONE);
 }
 
