@@ -16,8 +16,9 @@ from dyno.engines import Server, find_engine
 from dyno.kit import server as kit_server
 
 VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
-#: Of the engine's own settings: jobs run by the event scheduler.
-SETTINGS = {"event_scheduler": "ON"}
+#: Of the engine's own settings: jobs and collections run by the event scheduler, and what is
+#: collected has to be counted.
+SETTINGS = {"event_scheduler": "ON", "performance_schema": "ON"}
 
 
 @dataclass(frozen=True)
