@@ -13,7 +13,7 @@ from kit_servers import KitServer, check_page, serving
 
 import dyno
 from dyno.errors import TrialFailed
-from dyno.kit import history
+from dyno.kit.collected import tables as tables_of
 from dyno.kit.verbs import ABSENT, DAMAGED, INSTALLED, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -22,21 +22,23 @@ PAGE = Path(__file__).parents[2] / "docs/kit/history.md"
 #: What a test waits for something to become so, at most.
 PATIENCE_S = 60.0
 DIGESTS = "events_statements_summary_by_digest"
+EVENT = "ps_history.snapshot_performance_schema"
 LAST = "(SELECT MAX(ts) FROM ps_history.psh_collections)"
 RIGHTS = (
     "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, UPDATE, DELETE, CREATE VIEW, CREATE ROUTINE,"
     " ALTER ROUTINE, EXECUTE, EVENT"
 )
+READING = "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE, EXECUTE"
 #: What moves while it is read, whatever the consumers say.
 MOVING = re.compile(r"global_status|accounts|hosts|users|(memory|socket)_.*|file_.*")
 
 
 @pytest.fixture
 def server(kit_server: KitServer) -> Iterator[KitServer]:
-    """One that collects when it is told, and not before a day has gone by."""
+    """One that collects when it is told only."""
     before = kit_server.inventory()
     assert kit_server.kit("install", "history") == 0
-    kit_server.ask("CALL ps_history.set_collect_interval(86400)", "CALL ps_history.collect()")
+    kit_server.ask(f"ALTER EVENT {EVENT} DISABLE", "CALL ps_history.collect()")
     yield kit_server
     assert kit_server.kit("uninstall", "history") == 0
     assert kit_server.inventory() == before
@@ -85,7 +87,7 @@ def test_a_collection_is_what_the_tables_hold_while_nothing_counts(server: KitSe
     try:
         ts = collect(server)
         compared = 0
-        for name, table in history.tables(server.reached()).items():
+        for name, table in tables_of(server.reached()).items():
             if MOVING.fullmatch(name):
                 continue
             columns = ", ".join(it.quoted for it in table.columns)
@@ -123,7 +125,7 @@ def test_what_is_collected_is_told_of_each_collection(server: KitServer) -> None
         "SELECT ts, previous_ts, row_count, server_start < ts"
         f" FROM ps_history.psh_collections WHERE ts = '{second}'"
     )
-    tables = history.tables(server.reached())
+    tables = tables_of(server.reached())
     counts = (f"(SELECT COUNT(*) FROM ps_history.`{it}` WHERE ts = '{second}')" for it in tables)
     total = server.one(f"SELECT {' + '.join(counts)}")
     assert rows == [[second, first, total, "1"]]
@@ -132,6 +134,7 @@ def test_what_is_collected_is_told_of_each_collection(server: KitServer) -> None
 
 def test_the_event_collects_by_itself(server: KitServer) -> None:
     last = collect(server)
+    server.ask(f"ALTER EVENT {EVENT} ENABLE")
     assert server.ask("CALL ps_history.set_collection_interval(1)") == [
         ["Updated interval setting"]
     ]
@@ -140,7 +143,7 @@ def test_the_event_collects_by_itself(server: KitServer) -> None:
 
 def test_what_is_too_old_goes_by_whole_partitions(server: KitServer) -> None:
     collect(server)
-    tables = {*history.tables(server.reached()), "psh_collections"}
+    tables = {*tables_of(server.reached()), "psh_collections"}
     found = partitions(server)
     assert found.keys() == tables and len({tuple(it) for it in found.values()}) == 1
     # two old partitions, of which one is older than the period
@@ -187,16 +190,17 @@ def test_collections_do_not_overlap(server: KitServer) -> None:
 def test_the_session_is_as_it_was(server: KitServer) -> None:
     asked = (
         "SELECT @@SESSION.time_zone, @@SESSION.sql_log_bin, instrumented,"
-        " IS_FREE_LOCK('ps_history'), @psh_command FROM performance_schema.threads"
+        " IFNULL(IS_USED_LOCK('ps_history') = CONNECTION_ID(), 0), @psh_command"
+        " FROM performance_schema.threads"
         " WHERE processlist_id = CONNECTION_ID()"
     )
     for last in ("CALL ps_history.collect()", "CALL ps_history.cleanup_history('1 DAY')"):
         rows = server.ask("SET SESSION time_zone = '+05:00'", last, asked)
-        assert rows == [["+05:00", "1", "YES", "1", None]]
+        assert rows == [["+05:00", "1", "YES", "0", None]]
     server.ask("DROP TABLE ps_history.accounts")
-    with pytest.raises(TrialFailed, match="accounts"):
-        collect(server)
-    assert server.one("SELECT IS_FREE_LOCK('ps_history')") == "1"
+    for _ in range(2):
+        with pytest.raises(TrialFailed, match="accounts"):
+            collect(server)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +235,8 @@ def test_damage_is_told_and_mended_and_what_was_collected_stays(
         "DROP PROCEDURE ps_history.psh_clean",
         "DROP EVENT ps_history.snapshot_performance_schema",
         "DROP TABLE ps_history.accounts",
+        "DROP TABLE sys_history.reports",
+        "DROP PROCEDURE sys_history.diff",
         f"ALTER TABLE ps_history.{DIGESTS} DROP COLUMN sum_errors",
     ):
         server.ask(damage)
@@ -261,6 +267,7 @@ def test_the_rights_that_the_page_names_are_needed_and_enough(
         log = "BINLOG ADMIN" if "mariadb" in kit_server.version else "SUPER"
         kit_server.ask(
             f"GRANT {RIGHTS} ON ps_history.* TO 'weak'@'localhost'",
+            f"GRANT {READING} ON sys_history.* TO 'weak'@'localhost'",
             "GRANT SELECT, UPDATE ON performance_schema.* TO 'weak'@'localhost'",
             f"GRANT PROCESS, {log} ON *.* TO 'weak'@'localhost'",
         )
@@ -292,7 +299,11 @@ def test_a_schema_of_somebody_else_stays(
     assert kit_server.kit("uninstall", "history") == 64
     assert "dropped by hand" in capsys.readouterr().err
     assert kit_server.ask("SHOW TABLES FROM ps_history") == [["accounts"]]
-    kit_server.ask("DROP DATABASE ps_history")
+    kit_server.ask("DROP DATABASE ps_history", "CREATE DATABASE sys_history")
+    assert kit_server.kit("install", "history") == 64
+    assert "'sys_history' is there already" in capsys.readouterr().err
+    assert kit_server.ask("SHOW DATABASES LIKE 'ps_history'") == []
+    kit_server.ask("DROP DATABASE sys_history")
 
 
 def test_a_server_that_does_not_count_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,125 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import dyno
 from dyno.errors import TrialFailed, UsageError
+from dyno.kit.collected import PARTITIONED, SCHEMA, reports, tables
 from dyno.kit.server import Server, check_scheduler, run_all
 
 SQL = Path(__file__).parent / "sql/history"
 PART = "history"
-SCHEMA = "ps_history"
+#: Where its views of the sys schema are.
+READING = "sys_history"
 #: In place of a version: the schema is there, and is not ours.
 STRANGE = "not ours"
 RIGHTS = (
     "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, UPDATE, DELETE, CREATE VIEW, CREATE ROUTINE,"
     " ALTER ROUTINE, EXECUTE and EVENT on ps_history.*",
+    "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE and EXECUTE on sys_history.*",
     "SELECT and UPDATE on performance_schema.*",
     "PROCESS",
     "and where the server keeps a binary log SUPER (MariaDB: BINLOG ADMIN)",
 )
-#: What counts since the server began: summaries, but of single threads, accounts and objects in
-#: memory, whose sums stand in the others.
-COUNTED = re.compile(
-    r"(?!.*_by_(thread|account|program|instance)(_|$)).*_summary_.*"
-    r"|file_summary_by_instance|accounts|hosts|users|global_status"
-)
-#: What tells a table's rows apart.
-KEYS = {
-    *("EVENT_NAME", "HOST", "USER", "SCHEMA_NAME", "DIGEST", "OBJECT_TYPE", "OBJECT_SCHEMA"),
-    *("OBJECT_NAME", "INDEX_NAME", "FILE_NAME", "VARIABLE_NAME", "ERROR_NUMBER"),
-}
-#: Whole statements with people's values, not normalised: they stay in the server's memory.
-LEFT_OUT = "QUERY_SAMPLE_TEXT"
-#: Rows of which nothing was counted are not kept; which column says so, the first that is there.
-COUNTS = ("COUNT_STAR", "COUNT_ALLOC", "SUM_ERROR_RAISED")
-#: Of every host and user one row of each kind, so that one that did nothing is told, too.
-OF_ALL = "'statement/sql/select', 'wait/io/file/sql/binlog'"
-#: Partitions are added as time goes on: psh_add_partitions.
-PARTITIONED = "PARTITION BY RANGE (TO_SECONDS(ts)) (PARTITION p0 VALUES LESS THAN (0))"
+REPORTS_TABLE = f"table_schema = '{READING}' AND table_name = 'reports'"
 EVENT = (
     f"CREATE EVENT {SCHEMA}.snapshot_performance_schema ON SCHEDULE EVERY 1 SECOND"
     f" ON COMPLETION PRESERVE ENABLE DO CALL {SCHEMA}.collect_at_interval()"
 )
 #: Names in procedures are compared, and zero dates kept, as performance_schema has them.
 BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the server's; `kind` as CREATE TABLE says it."""
-
-    name: str
-    kind: str
-
-    @property
-    def quoted(self) -> str:
-        """As statements have it."""
-        return f"`{self.name}`"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of performance_schema that is collected, under its own name."""
-
-    name: str
-    columns: tuple[Column, ...]
-
-    @property
-    def names(self) -> set[str]:
-        """Those of the columns."""
-        return {it.name for it in self.columns}
-
-    def create(self) -> str:
-        """The statement that makes its history."""
-        columns = "".join(f" {it.quoted} {it.kind} NULL," for it in self.columns)
-        return (
-            f"CREATE TABLE IF NOT EXISTS {SCHEMA}.`{self.name}` (ts DATETIME(6) NOT NULL,"
-            f" server_start DATETIME NOT NULL, row_key BINARY(16) NOT NULL,{columns}"
-            f" PRIMARY KEY (ts, row_key)) ENGINE=InnoDB COMMENT 'dyno kit history' {PARTITIONED}"
-        )
-
-    def collect(self) -> str:
-        """The statement that collects it. Should the server tell a row twice, it is added up."""
-        names = ", ".join(it.quoted for it in self.columns)
-        keys = [f"COALESCE({it.quoted}, CHAR(0))" for it in self.columns if it.name in KEYS]
-        added = [it.quoted for it in self.columns if it.name.startswith(("COUNT_", "SUM_"))]
-        sums = ", ".join(f"{it} = t.{it} + VALUES({it})" for it in added) or "ts = t.ts"
-        return (
-            f"INSERT INTO {SCHEMA}.`{self.name}` (ts, server_start, row_key, {names})"
-            f" SELECT v_ts, v_start, UNHEX(MD5(CONCAT_WS(CHAR(1), {', '.join(keys)}))), {names}"
-            f" FROM performance_schema.`{self.name}`{self._where()}"
-            f" ON DUPLICATE KEY UPDATE {sums.replace('t.', f'{SCHEMA}.`{self.name}`.')}"
-        )
-
-    def _where(self) -> str:
-        names = self.names
-        if "VARIABLE_VALUE" in names:
-            return " WHERE variable_value NOT IN ('', '0')"
-        counted = next((it for it in COUNTS if it in names), "")
-        if not counted:
-            return ""
-        if self.name == "file_summary_by_instance":
-            return f" WHERE {counted} > 0 AND file_name NOT LIKE '%/{SCHEMA}/%'"
-        everybody = f" OR event_name IN ({OF_ALL})" if names & {"HOST", "USER"} else ""
-        return f" WHERE {counted} > 0{everybody if 'EVENT_NAME' in names else ''}"
-
-
-def tables(server: Server, schema: str = "performance_schema") -> dict[str, Table]:
-    """What is collected on this server, or with `schema` what its history has."""
-    rows = server.query(
-        "SELECT table_name, column_name, column_type, character_set_name, collation_name"
-        f" FROM information_schema.columns WHERE table_schema = '{schema}'"
-        " ORDER BY table_name, ordinal_position"
-    )
-    found: dict[str, list[Column]] = {}
-    for name, column, kind, charset, collation in rows:
-        text = f" CHARACTER SET {charset} COLLATE {collation}" if charset else ""
-        if COUNTED.fullmatch(str(name)) and column != LEFT_OUT:
-            found.setdefault(str(name), []).append(Column(str(column), f"{kind}{text}"))
-    return {name: Table(name, tuple(columns)) for name, columns in found.items()}
 
 
 def state(server: Server) -> tuple[str, str]:
@@ -162,18 +71,43 @@ def install(server: Server) -> bool:
             hint="dyno kit upgrade brings ours to this version; what another tool made must be "
             "dropped by hand",
         )
+    _check_reading(server)
     _check_counting(server)
     check_scheduler(server, "the history is collected by it")
     begin, *rest = _script(server, "tables")
     run_all(server, [begin], "install history", RIGHTS)
     try:
-        made_by = [*BEGIN, *rest, *_routines(server), EVENT]
+        made_by = [*BEGIN, *rest, *_routines(server), *_reading(server), EVENT]
         run_all(server, made_by, "install history", RIGHTS, together=True)
     except BaseException:
-        with suppress(TrialFailed):
+        with suppress(TrialFailed, UsageError):
             server.query(f"DROP DATABASE {SCHEMA}")
+            _drop_reading(server)
         raise
     return True
+
+
+def _reads(server: Server) -> bool:
+    """Whether something of the reports' schema is there, and ours."""
+    ours = f"schema = '{READING}' AND {{0}}_comment LIKE 'dyno kit history%'"
+    asked = (
+        f"SELECT 1 FROM information_schema.{{0}}s WHERE {{0}}_{ours}".format(it)
+        for it in ("table", "routine")
+    )
+    return bool(server.query(" UNION ALL ".join(asked)))
+
+
+def _check_reading(server: Server) -> None:
+    if [READING] in server.query("SHOW DATABASES") and not _reads(server):
+        raise UsageError(
+            f"the schema '{READING}' is there already, and is not one of this kit's",
+            hint="the history needs it for itself: rename yours",
+        )
+
+
+def _drop_reading(server: Server) -> None:
+    if _reads(server):
+        run_all(server, [f"DROP DATABASE {READING}"], f"drop {READING}", RIGHTS)
 
 
 def _check_counting(server: Server) -> None:
@@ -206,6 +140,16 @@ def _routines(server: Server) -> Iterator[str]:
         yield text.replace("{tables}", taken)
 
 
+def _reading(server: Server) -> Iterator[str]:
+    """The schema of the reports, for the columns that this server has."""
+    begin, table, *procedures = _script(server, "reading")
+    yield from (begin, table)
+    for each in reports(tables(server)):
+        fields = ", ".join("'{}'".format(it.replace("'", "''")) for it in each)
+        yield f"INSERT INTO {READING}.reports VALUES ({fields})"
+    yield from procedures
+
+
 def upgrade(server: Server) -> bool:
     """Brings routines, tables and columns to this version and to what the server has now; what
     was collected stays. Was anything changed?
@@ -219,13 +163,16 @@ def upgrade(server: Server) -> bool:
         for column in table.columns
         if name in had and column.name not in had[name].names
     ]
-    drops = [f"DROP PROCEDURE {SCHEMA}.`{name}`" for name in _there(server)]
+    drops = [f"DROP PROCEDURE {it}" for it in _there(server) if it.startswith(f"{SCHEMA}.")]
+    _check_reading(server)
+    # nothing that was collected is in the reports' schema
+    drops.append(f"DROP DATABASE IF EXISTS {READING}")
     told = (
         f"UPDATE {SCHEMA}.psh_settings SET value = '{dyno.__version__}' WHERE variable = 'version'"
     )
     all_of_it = [
         *(*BEGIN, f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema", *drops, *added),
-        *(*made_by, EVENT, told),
+        *(*made_by, *_reading(server), EVENT, told),
     ]
     run_all(server, all_of_it, "upgrade history", RIGHTS, together=True)
     return True
@@ -236,19 +183,22 @@ def is_whole(server: Server) -> bool:
     had = tables(server, SCHEMA)
     if any(name not in had or it.names - had[name].names for name, it in tables(server).items()):
         return False
-    made = re.findall(rf"CREATE PROCEDURE {SCHEMA}\.(\w+)", "\n".join(_routines(server)))
+    texts = "\n".join([*_routines(server), *_script(server, "reading")])
+    made = re.findall(r"CREATE PROCEDURE (\w+\.\w+)", texts)
     events = server.query(
         f"SELECT event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
     )
-    return set(made) <= _there(server) and bool(events)
+    found = server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}")
+    return set(made) <= _there(server) and bool(events) and bool(found)
 
 
 def _there(server: Server) -> set[str]:
-    """The procedures."""
+    """The procedures, with their schema."""
     rows = server.query(
-        f"SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{SCHEMA}'"
+        "SELECT routine_schema, routine_name FROM information_schema.routines"
+        f" WHERE routine_schema IN ('{SCHEMA}', '{READING}')"
     )
-    return {str(name) for (name,) in rows}
+    return {f"{schema}.{name}" for schema, name in rows}
 
 
 def uninstall(server: Server) -> bool:
@@ -263,4 +213,5 @@ def uninstall(server: Server) -> bool:
         )
     drops = [f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema"]
     run_all(server, [*drops, f"DROP DATABASE {SCHEMA}"], "uninstall history", RIGHTS)
+    _drop_reading(server)
     return True

@@ -188,17 +188,28 @@ BEGIN
   CALL ps_history.psh_alone('collect', 0);
 END $$
 
--- What the event calls each second.
+CREATE PROCEDURE ps_history.psh_due(OUT v_is_due INT)
+READS SQL DATA COMMENT 'dyno kit history {version}'
+BEGIN
+  DECLARE v_last DATETIME(6) DEFAULT (SELECT MAX(ts) FROM ps_history.psh_collections);
+  DECLARE v_interval_s INT;
+  SET v_interval_s = (SELECT value + 0 FROM ps_history.psh_settings WHERE variable = 'interval');
+  SET v_is_due = v_last IS NULL
+    OR v_last + INTERVAL v_interval_s SECOND <= UTC_TIMESTAMP(6) + INTERVAL 500000 MICROSECOND;
+END $$
+
+-- What the event calls each second. Somebody may have collected until it has the lock.
 CREATE PROCEDURE ps_history.collect_at_interval()
 MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
 BEGIN
-  DECLARE v_last DATETIME(6);
-  DECLARE v_interval_s INT;
-  SET v_interval_s = (SELECT value + 0 FROM ps_history.psh_settings WHERE variable = 'interval');
-  SET v_last = (SELECT MAX(ts) FROM ps_history.psh_collections);
-  IF v_last IS NULL OR v_last + INTERVAL v_interval_s SECOND <= UTC_TIMESTAMP(6) + INTERVAL 500000 MICROSECOND THEN
-    IF GET_LOCK('ps_history', 0) = 1 THEN
+  DECLARE v_is_due INT;
+  CALL ps_history.psh_due(v_is_due);
+  IF v_is_due AND GET_LOCK('ps_history', 0) = 1 THEN
+    CALL ps_history.psh_due(v_is_due);
+    IF v_is_due THEN
       CALL ps_history.psh_alone('collect', 0);
+    ELSE
+      DO RELEASE_LOCK('ps_history');
     END IF;
   END IF;
 END $$
