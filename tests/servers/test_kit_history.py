@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from kit_servers import KitServer, check_page, serving
+from kit_servers import VERSIONS, KitServer, check_page, serving
 
 import dyno
 from dyno.errors import TrialFailed
@@ -264,12 +264,10 @@ def test_the_rights_that_the_page_names_are_needed_and_enough(
         assert kit_server.kit("install", "history", url=weak) == 64
         said = capsys.readouterr().err
         assert "ps_history" in said and "performance_schema" in said and "EVENT" in said
-        log = "BINLOG ADMIN" if "mariadb" in kit_server.version else "SUPER"
         kit_server.ask(
             f"GRANT {RIGHTS} ON ps_history.* TO 'weak'@'localhost'",
             f"GRANT {READING} ON sys_history.* TO 'weak'@'localhost'",
             "GRANT SELECT, UPDATE ON performance_schema.* TO 'weak'@'localhost'",
-            f"GRANT PROCESS, {log} ON *.* TO 'weak'@'localhost'",
         )
         assert kit_server.kit("install", "history", url=weak) == 0
         until(kit_server, "SELECT COUNT(*) FROM ps_history.psh_collections")
@@ -312,3 +310,27 @@ def test_a_server_that_does_not_count_is_told(capsys: pytest.CaptureFixture[str]
         said = capsys.readouterr().err
         assert "performance_schema is off" in said and "restart" in said
         assert server.ask("SHOW DATABASES LIKE 'ps_history'") == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_that_is_collected_is_in_the_binary_log(version: str) -> None:
+    place = "SHOW MASTER STATUS"
+    with serving(version, log_bin="on") as server:
+        server.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
+        log = "BINLOG ADMIN" if "mariadb" in version else "SUPER"
+        server.ask(
+            f"GRANT {RIGHTS} ON ps_history.* TO 'weak'@'localhost'",
+            f"GRANT {READING} ON sys_history.* TO 'weak'@'localhost'",
+            "GRANT SELECT, UPDATE ON performance_schema.* TO 'weak'@'localhost'",
+            f"GRANT {log} ON *.* TO 'weak'@'localhost'",
+        )
+        assert server.one("SELECT @@GLOBAL.log_bin") == "1"
+        assert server.kit("install", "history", url=server.url_of("weak", "Weak-1")) == 0
+        until(server, "SELECT COUNT(*) FROM ps_history.psh_collections")
+        server.ask(f"ALTER EVENT {EVENT} DISABLE")
+        before = server.ask(place)[0][:2]
+        server.ask("CALL ps_history.collect()", "CALL ps_history.cleanup_history('1 DAY')")
+        server.ask("CALL ps_history.truncate_tables()", "CALL ps_history.collect()")
+        assert server.ask(place)[0][:2] == before
+        server.ask("CREATE TABLE dyno.logged (id INT)")
+        assert server.ask(place)[0][:2] != before

@@ -27,7 +27,6 @@ RIGHTS = (
     " ALTER ROUTINE, EXECUTE and EVENT on ps_history.*",
     "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE and EXECUTE on sys_history.*",
     "SELECT and UPDATE on performance_schema.*",
-    "PROCESS",
     "and where the server keeps a binary log SUPER (MariaDB: BINLOG ADMIN)",
 )
 REPORTS_TABLE = f"table_schema = '{READING}' AND table_name = 'reports'"
