@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import private_servers
 import pytest
-from kit_servers import KitServer, serving
+from kit_servers import KitServer, serving, sys_schema
 
 from dyno import driver
 from dyno.cli import exit_code
@@ -72,22 +72,6 @@ def server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
         values = ", ".join(f"({n})" for n in range(1, 301))
         made.ask("CREATE TABLE numbers.n (seq INT)", f"INSERT INTO numbers.n VALUES {values}")
         yield made
-
-
-def sys_schema(server: KitServer) -> list[str]:
-    """The statements of MariaDB's own file, which a server of ours is started without."""
-    program = Path(str(server.one("SELECT @@basedir")))
-    (file, *_) = sorted(program.rglob("mysql_sys_schema.sql"))
-    found, statement, delimiter = [], [], ";"
-    for line in file.read_text().splitlines():
-        if line.upper().startswith("DELIMITER"):
-            delimiter = line.split()[1]
-        elif not (line.startswith("--") or not line.strip()):
-            statement.append(line)
-            if line.rstrip().endswith(delimiter):
-                found.append("\n".join(statement).rstrip().removesuffix(delimiter))
-                statement = []
-    return found
 
 
 @contextmanager
@@ -333,7 +317,8 @@ def test_what_keeps_a_server_from_being_recorded_is_said(
 
 
 def test_performance_schema_off_is_said() -> None:
-    with serving("mariadb@debian") as server, pytest.raises(UsageError, match="is off") as refused:
+    off = serving("mariadb@debian", performance_schema="OFF")
+    with off as server, pytest.raises(UsageError, match="is off") as refused:
         servers.reach(driver.ask, server.url)
     assert "performance_schema = ON" in refused.value.hint
 

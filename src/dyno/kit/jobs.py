@@ -14,7 +14,7 @@ from pathlib import Path
 
 import dyno
 from dyno.errors import HostError, TrialFailed, UsageError
-from dyno.kit.server import Server, run_all
+from dyno.kit.server import Server, check_scheduler, run_all
 
 #: In this order.
 SCRIPTS = [
@@ -95,7 +95,7 @@ def install(server: Server, names: Sequence[str]) -> list[str]:
     installs: those that were let now. What a refusal leaves half-made goes again.
     """
     wanted = [parse_account(name) for name in names]
-    _check_scheduler(server)
+    check_scheduler(server, "jobs run by it")
     found = version(server)
     if found and found != dyno.__version__:
         raise UsageError(
@@ -119,16 +119,6 @@ def install(server: Server, names: Sequence[str]) -> list[str]:
             uninstall(server)
         raise
     return let
-
-
-def _check_scheduler(server: Server) -> None:
-    ((scheduler,),) = server.query("SELECT @@GLOBAL.event_scheduler")
-    if scheduler != "ON":
-        raise UsageError(
-            f"the server's event scheduler is {scheduler}, and jobs run by it",
-            hint="SET GLOBAL event_scheduler = ON, and event_scheduler = ON in the server's "
-            "settings; where it is DISABLED it takes a restart",
-        )
 
 
 def _check_account(server: Server, account: Account) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dyno.errors import UsageError, unknown
+from dyno.errors import unknown
 
 #: What loading a function takes, on every server.
 FUNCTION_RIGHTS = ("SELECT, INSERT and DELETE on mysql.func",)
@@ -31,7 +31,7 @@ class Part:
 
     `native_since` is the version of MySQL (not of MariaDB) that brings all of it itself. One with
     `routines` has some, or views, in the schema `kit` (`routines`); one with neither functions of
-    the library nor routines has a schema of its own (`jobs`).
+    the library nor routines has a schema of its own (`jobs`, `history`).
     """
 
     name: str
@@ -71,6 +71,7 @@ PARTS = {
                 *(Function(f"fb_{name}") for name in ("query", "inlist", "list")),
             ),
         ),
+        Part("history", "what performance_schema counts, collected over time in the server"),
         Part(
             "json",
             "documents as lines, found by what they hold; values by key, exact sums over them",
@@ -96,18 +97,11 @@ PARTS = {
     )
 }
 
-#: Named in the plan, and refused until they are whole.
-UNMADE = {
-    "history": "dyno watch records a server from outside",
-}
-
 
 def find_parts(names: Iterable[str]) -> list[Part]:
-    """The parts called so, each once; `UsageError` for a name that is none, or none yet."""
+    """The parts called so, each once; `UsageError` for a name that is none."""
     found = {}
     for name in names:
-        if name in UNMADE:
-            raise UsageError(f"the part '{name}' is not made yet", hint=UNMADE[name])
         if name not in PARTS:
             raise unknown("part", name, PARTS)
         found[name] = PARTS[name]

@@ -128,6 +128,17 @@ def run_all(
             ) from refused
 
 
+def check_scheduler(server: Server, why: str) -> None:
+    """`UsageError` where the server runs no events."""
+    ((scheduler,),) = server.query("SELECT @@GLOBAL.event_scheduler")
+    if scheduler != "ON":
+        raise UsageError(
+            f"the server's event scheduler is {scheduler}, and {why}",
+            hint="SET GLOBAL event_scheduler = ON, and event_scheduler = ON in the server's "
+            "settings; where it is DISABLED it takes a restart",
+        )
+
+
 def _hint(server: Server, refused: TrialFailed, rights: Sequence[str]) -> str:
     # The servers' texts are translated, their names of files are not.
     if LIBRARY in refused.message:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import dyno
 from dyno.builds import Say
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
-from dyno.kit import jobs, library, routines
+from dyno.kit import history, jobs, library, routines
 from dyno.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
 from dyno.kit.server import LIBRARY, Server, run_all
 
@@ -42,6 +42,8 @@ def status(server: Server) -> list[State]:
 
 
 def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> State:
+    if part.name == history.PART:
+        return _state_of_history(server, part)
     if not part.functions:
         return (_state_of_routines if part.routines else _state_of_jobs)(server, part)
     if _is_native(server, part):
@@ -75,6 +77,13 @@ def _state_of_jobs(server: Server, part: Part) -> State:
     return State(part, INSTALLED, f"{found}, for {names}")
 
 
+def _state_of_history(server: Server, part: Part) -> State:
+    found, detail = history.state(server)
+    if found and not history.is_whole(server):
+        return State(part, DAMAGED, detail)
+    return State(part, INSTALLED if found else ABSENT, detail)
+
+
 def _is_native(server: Server, part: Part) -> bool:
     since = part.native_since
     return since is not None and not server.is_mariadb and server.number[:2] >= since
@@ -92,7 +101,7 @@ def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[
     for part in loadable:
         if part not in wanted:
             say(f"{part.name}: {server.version} brings it, nothing to do")
-    if accounts and all(part.functions or part.routines for part in parts):
+    if accounts and not any(part.name == jobs.SCHEMA for part in parts):
         raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
     if wanted:
         _check_names(server, wanted)
@@ -104,8 +113,9 @@ def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[
 
 def _install_schema(server: Server, part: Part, accounts: Sequence[str]) -> str:
     """Makes a part that has no functions: what is to be told of it."""
-    if part.routines:
-        return "installed" if routines.install(server, part.name) else "is installed already"
+    if part.routines or part.name == history.PART:
+        made = routines.install(server, part.name) if part.routines else history.install(server)
+        return "installed" if made else "is installed already"
     let = jobs.install(server, accounts)
     return f"installed, for {', '.join(let)}" if let else "is installed already"
 
@@ -184,10 +194,15 @@ def _upgrade_schemas(server: Server, say: Say) -> bool:
     for part in [it for it in PARTS.values() if not it.functions]:
         if part.routines and not routines.is_there(server, part.name):
             continue
-        if not part.routines and jobs.version(server) != dyno.__version__:
+        if part.name == jobs.SCHEMA and jobs.version(server) != dyno.__version__:
+            continue
+        if part.name == history.PART and history.state(server)[0] in ("", history.STRANGE):
             continue
         found = True
-        made = part.routines and routines.install(server, part.name)
+        if part.routines:
+            made = routines.install(server, part.name)
+        else:
+            made = part.name == history.PART and history.upgrade(server)
         told = "upgraded to" if made else "is of version"
         say(f"{part.name} {told} {dyno.__version__}{'' if made else ' already'}")
     return found
@@ -238,7 +253,8 @@ def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
     for part in parts:
         gone = routines.uninstall(server, part.name) if part.routines else False
         if not part.functions:
-            gone = gone if part.routines else jobs.uninstall(server)
+            if not part.routines:
+                gone = (history if part.name == history.PART else jobs).uninstall(server)
             say(f"{part.name}: {'uninstalled' if gone else 'was not installed'}")
             continue
         loaded = server.loaded()

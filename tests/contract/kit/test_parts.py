@@ -1,12 +1,11 @@
-"""Parts are found by name; those that are not made are refused by name."""
+"""Parts are found by name; a name that is none is refused."""
 
 from __future__ import annotations
 
 import pytest
 
-from dyno.cli import exit_code
 from dyno.errors import UsageError
-from dyno.kit.parts import PARTS, UNMADE, find_parts
+from dyno.kit.parts import PARTS, find_parts
 
 
 def test_each_part_is_taken_once_in_order() -> None:
@@ -18,14 +17,6 @@ def test_a_mistyped_part_is_told_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="unknown part 'jsno'") as caught:
         find_parts(["jsno"])
     assert "json" in caught.value.hint
-
-
-@pytest.mark.parametrize("name", UNMADE)
-def test_what_is_not_made_yet_is_refused_before_any_server_is_asked(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code(["kit", "install", name, "--dsn", "mysql://nobody@nowhere.invalid"]) == 64
-    assert f"the part '{name}' is not made yet" in capsys.readouterr().err
 
 
 def test_no_function_belongs_to_two_parts() -> None:

@@ -1,0 +1,216 @@
+"""The part `history` in a server: what performance_schema counts, collected by the server itself.
+
+The tables of `ps_history` are those that this server has: their columns are read from its
+information_schema, so that each version gets its own, and an upgrade adds what came since.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import dyno
+from dyno.errors import TrialFailed, UsageError
+from dyno.kit.collected import PARTITIONED, SCHEMA, reports, tables
+from dyno.kit.server import Server, check_scheduler, run_all
+
+SQL = Path(__file__).parent / "sql/history"
+PART = "history"
+#: Where its views of the sys schema are.
+READING = "sys_history"
+#: In place of a version: the schema is there, and is not ours.
+STRANGE = "not ours"
+RIGHTS = (
+    "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, UPDATE, DELETE, CREATE VIEW, CREATE ROUTINE,"
+    " ALTER ROUTINE, EXECUTE and EVENT on ps_history.*",
+    "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE and EXECUTE on sys_history.*",
+    "SELECT and UPDATE on performance_schema.*",
+    "and where the server keeps a binary log SUPER (MariaDB: BINLOG ADMIN)",
+)
+REPORTS_TABLE = f"table_schema = '{READING}' AND table_name = 'reports'"
+EVENT = (
+    f"CREATE EVENT {SCHEMA}.snapshot_performance_schema ON SCHEDULE EVERY 1 SECOND"
+    f" ON COMPLETION PRESERVE ENABLE DO CALL {SCHEMA}.collect_at_interval()"
+)
+#: Names in procedures are compared, and zero dates kept, as performance_schema has them.
+BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
+
+
+def state(server: Server) -> tuple[str, str]:
+    """The version that is installed, empty where none is and `STRANGE` where it is not ours; and
+    what is to be told of it.
+    """
+    if [SCHEMA] not in server.query("SHOW DATABASES"):
+        return "", ""
+    try:
+        rows = server.query(f"SELECT variable, value FROM {SCHEMA}.psh_settings")
+        ((last,),) = server.query(f"SELECT MAX(ts) FROM {SCHEMA}.psh_collections")
+    except TrialFailed:
+        return STRANGE, f"the schema {SCHEMA} is not ours, or damaged"
+    settings = {str(name): str(value) for name, value in rows}
+    if not (version := settings.get("version")):
+        return STRANGE, f"the schema {SCHEMA} is another tool's"
+    at = f"last at {last[:19]} UTC" if last else "nothing collected yet"
+    return version, f"{version}, every {settings['interval']} s, {at}"
+
+
+def install(server: Server) -> bool:
+    """Makes the part where it is not there: was anything made? What a refusal leaves half-made
+    goes again. `UsageError` where the event scheduler or performance_schema is off, a right is
+    missing, or the schema is somebody else's.
+    """
+    found, _ = state(server)
+    if found == dyno.__version__:
+        return False
+    if found:
+        raise UsageError(
+            f"the schema '{SCHEMA}' is there already, and not this version's ({found})",
+            hint="dyno kit upgrade brings ours to this version; what another tool made must be "
+            "dropped by hand",
+        )
+    _check_reading(server)
+    _check_counting(server)
+    check_scheduler(server, "the history is collected by it")
+    begin, *rest = _script(server, "tables")
+    run_all(server, [begin], "install history", RIGHTS)
+    try:
+        made_by = [*BEGIN, *rest, *_routines(server), *_reading(server), EVENT]
+        run_all(server, made_by, "install history", RIGHTS, together=True)
+    except BaseException:
+        with suppress(TrialFailed, UsageError):
+            server.query(f"DROP DATABASE {SCHEMA}")
+            _drop_reading(server)
+        raise
+    return True
+
+
+def _reads(server: Server) -> bool:
+    """Whether something of the reports' schema is there, and ours."""
+    ours = f"schema = '{READING}' AND {{0}}_comment LIKE 'dyno kit history%'"
+    asked = (
+        f"SELECT 1 FROM information_schema.{{0}}s WHERE {{0}}_{ours}".format(it)
+        for it in ("table", "routine")
+    )
+    return bool(server.query(" UNION ALL ".join(asked)))
+
+
+def _check_reading(server: Server) -> None:
+    if [READING] in server.query("SHOW DATABASES") and not _reads(server):
+        raise UsageError(
+            f"the schema '{READING}' is there already, and is not one of this kit's",
+            hint="the history needs it for itself: rename yours",
+        )
+
+
+def _drop_reading(server: Server) -> None:
+    if _reads(server):
+        run_all(server, [f"DROP DATABASE {READING}"], f"drop {READING}", RIGHTS)
+
+
+def _check_counting(server: Server) -> None:
+    ((counting,),) = server.query("SELECT @@GLOBAL.performance_schema")
+    if counting != "1":
+        raise UsageError(
+            "the server's performance_schema is off, and there is nothing to collect",
+            hint="performance_schema = ON in the server's settings, and a restart (MariaDB has it "
+            "off unless told)",
+        )
+
+
+def _script(server: Server, name: str) -> list[str]:
+    in_performance_schema = not server.is_mariadb and server.number >= (5, 7)
+    status = f"{'performance' if in_performance_schema else 'information'}_schema.global_status"
+    text = (SQL / f"{name}.sql").read_text()
+    filled = {"version": dyno.__version__, "partitioned": PARTITIONED, "status": status}
+    for word, meaning in filled.items():
+        text = text.replace(f"{{{word}}}", meaning)
+    return [it.strip() for it in text.split("$$\n") if it.strip()]
+
+
+def _routines(server: Server) -> Iterator[str]:
+    """Tables and routines, as this server has them; those that are there stay."""
+    counted = tables(server)
+    yield from (it.create() for it in counted.values())
+    added = "SET v_rows = v_rows + ROW_COUNT();"
+    taken = "".join(f"\n  {it.collect()};\n  {added}" for it in counted.values())
+    for text in [*_script(server, "routines"), *_script(server, "take")]:
+        yield text.replace("{tables}", taken)
+
+
+def _reading(server: Server) -> Iterator[str]:
+    """The schema of the reports, for the columns that this server has."""
+    begin, table, *procedures = _script(server, "reading")
+    yield from (begin, table)
+    for each in reports(tables(server)):
+        fields = ", ".join("'{}'".format(it.replace("'", "''")) for it in each)
+        yield f"INSERT INTO {READING}.reports VALUES ({fields})"
+    yield from procedures
+
+
+def upgrade(server: Server) -> bool:
+    """Brings routines, tables and columns to this version and to what the server has now; what
+    was collected stays. Was anything changed?
+    """
+    if is_whole(server) and state(server)[0] == dyno.__version__:
+        return False
+    had, made_by = tables(server, SCHEMA), list(_routines(server))
+    added = [
+        f"ALTER TABLE {SCHEMA}.`{name}` ADD COLUMN {column.quoted} {column.kind} NULL"
+        for name, table in tables(server).items()
+        for column in table.columns
+        if name in had and column.name not in had[name].names
+    ]
+    drops = [f"DROP PROCEDURE {it}" for it in _there(server) if it.startswith(f"{SCHEMA}.")]
+    _check_reading(server)
+    # nothing that was collected is in the reports' schema
+    drops.append(f"DROP DATABASE IF EXISTS {READING}")
+    told = (
+        f"UPDATE {SCHEMA}.psh_settings SET value = '{dyno.__version__}' WHERE variable = 'version'"
+    )
+    all_of_it = [
+        *(*BEGIN, f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema", *drops, *added),
+        *(*made_by, *_reading(server), EVENT, told),
+    ]
+    run_all(server, all_of_it, "upgrade history", RIGHTS, together=True)
+    return True
+
+
+def is_whole(server: Server) -> bool:
+    """Whether every procedure is there, the event, and all columns that the server has now."""
+    had = tables(server, SCHEMA)
+    if any(name not in had or it.names - had[name].names for name, it in tables(server).items()):
+        return False
+    texts = "\n".join([*_routines(server), *_script(server, "reading")])
+    made = re.findall(r"CREATE PROCEDURE (\w+\.\w+)", texts)
+    events = server.query(
+        f"SELECT event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
+    )
+    found = server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}")
+    return set(made) <= _there(server) and bool(events) and bool(found)
+
+
+def _there(server: Server) -> set[str]:
+    """The procedures, with their schema."""
+    rows = server.query(
+        "SELECT routine_schema, routine_name FROM information_schema.routines"
+        f" WHERE routine_schema IN ('{SCHEMA}', '{READING}')"
+    )
+    return {f"{schema}.{name}" for schema, name in rows}
+
+
+def uninstall(server: Server) -> bool:
+    """Drops the schema with all that was collected: was it there? `UsageError` for another's."""
+    found, _ = state(server)
+    if not found:
+        return False
+    if found == STRANGE:
+        raise UsageError(
+            f"the schema '{SCHEMA}' is not one of this kit's, or damaged",
+            hint=f"DROP DATABASE {SCHEMA} by hand",
+        )
+    drops = [f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema"]
+    run_all(server, [*drops, f"DROP DATABASE {SCHEMA}"], "uninstall history", RIGHTS)
+    _drop_reading(server)
+    return True

@@ -1,0 +1,265 @@
+"""`sys_history` on real servers: its reports are the sys schema's as of a time, and add up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit_servers import SETTINGS, VERSIONS, KitServer, sys_schema
+
+from dyno import driver
+from dyno.engines import find_engine
+from dyno.errors import TrialFailed
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+FIRST = "(SELECT MIN(ts) FROM ps_history.psh_collections)"
+FREEZE = (
+    "UPDATE performance_schema.setup_consumers SET enabled = '{}'"
+    " WHERE name = 'global_instrumentation'"
+)
+#: By what a report's rows are told apart.
+KEYS = {
+    "statement_analysis": ("digest", "db"),
+    "statements_with_errors_or_warnings": ("digest", "db"),
+    "waits_global_by_latency": ("events",),
+    "io_global_by_file_by_bytes": ("file",),
+    "io_global_by_file_by_latency": ("file",),
+    "schema_table_statistics": ("table_schema", "table_name"),
+    "schema_index_statistics": ("table_schema", "table_name", "index_name"),
+    "host_summary": ("host",),
+    "user_summary": ("user",),
+    "host_summary_by_statement_type": ("host", "statement"),
+    "user_summary_by_statement_type": ("user", "statement"),
+}
+#: What moves although the counters stand still.
+MOVING = {
+    *("current_connections", "total_connections", "current_memory", "total_memory_allocated"),
+}
+WORK = [
+    "CREATE TABLE dyno.shop (nr INT PRIMARY KEY, kind INT, KEY (kind))",
+    "INSERT INTO dyno.shop VALUES (1, 1), (2, 1), (3, 2)",
+    *["SELECT COUNT(*) FROM dyno.shop WHERE nr + 0 > 1"] * 5,
+    "SELECT * FROM dyno.shop WHERE kind = 1",
+    "UPDATE dyno.shop SET kind = 3 WHERE nr = 2",
+    "INSERT IGNORE INTO dyno.shop VALUES (1, 1)",
+]
+COUNTED = ("exec_count", "total_latency", "rows_examined", "rows_affected", "tmp_tables")
+Row = dict[str, str | None]
+
+
+@pytest.fixture
+def server(kit_server: KitServer) -> Iterator[KitServer]:
+    """One that collects when it is told, once before and once after some work."""
+    assert kit_server.kit("install", "history") == 0
+    kit_server.ask("ALTER EVENT ps_history.snapshot_performance_schema DISABLE")
+    kit_server.ask("CALL ps_history.collect()")
+    kit_server.ask(*WORK, "CALL ps_history.collect()")
+    yield kit_server
+    kit_server.ask("DROP TABLE dyno.shop")
+    assert kit_server.kit("uninstall", "history") == 0
+
+
+def report(server: KitServer, call: str, name: str) -> dict[tuple[str | None, ...], Row]:
+    """The rows that `sys_history` answers, by their keys."""
+    (text,) = server.ask(f"SELECT as_of_sql FROM sys_history.reports WHERE name = '{name}'")[0]
+    columns = server.ask(
+        f"CREATE TABLE dyno.columns_of AS {str(text).replace('{until}', '2000-01-01')}",
+        "SHOW COLUMNS FROM dyno.columns_of",
+    )
+    server.ask("DROP TABLE dyno.columns_of")
+    rows = server.ask("SET time_zone = '+00:00'", f"CALL sys_history.{call.format(name)}")
+    return by_key(name, [str(row[0]).lower() for row in columns], rows)
+
+
+def by_key(
+    name: str, columns: list[str], rows: list[list[str | None]]
+) -> dict[tuple[str | None, ...], Row]:
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    keyed = {tuple(row[key] for key in KEYS[name]): row for row in found}
+    assert len(keyed) == len(found), name
+    return keyed
+
+
+def same(column: str, mine: str | None, its: str | None) -> bool:
+    """The server makes its averages in whole units of its timers, 1 us at most; others are rounded
+    otherwise by some views.
+    """
+    rounding = 1e6 if column == "avg_latency" else 0.01
+    try:
+        return abs(float(mine or 0) - float(its or 0)) <= rounding
+    except ValueError:
+        return mine == its
+
+
+@pytest.fixture
+def with_sys(server: KitServer) -> Iterator[KitServer]:
+    """With the sys schema, which MySQL 5.6 has not."""
+    made = not server.ask("SHOW DATABASES LIKE 'sys'")
+    if made:
+        server.ask(*sys_schema(server))
+    yield server
+    if made:
+        server.ask("DROP DATABASE sys")
+
+
+@pytest.mark.parametrize("kit_server", VERSIONS[1:], indirect=True)
+def test_reports_are_the_views_of_the_server_while_nothing_counts(with_sys: KitServer) -> None:
+    server = with_sys
+    names = [str(name) for (name,) in server.ask("SELECT name FROM sys_history.reports")]
+    assert set(names) == set(KEYS)
+    # a table that is open while nothing counts loses its counters as it is closed
+    server.ask("FLUSH TABLES", FREEZE.format("NO"))
+    try:
+        server.ask("CALL ps_history.collect()")
+        for name in names:
+            check_report(server, name)
+    finally:
+        server.ask(FREEZE.format("YES"))
+
+
+def check_report(server: KitServer, name: str) -> None:
+    """Holds each row against the view's; what is only there, nothing was counted of."""
+    ours = report(server, "as_of(NULL, '{}')", name)
+    view = f"sys.`x${name}`"
+    columns = [str(row[0]).lower() for row in server.ask(f"SHOW COLUMNS FROM {view}")]
+    rows = server.ask("SET time_zone = '+00:00'", f"SELECT * FROM {view}")
+    # MySQL 8.0 has a redo log's file once for each name that it had; ours adds them up
+    places = [columns.index(it) for it in KEYS[name]]
+    times = Counter(tuple(row[it] for it in places) for row in rows)
+    twice = {key for key, n in times.items() if n > 1}
+    rows = [row for row in rows if tuple(row[it] for it in places) not in twice]
+    theirs = by_key(name, columns, rows)
+    assert ours.keys() - twice, name
+    for key, mine in ours.items():
+        if key[0] == "ps_history" or key in twice:
+            continue  # whose files are left out
+        its = theirs[key] | once_for_each(server, name, key, theirs[key])
+        unlike = {
+            it: (mine[it], its[it])
+            for it in its
+            if it not in MOVING and not same(it, mine[it], its[it])
+        }
+        assert not unlike, (name, key, unlike)
+    latency = next((it for it in columns if it.endswith("latency")), "total")
+    for key in theirs.keys() - ours.keys():
+        own = "/ps_history/" in str(key[0])
+        assert own or float(theirs[key][latency] or 0) == 0, (name, key)
+
+
+def once_for_each(server: KitServer, name: str, key: tuple[str | None, ...], its: Row) -> Row:
+    """The views host_summary and user_summary count all once for each account of a host or user."""
+    if name not in ("host_summary", "user_summary"):
+        return {}
+    whose = name.partition("_")[0]
+    accounts = int(
+        server.one(
+            "SELECT COUNT(*) FROM performance_schema.accounts"
+            f" WHERE IFNULL({whose}, 'background') = '{key[0]}'"
+        )
+        or 1
+    )
+    summed = ("statements", "statement_latency", "table_scans", "file_ios", "file_io_latency")
+    return {it: str(int(float(its[it] or 0)) // accounts) for it in summed}
+
+
+def test_what_was_counted_between_collections_adds_up_to_the_counters(server: KitServer) -> None:
+    again = [it for it in WORK if not it.startswith(("CREATE", "INSERT INTO"))]
+    server.ask(*again, *again, "CALL ps_history.collect()")
+    (first,), (middle,), (last,) = server.ask(
+        "SELECT ts FROM (SELECT ts FROM ps_history.psh_collections ORDER BY ts DESC LIMIT 3) a"
+        " ORDER BY ts"
+    )
+    name = "statement_analysis"
+    spans = ((first, middle), (middle, last), (first, last))
+    one, two, both = (report(server, f"diff('{a}', '{b}', '{{}}')", name) for a, b in spans)
+    before, after = (report(server, f"as_of('{it}', '{{}}')", name) for it in (first, last))
+    assert both.keys() == one.keys() | two.keys()
+    for key, row in both.items():
+        for column in COUNTED:
+            parts = sum(int(it[key][column] or 0) for it in (one, two) if key in it)
+            counters = [int(it[key][column] or 0) if key in it else 0 for it in (before, after)]
+            grown = counters[1] - counters[0]
+            assert int(row[column] or 0) == parts == grown, (key, column)
+    full = [row for row in both.values() if "`nr` +" in str(row["query"])]
+    assert [row["exec_count"] for row in full] == ["15"]
+
+
+def test_a_table_that_was_emptied_counts_from_nothing(server: KitServer) -> None:
+    count = WORK[2]
+    server.ask(
+        "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest", *[count] * 2
+    )
+    server.ask("CALL ps_history.collect()")
+    found = report(server, f"diff({FIRST}, NULL, '{{}}')", "statement_analysis")
+    (row,) = [row for row in found.values() if "`nr` +" in str(row["query"])]
+    assert row["exec_count"] == "7"
+
+
+def test_a_restart_of_the_server_is_a_reset() -> None:
+    engine = find_engine("mariadb", driver.ask)
+    program = engine.program("debian", {}, lambda _: None)
+    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
+        # the server's user is not ours, and has to pass through
+        Path(folder).chmod(0o755)
+        home = Path(folder) / "home"
+        home.mkdir()
+        running = engine.start(program, home, SETTINGS)
+        try:
+            server = KitServer("mariadb@debian", running, home)
+            assert server.kit("install", "history") == 0
+            server.ask("CALL ps_history.set_collect_interval(86400)", "CALL ps_history.collect()")
+            server.ask(*WORK, "CALL ps_history.collect()")
+            handle: Any = running.handle
+            os.kill(handle.process.pid, signal.SIGKILL)
+            engine.stop(running)
+            running = engine.start(program, home, SETTINGS)
+            server = KitServer("mariadb@debian", running, home)
+            server.ask(*[WORK[2]] * 4, "CALL ps_history.collect()")
+            rows = server.ask(
+                "SELECT COUNT(DISTINCT server_start), COUNT(*) FROM ps_history.psh_collections"
+            )
+            found = report(server, f"diff({FIRST}, NULL, '{{}}')", "statement_analysis")
+        finally:
+            engine.stop(running)
+    assert rows[0][0] == "2"
+    (row,) = [row for row in found.values() if "`nr` +" in str(row["query"])]
+    assert row["exec_count"] == "9"
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ("as_of(NULL, 'nothing')", "no such report"),
+        ("as_of('2001-01-01', 'host_summary')", "nothing was collected until then"),
+        ("diff('2001-01-01', NULL, 'host_summary')", "nothing was collected until then"),
+        ("diff(NULL, NULL, 'host_summary')", "nothing was collected between"),
+        ("diff(NULL, '2001-01-01', 'host_summary')", "nothing was collected until then"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(server: KitServer, call: str, why: str) -> None:
+    with pytest.raises(TrialFailed, match=why):
+        server.ask(f"CALL sys_history.{call}")
+
+
+def test_whoever_may_read_and_execute_asks(server: KitServer) -> None:
+    server.ask(
+        "CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'",
+        "GRANT SELECT, EXECUTE ON sys_history.* TO 'weak'@'localhost'",
+    )
+    weak = {"user": "weak", "password": "Weak-1", "database": "sys_history"}
+    try:
+        with pytest.raises(TrialFailed, match="denied"):
+            server.ask("CALL sys_history.as_of(NULL, 'user_summary')", **weak)
+        server.ask("GRANT SELECT ON ps_history.* TO 'weak'@'localhost'")
+        assert server.ask("CALL sys_history.as_of(NULL, 'user_summary')", **weak)
+        with pytest.raises(TrialFailed, match="denied"):
+            server.ask("CALL ps_history.collect()", **weak)
+    finally:
+        server.ask("DROP USER 'weak'@'localhost'")
