@@ -152,6 +152,13 @@ def test_as_of_is_what_the_sys_views_say_of_frozen_counters(
         thaw(server)
 
 
+def test_a_server_tells_one_row_of_each_key(server: KitServer) -> None:
+    for each in servers.reach(driver.ask, server.url).questions:
+        if keys := len(each.source.keys):
+            told = [tuple(row[:keys]) for row in server.ask(each.whole)]
+            assert len(set(told)) == len(told), each.source.name
+
+
 def counters(server: KitServer) -> dict[str, tuple[int, int]]:
     """What the server has counted of each statement, by its text."""
     rows = server.ask(

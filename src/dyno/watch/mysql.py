@@ -168,6 +168,8 @@ SOURCES = (
         _FILES,
         _ENDS,
         every=SLOWLY,
+        # MySQL 8.0.33 was seen to tell of a file once for each of its former names
+        several=True,
     ),
     _table_io("table_io_waits_summary_by_table"),
     _table_io("table_io_waits_summary_by_index_usage", "INDEX_NAME"),

@@ -19,7 +19,8 @@ class Source:
     each row; `values` are whole numbers and `words` texts, both kept as they stand. `sql` is what
     to ask for a column that is no plain one, `joined` what stands behind the table; without the
     column that it `needs` it is left out. A `sampled` source has no counters: its rows are those of
-    one moment. Of one that is `standing`, rows that nothing happened to are told, too.
+    one moment. Of one that is `standing`, rows that nothing happened to are told, too. Where the
+    server may tell `several` rows of one key (a file's former names), they are added up.
 
     `every` is in how many samples it is asked; `where` leaves rows out; `recent` does in addition,
     where only rows since `{since}` (the server's clock) can have changed. A row whose `born` moves
@@ -43,6 +44,7 @@ class Source:
     signed: bool = False
     sampled: bool = False
     standing: bool = False
+    several: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -80,10 +82,20 @@ def question(source: Source, available: Mapping[str, set[str]], skip: str) -> Qu
         source.sql.get(name, name if name.lower() in there else "NULL") for name in source.columns
     ]
     conditions = [source.where, skip if source.sampled else ""]
-    table = f"{table} {source.joined}".strip()
-    whole = _select(asked, table, conditions)
-    recent = _select(asked, table, [*conditions, source.recent]) if source.recent else ""
+    table, group = f"{table} {source.joined}".strip(), ""
+    if source.several:
+        asked = [_of_several(source, *pair) for pair in zip(source.columns, asked, strict=True)]
+        group = f" GROUP BY {', '.join(source.keys)}"
+    whole = _select(asked, table, conditions) + group
+    recent = _select(asked, table, [*conditions, source.recent]) + group if source.recent else ""
     return Question(source, whole, recent)
+
+
+def _of_several(source: Source, name: str, asked: str) -> str:
+    if name in source.keys:
+        return asked
+    fold = "SUM" if name in source.counters else "MIN" if name.startswith("MIN_") else "MAX"
+    return f"{fold}({asked})"
 
 
 def _select(asked: list[str], table: str, conditions: list[str]) -> str:

@@ -101,6 +101,12 @@ def test_what_a_server_lacks_is_asked_as_null_or_not_at_all() -> None:
     assert other and other.recent == "SELECT k FROM t WHERE (n > 0) AND (n > 1)"
 
 
+def test_several_rows_of_one_key_are_added_up_by_the_server() -> None:
+    files = Source("f", ("f",), ("k",), ("n",), ("MIN_T", "MAX_T"), several=True)
+    asked = question(files, {"f": {"k", "n", "min_t", "max_t"}}, "")
+    assert asked and asked.whole == "SELECT k, SUM(n), MIN(MIN_T), MAX(MAX_T) FROM f GROUP BY k"
+
+
 @pytest.mark.parametrize("kind", [mysql, postgres])
 def test_the_columns_of_a_source_differ(kind: object) -> None:
     for source in kind.SOURCES:  # type: ignore[attr-defined]
