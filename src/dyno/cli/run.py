@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,8 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
 
     What --set names is set for all of its workloads, in the place of the file's own value: a larger
-    scale, more seconds.
+    scale, more seconds. An option that the file sweeps takes values apart by commas, or one:
+    --set threads=1,16.
 
     Ends with 0 once the run is complete, whatever its verdict; with --gate the verdict is the
     exit code.
@@ -56,18 +58,50 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
 def override_options(
     workloads: tuple[Workload, ...], settings: dict[str, str]
 ) -> tuple[Workload, ...]:
-    """The file's workloads with these options; `UsageError` for one in whose values they differ."""
+    """The file's workloads with these options; a swept one has values apart by commas, in the place
+    of the file's. `UsageError` for several values where nothing is swept over them, or none.
+    """
     from dyno.experiment.comparison import options_as_text
 
-    given = options_as_text(settings)
-    for workload in workloads:
-        if swept := given.keys() & workload.sweep.keys():
-            name = min(swept)
+    for option, text in options_as_text(settings).items():
+        values = _values_of_sweep(option, text) if _sweeps(workloads, option) else [text]
+        plain = [it.name for it in workloads if option not in it.sweep]
+        if len(values) > 1 and plain:
             raise UsageError(
-                f"--set {name}: the experiment plays several values of it",
-                hint=f"change the sweep of {name} in a copy of the file",
+                f"--set {option}={text}: {plain[0]} plays one value of it, others sweep it",
+                hint="one value for all, or a copy of the file",
             )
-    return tuple(replace(it, options=it.options | given) for it in workloads)
+        workloads = tuple(_with_values(workloads, option, values))
+    return workloads
+
+
+def _sweeps(workloads: tuple[Workload, ...], option: str) -> bool:
+    return any(option in it.sweep for it in workloads)
+
+
+def _values_of_sweep(option: str, text: str) -> list[str]:
+    values = [it.strip() for it in text.split(",")]
+    if not all(values) or len(set(values)) < len(values):
+        raise UsageError(
+            f"--set {option}={text}: values of a sweep, each once", hint=f"--set {option}=1,16"
+        )
+    return values
+
+
+def _with_values(
+    workloads: tuple[Workload, ...], option: str, values: list[str]
+) -> Iterator[Workload]:
+    """Each workload with the option: one that sweeps it once for each value."""
+    told: list[Workload] = []
+    for workload in workloads:
+        for value in values:
+            plain = replace(workload, options=workload.options | {option: value})
+            swept = replace(plain, sweep={option: value})
+            if option not in workload.sweep:
+                yield plain
+            elif swept not in told:
+                told.append(swept)
+                yield swept
 
 
 def override_measuring(measuring: Measuring, blocks: int | None, quick: bool) -> Measuring:

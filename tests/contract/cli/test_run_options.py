@@ -10,20 +10,22 @@ from dyno.cli import exit_code, judged_run
 from dyno.experiment import Experiment
 from dyno.record import Verdict
 
-FILE = """
+SWEPT = """
 candidates = ["null", "null"]
 [[workload]]
 name = "oltp_point_select"
 options = { table_size = 10, time = 1 }
 sweep = { threads = [1, 2] }
+"""
+FILE = f"""{SWEPT}
 [[workload]]
 name = "oltp_read_only"
 """
 
 
-def test_options_that_are_set_are_those_of_each_workload(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[Experiment]:
+    """What was to be played, in the place of playing it."""
     played: list[Experiment] = []
 
     def play(made: Experiment, _: object) -> Verdict:
@@ -31,6 +33,12 @@ def test_options_that_are_set_are_those_of_each_workload(
         return Verdict("not slower", "so it is", True, (), (), ())
 
     monkeypatch.setattr(judged_run, "play_and_judge", play)
+    return played
+
+
+def test_options_that_are_set_are_those_of_each_workload(
+    tmp_path: Path, played: list[Experiment]
+) -> None:
     (tmp_path / "x.toml").write_text(FILE)
     assert exit_code(["run", str(tmp_path / "x.toml"), "--set", "table-size=99"]) == 0
     (made,) = played
@@ -39,10 +47,26 @@ def test_options_that_are_set_are_those_of_each_workload(
     assert [it.sweep for it in made.workloads] == [{"threads": "1"}, {"threads": "2"}, {}]
 
 
-def test_an_option_that_is_swept_or_nobodys_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_takes_the_values_that_are_set(tmp_path: Path, played: list[Experiment]) -> None:
+    file = tmp_path / "x.toml"
+    for text, setting, sweeps in (
+        (FILE, "threads=4", [{"threads": "4"}, {}]),
+        (SWEPT, "threads=8,1", [{"threads": "8"}, {"threads": "1"}]),
+    ):
+        file.write_text(text)
+        assert exit_code(["run", str(file), "--set", setting]) == 0
+        made = played.pop()
+        assert [it.sweep for it in made.workloads] == sweeps
+        swept = [it.sweep.get("threads", "4") for it in made.workloads]
+        assert [it.options["threads"] for it in made.workloads] == swept
+
+
+def test_what_cannot_be_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.toml").write_text(FILE)
-    for setting, why in (("threads=4", "plays several values of it"), ("tabel_size=4", "tabel")):
+    for setting, why in (
+        ("threads=1,4", "oltp_read_only plays one value of it"),
+        ("threads=1,1", "values of a sweep, each once"),
+        ("tabel_size=4", "tabel"),
+    ):
         assert exit_code(["run", str(tmp_path / "x.toml"), "--set", setting]) == 64
         assert why in capsys.readouterr().err
