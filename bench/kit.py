@@ -12,6 +12,8 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from serving import command, say
@@ -184,12 +186,12 @@ def jobs(server: Server, rounds: int, number: int) -> None:
         print(f"  {name:32} {took_s:8.2f} s")
 
 
-def played(spec: str, quick: bool) -> None:
-    """One server."""
+@contextmanager
+def with_kit(spec: str, parts: tuple[str, ...]) -> Iterator[tuple[Server, kit_server.Server]]:
+    """A server on all cores with these parts, and as the kit sees it."""
     parsed = parse_candidate(spec)
     engine = find_engine(parsed.engine, driver.ask)
     build = engine.program(parsed.build, {}, say)
-    rounds, share = (1, 20) if quick else (5, 1)
     with tempfile.TemporaryDirectory(prefix="dyno-bench-") as folder:
         Path(folder).chmod(0o755)  # the server's user, who is not root, passes through
         home, plugins = Path(folder) / "server", Path(folder) / "plugins"
@@ -202,15 +204,22 @@ def played(spec: str, quick: bool) -> None:
         try:
             ((version,),) = driver.ask(server.session, ["SELECT VERSION()"])[0]
             kit = kit_server.Server(driver.ask, server.session, str(version), plugins, near=True)
-            verbs.install(kit, find_parts(PARTS), say)
+            verbs.install(kit, find_parts(parts), say)
             print(f"{spec} ({version})")
-            driver.ask(server.session, [it.format(keys=KEYS // share) for it in FILL])
-            lists(server, rounds)
-            flattened(server, rounds, DOCUMENTS // share)
-            searched(kit, rounds, DOCUMENTS // share)
-            jobs(server, rounds if quick else 3, JOBS // share)
+            yield server, kit
         finally:
             engine.stop(server)
+
+
+def played(spec: str, quick: bool) -> None:
+    """One server."""
+    rounds, share = (1, 20) if quick else (5, 1)
+    with with_kit(spec, PARTS) as (server, kit):
+        driver.ask(server.session, [it.format(keys=KEYS // share) for it in FILL])
+        lists(server, rounds)
+        flattened(server, rounds, DOCUMENTS // share)
+        searched(kit, rounds, DOCUMENTS // share)
+        jobs(server, rounds if quick else 3, JOBS // share)
 
 
 def main() -> None:

@@ -24,7 +24,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 from played import plan, play
@@ -90,7 +92,18 @@ def thread_s(server: Server, thread: int) -> float:
     return int(Path(f"/proc/{server.pid}/task/{thread}/schedstat").read_text().split()[0]) / 1e9
 
 
-def windows(server: Server, workload: str, pid: int, number: int) -> list[float]:
+def let_go(pid: int, *, awake: bool) -> None:
+    """Lets a process go on, or stops it."""
+    os.kill(pid, signal.SIGCONT if awake else signal.SIGSTOP)
+
+
+class Switch(Protocol):
+    """Turns on and off what is measured."""
+
+    def __call__(self, *, awake: bool) -> None: ...
+
+
+def windows(server: Server, workload: str, switch: Switch, number: int) -> list[float]:
     """The log of what is done with the watcher awake over asleep, of each ABBA."""
     length_s = number * len(ORDER) * WINDOW_S + 4
     what = plan(
@@ -113,7 +126,7 @@ def windows(server: Server, workload: str, pid: int, number: int) -> list[float]
                 at = int((event.elapsed_s + 0.1 - 2) // WINDOW_S)
                 wanted = ORDER[at % len(ORDER)] if 0 <= at < number * len(ORDER) else True
                 if wanted != awake:
-                    os.kill(pid, signal.SIGCONT if wanted else signal.SIGSTOP)
+                    switch(awake=wanted)
                     awake = wanted
             else:
                 process.go()
@@ -137,6 +150,14 @@ def ratios(counts: list[tuple[float, int]], number: int) -> list[float]:
             logs.append(sign * math.log(done(begin_s + 0.4, begin_s + WINDOW_S)))
         found.append(sum(logs) / 2)
     return found
+
+
+def change(logs: list[float]) -> str:
+    """The mean of logs of ratios as a change, ± twice its standard error."""
+    mean = f"{100 * math.expm1(statistics.mean(logs)):+.2f} %"
+    if len(logs) < 2:
+        return mean
+    return f"{mean} ± {200 * statistics.stdev(logs) / math.sqrt(len(logs)):.2f}"
 
 
 def full_copy_bytes(server: Server, folder: Path, duckdb: dict[str, object]) -> int:
@@ -176,16 +197,14 @@ def measure(spec: str, server: Server, groups: int, idle_s: float) -> None:
                 thread = serving_thread(server)
                 for workload in WORKLOADS:
                     before_s = thread_s(server, thread), cpu_s(pid), time.monotonic()
-                    logs = windows(server, workload, pid, groups)
+                    logs = windows(server, workload, partial(let_go, pid), groups)
                     after_s = thread_s(server, thread), cpu_s(pid), time.monotonic()
                     spent = [b - a for a, b in zip(before_s, after_s, strict=True)]
                     awake_s = spent[2] - groups * WINDOW_S * len(ORDER) / 2
                     theirs, ours = (1000 * it / awake_s for it in spent[:2])
-                    mean = statistics.mean(logs)
-                    error = 2 * statistics.stdev(logs) / math.sqrt(len(logs)) if groups > 1 else 9
                     print(
-                        f"{spec} {workload}: throughput {100 * math.expm1(mean):+.2f} %"
-                        f" ± {100 * error:.2f} beside a watcher, {groups} ABBAs; a second's sample"
+                        f"{spec} {workload}: throughput {change(logs)} beside a watcher,"
+                        f" {groups} ABBAs; a second's sample"
                         f" takes {theirs:.1f} ms of the server and {ours:.1f} ms of the watcher:"
                         f" {(theirs + ours) / 10 / COUNT:.2f} % of {COUNT} cores",
                         flush=True,
