@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyno.calibration.ladder import DOSE_PERCENT, ROUNDS, RUNGS, Ladder, fit
+from dyno.calibration.ladder import BLOCKS, DOSE_PERCENT, RUNGS, Ladder, fit
 
 
 def ladders(slope: float, sd: float, runs: int = 2000) -> list[Ladder]:
-    """Trials of an operation of 1, which vary by `sd`, in rounds whose hour adds its own."""
+    """Trials of an operation of 1, which vary by `sd`, in blocks whose hour adds its own."""
     dice = np.random.default_rng(4)
-    doses = np.tile(np.array(RUNGS) * DOSE_PERCENT / 100, (ROUNDS, 1))
-    hours = dice.normal(1.0, 0.1, (runs, ROUNDS, 1))
+    doses = np.tile(np.array(RUNGS) * DOSE_PERCENT / 100, (BLOCKS, 1))
+    hours = dice.normal(1.0, 0.1, (runs, BLOCKS, 1))
     times = hours + slope * doses + dice.normal(0.0, sd, (runs, *doses.shape))
     return [fit(doses, each) for each in times]
 
 
-@pytest.mark.parametrize("slope,sd,share", [(1.0, 0.01, 1.0), (1.0, 0.02, 0.98), (0.6, 0.03, 0.0)])
+@pytest.mark.parametrize("slope,sd,share", [(1.0, 0.01, 1.0), (1.0, 0.02, 1.0), (0.6, 0.03, 0.0)])
 def test_a_dose_that_is_spent_is_transmitted_and_one_that_hides_is_not(
     slope: float, sd: float, share: float
 ) -> None:
@@ -29,12 +29,17 @@ def test_a_dose_that_is_spent_is_transmitted_and_one_that_hides_is_not(
 
 
 def test_a_ladder_without_a_dose_transmits_nothing() -> None:
-    flat = fit(np.zeros((ROUNDS, len(RUNGS))), np.ones((ROUNDS, len(RUNGS))))
+    flat = fit(np.zeros((BLOCKS, len(RUNGS))), np.ones((BLOCKS, len(RUNGS))))
     assert not flat.transmitted
     assert "too noisy to tell" in flat.sentence
     assert "not transmitted" in Ladder(0.6, 0.04).sentence
 
 
 def test_a_slope_that_a_noisy_host_leaves_open_is_not_believed() -> None:
-    assert Ladder(1.0, 0.1).transmitted
-    assert not Ladder(1.0, 0.2).transmitted
+    assert Ladder(1.0, 0.05).transmitted
+    assert not Ladder(1.0, 0.06).transmitted
+
+
+def test_a_slope_counts_as_another_only_where_its_error_says_so() -> None:
+    assert Ladder(1.12, 0.03).transmitted
+    assert not Ladder(1.12, 0.005).transmitted

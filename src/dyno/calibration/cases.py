@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dyno.calibration.pilot import Pilot, add_keys
+from dyno.calibration.pilot import Pilot, add_keys, with_plant
 from dyno.engines import null
 from dyno.errors import UsageError
 from dyno.experiment import candidates
@@ -95,12 +95,11 @@ def _plant_cases(
     text: str, pilot: Pilot, goals: Mapping[str, int], planted_percent: Sequence[float]
 ) -> Iterator[CalibrationCase]:
     """Spins sized by the pilot's trial, so that a slower host gets longer ones."""
-    base = add_keys(text, {"plant": "0ns"})
+    base = with_plant(text, 0)
     answers = pilot.answers_per_op
     for percent in planted_percent:
         spin_ns = round(pilot.per_op_ns * percent / 100 / answers)
-        slower = add_keys(text, {"plant": f"{spin_ns}ns"})
-        yield from _planted(percent, goals, base, slower)
+        yield from _planted(percent, goals, base, with_plant(text, spin_ns))
     spin_ns = round(pilot.p99_ns * (1 + P99_PERCENT / 100) - pilot.p50_ns)
     rare = add_keys(text, {"plant": f"{spin_ns}ns/{EVERY}"})
     what = f"p99 raised by {P99_PERCENT:g} %: one answer in {EVERY} held up"

@@ -33,7 +33,7 @@ from dyno.calibration.cases import EVERY, CalibrationCase
 from dyno.calibration.pilot import SIDES, Pilot, Shape, per_operation_ns, reading_value
 from dyno.calibration.store import relevant_facts
 from dyno.errors import TrialFailed
-from dyno.experiment import candidates
+from dyno.experiment import Experiment, candidates
 from dyno.forecast.memory import fit_memory
 from dyno.play.run import play_run
 from dyno.play.windows import with_windows
@@ -147,17 +147,12 @@ def play_comparison(
 
     `TrialFailed` where it could not be played to its end.
     """
-    began_s, dice = time.monotonic(), random.Random()
+    began_s = time.monotonic()
     specs = [f"{BASE}={case.base}", f"{CANDIDATE}={case.candidate}"]
     experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
-    prepared = resolve_experiment(experiment, say)
-    p99_ns = {workload.name: round(pilot.p99_ns) for workload in prepared.run.workloads}
-    prepared = with_windows(prepared, p99_ns)
-    prepared = fit_memory(prepared, experiment.measuring, say)
-    run, made = prepared.run, create_run(prepared.run, folder)
-    with intermittent_hog(pilot.cores, dice) if case.beside_hog else nullcontext():
-        play_run(prepared, made, lambda _: None)
-    trials = made.trials()
+    hog = intermittent_hog(pilot.cores, random.Random()) if case.beside_hog else nullcontext()
+    with hog:
+        run, trials = play_blocks(experiment, pilot, folder, say)
     verdict = judge.judge(run, trials)
     if not verdict.complete:
         raise TrialFailed(f"a comparison of {case.base} came to no end", cause=verdict.sentence)
@@ -166,6 +161,20 @@ def play_comparison(
     dose = dose_percent(case, blocks, BASE, CANDIDATE)
     seconds = round(time.monotonic() - began_s, 1)
     return _interval_covers(replace(entry, dose_percent=dose, seconds=seconds), case)
+
+
+def play_blocks(
+    experiment: Experiment, pilot: Pilot, folder: Path, say: Say
+) -> tuple[Run, list[Trial]]:
+    """Plays an experiment with its run in `folder`, by windows as long as the pilot's p99 asks for;
+    the run, and its trials.
+    """
+    prepared = resolve_experiment(experiment, say)
+    p99_ns = {workload.name: round(pilot.p99_ns) for workload in prepared.run.workloads}
+    prepared = fit_memory(with_windows(prepared, p99_ns), experiment.measuring, say)
+    made = create_run(prepared.run, folder)
+    play_run(prepared, made, lambda _: None)
+    return prepared.run, made.trials()
 
 
 def _empty_entry(case: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> Entry:

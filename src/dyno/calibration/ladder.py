@@ -6,36 +6,41 @@ two cores, a spin may hide in it. So the time of an operation is held against th
 each ns planted costs one ns (a slope of 1 ± 0.1) does the dose say how much slower the engine was
 made. Where it does not, comparisons of a plant would count a truth that nobody knows.
 
-The time is that of the median answer: the mean holds what neighbours on the host took as well. On
-a crowded host the slope of SQLite's mean was 5.2 ± 2.6, that of its median 1.02.
-
-Each round has a trial of every rung, in an order of its own; what a round's hour adds to all of
-its trials is taken off.
+A block holds a trial of every rung, played as those of a comparison are: by turns wherever the
+engine's trials take turns, since a plant is judged by what its comparisons see. What a block's hour
+adds to all of its trials is taken off. The time is the mean of all operations, as a rate's is: a
+small dose is saved up and spun before some answers (control `plant`), which the median may not see,
+or see twice: by it the slope of SQLite was 1.45 and 1.68 where by the mean it was 1.14. One trial
+after the other the mean would hold what neighbours took of one and not of another: 5.2 ± 2.6.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from dyno.analysis.blocks import sort_blocks
 from dyno.analysis.measures import operations_of
 from dyno.builds import Say
-from dyno.calibration.pilot import Pilot, Shape, planted_trial, reading_value
-from dyno.record import Trial
+from dyno.calibration.comparison import play_blocks
+from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading_value, with_plant
+from dyno.experiment import Experiment
+from dyno.record import Run, Trial
 from dyno.stats.interval import Floats
 
 #: The rungs, in doses of `DOSE_PERCENT` of an operation; the first is none.
 RUNGS = (0, 1, 3, 10)
 DOSE_PERCENT = 5.0
-ROUNDS = 3
-#: So far from 1 the slope may be.
+BLOCKS = 5
+#: So far from 1 the slope may be, and so well it must be known.
 SLOPE_WITHIN = 0.1
+KNOWN_WITHIN = 0.05
 
-#: Plays a trial of the engine with a plant of so many ns before each answer.
-PlantedTrial = Callable[[str, Shape, int, Say], Trial]
+#: Plays an experiment with its run in a folder: the run, and its trials.
+BlockPlayer = Callable[[Experiment, Pilot, Path, Say], tuple[Run, list[Trial]]]
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,12 @@ class Ladder:
     @property
     def known(self) -> bool:
         """Is the slope known well enough to say so? On a noisy host it is not."""
-        return self.error <= SLOPE_WITHIN
+        return self.error <= KNOWN_WITHIN
 
     @property
     def transmitted(self) -> bool:
-        """Is what is planted what it costs?"""
-        return self.known and abs(self.slope - 1.0) <= SLOPE_WITHIN
+        """Is what is planted what it costs, as far as two errors of the slope can tell?"""
+        return self.known and abs(self.slope - 1.0) <= SLOPE_WITHIN + 2.0 * self.error
 
     @property
     def sentence(self) -> str:
@@ -67,23 +72,38 @@ class Ladder:
 
 
 def climb(
-    text: str, shape: Shape, pilot: Pilot, say: Say, play: PlantedTrial = planted_trial
+    text: str,
+    shape: Shape,
+    pilot: Pilot,
+    folder: Path,
+    say: Say,
+    play: BlockPlayer = play_blocks,
 ) -> Ladder:
-    """Plays the ladder on the engine that `text` names; `TrialFailed` where a trial fails."""
-    dice = random.Random(1)
+    """Plays the ladder on the engine that `text` names, its run in `folder`; `TrialFailed` where an
+    engine does not work. Blocks that the host's noise spoilt do not count.
+    """
     spin_ns = pilot.per_op_ns * DOSE_PERCENT / 100 / pilot.answers_per_op
-    doses, times = np.empty((2, ROUNDS, len(RUNGS)))
-    for at in range(ROUNDS):
-        for rung in dice.sample(range(len(RUNGS)), len(RUNGS)):
-            record = play(text, shape, round(spin_ns * RUNGS[rung]), say).phases[-1]
-            doses[at, rung] = reading_value(record, "planted_ns") / max(1, operations_of(record))
-            tally = record.streams[0]
-            times[at, rung] = tally.latency.percentiles_ns["50"] / tally.units_per_event
-    return fit(doses, times)
+    specs = [f"x{rung}={with_plant(text, round(spin_ns * rung))}" for rung in RUNGS]
+    small = replace(shape, blocks=BLOCKS)
+    run, trials = play(small.experiment(specs, "rate_per_s"), pilot, folder, say)
+    valid = sort_blocks(run, run.workloads[0], trials).valid
+    return fit(*_doses_and_times(valid))
+
+
+def _doses_and_times(blocks: Sequence[Mapping[str, Trial]]) -> tuple[Floats, Floats]:
+    """What an operation was given and what it took, in ns, both (blocks, rungs)."""
+    doses, times = np.empty((2, len(blocks), len(RUNGS)))
+    for row, block in enumerate(blocks):
+        for column, rung in enumerate(RUNGS):
+            record = block[f"x{rung}"].phases[-1]
+            spun_ns = reading_value(record, "planted_ns")
+            doses[row, column] = spun_ns / max(1, operations_of(record))
+            times[row, column] = per_operation_ns(record)
+    return doses, times
 
 
 def fit(doses: Floats, times: Floats) -> Ladder:
-    """Least squares of times on doses, both (rounds, rungs) in ns; each round has its own level."""
+    """Least squares of times on doses, both (blocks, rungs) in ns; each block has its own level."""
     x, y = (each - each.mean(axis=1, keepdims=True) for each in (doses, times))
     square = float((x**2).sum())
     if square == 0.0:

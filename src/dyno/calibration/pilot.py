@@ -116,18 +116,13 @@ def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:
     return replace(middle, program=side.build.get("program", ""), embedded=side.embedded)
 
 
-def planted_trial(text: str, shape: Shape, spin_ns: int, say: Say) -> Trial:
-    """A trial of the engine that spins so long before each answer; `TrialFailed` where it fails."""
-    return _trial(resolve_experiment(_pilot_experiment(text, shape, spin_ns), say))
-
-
 def check_pilot(text: str, shape: Shape) -> None:
     """`UsageError` for a word that no pilot could fly with; nothing is fetched or played."""
     outline_experiment(_pilot_experiment(text, shape))
 
 
-def _pilot_experiment(text: str, shape: Shape, spin_ns: int = 0) -> Experiment:
-    return shape.experiment([add_keys(text, {"plant": f"{spin_ns}ns"})], "rate_per_s")
+def _pilot_experiment(text: str, shape: Shape) -> Experiment:
+    return shape.experiment([with_plant(text, 0)], "rate_per_s")
 
 
 def _trial(prepared: Prepared) -> Trial:
@@ -138,6 +133,11 @@ def _trial(prepared: Prepared) -> Trial:
         why = trial.failure or Failure("the trial failed")
         raise TrialFailed(why.message, cause=why.cause, hint=why.hint)
     return trial
+
+
+def with_plant(text: str, spin_ns: int) -> str:
+    """The spec of an engine that spins so long before each answer."""
+    return add_keys(text, {"plant": f"{spin_ns}ns"})
 
 
 def add_keys(text: str, keys: Mapping[str, str]) -> str:

@@ -30,7 +30,7 @@ from dyno.calibration.cases import (
 )
 from dyno.calibration.comparison import case_settings, play_comparison
 from dyno.calibration.copies import two_copies
-from dyno.calibration.ladder import SLOPE_WITHIN, Ladder, climb
+from dyno.calibration.ladder import Ladder, climb
 from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot, settle_shape
 from dyno.calibration.store import LADDER, instrument, relevant_facts
 from dyno.driver import driver_program
@@ -85,6 +85,8 @@ def clear_folder(place: Path) -> None:
 
 
 KIND = "synthetic"
+#: The word of a ladder whose slope is 1.
+TRANSMITTED = "transmitted"
 RUNS = 20_000
 #: How restarts vary where the method keeps its word, for a build with itself; then slowdowns; then
 #: one arm with a long tail, and a slow mode that few restarts show.
@@ -183,7 +185,7 @@ class Session:
     host: dict[str, str] = field(default_factory=instrument_here)
     settle: Callable[[str, Shape, Say], Shape] = settle_shape
     fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
-    climb: Callable[[str, Shape, Pilot, Say], Ladder] = climb
+    climb: Callable[[str, Shape, Pilot, Path, Say], Ladder] = climb
     play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
@@ -218,13 +220,13 @@ class Session:
         shape = self.settle(text, wishes.shape, self.say)
         pilot = self.fly_pilot(text, shape, self.say)
         goals = dict(wishes.goals)
-        if not self._transmits(text, shape, pilot):
+        if not self._transmits(text, shape, pilot, place):
             goals = {kind: goal for kind, goal in goals.items() if kind not in PLANTED}
         with two_copies(text, pilot) as copies:
             found = calibration_cases(text, pilot, goals, wishes.planted_percent, copies)
             return self._in_turn(found, shape, pilot, place)
 
-    def _transmits(self, text: str, shape: Shape, pilot: Pilot) -> bool:
+    def _transmits(self, text: str, shape: Shape, pilot: Pilot, place: Path) -> bool:
         """Does what is planted in the engine cost what it should? Asked once for a host and size.
 
         Of `null`, whose delay is its whole answer, and where nothing is to be planted: True.
@@ -236,16 +238,17 @@ class Session:
             return True
         entry = _empty_ladder(text, shape, pilot, self.host)
         known = [
-            each.slope
+            each.words
             for each in self.current()
             if (each.kind, each.engine, each.settings) == (LADDER, entry.engine, entry.settings)
         ]
         if known:
-            return abs(known[-1] - 1.0) <= SLOPE_WITHIN
-        ladder = self.climb(text, shape, pilot, self.say)
+            return TRANSMITTED in known[-1]
+        ladder = self.climb(text, shape, pilot, place, self.say)
+        clear_folder(place)
         self.say(f"{text}: {ladder.sentence}")
         if ladder.known:
-            word = "transmitted" if ladder.transmitted else "not transmitted"
+            word = TRANSMITTED if ladder.transmitted else f"not {TRANSMITTED}"
             calibration.append(self.file, replace(entry, slope=ladder.slope, words={word: 1}))
         return ladder.transmitted
 

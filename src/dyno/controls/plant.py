@@ -30,7 +30,7 @@ class Plant(OneProcess):
     summary = "slows the engine down by a known amount, to see whether that is found"
     values: ClassVar[dict[str, str]] = {
         KEEP: "nothing is planted",
-        "TIME": "before each answer the engine spins so long: 2500ns (below 1000ns: before "
+        "TIME": "before each answer the engine spins so long: 2500ns (below 5000ns: before "
         "some, for all of them); 0ns only counts answers",
         "TIME/N": "before each Nth answer of a thread: 20000ns/50",
     }

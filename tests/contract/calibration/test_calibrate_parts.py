@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes import make_latency, make_readings, make_record, make_tally, make_trial
+from fakes import make_latency, make_readings, make_record, make_run, make_tally, make_trial
 
 from dyno.calibration import comparison, session
 from dyno.calibration.cases import CalibrationCase, calibration_cases
@@ -17,8 +17,9 @@ from dyno.calibration.comparison import dose_is_off, dose_percent
 from dyno.calibration.copies import two_copies
 from dyno.calibration.ladder import climb
 from dyno.calibration.pilot import Pilot, Shape, pilot_figures
+from dyno.experiment import Experiment
 from dyno.experiment.candidates import parse_candidate
-from dyno.record import Trial
+from dyno.record import Run, Trial
 from dyno.stats.scenarios import Scenario
 
 PILOT = Pilot(5000.0, 4800.0, 8000.0, 1.0, "1.2.3", (1,))
@@ -154,15 +155,21 @@ def test_a_scenario_is_a_line_of_many_comparisons() -> None:
     assert (found.what, found.effect_percent) == ("5 % slower, normal", 5.0)
 
 
-def test_the_ladder_is_climbed_in_rounds_and_holds_the_time_against_the_dose() -> None:
-    spun: list[int] = []
+def test_the_ladder_holds_the_time_against_the_dose_block_by_block(tmp_path: Path) -> None:
+    def play(experiment: Experiment, *_: object) -> tuple[Run, list[Trial]]:
+        names = [side.name for side in experiment.candidates]
+        assert names == ["x0", "x1", "x3", "x10"]
+        spins = [int(side.keys["plant"].removesuffix("ns")) for side in experiment.candidates]
+        assert spins == [0, 250, 750, 2500]
+        run = make_run(names, looks=(3,))
+        trials = [
+            trial(block, name, 1e9 / (4000.0 + 1000.0 * block + 0.5 * spin_ns), float(spin_ns))
+            for block in range(3)
+            for name, spin_ns in zip(names, spins, strict=True)
+        ]
+        return run, trials
 
-    def play(_text: str, _shape: Shape, spin_ns: int, _say: object) -> Trial:
-        spun.append(spin_ns)
-        return trial(0, "base", 1e9 / (5000.0 + 0.5 * spin_ns), float(spin_ns))
-
-    ladder = climb("thing", Shape(), PILOT, lambda _: None, play)
-    assert sorted(spun) == sorted([0, 250, 750, 2500] * 3)
+    ladder = climb("thing", Shape(), PILOT, tmp_path, lambda _: None, play)
     assert ladder.slope == pytest.approx(0.5, abs=0.01) and not ladder.transmitted
 
 

@@ -52,10 +52,15 @@ def test_one_answer_in_fifty_is_held_up(tmp_path: Path) -> None:
 
 
 def test_small_doses_are_saved_up_and_none_is_lost(tmp_path: Path) -> None:
-    """Of 100 times 35 ns three microseconds are spun, and half of one is still owed."""
-    found = counted(tmp_path, "35ns")
+    """Of 100 times 900 ns eighty microseconds are spun, and ten are still owed."""
+    found = counted(tmp_path, "900ns")
     assert found["planted_answers"] == 100
-    assert found["planted_ns"] > 100 * 35 - 1000
+    assert found["planted_ns"] > 100 * 900 - 40_000
+
+
+def test_a_dose_for_one_answer_in_some_is_not_saved_up(tmp_path: Path) -> None:
+    found = counted(tmp_path, "2000ns/50")
+    assert found["planted_ns"] >= 2 * 2000
 
 
 def test_a_plant_of_nothing_counts_answers_and_spins_for_none(tmp_path: Path) -> None:
