@@ -18,14 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from dyno.analysis.blocks import sort_blocks
 from dyno.analysis.measures import operations_of
-from dyno.builds import Say
-from dyno.calibration.comparison import play_blocks
 from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading_value, with_plant
 from dyno.experiment import Experiment
 from dyno.record import Run, Trial
@@ -39,8 +36,8 @@ BLOCKS = 5
 SLOPE_WITHIN = 0.1
 KNOWN_WITHIN = 0.05
 
-#: Plays an experiment with its run in a folder: the run, and its trials.
-BlockPlayer = Callable[[Experiment, Pilot, Path, Say], tuple[Run, list[Trial]]]
+#: Plays an experiment: the run, and its trials.
+BlockPlayer = Callable[[Experiment], tuple[Run, list[Trial]]]
 
 
 @dataclass(frozen=True)
@@ -71,21 +68,14 @@ class Ladder:
         return f"{told}: not transmitted, so no plant is compared"
 
 
-def climb(
-    text: str,
-    shape: Shape,
-    pilot: Pilot,
-    folder: Path,
-    say: Say,
-    play: BlockPlayer = play_blocks,
-) -> Ladder:
-    """Plays the ladder on the engine that `text` names, its run in `folder`; `TrialFailed` where an
-    engine does not work. Blocks that the host's noise spoilt do not count.
+def climb(text: str, shape: Shape, pilot: Pilot, play: BlockPlayer) -> Ladder:
+    """Plays the ladder on the engine that `text` names; `TrialFailed` where an engine does not
+    work. Blocks that the host's noise spoilt do not count.
     """
     spin_ns = pilot.per_op_ns * DOSE_PERCENT / 100 / pilot.answers_per_op
     specs = [f"x{rung}={with_plant(text, round(spin_ns * rung))}" for rung in RUNGS]
     small = replace(shape, blocks=BLOCKS)
-    run, trials = play(small.experiment(specs, "rate_per_s"), pilot, folder, say)
+    run, trials = play(small.experiment(specs, "rate_per_s"))
     valid = sort_blocks(run, run.workloads[0], trials).valid
     return fit(*_doses_and_times(valid))
 

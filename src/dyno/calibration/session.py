@@ -28,14 +28,16 @@ from dyno.calibration.cases import (
     CalibrationCase,
     calibration_cases,
 )
-from dyno.calibration.comparison import case_settings, play_comparison
+from dyno.calibration.comparison import case_settings, play_blocks, play_comparison
 from dyno.calibration.copies import two_copies
-from dyno.calibration.ladder import Ladder, climb
+from dyno.calibration.ladder import BlockPlayer, Ladder, climb
 from dyno.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot, settle_shape
 from dyno.calibration.store import LADDER, instrument, relevant_facts
 from dyno.driver import driver_program
 from dyno.errors import HostError, UsageError, space
+from dyno.experiment import Experiment
 from dyno.experiment.candidates import parse_candidate
+from dyno.record import Run, Trial
 from dyno.resolve.experiment import host_here
 from dyno.run_folder import all_runs
 from dyno.stats import scenarios
@@ -185,7 +187,7 @@ class Session:
     host: dict[str, str] = field(default_factory=instrument_here)
     settle: Callable[[str, Shape, Say], Shape] = settle_shape
     fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
-    climb: Callable[[str, Shape, Pilot, Path, Say], Ladder] = climb
+    climb: Callable[[str, Shape, Pilot, BlockPlayer], Ladder] = climb
     play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
@@ -244,7 +246,11 @@ class Session:
         ]
         if known:
             return TRANSMITTED in known[-1]
-        ladder = self.climb(text, shape, pilot, place, self.say)
+
+        def play(experiment: Experiment) -> tuple[Run, list[Trial]]:
+            return play_blocks(experiment, pilot, place, self.say)
+
+        ladder = self.climb(text, shape, pilot, play)
         clear_folder(place)
         self.say(f"{text}: {ladder.sentence}")
         if ladder.known:

@@ -34,7 +34,8 @@ struct counts {
 #define AT_ONCE_NS 5000
 /* What the host takes while we spin is counted too, as it takes its part of all else that an
  * operation does: left out, 1 ns planted cost 1.1. But it is not set off against later answers (no
- * look at the clock takes LATE_NS), and nobody planted the time in which the engine stood frozen. */
+ * look at the clock takes LATE_NS), and nobody planted the time in which the engine stood frozen.
+ */
 #define LATE_NS 10000
 #define FROZEN_NS 15000000
 

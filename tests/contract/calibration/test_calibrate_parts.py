@@ -155,8 +155,8 @@ def test_a_scenario_is_a_line_of_many_comparisons() -> None:
     assert (found.what, found.effect_percent) == ("5 % slower, normal", 5.0)
 
 
-def test_the_ladder_holds_the_time_against_the_dose_block_by_block(tmp_path: Path) -> None:
-    def play(experiment: Experiment, *_: object) -> tuple[Run, list[Trial]]:
+def test_the_ladder_holds_the_time_against_the_dose_block_by_block() -> None:
+    def play(experiment: Experiment) -> tuple[Run, list[Trial]]:
         names = [side.name for side in experiment.candidates]
         assert names == ["x0", "x1", "x3", "x10"]
         spins = [int(side.keys["plant"].removesuffix("ns")) for side in experiment.candidates]
@@ -169,7 +169,7 @@ def test_the_ladder_holds_the_time_against_the_dose_block_by_block(tmp_path: Pat
         ]
         return run, trials
 
-    ladder = climb("thing", Shape(), PILOT, tmp_path, lambda _: None, play)
+    ladder = climb("thing", Shape(), PILOT, play)
     assert ladder.slope == pytest.approx(0.5, abs=0.01) and not ladder.transmitted
 
 
