@@ -219,7 +219,7 @@ local function run_function(body, restarts, tid)
    return transaction
 end
 
--- ---- streaks: events that wait for nothing, one after the other without a word to the driver ------
+-- ---- streaks: events that wait for nothing, played without a word to the driver ----------------
 
 -- Between two small events a switch of coroutines would cost as much as they do. Of what a script
 -- may declare itself nothing is taken: its `ffi.C.clock_gettime` stays free.
@@ -227,7 +227,8 @@ ffi.cdef [[
 typedef struct { int64_t s, ns, transaction; } dyno_ended;
 int dyno_clock_gettime(int clock, dyno_ended *now) __asm__("clock_gettime");
 ]]
-local MONOTONIC, MOST = 1, 128
+-- `MOST`: their ends fit a piece that an allocator has at hand (lua/inserts.lua).
+local MONOTONIC, MOST = 1, 40
 local C, ended, ENDED_BYTES = ffi.C, ffi.new("dyno_ended[?]", MOST), ffi.sizeof("dyno_ended")
 local under_way = requests.under_way
 

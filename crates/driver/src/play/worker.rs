@@ -5,6 +5,8 @@
 //! its request if the answer is there, and to begin its next event if that is due. Who then waits
 //! for a time has a timer in the run queue, who waits for the network is known to the wire; a round
 //! costs nothing for either.
+//! Events that wait for nothing follow each other without a word to us, in a streak that ends with
+//! the slice, the warm-up or the window; they are counted when it has ended (lua/functions.lua).
 //! The clock is read once per answer: in a closed loop that is the next event's intended time. It
 //! is the phase's own, which stands still while others have their turn (`schedule/timeline.rs`).
 

@@ -167,8 +167,8 @@ impl User {
         self.streak_last_ns = last_ns;
     }
 
-    /// Of a streak, the next event that ended well before the one that a [`Step`] told of. Each began
-    /// as the one before it ended.
+    /// Of a streak, the next event that ended well before the one that a [`Step`] told of. Each
+    /// began as the one before it ended.
     #[inline]
     pub fn next_ended(&mut self) -> Option<Ended> {
         let ended = self.state.shared.borrow_mut().ended.pop()?;

@@ -124,7 +124,7 @@ pub struct Ended {
 }
 
 /// Events of a streak before its last, at most: `MOST` in lua/functions.lua.
-const MOST_OF_STREAK: usize = 128;
+const MOST_OF_STREAK: usize = 40;
 
 /// How a request stands, towards Lua.
 pub enum RequestState {
