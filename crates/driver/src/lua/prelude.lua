@@ -12,7 +12,7 @@ local is_random, is_choice = part("random", raw)
 
 local requests = part("requests", raw, identity)
 local loop = { playing = false }
-local thrown = part("functions", raw, identity, counted, requests.WAITING, loop)
+local thrown = part("functions", raw, identity, counted, requests, loop)
 
 local connection = part("connections", raw, identity, requests)
 part("inserts", raw, requests.finish, connection, is_random)

@@ -35,8 +35,12 @@ function coroutine.wrap(body)
    end
 end
 
+-- What is known of the event under way: has it waited?
+local under_way = { waited = false }
+
 -- Returns the answer as the driver brings it: going to fetch it would cost another crossing.
 local function wait()
+   under_way.waited = true
    local ok, reply = pcall(co_yield, WAITING)
    if not ok then
       raw.drain()
@@ -200,5 +204,5 @@ end
 
 return {
    raise = raise, slow = slow, finish = finish, result_of = result_of, wait = wait,
-   WAITING = WAITING,
+   WAITING = WAITING, under_way = under_way,
 }

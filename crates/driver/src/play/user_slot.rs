@@ -4,6 +4,7 @@ use super::phase_state::{PhaseState, UserPlace};
 use crate::plan::error::Error;
 use crate::plan::phase::Pace;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
+use crate::schedule::timeline::PhaseClock;
 use crate::script::{Step, User, UserIdentity};
 use crate::tally::UserCounts;
 use crate::tally::count::EventTimes;
@@ -25,6 +26,8 @@ pub struct UserSlot {
     pub state: UserState,
     /// Its last event counts: the warm-up is over, and so is the window's edge.
     pub measured: bool,
+    /// What the phase's clock lagged behind CLOCK_MONOTONIC when its last event began.
+    pub lag_ns: u64,
     /// Its `thread_init` sent statements, which a new connection would know nothing of.
     pub holds_state: bool,
     /// Its connections were dropped, because an answer did not come.
@@ -131,6 +134,7 @@ impl UserSlot {
             in_worker,
             state: UserState::Finished,
             measured: false,
+            lag_ns: 0,
             holds_state: false,
             disconnected: false,
             own_loop: stream.own_loop.then(OwnLoop::default),
@@ -172,6 +176,15 @@ impl UserSlot {
             true => share.statements.add(counts),
             false => share.statements.claim(counts.claimed, counts.further),
         }
+    }
+
+    /// Lets the event that begins now be followed by others that begin before a time, if that is to
+    /// come.
+    #[inline]
+    pub fn allow_streak(&mut self, end_ns: u64, now: u64, clock: &PhaseClock) {
+        let lag_ns = clock.lag_ns().filter(|_| end_ns > now);
+        self.lag_ns = lag_ns.unwrap_or(0);
+        self.user.set_streak_last_ns(lag_ns.map_or(0, |lag_ns| end_ns - 1 + lag_ns));
     }
 
     /// Shows that an event begins, where reports are made.

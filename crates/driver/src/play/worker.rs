@@ -5,6 +5,8 @@
 //! its request if the answer is there, and to begin its next event if that is due. Who then waits
 //! for a time has a timer in the run queue, who waits for the network is known to the wire; a round
 //! costs nothing for either.
+//! Events that wait for nothing follow each other without a word to us, in a streak that ends with
+//! the slice, the warm-up or the window; they are counted when it has ended (lua/functions.lua).
 //! The clock is read once per answer: in a closed loop that is the next event's intended time. It
 //! is the phase's own, which stands still while others have their turn (`schedule/timeline.rs`).
 
@@ -14,7 +16,7 @@ use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, wait_until};
 use crate::schedule::timeline::PhaseClock;
-use crate::script::Step;
+use crate::script::{Ended, Step};
 use crate::tally::count::EventTimes;
 use crate::tally::live::LiveWorker;
 use crate::tally::share::{NextEvent, StreamShare};
@@ -200,6 +202,8 @@ impl<'a> Worker<'a> {
             slot.user.set_due_ns(intended_ns);
         }
         slot.show_begin(share);
+        let end_ns = share.streak_end_ns(intended_ns).min(self.phase.stop_ns());
+        slot.allow_streak(end_ns.min(*now + SLICE_NS), *now, &self.clock);
         let event = EventTimes { intended_ns, begun_ns: *now, answered_ns: NEVER };
         let step = slot.user.begin(&share.stream.declared.function);
         self.end(slot, step, event, now);
@@ -221,9 +225,10 @@ impl<'a> Worker<'a> {
             return self.end_of_loop(slot, step, now);
         }
         *now = self.clock.now_ns();
+        let counted = self.count_streak(slot, &mut event);
         event.answered_ns = *now;
         slot.state = UserState::Free { since_ns: *now };
-        let outcome = match step {
+        let outcome = match counted.and(step) {
             Ok(Step::Done { transaction, more }) => self.done(slot, event, transaction, more),
             Ok(_) => {
                 self.failed(slot, event);
@@ -237,6 +242,21 @@ impl<'a> Worker<'a> {
             Ok(false) => self.ended_by_script(slot, event.answered_ns),
             Err(error) => self.fatal(slot, Some(event), error),
         }
+    }
+
+    /// Counts the events of a streak that ended before its last, which began as the one before it
+    /// ended.
+    #[inline]
+    fn count_streak(&mut self, slot: &mut UserSlot, last: &mut EventTimes) -> Result<(), Error> {
+        while let Some(Ended { at_ns, transaction }) = slot.user.next_ended() {
+            let answered_ns = at_ns - slot.lag_ns;
+            self.done(slot, EventTimes { answered_ns, ..*last }, transaction, true)?;
+            let share = &mut self.shares[slot.share];
+            share.begin(answered_ns);
+            slot.show_begin(share);
+            *last = EventTimes { intended_ns: answered_ns, begun_ns: answered_ns, ..*last };
+        }
+        Ok(())
     }
 
     /// The script has no more for this user; the phase is over where that holds for all.

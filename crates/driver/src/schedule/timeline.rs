@@ -107,6 +107,16 @@ impl Timeline {
         })
     }
 
+    /// Until when events may begin, and count or not, as one that begins then; not beyond it in a
+    /// drain, in which none begins.
+    #[inline]
+    pub fn alike_until_ns(&self, phase_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return NEVER };
+        let into_ns = phase_ns.saturating_sub(self.start_ns) % turns.slot_ns;
+        let mut ends_ns = [turns.edge_ns, turns.window_ns].into_iter();
+        phase_ns + ends_ns.find(|end_ns| into_ns < *end_ns).map_or(0, |end_ns| end_ns - into_ns)
+    }
+
     /// How long so many seconds of windows are on the phase's clock: whole windows.
     pub fn length_ns(&self, seconds: f64) -> u64 {
         let length_ns = ns(seconds);
@@ -235,6 +245,13 @@ impl PhaseClock {
         phase_ns
     }
 
+    /// What it lags behind CLOCK_MONOTONIC in the slot in which it was read last; none if it stood
+    /// still then.
+    #[inline]
+    pub fn lag_ns(&self) -> Option<u64> {
+        (self.until_ns > 0).then_some(self.lag_ns)
+    }
+
     /// What it shows of a CLOCK_MONOTONIC time that is near.
     #[inline]
     pub fn phase_ns(&self, monotonic_ns: u64) -> u64 {
@@ -310,7 +327,7 @@ mod tests {
         for at in [0, START_NS, START_NS + 777] {
             assert_eq!((all.phase_ns(at), all.monotonic_ns(at)), (at, at));
             assert_eq!(all.opens_ns(at), at);
-            assert!(all.is_counted(at));
+            assert!(all.is_counted(at) && all.alike_until_ns(at) == NEVER);
         }
         assert_eq!((all.length_ns(1.5), all.counted_ns(START_NS + 5)), (1_500_000_000, 5));
         assert_eq!((all.arrival_ns(7), all.window(START_NS)), (START_NS + 7, None));
@@ -365,6 +382,11 @@ mod tests {
         assert_eq!(
             [counts(0), counts(9), counts(10), counts(129), counts(130)].map(u8::from),
             [0, 0, 1, 0, 1]
+        );
+        let alike = |at: u64| it.alike_until_ns(START_NS + at) - START_NS;
+        assert_eq!(
+            [alike(0), alike(9), alike(10), alike(99), alike(100), alike(119), alike(120)],
+            [10, 10, 100, 100, 100, 119, 130]
         );
         let counted = |at: u64| it.counted_ns(START_NS + at);
         assert_eq!([counted(5), counted(10), counted(60), counted(119)], [0, 0, 50, 90]);

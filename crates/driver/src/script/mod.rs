@@ -32,7 +32,7 @@ use crate::plan::phase::{OWN_LOOP, Phase};
 use crate::tally::UserCounts;
 use lua_state::{Declared, LuaState};
 pub use main_state::MainState;
-pub use shared::Ask;
+pub use shared::{Ask, Ended};
 use shared::{RequestState, Wait};
 pub use watch::begin as watch;
 
@@ -62,6 +62,8 @@ pub struct User {
     command: String,
     functions: Vec<Function>,
     current: usize,
+    /// When the last event of a streak may begin; 0: an event is played alone.
+    streak_last_ns: u64,
     /// A declared event is under way, and Lua knows nothing of it.
     alone: bool,
     transactions: Vec<String>,
@@ -121,6 +123,7 @@ impl User {
             command: command.to_owned(),
             functions: Vec::new(),
             current: 0,
+            streak_last_ns: 0,
             alone: false,
             transactions: vec![String::new()],
         })
@@ -145,7 +148,10 @@ impl User {
             return self.after_declared(sent, transaction);
         }
         match slot {
-            Some(slot) => self.resume((slot, is_event)),
+            Some(slot) => {
+                let last_ns = if is_event { self.streak_last_ns } else { 0 };
+                self.resume((slot, is_event, last_ns))
+            }
             None => Ok(Step::Done { transaction: 0, more: true }),
         }
     }
@@ -153,6 +159,21 @@ impl User {
     /// Says when the event that begins next was due, by the phase's clock: ns.
     pub fn set_due_ns(&mut self, due_ns: u64) {
         self.state.shared.borrow_mut().due_ns = due_ns;
+    }
+
+    /// Lets the events that begin next be followed, where they wait for nothing, by others that
+    /// begin until then: CLOCK_MONOTONIC ns, 0: none. [`User::next_ended`] tells of them.
+    pub fn set_streak_last_ns(&mut self, last_ns: u64) {
+        self.streak_last_ns = last_ns;
+    }
+
+    /// Of a streak, the next event that ended well before the one that a [`Step`] told of. Each
+    /// began as the one before it ended.
+    #[inline]
+    pub fn next_ended(&mut self) -> Option<Ended> {
+        let ended = self.state.shared.borrow_mut().ended.pop()?;
+        self.learn_transactions(ended.transaction);
+        Some(ended)
     }
 
     /// Builds what the script declares of a function that will be begun, so that the first event
@@ -267,7 +288,7 @@ impl User {
             RequestState::Failed => {
                 self.alone = false;
                 let Function { slot, is_event, .. } = self.functions[self.current];
-                self.resume((slot, is_event))
+                self.resume((slot, is_event, 0))
             }
             _ => {
                 self.alone = false;

@@ -40,6 +40,8 @@ pub struct Shared {
     pub turns: Arc<AtomicU64>,
     /// When the event under way was due, in an open loop, by the phase's clock: ns.
     pub due_ns: u64,
+    /// Events of a streak that ended before the one under way, the first of them last.
+    pub ended: Vec<Ended>,
     /// What the coroutine waits for.
     pub wait: Wait,
     /// An error that ends the trial, whatever the script does with it.
@@ -112,6 +114,18 @@ pub enum Ask {
     },
 }
 
+/// An event of a streak that ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// When: CLOCK_MONOTONIC ns.
+    pub at_ns: u64,
+    /// Its transaction type, as in [`super::Step::Done`].
+    pub transaction: usize,
+}
+
+/// Events of a streak before its last, at most: `MOST` in lua/functions.lua.
+const MOST_OF_STREAK: usize = 40;
+
 /// How a request stands, towards Lua.
 pub enum RequestState {
     /// Answered without columns; rows changed.
@@ -141,6 +155,7 @@ impl Shared {
             rows_brought: 0,
             turns: Arc::default(),
             due_ns: 0,
+            ended: Vec::with_capacity(MOST_OF_STREAK),
             wait: Wait::Nothing,
             stop: None,
             refused: None,

@@ -7,6 +7,7 @@ use super::count::{EventCounts, EventTimes};
 use super::live::{LiveCounts, LiveReport, LiveWorker};
 use crate::plan::error::Error;
 use crate::schedule::Schedule;
+use crate::schedule::clock::NEVER;
 use crate::schedule::stream::StreamState;
 use crate::schedule::timeline::Timeline;
 
@@ -118,6 +119,17 @@ impl<'a> StreamShare<'a> {
                 _ => false,
             };
         if over { NextEvent::None } else { NextEvent::At(intended_ns) }
+    }
+
+    /// Before when a user who has begun an event may begin others, each as the last one ends: no
+    /// arrival is to be taken for them, and they count or not as it does. 0: never.
+    #[inline]
+    pub fn streak_end_ns(&self, intended_ns: u64) -> u64 {
+        if self.schedule.is_some() || self.stream.limit.is_some() {
+            return 0;
+        }
+        let measured_ns = if intended_ns < self.measured_ns { self.measured_ns } else { NEVER };
+        self.timeline.alike_until_ns(intended_ns).min(measured_ns)
     }
 
     /// The next event of a log: due so long after the phase's start, or at once.

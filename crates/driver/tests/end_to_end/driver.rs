@@ -81,6 +81,11 @@ impl Driver {
         self.send("go");
     }
 
+    /// Lets a phase that takes turns start at a time.
+    pub fn go_at(&mut self, start_ns: u64) {
+        self.send(&format!("go {start_ns}"));
+    }
+
     /// Closes stdin: the caller is gone.
     pub fn hang_up(&mut self) {
         self.stdin = None;

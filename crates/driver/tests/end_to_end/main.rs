@@ -9,3 +9,4 @@ mod handshake;
 mod hooks;
 mod memory;
 mod pacing;
+mod streaks;

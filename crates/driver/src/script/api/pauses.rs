@@ -8,7 +8,8 @@ use mlua::LuaString;
 
 use super::{RawTable, stop};
 use crate::plan::error::Error;
-use crate::script::shared::{Ask, Shared, Wait};
+use crate::schedule::clock::SECOND_NS;
+use crate::script::shared::{Ask, Ended, Shared, Wait};
 
 impl RawTable<'_> {
     pub fn pauses(&self) -> mlua::Result<()> {
@@ -27,6 +28,10 @@ impl RawTable<'_> {
                 2 => Ask::Start,
                 _ => Ask::Stop { transaction },
             });
+            Ok(())
+        })?;
+        self.add("streak_ended", |_, it, written: LuaString| {
+            it.note_ended(&written.as_bytes());
             Ok(())
         })?;
         self.add("due_ns", |_, it, ()| Ok(it.due_ns as f64))?;
@@ -59,6 +64,17 @@ impl RawTable<'_> {
 }
 
 impl Shared {
+    /// Takes the events of a streak, as lua/functions.lua wrote them: for each the seconds and
+    /// nanoseconds of its end, and its transaction type.
+    fn note_ended(&mut self, written: &[u8]) {
+        let (words, _) = written.as_chunks::<8>();
+        let (events, _) = words.as_chunks::<3>();
+        self.ended.extend(events.iter().rev().map(|event| {
+            let [s, ns, transaction] = event.map(u64::from_ne_bytes);
+            Ended { at_ns: s * SECOND_NS + ns, transaction: transaction as usize }
+        }));
+    }
+
     /// Counts what a script says it has done (`sb_counter_inc`, sysbench's `sb_counter_type`);
     /// false: of this kind it cannot say so.
     fn count_by_script(&mut self, kind: u32) -> bool {

@@ -5,6 +5,7 @@ mod declarations;
 mod declared;
 mod failures;
 mod statements;
+mod streaks;
 
 use std::collections::BTreeMap;
 use std::io::Write;

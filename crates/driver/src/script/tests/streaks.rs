@@ -1,0 +1,89 @@
+//! Streaks: events that wait for nothing, one after the other.
+
+use super::*;
+use crate::schedule::clock::{SECOND_NS, now_ns};
+use crate::script::Ended;
+
+/// Numbers its events, and does something in each.
+fn script(rest: &str) -> String {
+    with_connection(&format!(
+        "n = 0
+        function event()
+          n = n + 1
+          dyno.count('n')
+          dyno.transaction(n % 2 == 0 and 'even' or 'odd')
+          {rest}
+        end"
+    ))
+}
+
+/// A streak's last step, and the events before it.
+fn streak(rest: &str, delay_ns: u64, last_ns: u64) -> (Result<Step, Error>, Vec<Ended>, User) {
+    let folder = Folder::new();
+    let mut plan = folder.plan(&script(rest));
+    plan.session = Session::Null { delay_ns };
+    let mut user = User::load(&plan, &IDENTITY).unwrap();
+    play(&mut user, "thread_init").unwrap();
+    user.set_streak_last_ns(last_ns);
+    let step = play(&mut user, "event");
+    let ended = std::iter::from_fn(|| user.next_ended()).collect();
+    (step, ended, user)
+}
+
+fn counted_by(user: &User) -> u64 {
+    user.counters()["n"]
+}
+
+#[test]
+fn events_that_wait_for_nothing_follow_each_other() {
+    let began_ns = now_ns();
+    let (step, ended, user) = streak("con:query('SELECT 1')", 0, began_ns + 60 * SECOND_NS);
+    assert_eq!((ended.len(), counted_by(&user)), (40, 41));
+    assert!(ended.is_sorted_by_key(|it| it.at_ns));
+    assert!(ended[0].at_ns >= began_ns && ended[ended.len() - 1].at_ns <= now_ns());
+    for (number, it) in (1..).zip(&ended) {
+        let name = &user.transaction_names()[it.transaction];
+        assert_eq!(name, if number % 2 == 0 { "even" } else { "odd" });
+    }
+    assert!(matches!(step, Ok(Step::Done { more: true, .. })));
+}
+
+#[test]
+fn none_begins_after_the_time_that_was_said() {
+    for last_ns in [0, 1, now_ns()] {
+        let (step, ended, user) = streak("", 0, last_ns);
+        assert_eq!((ended.len(), counted_by(&user)), (0, 1));
+        assert!(matches!(step, Ok(Step::Done { more: true, .. })));
+    }
+}
+
+#[test]
+fn an_event_that_waits_is_the_last_of_its_streak() {
+    let far_ns = now_ns() + 60 * SECOND_NS;
+    let (step, ended, user) = streak("if n == 3 then con:query('SELECT 1') end", 20_000, far_ns);
+    assert_eq!((ended.len(), counted_by(&user)), (2, 3));
+    assert!(matches!(step, Ok(Step::Done { more: true, .. })));
+}
+
+#[test]
+fn what_came_before_the_end_or_an_error_has_ended_well() {
+    let far_ns = now_ns() + 60 * SECOND_NS;
+    let (step, ended, user) = streak("return n == 3", 0, far_ns);
+    assert_eq!((ended.len(), counted_by(&user)), (2, 3));
+    assert!(matches!(step, Ok(Step::Done { more: false, .. })));
+    let (step, ended, user) = streak("if n == 3 then error('enough') end", 0, far_ns);
+    assert_eq!((ended.len(), counted_by(&user)), (2, 2));
+    assert!(step.unwrap_err().to_string().contains("enough"));
+}
+
+#[test]
+fn a_script_may_declare_the_clock_itself() {
+    let declares = "if n == 1 then
+        ffi.cdef('struct timespec { long tv_sec; long tv_nsec; };\
+                  int clock_gettime(int clock, struct timespec *now);')
+        end
+        assert(ffi.C.clock_gettime(1, ffi.new('struct timespec')) == 0)
+        return n == 3";
+    let (step, ended, _) = streak(declares, 0, now_ns() + 60 * SECOND_NS);
+    assert_eq!((step.is_ok(), ended.len()), (true, 2));
+}
