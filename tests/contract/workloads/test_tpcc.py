@@ -120,7 +120,7 @@ DEFECTS: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         [
             (
                 POPULATION,
-                "  con:query(\"COMMIT\")\n",
+                '  con:query("COMMIT")\n',
                 '  con:query("DELETE FROM stock WHERE s_i_id <= 10")\n  con:query("COMMIT")\n',
             ),
             (TRANSACTIONS, "    local dist = take_stock(drawn, line)\n", ""),
@@ -176,7 +176,8 @@ def planted(folder: Path, changes: list[tuple[str, str, str]]) -> Path:
     """Our script in a folder of its own, changed; each change must find its place."""
     folder.mkdir()
     own = workloads.find_workload("tpcc").parent
-    for file in (own / "tpcc.lua", own / "_dialect.lua", own / "_bulk_load.lua", *own.glob("_tpcc_*.lua")):
+    names = ("tpcc.lua", "_dialect.lua", "_bulk_load.lua")
+    for file in (*(own / name for name in names), *own.glob("_tpcc_*.lua")):
         shutil.copy(file, folder)
     for name, old, new in changes:
         file = folder / f"{name}.lua"
