@@ -1,13 +1,10 @@
 -- Tables that a workload makes for itself under names that others may use, too: each is noted in a
 -- table of the workload's own, and only those that are noted there are ever dropped.
 
+local bulk_load = require("_bulk_load")
+
 local owned = {}
 owned.__index = owned
-
-local COMMAND = {
-  mysql = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE %s",
-  pgsql = "COPY %s FROM STDIN",
-}
 
 -- `LIST`: name, columns, key and indexes of each table, in the order in which they are made.
 local function new(note, list)
@@ -51,11 +48,7 @@ end
 
 -- Loads rows (`dyno.rows`) into a table by the engine's bulk command; how many.
 function owned:load(con, name, rows)
-  local command = COMMAND[dyno.dialect]
-  if not command then
-    error(("no bulk load is known in the dialect '%s': mysql or pgsql"):format(dyno.dialect), 0)
-  end
-  return con:load(command:format(name), rows).nrows
+  return bulk_load(con, name, rows)
 end
 
 -- Rows of each table = loaded + inserted - deleted, by the script's counters.

@@ -5,18 +5,19 @@ local dialect = require("_dialect")
 local schema = {}
 
 -- What a line that is not delivered has for a date where it must have one.
-schema.OLD_DATE = "'1970-01-02 00:00:00'"
+local OLD_DATE = "1970-01-02 00:00:00"
 
 local DATE = {sqlite = "DATETIME", duckdb = "TIMESTAMP", mysql = "DATETIME",
   pgsql = "TIMESTAMP"}
 
--- Of the delivery date: what a new line is given, and how a line says that it is not delivered.
+-- Of the delivery date: how it is declared, what a line is loaded with that is not delivered (nil
+-- for NULL), and how a line says so.
+local IS_OLD = "ol_delivery_d = '" .. OLD_DATE .. "'"
 local DATES = {
-  null = {declared = "", loaded = "NULL", undelivered = "ol_delivery_d IS NULL"},
-  default = {declared = " DEFAULT " .. schema.OLD_DATE .. " NOT NULL", loaded = schema.OLD_DATE,
-    undelivered = "ol_delivery_d = " .. schema.OLD_DATE},
-  not_null = {declared = " NOT NULL", loaded = schema.OLD_DATE,
-    undelivered = "ol_delivery_d = " .. schema.OLD_DATE},
+  null = {declared = "", undelivered = "ol_delivery_d IS NULL"},
+  default = {declared = " DEFAULT '" .. OLD_DATE .. "' NOT NULL", loaded = OLD_DATE,
+    undelivered = IS_OLD},
+  not_null = {declared = " NOT NULL", loaded = OLD_DATE, undelivered = IS_OLD},
 }
 
 function schema.dates()

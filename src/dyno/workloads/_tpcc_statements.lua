@@ -92,11 +92,12 @@ local LINE = [[INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_
 
 local TYPE = {i = sysbench.sql.type.BIGINT, a = sysbench.sql.type.DOUBLE,
   t = sysbench.sql.type.VARCHAR}
+local MOST = 512 -- bytes of a text and its end, which sysbench wants to be told
 
 local function prepare(con, kinds, sql)
   local statement, cells = con:prepare(sql), {}
   for at = 1, #kinds do
-    cells[at] = statement:bind_create(TYPE[kinds:sub(at, at)])
+    cells[at] = statement:bind_create(TYPE[kinds:sub(at, at)], MOST)
   end
   if #cells == 0 then
     return function()

@@ -1,6 +1,8 @@
 -- Bulk load: rows of TPC-H's largest table, streamed by the engine's own bulk command (COPY,
 -- LOAD DATA), or in the driver's process by a prepared INSERT (SQLite) or the appender (DuckDB).
 
+local bulk_load = require("_bulk_load")
+
 sysbench.cmdline.options = {
   scale = {"TPC-H's scale factor: 6,000,000 rows, 750 MB of text for each unit", 0.02, nil,
     function(_, text) return tonumber(text) > 0 end},
@@ -12,11 +14,6 @@ sysbench.cmdline.options = {
 local ORDERS = 1500000 -- of each unit of `scale`
 local ROW_BYTES = 200  -- with its entry in the key, measured on PostgreSQL 18; InnoDB takes 162
 local ROWS_PER_ORDER = 4
-
-local LOAD = {
-  mysql = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE lineitem",
-  pgsql = "COPY lineitem FROM STDIN",
-}
 
 local con, part
 
@@ -54,7 +51,7 @@ function load_part()
   local opt = sysbench.opt
   part = part or dyno.turn() + 1
   local rows = dyno.rows.lineitem{scale = opt.scale, part = part, parts = opt.parts}
-  dyno.count("loaded", con:load(LOAD[dyno.dialect], rows).nrows)
+  dyno.count("loaded", bulk_load(con, "lineitem", rows))
   part = nil
 end
 

@@ -11,7 +11,7 @@ use crate::plan::parent;
 /// `{"kind": "ssb", "table": "date"}`.
 pub fn rows(wanted: &str) -> Result<ExitCode, Error> {
     let rows = serde_json::from_str(wanted).map_err(|cause| {
-        let hint = r#"{"kind": "tpch" or "ssb", "table": …, "scale": …}"#;
+        let hint = r#"{"kind": "tpch", "ssb" or "tpcc", "table": …, "scale": …}"#;
         Error::user("the rows are not described in JSON").because(cause).hint(hint)
     })?;
     let (mut source, mut made) = (generate::open(&rows)?, Vec::new());

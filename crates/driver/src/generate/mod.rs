@@ -2,6 +2,7 @@
 
 mod fields;
 mod ssb;
+mod tpcc;
 mod tpch;
 
 use serde::Deserialize;
@@ -70,6 +71,8 @@ pub enum Rows {
         /// How often the text says them, one time after the other.
         times: u16,
     },
+    /// Rows of one of TPC-C's tables.
+    Tpcc(tpcc::Population),
 }
 
 /// A table of TPC-H.
@@ -135,6 +138,7 @@ impl Source for Box<dyn Source> {
 /// Makes ready to make rows.
 pub fn open(rows: &Rows) -> Result<Box<dyn Source>, Error> {
     match *rows {
+        Rows::Tpcc(ref population) => tpcc::open(population),
         Rows::Lineitem { scale, part, parts } => {
             Ok(Box::new(tpch::short_comments(tpch::Share::new(scale, part, parts)?)))
         }
