@@ -77,7 +77,8 @@ class TrialJob:
 
     `controls` maps every control to its value for this candidate; `loaded` is the file that
     lists what lies in a server that goes on running (`leftovers`); `load` is the turn among the
-    loads that are kept, None where the trial loads its data anew; `run_seed` seeds those;
+    loads that are kept, None where the trial loads its data anew; `run_seed` seeds those, and the
+    driver of `driver_sha256` makes their rows;
     `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
     of its block, where they take turns.
     """
@@ -97,6 +98,7 @@ class TrialJob:
     loaded: Path
     load: LoadChoice | None = None
     run_seed: int = 0
+    driver_sha256: str = ""
     progress_s: float = 1.0
     seat: TurnSeat | None = None
     tools: Tools = field(default_factory=Tools, repr=False)

@@ -122,8 +122,9 @@ def _name(job: TrialJob, number: int) -> str:
     if isinstance(job.engine, Snapshots):
         settings = job.engine.file_settings(settings)
     options = data_options(Path(job.workload.script), job.workload.options)
-    parts = [job.candidate.engine, job.candidate.build, settings, job.workload.script_sha256]
-    text = json.dumps([*parts, options, _seed(job, number)], sort_keys=True)
+    parts = [job.candidate.engine, job.candidate.build, settings, options, _seed(job, number)]
+    makers = [job.workload.script_sha256, job.driver_sha256]
+    text = json.dumps([*parts, *makers], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     words = f"{job.candidate.engine}-{job.build.version}-{Path(job.workload.script).stem}"
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', words)}-{number + 1}-{digest}"

@@ -289,6 +289,7 @@ class RunPlayer:
             loaded=self.folder.loaded(number),
             load=self._turn(workload, place.block) if kept else None,
             run_seed=self.run.seed,
+            driver_sha256=self.run.driver_sha256,
             progress_s=self.prepared.progress_s,
             tools=self.rules.tools,
         )

@@ -22,6 +22,7 @@ from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
 WORKLOAD = make_workload()
+BRIEF_KV = {"time": "0.1", "warmup_time": "0", "records": "300"}
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 
 #: Loads a row for each thread, as a parallel `prepare` of sysbench's may.
@@ -99,6 +100,17 @@ def test_candidates_whose_files_differ_have_loads_of_their_own(tmp_path: Path) -
     assert len(_kept()) == 2
 
 
+def test_another_driver_may_make_other_rows_and_loads_anew(tmp_path: Path) -> None:
+    measuring = Measuring(blocks=3, fixed=True, limits=CALM, seed=3, loads=1)
+    experiment = compare_candidates(("sqlite@system",), "kv", BRIEF_KV, measuring)
+    prepared = resolve_experiment(experiment, lambda _: None)
+    for driver in ("this", "another"):
+        run = dataclasses.replace(prepared.run, driver_sha256=driver)
+        ours = dataclasses.replace(prepared, run=run)
+        play_run(ours, create_run(run, tmp_path / driver), lambda _: None, Rules())
+    assert len(_kept()) == 2
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_numbers_of_threads_share_a_load_of_our_own_scripts_and_of_no_others(
     tmp_path: Path, own: bool
@@ -106,7 +118,7 @@ def test_numbers_of_threads_share_a_load_of_our_own_scripts_and_of_no_others(
     script = tmp_path / "mine.lua"
     script.write_text(ANOTHERS)
     workload = "kv" if own else str(script)
-    options = {"time": "0.1", "warmup_time": "0", "records": "300"} if own else {"time": "0.1"}
+    options = BRIEF_KV if own else {"time": "0.1"}
     measuring = Measuring(blocks=3, fixed=True, limits=CALM, seed=3, loads=1)
     for threads in ("1", "2"):
         asked = options | {"threads": threads}
