@@ -20,8 +20,8 @@ fn script(stop: &str) -> String {
     )
 }
 
-/// What was played is what was counted, wherever an event is counted: in so many stretches, of which
-/// each may begin and end anywhere in a user's four events.
+/// What was played is what was counted, wherever an event is counted: in so many stretches, of
+/// which each may begin and end anywhere in a user's four events.
 fn adds_up(output: &Output, stretches: u64) -> &Value {
     let tally = output.tally("p", 0);
     let (done, warmup) = (count(tally, "done"), count(tally, "warmup"));
