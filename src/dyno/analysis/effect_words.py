@@ -83,8 +83,11 @@ def verdict_words(c: Comparison) -> str:
 
 
 def bound_words(c: Comparison) -> str:
-    """`at most 1.8 % slower`: the upper end of the interval, and never less than nothing."""
-    return f"at most {numbers.percent(max(c.high_percent, 0.0))} {_kind(c.metric).worse}"
+    """`at most 1.8 % slower`, the upper end of the interval; `no slower` where that is no loss."""
+    worse = _kind(c.metric).worse
+    if c.high_percent <= 0.0:
+        return f"no {worse}"
+    return f"at most {numbers.percent(c.high_percent)} {worse}"
 
 
 def size_words(c: Comparison) -> str:
