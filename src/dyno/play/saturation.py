@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from pathlib import Path
 
 from dyno.errors import DynoError, InternalError
 from dyno.experiment import Experiment, Workload
@@ -27,7 +26,7 @@ from dyno.play.pilot_trial import (
 from dyno.play.run import temporary_run
 from dyno.play.windows import latency_ns_p99
 from dyno.probes import Measure, Probe, ProbeTarget
-from dyno.probes._proc import process_family
+from dyno.probes._proc import process_family, threads_ns
 from dyno.record import (
     IDLE_PERCENT,
     PhaseRecord,
@@ -109,19 +108,9 @@ class _Waiting:
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """The sum over all threads, from proc_pid_schedstat(5); nothing where there is none."""
-        waits = [
-            _wait_ns(file)
-            for pid in process_family(watched.server_pid)
-            for file in Path(f"/proc/{pid}/task").glob("*/schedstat")
-        ]
-        return {"server_wait_ns": sum(waits)} if waits else {}
-
-
-def _wait_ns(schedstat: Path) -> float:
-    """A thread's second number; 0 of one that ended meanwhile."""
-    with suppress(OSError, IndexError):
-        return float(schedstat.read_text().split()[1])
-    return 0.0
+        family = process_family(watched.server_pid)
+        waits = [waited for pid in family for _, waited in threads_ns(pid).values()]
+        return {"server_wait_ns": float(sum(waits))} if waits else {}
 
 
 def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | None) -> float:

@@ -85,12 +85,21 @@ def _ended_ns(pid: int) -> int:
     return sum(int(text) for text in fields[13:15]) * TICK_NS
 
 
+def threads_of(pid: int) -> list[Path]:
+    """The folders of the living threads of `pid`; none once it is gone, be it while they are read.
+
+    `Path.glob` would raise then: a backend that ended between two looks cost a run its trial.
+    """
+    with suppress(OSError):
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    return []
+
+
 def threads_ns(pid: int) -> dict[int, tuple[int, int]]:
     """How long each living thread of `pid` has run, and how long it stood ready and waited for a
     core, in ns, by its number (`/proc/PID/task/TID/schedstat`: sched-stats.rst).
     """
-    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    read = {int(file.parent.name): _text(file).split() for file in files}
+    read = {int(thread.name): _text(thread / "schedstat").split() for thread in threads_of(pid)}
     return {thread: (int(words[0]), int(words[1])) for thread, words in read.items() if words}
 
 

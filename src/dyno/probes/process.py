@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno.probes import Measure, ProbeTarget
-from dyno.probes._proc import cpu_ns_of, pairs, process_family, ticks_ns
+from dyno.probes._proc import cpu_ns_of, pairs, process_family, threads_of, ticks_ns
 
 #: Our name to the kernel's, in `/proc/PID/io`.
 IO = {
@@ -76,7 +76,7 @@ def _cpu(pids: list[int]) -> dict[str, float]:
 
 def _switches(pids: list[int], memory: dict[str, Any]) -> dict[str, float]:
     """Of all threads ever seen; those of a thread that is gone stand still."""
-    threads = [task for pid in pids for task in Path(f"/proc/{pid}/task").glob("*")]
+    threads = [thread for pid in pids for thread in threads_of(pid)]
     seen = {task.name: pairs(task / "status") for task in threads}
     counts: dict[str, dict[str, int]] = memory.setdefault("threads", {})
     ended: dict[str, int] = memory.setdefault("ended", dict.fromkeys(SWITCHES, 0))

@@ -40,9 +40,16 @@ def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepare
 def test_a_windows_drain_holds_an_event(
     latency_ns_p99: int, window_ms: float, drain_ms: float, edge_ms: float
 ) -> None:
-    found = window(latency_ns_p99)
+    found = window(latency_ns_p99, embedded=False)
     sizes = (found.length_s, found.drain_s, found.edge_s)
     assert sizes == pytest.approx((window_ms / 1e3, drain_ms / 1e3, edge_ms / 1e3))
+
+
+@pytest.mark.parametrize(
+    ("latency_ns_p99", "window_ms"), [(3_000, 5), (1_250_000, 5), (1_250_001, 10), (3_000_000, 20)]
+)
+def test_an_embedded_engine_takes_shorter_turns(latency_ns_p99: int, window_ms: float) -> None:
+    assert window(latency_ns_p99, embedded=True).length_s == pytest.approx(window_ms / 1e3)
 
 
 def test_events_are_tried_on_the_base_and_what_was_found_is_noted_and_said() -> None:
@@ -50,7 +57,7 @@ def test_events_are_tried_on_the_base_and_what_was_found_is_noted_and_said() -> 
     run = settle_windows(*_made(), PilotScene(said.append)).run
     assert said == ["finding how long an event of oltp_point_select takes on null@1us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
-    found = window(run.pilot.latency_ns_p99[SELECT])
+    found = window(run.pilot.latency_ns_p99[SELECT], embedded=True)
     assert run.design.turns == replace(TURNS, windows={SELECT: found})
     assert any(words.startswith("Windows of ") for words in pilot_words(run))
 

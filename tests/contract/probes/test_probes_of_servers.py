@@ -14,6 +14,7 @@ from fakes import make_record
 
 from dyno.play.phases import add_readings, sample_after_disconnect, sample_answered, sample_before
 from dyno.probes import ProbeTarget, probes
+from dyno.probes._proc import threads_ns
 
 SERVER = Path(__file__).with_name("forking_server.py")
 
@@ -149,3 +150,16 @@ def test_readings_know_the_ends_of_a_phase_only(tmp_path: Path) -> None:
     joined = add_readings(every, make_record([]), sample_before(every, watched), last)
     assert {"steal_ns", "driver_busy_percent"} <= {each.name for each in joined.readings}
     assert not any(each.name.startswith("server") for each in joined.readings)
+
+
+def test_a_process_that_ends_while_it_is_read_has_no_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its folder was there a moment ago, and is gone when it is opened."""
+
+    def gone(path: str) -> None:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "listdir", gone)
+    monkeypatch.setattr(os, "scandir", gone)
+    assert threads_ns(os.getpid()) == {}
