@@ -152,7 +152,8 @@ def play_comparison(
     experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
     hog = intermittent_hog(pilot.cores, random.Random()) if case.beside_hog else nullcontext()
     with hog:
-        run, trials = play_blocks(experiment, pilot, folder, say)
+        slowed = replace(pilot, p99_ns=pilot.p99_ns * (1 + case.effect_percent / 100))
+        run, trials = play_blocks(experiment, slowed, folder, say)
     verdict = judge.judge(run, trials)
     if not verdict.complete:
         raise TrialFailed(f"a comparison of {case.base} came to no end", cause=verdict.sentence)

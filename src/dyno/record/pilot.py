@@ -52,7 +52,8 @@ class Pilot:
 
     `pinning` is the control's value that was chosen, empty where a user chose it; `empty_ns` the
     median of an empty answer by pinning, none where that was not asked. `latency_ns_p99` is that of
-    an event, by workload, by which its windows were chosen; none where they were not.
+    an event, by workload, on the candidate where it takes longest, by which its windows were
+    chosen; none where they were not.
     """
 
     pinning: str = ""

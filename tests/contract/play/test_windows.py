@@ -52,24 +52,39 @@ def test_an_embedded_engine_takes_shorter_turns(latency_ns_p99: int, window_ms: 
     assert window(latency_ns_p99, embedded=True).length_s == pytest.approx(window_ms / 1e3)
 
 
-def test_events_are_tried_on_the_base_and_what_was_found_is_noted_and_said() -> None:
+def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_said() -> None:
     said: list[str] = []
     run = settle_windows(*_made(), PilotScene(said.append)).run
-    assert said == ["finding how long an event of oltp_point_select takes on null@1us"]
+    assert said == ["finding how long an event of oltp_point_select takes on null@1us, null@2us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
     found = window(run.pilot.latency_ns_p99[SELECT], embedded=True)
     assert run.design.turns == replace(TURNS, windows={SELECT: found})
     assert any(words.startswith("Windows of ") for words in pilot_words(run))
 
 
-def test_what_the_search_for_saturation_saw_is_not_tried_again() -> None:
+def test_windows_hold_the_events_of_the_slowest_candidate() -> None:
+    made = compare_candidates(["null@1us", "null@10ms"], SELECT, {}, Measuring())
+    prepared = resolve_experiment(made, lambda _: None)
+    run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
+    assert run.pilot and run.pilot.latency_ns_p99[SELECT] >= 10_000_000
+    assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
+
+
+def test_a_candidate_under_two_names_is_tried_once() -> None:
+    made = compare_candidates(["null@1us", "null@1us"], SELECT, {}, Measuring(aa=True))
+    said: list[str] = []
+    settle_windows(made, resolve_experiment(made, lambda _: None), PilotScene(said.append))
+    assert len(said) == 1 and "," not in said[0]
+
+
+def test_what_the_search_for_saturation_saw_of_the_base_is_not_tried_again() -> None:
     experiment, prepared = _made()
     tried = (TriedLoad(1, 60.0, 0.0, 1000), TriedLoad(2, 1.0, 0.0, 40_000_000))
     pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 2, tried),))
     prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
     said: list[str] = []
     run = settle_windows(experiment, prepared, PilotScene(said.append)).run
-    assert not said
+    assert said == ["finding how long an event of oltp_point_select takes on null@2us"]
     assert run.design.turns and run.design.turns.window_of(SELECT) == Window(0.2, 0.04)
 
 
