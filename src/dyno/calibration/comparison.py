@@ -159,9 +159,13 @@ def play_comparison(
         raise TrialFailed(f"a comparison of {case.base} came to no end", cause=verdict.sentence)
     entry = _with_verdict(_empty_entry(case, shape, pilot, run), run, trials, verdict)
     blocks = sort_blocks(run, run.workloads[0], trials).valid
-    dose = dose_percent(case, blocks, BASE, CANDIDATE)
-    seconds = round(time.monotonic() - began_s, 1)
-    return _interval_covers(replace(entry, dose_percent=dose, seconds=seconds), case)
+    found = replace(
+        entry,
+        dose_percent=dose_percent(case, blocks, BASE, CANDIDATE),
+        operation_ns=mean([per_operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]),
+        seconds=round(time.monotonic() - began_s, 1),
+    )
+    return _interval_covers(found, case)
 
 
 def play_blocks(

@@ -40,7 +40,9 @@ class Entry:
     """A line: one comparison that was played, or one scenario of many that were made up.
 
     The fields are those of `Score`; `slowdown_percent` with its bounds is of a comparison played,
-    `better` is the direction of its primary. `slope` is that of a ladder (`calibration.ladder`).
+    `better` is the direction of its primary. `operation_ns` is what an operation took the base, the
+    mean over its blocks; 0 where nothing was played. `slope` is that of a ladder
+    (`calibration.ladder`).
     """
 
     kind: str
@@ -64,6 +66,7 @@ class Entry:
     high_percent: float = 0.0
     better: str = "higher"
     slope: float = 0.0
+    operation_ns: float = 0.0
 
 
 def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:

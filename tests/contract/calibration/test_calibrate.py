@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from dyno.calibration.session import (
 )
 from dyno.calibration.store import relevant_facts
 from dyno.cli import exit_code
+from dyno.engines import null
 from dyno.errors import HostError, UsageError
 from dyno.experiment.candidates import parse_candidate
 
@@ -126,6 +128,22 @@ def test_lots_take_turns_so_that_each_has_some() -> None:
     now = made_up_session({"aa": 4, "noise": 2})
     assert now.play()
     assert [entry.kind for entry in now.current()][:3] == ["A/A", "noise", "A/A"]
+
+
+def test_a_dose_is_sized_by_the_last_comparison_under_the_same_noise() -> None:
+    """Operations of 200 µs, and 1,000 µs in every comparison beside a hog: 10 % of each."""
+    delays_us: list[tuple[bool, float]] = []
+    now = made_up_session({"plant": 2, "plant-noise": 2}, planted_percent=(10.0,))
+    made_up = now.play_comparison
+
+    def play(case: CalibrationCase, *more: Any) -> Entry:
+        delay_ns = null.delay_ns(case.candidate.partition("@")[2])
+        delays_us.append((case.beside_hog, delay_ns / 1000 - 1000))
+        operation_ns = 1e6 if case.beside_hog else 2.5e5
+        return replace(made_up(case, *more), operation_ns=operation_ns)
+
+    assert replace(now, play_comparison=play).play()
+    assert delays_us == [(False, 20.0), (True, 20.0), (False, 25.0), (True, 100.0)]
 
 
 def test_another_size_is_another_lot() -> None:
