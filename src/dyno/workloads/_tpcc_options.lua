@@ -10,7 +10,7 @@ local function at_least(least)
 end
 
 return {
-  warehouses = {"Warehouses; one is 83 to 105 MB", 1, nil, at_least(1)},
+  warehouses = {"Warehouses; one is 83 to 103 MB", 1, nil, at_least(1)},
   customers = {"Customers of a district, and orders it begins with; the standard has 3000", 3000,
     nil, at_least(10)},
   items = {"Items, and a warehouse's stock of them; the standard has 100000", 100000, nil,
