@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from played_workloads import SMALL_TPCC, assert_ledger_balances, play
 
 from dyno import driver
 from dyno.cli import exit_code
@@ -37,6 +38,15 @@ def test_a_workload_ends_with_a_true_ledger(
     (ledger,) = (line for line in said.splitlines() if line.startswith("ledger: rows"))
     found, expected = (word for word in ledger.split() if word.isdigit())
     assert found == expected != "0"
+
+
+def test_tpcc_is_played_and_keeps_its_conditions(tmp_path: Path) -> None:
+    engine = find_engine("duckdb", driver.ask)
+    server = engine.start(engine.program(NEW, {}, lambda _: None), tmp_path, {})
+    played = play(server.session, "tpcc", tmp_path, **(SMALL_TPCC | {"events": 200, "threads": 2}))
+    (tally,) = played.phases["run"].streams
+    assert tally.done > 100 and {"new_order", "payment"} <= tally.transactions.keys()
+    assert_ledger_balances(played)
 
 
 def test_settings_are_read_back_as_they_were_set(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ not, and that reads therefore reach the storage. An engine without profiles clai
   files, the first touch of a page after a load was copied): doubtful, since a cold start or a small
   cache was measured. Where no later phase does so, it was a cold start, and the finding says so:
   an engine may have dropped from its cache, or from the kernel's, what it had just written (an
-  index). The control `preload` reads all back before each phase.
+  index), and a server that begins on a copied load has all still to read where it passes the
+  kernel's cache by (InnoDB's O_DIRECT). Where no phase follows, either may be. The control
+  `preload` reads all back before each phase.
 - `io-bound` with data larger than the cache, and a phase that reads rows fetched less than a
   thousandth of them: doubtful, since the kernel's page cache held all. What was compared stands, a
   cache that is too small, but no storage was.
@@ -83,11 +85,13 @@ def _cold_start(case: Case, allowed: float) -> str:
     later = [
         _bytes_fetched(records(case.played, name)) for name in names[names.index(case.phase) + 1 :]
     ]
-    most = max((fetched for fetched in later if fetched is not None), default=None)
-    if most is None or most > allowed:
-        return ""
+    known = [fetched for fetched in later if fetched is not None]
     preload = last.conditions.controls.get("preload")
     remedy = "" if preload and preload.set else "; preload=on begins warm"
+    if not known:
+        return ": a cold start, or a small cache" + remedy if remedy else ""
+    if (most := max(known)) > allowed:
+        return ""
     return f": a cold start, for no later phase fetched more than {most / 1e6:.1f} MB{remedy}"
 
 

@@ -11,7 +11,8 @@ bottleneck.
   by the control `pinning`, but no more than there are connections. Unknown, and so never an excuse,
   where somebody else started it.
 
-Where all streams are paced the driver rests on purpose: there only its own limit is judged. Where
+Where all streams are paced, or their users rest (`dyno.rest`), the driver rests on purpose, and
+spins for a moment before each time that it waits for: there only its own limit is judged. Where
 both share their cores, a driver that waits for one is not seen here. Engines inside the driver's
 process are judged by `client_share`.
 """
@@ -61,9 +62,9 @@ def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
         if server is not None and server >= LIMIT_PERCENT:
             return [("doubtful", f"{words}: both were at their limit")]
         return [("invalid", f"{words}, so the client was measured and not the engine")]
-    paced = all(tally.paced for r in case.records for tally in r.streams)
+    on_purpose = all(tally.rests_on_purpose for r in case.records for tally in r.streams)
     rested = server is None or server < LIMIT_PERCENT
-    if driver >= DOUBTFUL_PERCENT and rested and not paced:
+    if driver >= DOUBTFUL_PERCENT and rested and not on_purpose:
         return [("doubtful", f"{words}, so an engine's slowdown may show at half its size or less")]
     return []
 

@@ -8,11 +8,13 @@ doubtful. At nine tenths it hides 20 %, and no verdict says anything about the e
   over the candidate's. An operation is what `analysis/measures.py` divides costs by. The floor
   plays more of them beside the same paced writers, so with several streams in a phase it is an
   estimate.
-- `null` itself: the part of its users' time that was not the delay that the driver measured.
+- `null` itself: the part of its users' time, their rests left out (`rested_ns`), that was not the
+  delay that the driver measured.
 
 Judged are the phases with a primary metric: elsewhere no verdict is at stake. `null` in a phase
-whose streams are all paced is passed over: its users rest on purpose. Servers are judged by
-`client_bottleneck`.
+whose streams are all paced is passed over: its users rest on purpose. So is an engine inside the
+driver's process where users rest (`dyno.rest`): what the driver spins before each event is no cost
+of the script's. Servers are judged by `client_bottleneck`.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ def _share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
     costs = [cost for each in case.records if (cost := _cpu_ns_per_operation(each))]
     if not case.candidate.embedded or not costs:
         return None
+    if any(tally.rested_ns for each in case.records for tally in each.streams):
+        return None
     own = (FLOOR, case.workload, case.candidate.options)
     played = [t for t in trials if (t.candidate, t.workload, t.options) == own]
     floors = [cost for each in records(played, case.phase) if (cost := _cpu_ns_per_operation(each))]
@@ -93,8 +97,9 @@ def _outside_percent(record: PhaseRecord) -> float | None:
     """The part of its closed-loop users' time that `null` did not spend in its delay."""
     closed = [each for each in record.streams if not each.paced]
     time_ns = sum(each.connections for each in closed) * round(record.duration_s * 1e9)
+    time_ns -= sum(each.rested_ns for each in closed)
     service_ns = sum(each.service_ns or 0 for each in closed)
-    return max(0.0, 100 * (1 - service_ns / time_ns)) if time_ns else None
+    return max(0.0, 100 * (1 - service_ns / time_ns)) if time_ns > 0 else None
 
 
 AUDIT = ClientShare()

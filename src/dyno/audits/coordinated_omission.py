@@ -6,9 +6,10 @@ leaves out the requests that were due meanwhile. Five ways in which latencies wo
 - An event's latency counts from its intended time, so it is no less than its lateness: the same of
   their means and of each percentile, but for the three digits of a histogram. Else the wait before
   sending was left out: *invalid*.
-- In a closed loop users are always in an event, so the latencies add up to users × time (Little's
-  law). Where they fill less than 90 % of it, waits are in no latency: *doubtful*; under half:
-  *invalid*. An event at either end may be cut for each user. Judged where a phase ends by time.
+- In a closed loop users are always in an event, or rest because their script has them
+  (`rested_ns`), so latencies and rests add up to users × time (Little's law). Where they fill less
+  than 90 % of it, waits are in no latency: *doubtful*; under half: *invalid*. An event at either
+  end may be cut for each user. Judged where a phase ends by time.
 - Arrivals of a paced stream that nobody was free to begin (`skipped`) would have been the slowest.
   If they are a larger part than lies beyond a primary's percentile, it is told too low: *doubtful*.
 - Events that had no answer long after the phase's end were cut off: their latency is at least what
@@ -90,7 +91,8 @@ def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
     filled = [_filled_share(record, tally) for record, tally in seen if _played_well(tally)]
     if filled and (share := median(filled)) < DOUBTFUL_FILLED:
         soundness: Soundness = "invalid" if share < INVALID_FILLED else "doubtful"
-        words = f"latencies fill {100 * share:.0f} % of the users' time: the rest of it is in none"
+        what = "latencies and rests" if any(tally.rested_ns for _, tally in seen) else "latencies"
+        words = f"{what} fill {100 * share:.0f} % of the users' time: waits are in neither"
         yield soundness, words
 
 
@@ -99,10 +101,11 @@ def _played_well(tally: Tally) -> bool:
 
 
 def _filled_share(record: PhaseRecord, tally: Tally) -> float:
-    """The part of users × time that lies in latencies, cut events granted in full."""
+    """The part of users × time that lies in latencies and rests, cut events granted in full."""
     in_latencies_ns = tally.latency.mean_ns * tally.latency.count
     cut_ns = 2 * tally.connections * tally.latency.max_ns
-    return (in_latencies_ns + cut_ns) / (tally.connections * record.duration_s * 1e9)
+    filled_ns = in_latencies_ns + cut_ns + tally.rested_ns
+    return filled_ns / (tally.connections * record.duration_s * 1e9)
 
 
 def _stall_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:

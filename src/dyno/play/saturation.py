@@ -74,6 +74,8 @@ def _try_connections(
         raise
     except DynoError as failed:
         return Saturation(workload.name, base.name, 0, why=f"it failed: {failed.message}")
+    if not tried:
+        return Saturation(workload.name, base.name, 0, why="its users rest between events")
     return Saturation(workload.name, base.name, fewest_connections(tried), tried)
 
 
@@ -88,10 +90,14 @@ def fewest_connections(tried: Sequence[TriedLoad]) -> int:
 
 
 def _tried(prepared: Prepared, job: TrialJob, stack: ExitStack) -> Iterator[TriedLoad]:
-    """The server under more and more connections, until it is saturated."""
+    """The server under more and more connections, until it is saturated; none of a workload whose
+    users rest: how many of them there are is part of what it asks for.
+    """
     every_options = ({THREADS: str(connections)} for connections in CONNECTIONS)
     with closing(play_briefly(prepared, job, every_options, stack)) as plays:
         for connections, played in zip(CONNECTIONS, plays, strict=False):
+            if any(tally.rested_ns for each in played.records for tally in each.streams):
+                break
             idle = idle_percent(played.records, played.pinning)
             foreign = foreign_percent(played.records)
             yield TriedLoad(connections, idle, foreign, latency_ns_p99(played.records))

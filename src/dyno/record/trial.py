@@ -63,6 +63,8 @@ class Tally:
     cut. What they had waited (`cut_ns_max` at most) is in `latency`, and less than theirs would be.
     `round_trips` are answers that were waited for (a batch has one), `sent_bytes` and
     `received_bytes` what went to a server and came from it, warm-up left out; 0 in old records.
+    `rested_ns` is what all its users together rested between events, as their script said
+    (`dyno.rest`): it is in no latency, and in time that counts.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Tally:
     round_trips: int = 0
     sent_bytes: int = 0
     received_bytes: int = 0
+    rested_ns: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:
@@ -110,6 +113,11 @@ class Tally:
     def paced(self) -> bool:
         """Was its rate set, and not measured?"""
         return self.target_per_s is not None
+
+    @property
+    def rests_on_purpose(self) -> bool:
+        """Have its users nothing to do at times, because that was asked for?"""
+        return self.paced or self.rested_ns > 0
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ local function at_least(least)
 end
 
 return {
-  warehouses = {"Warehouses; one is 83 to 105 MB", 1, nil, at_least(1)},
+  warehouses = {"Warehouses; one is 83 to 103 MB", 1, nil, at_least(1)},
   customers = {"Customers of a district, and orders it begins with; the standard has 3000", 3000,
     nil, at_least(10)},
   items = {"Items, and a warehouse's stock of them; the standard has 100000", 100000, nil,
     at_least(100)},
+  pauses = {"Keying and think times: 0, none; 1, the standard's; a share of these between them", 0,
+    sysbench.cmdline.ARG_DOUBLE,
+    function(_, text) return tonumber(text) >= 0 and tonumber(text) <= 1 end},
   foreign_keys = {"Declare the nine foreign keys", false},
   dates = {"Delivery date of a line not yet delivered: null; default, a very old date; not_null, "
     .. "a schema in which every New-Order fails", "null", nil,

@@ -6,19 +6,33 @@ sysbench.cmdline.options = require("_tpcc_options")
 
 local checks = require("_tpcc_checks")
 local input = require("_tpcc_input")
+local pauses = require("_tpcc_pauses")
 local population = require("_tpcc_population")
 local recheck = require("_tpcc_recheck")
 local schema = require("_tpcc_schema")
 local transactions = require("_tpcc_transactions")
 
--- Measured on loads of one and two warehouses (tables and indexes, 2026-11): 94 MB a warehouse on
--- MySQL 8.0.33, 90 on MariaDB 10.11, 105 on PostgreSQL 18, 83 on SQLite; beside them 52, 56, 21, 6.
-local WAREHOUSE_BYTES, BESIDE_BYTES = 105e6, 56e6
+-- Tables and indexes as the engines tell them, of loads of one and two warehouses (2026-11): each
+-- 86 MB on MySQL 8.0.33 and MariaDB 10.11, 103 on PostgreSQL 18, 83 on SQLite; beside them 13, 13,
+-- 16 and 6. InnoDB's files have room for more: 94 MB a warehouse, and 52 beside them.
+local WAREHOUSE_BYTES, BESIDE_BYTES = 104e6, 17e6
 
 local MANY = 10 -- begun by a user: that all of these fail is no chance
 
-local con, play, drawn, is_begun_anew
+local con, play, drawn, following, is_begun_anew
 local begun, ended = {}, {} -- of each transaction, by its name
+
+-- Between two transactions a user rests; the next one is drawn with the last, because how long it
+-- takes to key in is part of that.
+local function draw()
+  if sysbench.opt.pauses == 0 then
+    return input.draw()
+  end
+  local now = following
+  following = input.draw()
+  dyno.rest(pauses.between(now.kind, following.kind))
+  return now
+end
 
 -- A transaction that is begun anew is the same one: were it drawn again, those that meet others
 -- would grow rare.
@@ -28,7 +42,7 @@ end
 
 function event()
   if not is_begun_anew then
-    drawn = input.draw()
+    drawn = draw()
     begun[drawn.kind] = (begun[drawn.kind] or 0) + 1
   end
   is_begun_anew = false
@@ -50,6 +64,10 @@ function thread_init()
   con = sysbench.sql.driver():connect()
   schema.set_up_connection(con)
   play = transactions.open(con)
+  if sysbench.opt.pauses > 0 then
+    following = input.draw()
+    dyno.rest(pauses.before(input.draw().kind, following.kind))
+  end
 end
 
 function thread_done()
@@ -76,14 +94,18 @@ function dyno.phases()
   local opt = sysbench.opt
   local stream = {name = "tpcc", run = "event", connections = opt.threads, role = "writer",
     unit = "transaction"}
-  if opt.rate > 0 then
+  if opt.rate > 0 and opt.pauses > 0 then
+    error("tpcc: pauses are between a user's transactions, which at a rate are due by that: "
+      .. "set one of both", 0)
+  elseif opt.rate > 0 then
     stream.pace = {kind = opt.arrivals, rate_per_s = opt.rate}
   end
   local stop = opt.events > 0 and {kind = "count", events = opt.events}
     or {kind = "time", duration_s = opt.time}
   return {{name = "run", streams = {stream}, stop = stop, warmup_s = opt.warmup_time,
     primary = {{stream = "tpcc", metric = opt.rate > 0 and "latency_ns_p99" or "rate_per_s"}},
-    expected_s = opt.warmup_time + (stop.duration_s or opt.events / 500)}}
+    expected_s = opt.warmup_time + (stop.duration_s
+      or opt.events * (1 / 500 + opt.pauses * pauses.MEAN_S / opt.threads))}}
 end
 
 dyno.ledger = checks.ledger

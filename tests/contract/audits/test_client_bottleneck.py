@@ -73,6 +73,11 @@ def test_a_paced_driver_rests_on_purpose_until_it_is_at_its_limit() -> None:
     assert _only(_run(), _trial(95.0, 40.0, target_per_s=1e3)).soundness == "invalid"
 
 
+def test_users_who_rest_leave_a_driver_that_spins_no_fault() -> None:
+    assert _only(_run(), _trial(60.0, 40.0, rested_ns=1)).soundness == "sound"
+    assert _only(_run(), _trial(95.0, 40.0, rested_ns=1)).soundness == "invalid"
+
+
 def test_one_trial_of_many_decides_nothing() -> None:
     calm = [_trial(30.0, 99.0) for _ in range(3)]
     assert _only(_run(), *calm, _trial(97.0, 40.0)).soundness == "sound"

@@ -49,6 +49,16 @@ def test_users_of_a_closed_loop_are_always_in_an_event(connections: int, soundne
     assert _judged(counted, connections=connections).soundness == "sound"
 
 
+@pytest.mark.parametrize(("rested_s", "soundness"), [(20, "sound"), (14, "doubtful")])
+def test_users_who_rest_as_their_script_said_leave_nothing_out(
+    rested_s: int, soundness: str
+) -> None:
+    """Three users in 10 s, of whom one was always in an event."""
+    finding = _judged(_run(), connections=3, rested_ns=rested_s * 1_000_000_000)
+    assert finding.soundness == soundness
+    assert soundness == "sound" or "latencies and rests fill 8" in finding.sentence
+
+
 def test_a_phase_of_one_long_answer_is_not_blamed_for_its_ends() -> None:
     """An event that began in the warm-up and is counted there fills half of the phase."""
     one = make_latency(5e9 / 1.1, 1)

@@ -129,6 +129,24 @@ def test_null_is_judged_by_the_dose_that_was_measured(
     assert only("client_share", a_run(engine("new", "null")), trial).soundness == soundness
 
 
+def test_users_who_rest_are_not_the_clients_time() -> None:
+    null = a_run(engine("new", "null"))
+
+    def judged(service_ns: int, connections: int, rested_ns: int) -> str:
+        stand = {"service_ns": service_ns, "connections": connections, "rested_ns": rested_ns}
+        return only("client_share", null, a_trial(3, "new", **stand)).soundness
+
+    assert judged(9_900_000_000, 10, 90_000_000_000) == "sound"
+    assert judged(4_900_000_000, 10, 90_000_000_000) == "doubtful"
+    assert judged(0, 1, 10_000_000_000) == "sound", "nobody did anything"
+    resting = [dataclasses.replace(t.phases[0].streams[0], rested_ns=1) for t in CLEAN[1:]]
+    embedded = [
+        dataclasses.replace(t, phases=(dataclasses.replace(t.phases[0], streams=(tally,)),))
+        for t, tally in zip(CLEAN[1:], resting, strict=True)
+    ]
+    assert only("client_share", a_run(), *embedded).soundness == "sound", "without a floor, too"
+
+
 def test_null_under_a_paced_load_rests_on_purpose() -> None:
     trial = a_trial(3, "new", service_ns=1, target_per_s=1000.0)
     assert only("client_share", a_run(engine("new", "null")), trial).soundness == "sound"

@@ -7,7 +7,16 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from played_workloads import SMALL_TPCC, Played, failures, make_plan, play, wrong_entries
+from played_workloads import (
+    NULL,
+    SMALL_TPCC,
+    Played,
+    described,
+    failures,
+    make_plan,
+    play,
+    wrong_entries,
+)
 
 from dyno import driver, engines, workloads
 from dyno.errors import DynoError
@@ -198,6 +207,30 @@ def test_a_known_defect_of_others_is_caught(defect: str, tmp_path: Path) -> None
     script = planted(tmp_path / "planted", changes)
     found = play(a_session(tmp_path), str(script), tmp_path, **SMALL)
     assert entry in wrong_entries(found.plan, found.counters)
+
+
+def test_users_key_in_and_think_between_transactions_and_not_in_a_latency(tmp_path: Path) -> None:
+    """A hundredth of the standard's: 21 s between two transactions are 0.21 s."""
+    options = SMALL_TPCC | {"pauses": 0.01, "threads": 8, "time": 3}
+    found = play(a_session(tmp_path), "tpcc", tmp_path, **options)
+    record = found.phases["run"]
+    (tally,) = record.streams
+    assert not wrong_entries(found.plan, found.counters)
+    time_s = 8 * record.duration_s
+    assert tally.done == pytest.approx(time_s / (0.2099 + tally.latency.mean_ns / 1e9), rel=0.25)
+    filled_s = (tally.rested_ns + tally.latency.mean_ns * tally.done) / 1e9
+    assert filled_s == pytest.approx(time_s, rel=0.01)
+
+
+def test_users_who_rest_do_not_begin_at_once(tmp_path: Path) -> None:
+    found = play(NULL, "tpcc", tmp_path, **SMALL_TPCC, pauses=1, threads=200, time=1)
+    (tally,) = found.phases["run"].streams
+    assert 0 < tally.done < 60 and tally.rested_ns > 195e9
+
+
+def test_pauses_and_a_rate_are_refused_together() -> None:
+    with pytest.raises(DynoError, match="set one of both"):
+        described("tpcc", pauses=1, rate=10)
 
 
 def test_a_schema_that_refuses_every_new_order_is_no_speed(tmp_path: Path) -> None:

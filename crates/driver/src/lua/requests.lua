@@ -59,6 +59,19 @@ function dyno.sleep(seconds)
    end
 end
 
+-- Makes this user's next event due so many seconds after the end of this one, or in `thread_init`
+-- after the phase's start. A rest is in no latency.
+function dyno.rest(seconds)
+   if not (type(seconds) == "number" and seconds >= 0 and seconds < math.huge) then
+      error(("dyno.rest takes seconds from 0 on, not %s"):format(tostring(seconds)), 2)
+   end
+   local refusal = raw.rest(seconds)
+   if refusal then
+      error(refusal, 2)
+   end
+   under_way.waited = true -- no event follows in its streak
+end
+
 -- ---- result sets ------------------------------------------------------------------------------
 
 -- A request answers a number (rows changed; below 0: columns and rows that nobody will read) or a

@@ -285,6 +285,8 @@ pub struct Tally {
     pub straddled: u64,
     /// Connections that were made anew between two epochs of turns.
     pub renewed: u64,
+    /// What its users rested after the warm-up (`dyno.rest`), which is in no latency.
+    pub rested_ns: u64,
 }
 
 /// A distribution of durations: HDR V2, base64, ns, 1 ns to 1 h, three digits.

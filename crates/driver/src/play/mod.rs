@@ -5,6 +5,7 @@
 //! worker       one thread, the hot loop        user_slot  one user in it
 //! run_queue    who is to be played next        monitor    progress, SIGINT, the phase's end
 //! own_loop     a user whose script has a loop of its own
+//! rests        a user who rests between two events
 //! report       what sysbench reports, and a script's report hooks are given
 //! ```
 
@@ -12,6 +13,7 @@ mod monitor;
 mod own_loop;
 mod phase_state;
 mod report;
+mod rests;
 mod run_queue;
 mod user_slot;
 mod worker;

@@ -81,10 +81,21 @@ pub enum UserState {
     Free { since_ns: u64 },
     /// Holds an arrival that is not due yet.
     Due { intended_ns: u64 },
+    /// Rests, and is free then.
+    Resting(Rest),
     /// An event is under way.
     Busy { event: EventTimes, until_ns: u64 },
     /// Nothing more to do.
     Finished,
+}
+
+/// A rest under way, by the phase's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Rest {
+    /// When it began.
+    pub since_ns: u64,
+    /// When it is over.
+    pub until_ns: u64,
 }
 
 /// Where a script's own loop stands.
@@ -121,6 +132,7 @@ impl UserSlot {
             },
         )?;
         if phase_ref.is_load() {
+            user.allow_rests(stream.no_rest());
             call(phase, &mut user, "thread_init")?;
             user.prepare_function(&stream.declared.function)?;
         }
@@ -146,10 +158,10 @@ impl UserSlot {
     }
 
     /// What it does when its phase starts: a script's own loop is begun at once.
-    pub fn first_state(&self, now: u64) -> UserState {
+    pub fn first_state(&mut self, now: u64, clock: &PhaseClock) -> UserState {
         match self.own_loop {
             Some(_) => UserState::Due { intended_ns: now },
-            None => UserState::Free { since_ns: now },
+            None => self.free(now, clock),
         }
     }
 

@@ -87,7 +87,8 @@ impl<'a> Worker<'a> {
         self.clock = PhaseClock::new(timeline);
         wait_until(start_ns);
         let mut now = self.clock.now_ns();
-        self.slots.iter_mut().for_each(|slot| slot.state = slot.first_state(now));
+        let clock = &self.clock;
+        self.slots.iter_mut().for_each(|slot| slot.state = slot.first_state(now, clock));
         let mut slots = std::mem::take(&mut self.slots);
         let mut queue = RunQueue::new(slots.len());
         let mut left = slots.len();
@@ -110,6 +111,7 @@ impl<'a> Worker<'a> {
             }
             if left > 0 {
                 wait(&mut queue, &mut self.clock, &mut now);
+                self.wake_resting(&slots, &mut queue);
             }
         }
         self.slots = slots;
@@ -136,6 +138,9 @@ impl<'a> Worker<'a> {
                     queue.ready.push(user)
                 }
                 UserState::Due { intended_ns } => queue.set_timer(intended_ns, user),
+                UserState::Resting(rest) => {
+                    queue.set_timer(rest.until_ns.min(self.phase.stop_ns()), user);
+                }
                 UserState::Busy { until_ns, .. } => {
                     queue.set_timer(self.clock.phase_ns(until_ns), user);
                 }
@@ -155,6 +160,9 @@ impl<'a> Worker<'a> {
                 slot.user.advance()
             };
             self.end(slot, step, event, now);
+        }
+        if let UserState::Resting(rest) = slot.state {
+            slot.state = self.rest_on(slot, rest, *now);
         }
         if let UserState::Free { since_ns } = slot.state {
             slot.state = self.next(slot, since_ns, *now);
@@ -227,7 +235,7 @@ impl<'a> Worker<'a> {
         *now = self.clock.now_ns();
         let counted = self.count_streak(slot, &mut event);
         event.answered_ns = *now;
-        slot.state = UserState::Free { since_ns: *now };
+        slot.state = slot.free(*now, &self.clock);
         let outcome = match counted.and(step) {
             Ok(Step::Done { transaction, more }) => self.done(slot, event, transaction, more),
             Ok(_) => {
@@ -337,7 +345,7 @@ impl<'a> Worker<'a> {
     }
 
     #[cold]
-    fn finished(&self, share: usize) -> UserState {
+    pub(super) fn finished(&self, share: usize) -> UserState {
         self.phase.user_finished(self.shares[share].index);
         UserState::Finished
     }

@@ -11,7 +11,7 @@ use super::timeline::Timeline;
 use super::{Schedule, seed_of};
 use crate::plan::PhaseRef;
 use crate::plan::error::Error;
-use crate::plan::phase::{Phase, Stop, Stream};
+use crate::plan::phase::{Pace, Phase, Stop, Stream};
 use crate::plan::turns::Turns;
 
 /// A stream's schedule, tickets and users.
@@ -70,6 +70,23 @@ impl<'a> StreamState<'a> {
     /// Arrivals taken so far, at most the limit.
     pub fn tickets_taken(&self) -> u64 {
         self.tickets.load(Ordering::Relaxed).min(self.limit.unwrap_or(NEVER))
+    }
+
+    /// Have all arrivals been taken? Never where only time ends the stream.
+    pub fn is_exhausted(&self) -> bool {
+        self.limit.is_some_and(|limit| self.tickets_taken() >= limit)
+    }
+
+    /// Why its users may not rest (`dyno.rest`), if they may not.
+    pub fn no_rest(&self) -> Option<String> {
+        let name = &self.declared.name;
+        match self.declared.pace {
+            _ if self.own_loop => Some(
+                "dyno.rest is for events; thread_run, a loop of its own, calls dyno.sleep".into(),
+            ),
+            Pace::Closed => None,
+            _ => Some(format!("stream {name} is paced, so nobody rests in it (dyno.rest)")),
+        }
     }
 
     /// Users who have more to play.

@@ -99,6 +99,15 @@ impl Timeline {
         self.start_ns + since_ns + if is_open { 0 } else { drain_ns }
     }
 
+    /// Until when somebody rests who begins to then. Rests pass in windows only, as schedules do:
+    /// so windows hold as much of users who rest and play as if there were no drains.
+    pub fn rests_until_ns(&self, phase_ns: u64, rest_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return phase_ns + rest_ns };
+        let since_ns = self.opens_ns(phase_ns).saturating_sub(self.start_ns);
+        let (slot, into_ns) = (since_ns / turns.slot_ns, since_ns % turns.slot_ns);
+        self.arrival_ns(slot * turns.window_ns + into_ns + rest_ns)
+    }
+
     /// Does an event that was due then count? Not at a window's edge.
     #[inline]
     pub fn is_counted(&self, phase_ns: u64) -> bool {
@@ -262,6 +271,11 @@ impl PhaseClock {
         }
     }
 
+    /// Until when somebody rests who begins to at a time that it has shown.
+    pub fn rests_until_ns(&self, phase_ns: u64, rest_ns: u64) -> u64 {
+        self.timeline.rests_until_ns(phase_ns, rest_ns)
+    }
+
     /// CLOCK_MONOTONIC, where `now` was read last; read anew only where that says too little.
     #[inline]
     pub fn monotonic_now_ns(&self, now: u64) -> u64 {
@@ -407,6 +421,22 @@ mod tests {
             let rate = counted as f64 / it.counted_ns(START_NS + 120 * 1_000) as f64;
             assert!((rate * takes_ns as f64 - 1.0).abs() < 0.003, "{takes_ns}: {rate}");
         }
+    }
+
+    #[test]
+    fn rests_pass_in_windows_only() {
+        let it = timeline(0);
+        let until = |at, rest_ns| it.rests_until_ns(START_NS + at, rest_ns) - START_NS;
+        assert_eq!([until(0, 99), until(0, 100), until(90, 20)], [99, 120, 130]);
+        // who ended in the drain begins to rest in the next window
+        assert_eq!([until(105, 0), until(105, 30), until(105, 200)], [125, 155, 365]);
+        let (mut at, mut events) = (START_NS, 0);
+        while at < START_NS + 120 * 1_000 {
+            events += 1;
+            at = it.rests_until_ns(at + 7, 30);
+        }
+        assert!((f64::from(events) * 37.0 / 100_000.0 - 1.0).abs() < 0.003, "{events}");
+        assert_eq!(Timeline::new(START_NS, None, true).rests_until_ns(START_NS, 7), START_NS + 7);
     }
 
     #[test]

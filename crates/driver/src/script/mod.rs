@@ -161,6 +161,18 @@ impl User {
         self.state.shared.borrow_mut().due_ns = due_ns;
     }
 
+    /// Lets the script have its user rest (`dyno.rest`) from now on, or says why it may not.
+    pub fn allow_rests(&mut self, refusal: Option<String>) {
+        self.state.shared.borrow_mut().no_rest = refusal;
+    }
+
+    /// How long the script wants its user to rest now that its event, or `thread_init`, has ended:
+    /// ns. To be taken once.
+    #[inline]
+    pub fn take_rest_ns(&mut self) -> u64 {
+        std::mem::take(&mut self.state.shared.borrow_mut().rest_ns)
+    }
+
     /// Lets the events that begin next be followed, where they wait for nothing, by others that
     /// begin until then: CLOCK_MONOTONIC ns, 0: none. [`User::next_ended`] tells of them.
     pub fn set_streak_last_ns(&mut self, last_ns: u64) {

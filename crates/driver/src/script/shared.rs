@@ -40,6 +40,9 @@ pub struct Shared {
     pub turns: Arc<AtomicU64>,
     /// When the event under way was due, in an open loop, by the phase's clock: ns.
     pub due_ns: u64,
+    /// How long the user rests once its event has ended, ns; and why it may not, if it may not.
+    pub rest_ns: u64,
+    pub no_rest: Option<String>,
     /// Events of a streak that ended before the one under way, the first of them last.
     pub ended: Vec<Ended>,
     /// What the coroutine waits for.
@@ -155,6 +158,8 @@ impl Shared {
             rows_brought: 0,
             turns: Arc::default(),
             due_ns: 0,
+            rest_ns: 0,
+            no_rest: Some("dyno.rest is for thread_init and events: nobody rests here".to_owned()),
             ended: Vec::with_capacity(MOST_OF_STREAK),
             wait: Wait::Nothing,
             stop: None,

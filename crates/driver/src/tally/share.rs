@@ -30,6 +30,8 @@ pub struct StreamShare<'a> {
     pub claimed_before: u64,
     /// Connections that its users made anew, epoch by epoch.
     pub renewed: u64,
+    /// What its users rested, in time that counts.
+    pub rested_ns: u64,
     /// Intended times of arrivals that were taken but not begun: at most one per user.
     pub dropped_ns: Vec<u64>,
     /// Where its users show what they do, if reports are made.
@@ -72,6 +74,7 @@ impl<'a> StreamShare<'a> {
             withdrawn: 0,
             claimed_before: 0,
             renewed: 0,
+            rested_ns: 0,
             dropped_ns: Vec::with_capacity(users),
             schedule: stream.schedule.clone(),
             live: &live.streams[index],
@@ -154,6 +157,12 @@ impl<'a> StreamShare<'a> {
             self.dropped_ns.push(intended_ns);
         }
         NextEvent::None
+    }
+
+    /// Counts what a user rested, the warm-up and what counts for nothing left out.
+    pub fn rested(&mut self, since_ns: u64, until_ns: u64) {
+        let counted_ns = |at: u64| self.timeline.counted_ns(at.max(self.measured_ns));
+        self.rested_ns += counted_ns(until_ns) - counted_ns(since_ns);
     }
 
     /// Counts statements of `thread_init` and `thread_done`, where reports are made.

@@ -85,6 +85,7 @@ struct StreamSum<'a> {
     windows: Vec<u64>,
     straddled: u64,
     renewed: u64,
+    rested_ns: u64,
 }
 
 impl<'a> StreamSum<'a> {
@@ -107,6 +108,7 @@ impl<'a> StreamSum<'a> {
             windows: Vec::new(),
             straddled: 0,
             renewed: 0,
+            rested_ns: 0,
         })
     }
 
@@ -120,6 +122,7 @@ impl<'a> StreamSum<'a> {
         self.withdrawn += share.withdrawn;
         self.claimed_before += share.claimed_before;
         self.renewed += share.renewed;
+        self.rested_ns += share.rested_ns;
         self.last_intended_ns = self.last_intended_ns.max(events.last_intended_ns);
         self.dropped_ns.extend(share.dropped_ns);
         self.counts.add(share.statements);
@@ -177,6 +180,7 @@ impl<'a> StreamSum<'a> {
             windows: self.windows,
             straddled: self.straddled,
             renewed: self.renewed,
+            rested_ns: self.rested_ns,
         })
     }
 

@@ -9,4 +9,5 @@ mod handshake;
 mod hooks;
 mod memory;
 mod pacing;
+mod rests;
 mod streaks;

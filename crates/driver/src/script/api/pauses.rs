@@ -8,7 +8,7 @@ use mlua::LuaString;
 
 use super::{RawTable, stop};
 use crate::plan::error::Error;
-use crate::schedule::clock::SECOND_NS;
+use crate::schedule::clock::{SECOND_NS, ns};
 use crate::script::shared::{Ask, Ended, Shared, Wait};
 
 impl RawTable<'_> {
@@ -17,6 +17,7 @@ impl RawTable<'_> {
             it.sleep(seconds);
             Ok(())
         })?;
+        self.add("rest", |_, it, seconds: f64| Ok(it.rest(seconds)))?;
         self.add("nap", |_, it, seconds: f64| {
             it.wait = Wait::Nothing;
             std::thread::sleep(Duration::try_from_secs_f64(seconds).unwrap_or_default());
@@ -63,7 +64,18 @@ impl RawTable<'_> {
     }
 }
 
+/// No rest is longer: three years.
+const LONGEST_REST_S: f64 = 1e8;
+
 impl Shared {
+    /// Has the user rest once its event has ended; the last word holds. Why not, where it may not.
+    fn rest(&mut self, seconds: f64) -> Option<String> {
+        if self.no_rest.is_none() {
+            self.rest_ns = ns(seconds.min(LONGEST_REST_S));
+        }
+        self.no_rest.clone()
+    }
+
     /// Takes the events of a streak, as lua/functions.lua wrote them: for each the seconds and
     /// nanoseconds of its end, and its transaction type.
     fn note_ended(&mut self, written: &[u8]) {

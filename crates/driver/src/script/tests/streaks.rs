@@ -24,6 +24,7 @@ fn streak(rest: &str, delay_ns: u64, last_ns: u64) -> (Result<Step, Error>, Vec<
     plan.session = Session::Null { delay_ns };
     let mut user = User::load(&plan, &IDENTITY).unwrap();
     play(&mut user, "thread_init").unwrap();
+    user.allow_rests(None);
     user.set_streak_last_ns(last_ns);
     let step = play(&mut user, "event");
     let ended = std::iter::from_fn(|| user.next_ended()).collect();
@@ -63,6 +64,36 @@ fn an_event_that_waits_is_the_last_of_its_streak() {
     let (step, ended, user) = streak("if n == 3 then con:query('SELECT 1') end", 20_000, far_ns);
     assert_eq!((ended.len(), counted_by(&user)), (2, 3));
     assert!(matches!(step, Ok(Step::Done { more: true, .. })));
+}
+
+#[test]
+fn an_event_that_rests_is_the_last_of_its_streak() {
+    let far_ns = now_ns() + 60 * SECOND_NS;
+    let (step, ended, mut user) = streak("if n == 3 then dyno.rest(0.5) end", 0, far_ns);
+    assert_eq!((ended.len(), counted_by(&user)), (2, 3));
+    assert_eq!((user.take_rest_ns(), user.take_rest_ns()), (SECOND_NS / 2, 0));
+    assert!(matches!(step, Ok(Step::Done { more: true, .. })));
+}
+
+#[test]
+fn a_rest_takes_seconds_from_0_on() {
+    for (wrong, named) in [
+        ("-1", "not -1"),
+        ("0/0", "not nan"),
+        ("1/0", "not inf"),
+        ("'1'", "not 1"),
+        ("nil", "not nil"),
+    ] {
+        let (step, _, mut user) = streak(&format!("dyno.rest({wrong})"), 0, 0);
+        let error = step.unwrap_err().to_string();
+        assert!(
+            error.contains("dyno.rest takes seconds from 0 on") && error.contains(named),
+            "{error}"
+        );
+        assert_eq!(user.take_rest_ns(), 0);
+    }
+    let (step, _, mut user) = streak("dyno.rest(1e300)", 0, 0);
+    assert!(step.is_ok() && user.take_rest_ns() == 100_000_000 * SECOND_NS);
 }
 
 #[test]
