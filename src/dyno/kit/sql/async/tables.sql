@@ -4,8 +4,9 @@
 -- by one short UPDATE, calls async.run_N of the account that queued it (its definer is that account,
 -- so the job has its rights and no more), writes down what became of it, and wakes an event for the
 -- next one. An event that has run is not run again within the same second, so there is a ring of
--- them that takes turns; which slot a worker fills, async.ring says. async.tend, an event too, sees to what workers cannot: jobs whose session is gone, time
--- limits, wishes to cancel or forget, dependencies, old jobs, workers that died.
+-- them: each slot has every n-th place, n being the number of workers, and goes around its own.
+-- async.tend, an event too, sees to what workers cannot: jobs whose session is gone, time limits,
+-- wishes to cancel or forget, dependencies, old jobs, workers that died.
 --
 -- Who somebody is, no routine with another definer can tell. So an account N has a schema async_N,
 -- where it may read its results and make temporary tables, and a view of its jobs, async_N.jobs,
@@ -59,22 +60,13 @@ CREATE TABLE async.needs (
   KEY (needed)
 ) ENGINE=InnoDB $$
 
+-- Who fills a slot, and when it came around to its first place. Nothing of it outlives the server's
+-- end, so it is written without a transaction; async.tend makes the rows.
 CREATE TABLE async.worker (
   slot SMALLINT UNSIGNED NOT NULL PRIMARY KEY,
   connection_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
-  boot CHAR(36) CHARACTER SET ascii NOT NULL DEFAULT ''
-) ENGINE=InnoDB $$
-
-CREATE TABLE async.ring (
-  place SMALLINT UNSIGNED NOT NULL PRIMARY KEY,
-  slot SMALLINT UNSIGNED NOT NULL DEFAULT 0
-) ENGINE=InnoDB $$
-
--- The place that was woken last.
-CREATE TABLE async.turn (
-  one TINYINT NOT NULL PRIMARY KEY,
-  place SMALLINT UNSIGNED NOT NULL
-) ENGINE=InnoDB $$
+  lap_on DATETIME(6) NOT NULL
+) ENGINE=MEMORY $$
 
 -- Empty after each start of the server, which is how one start is told from another: connections
 -- are numbered from 1 again.

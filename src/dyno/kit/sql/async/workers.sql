@@ -42,7 +42,7 @@ MODIFIES SQL DATA
 BEGIN
   CALL async.only_events();
   DROP TEMPORARY TABLE IF EXISTS async.settings, async.account, async.q, async.needs,
-    async.worker, async.ring, async.turn, async.boot;
+    async.worker, async.boot;
 END $$
 
 -- What the job is that this connection runs for this account. Nobody else is told.
@@ -60,16 +60,14 @@ BEGIN
 END $$
 
 -- Takes the next job: one short statement, nothing is held while the job runs.
-CREATE PROCEDURE async.claim(IN v_slot SMALLINT UNSIGNED, OUT v_job BIGINT UNSIGNED,
-                             OUT v_account SMALLINT UNSIGNED)
+CREATE PROCEDURE async.claim(OUT v_job BIGINT UNSIGNED, OUT v_account SMALLINT UNSIGNED)
 MODIFIES SQL DATA
 BEGIN
   -- Two workers at the same row: one of them comes again.
   DECLARE CONTINUE HANDLER FOR 1213, 1205 SET v_job = NULL;
   CALL async.only_events();
   SET v_job = NULL;
-  IF EXISTS (SELECT 1 FROM async.q WHERE state = 'QUEUED') AND v_slot <=
-     (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count') THEN
+  IF EXISTS (SELECT 1 FROM async.q WHERE state = 'QUEUED') THEN
     UPDATE async.q
        SET state = 'RUNNING', q_id = LAST_INSERT_ID(q_id), connection_id = CONNECTION_ID(),
            boot = (SELECT id FROM async.boot), started_on = UTC_TIMESTAMP(6)
@@ -81,16 +79,12 @@ BEGIN
   END IF;
 END $$
 
--- Has an event fill a slot, at once.
-CREATE PROCEDURE async.wake(IN v_slot SMALLINT UNSIGNED)
+-- Has an event run, at once.
+CREATE PROCEDURE async.wake(IN v_place SMALLINT UNSIGNED)
 MODIFIES SQL DATA
 BEGIN
-  DECLARE v_places SMALLINT UNSIGNED;
   CALL async.only_events();
-  SET v_places = (SELECT COUNT(*) FROM async.ring);
-  UPDATE async.turn SET place = LAST_INSERT_ID(place MOD v_places + 1);
-  UPDATE async.ring SET slot = v_slot WHERE place = LAST_INSERT_ID();
-  SET @async_command = CONCAT('CALL async.wake_', LAST_INSERT_ID(), '()');
+  SET @async_command = CONCAT('CALL async.wake_', v_place, '()');
   PREPARE async_command FROM @async_command;
   EXECUTE async_command;
   DEALLOCATE PREPARE async_command;
@@ -99,44 +93,53 @@ END $$
 CREATE PROCEDURE async.work(IN v_place SMALLINT UNSIGNED)
 MODIFIES SQL DATA
 work: BEGIN
-  DECLARE v_slot SMALLINT UNSIGNED;
+  DECLARE v_slot, v_slots, v_places SMALLINT UNSIGNED;
   DECLARE v_job BIGINT UNSIGNED;
   DECLARE v_account SMALLINT UNSIGNED;
   DECLARE v_pause DECIMAL(6,3) DEFAULT 0.002;
   DECLARE v_waited DECIMAL(9,3) DEFAULT 0;
-  DECLARE v_other BIGINT UNSIGNED;
 
   CALL async.only_events();
-  SET v_slot = (SELECT slot FROM async.ring WHERE place = v_place);
-  -- One worker to a slot, and no more slots than are set.
-  SELECT connection_id INTO v_other FROM async.worker WHERE slot = v_slot;
-  IF v_other IS NULL OR v_slot > (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count')
-     OR NOT EXISTS (SELECT 1 FROM async.boot)
-     OR EXISTS (SELECT 1 FROM async.worker w JOIN async.boot b ON w.boot = b.id
-                JOIN information_schema.processlist p ON p.id = w.connection_id
-                WHERE w.slot = v_slot AND p.id <> CONNECTION_ID()) THEN
-    LEAVE work;
-  END IF;
-  UPDATE async.worker SET connection_id = CONNECTION_ID(), boot = (SELECT id FROM async.boot)
-   WHERE slot = v_slot AND connection_id = v_other;
+  SELECT MAX(IF(variable = 'thread_count', value + 0, 0)), MAX(IF(variable = 'places', value + 0, 0))
+    INTO v_slots, v_places FROM async.settings;
+  SET v_slot = (v_place - 1) MOD v_slots + 1;
+  -- One worker to a slot; whoever finds it filled is one too many.
+  UPDATE async.worker SET connection_id = CONNECTION_ID() WHERE slot = v_slot AND connection_id = 0;
   IF ROW_COUNT() = 0 THEN
     LEAVE work;
   END IF;
 
-  CALL async.claim(v_slot, v_job, v_account);
-  WHILE v_job IS NULL AND v_waited < 600
-        AND v_slot <= (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count') DO
+  CALL async.claim(v_job, v_account);
+  WHILE v_job IS NULL AND v_waited < 600 AND v_slot <= v_slots DO
     DO SLEEP(v_pause);
     SET v_waited = v_waited + v_pause, v_pause = LEAST(v_pause * 1.5, 0.25);
-    CALL async.claim(v_slot, v_job, v_account);
+    SET v_slots = (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count');
+    IF v_slot <= v_slots THEN
+      CALL async.claim(v_job, v_account);
+    END IF;
   END WHILE;
   IF v_job IS NOT NULL THEN
     CALL async.execute_job(v_job, v_account);
   END IF;
 
   -- The slot is free, and the next job gets a session that no job has touched.
-  UPDATE async.worker SET connection_id = 0 WHERE slot = v_slot;
-  CALL async.wake(v_slot);
+  SET v_slots = (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count');
+  IF v_slot > v_slots THEN
+    UPDATE async.worker SET connection_id = 0 WHERE slot = v_slot;
+    LEAVE work;
+  END IF;
+  -- The next place of this slot, also where the number of workers has become another.
+  SET v_place = v_place + v_slots - (v_place + v_slots - v_slot) MOD v_slots;
+  IF v_place > v_places THEN
+    SET v_place = v_slot;
+    -- Once around in less than a second: its first event would not run.
+    DO SLEEP((SELECT GREATEST(0, 1.1 - TIMESTAMPDIFF(MICROSECOND, lap_on, UTC_TIMESTAMP(6)) / 1e6)
+              FROM async.worker WHERE slot = v_slot));
+    UPDATE async.worker SET connection_id = 0, lap_on = UTC_TIMESTAMP(6) WHERE slot = v_slot;
+  ELSE
+    UPDATE async.worker SET connection_id = 0 WHERE slot = v_slot;
+  END IF;
+  CALL async.wake(v_place);
 END $$
 
 CREATE PROCEDURE async.execute_job(IN v_job BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED)
@@ -179,5 +182,8 @@ BEGIN
          sql_state = v_sql_state, errno = v_errno, errmsg = v_text, row_count = v_rows,
          has_result = v_has_result, completed_on = UTC_TIMESTAMP(6)
    WHERE q_id = v_job AND state = 'RUNNING' AND connection_id = CONNECTION_ID();
-  CALL async.follow();
+  IF EXISTS (SELECT 1 FROM async.needs)
+     OR EXISTS (SELECT 1 FROM async.q WHERE state = 'BLOCKED') THEN
+    CALL async.follow();
+  END IF;
 END $$
