@@ -24,7 +24,7 @@ SCRIPTS = [
 SCHEMA = "async"
 #: As many workers as there can be, and how many there are at first.
 WORKERS_MAX, WORKERS = 32, 8
-#: Events that take turns: so many sessions can begin in a second.
+#: Events that take turns: about so many sessions can begin in a second.
 RING = 480
 #: How long a job and its result are kept after its end, at first.
 RETENTION_H = 168

@@ -36,6 +36,7 @@ CREATE TABLE async.q (
   priority SMALLINT NOT NULL DEFAULT 0,
   after_list VARCHAR(1000) CHARACTER SET ascii NOT NULL DEFAULT '',
   timeout_s INT UNSIGNED NULL,
+  keeps TINYINT NOT NULL DEFAULT 0,
   wanted ENUM('','CANCEL','FORGET') NOT NULL DEFAULT '',
   created_on DATETIME(6) NULL,
   started_on DATETIME(6) NULL,
@@ -75,13 +76,40 @@ CREATE TABLE async.boot (
   id CHAR(36) CHARACTER SET ascii NOT NULL
 ) ENGINE=MEMORY $$
 
+-- Begins with SELECT, WITH, VALUES or TABLE, behind spaces, comments and brackets?
+CREATE FUNCTION async.is_query(v_sql LONGTEXT) RETURNS TINYINT
+DETERMINISTIC NO SQL
+BEGIN
+  DECLARE v_at, v_end BIGINT DEFAULT 1;
+  DECLARE v_two VARCHAR(2);
+  WHILE v_at <= CHAR_LENGTH(v_sql) DO
+    SET v_two = SUBSTRING(v_sql, v_at, 2), v_end = 0;
+    IF LEFT(v_two, 1) IN (' ', '\t', '\n', '\r', '(') THEN
+      SET v_end = v_at + 1;
+    ELSEIF v_two = '/*' AND SUBSTRING(v_sql, v_at, 3) <> '/*!' THEN
+      SET v_end = LOCATE('*/', v_sql, v_at + 2) + 2;
+    ELSEIF v_two = '--' OR LEFT(v_two, 1) = '#' THEN
+      SET v_end = LOCATE('\n', v_sql, v_at) + 1;
+    END IF;
+    IF v_end <= v_at THEN
+      -- What goes INTO somewhere has no rows to keep, and MySQL 8.0 would forget the INTO.
+      RETURN CONCAT(LOWER(SUBSTRING(v_sql, v_at, 7)), ' ')
+             REGEXP '^(select|with|values|table)[^a-z0-9_$]'
+         AND LOWER(v_sql) NOT REGEXP '[[:space:]]into[[:space:]]+(@|outfile|dumpfile)';
+    END IF;
+    SET v_at = v_end;
+  END WHILE;
+  RETURN 0;
+END $$
+
 -- Whatever an account writes into its view, a job begins so.
 CREATE TRIGGER async.before_a_job BEFORE INSERT ON async.q FOR EACH ROW
 BEGIN
   SET NEW.state = IF(NEW.after_list = '', 'QUEUED', 'BLOCKED'), NEW.created_on = UTC_TIMESTAMP(6),
       NEW.wanted = '', NEW.started_on = NULL, NEW.completed_on = NULL, NEW.row_count = NULL,
       NEW.sql_state = NULL, NEW.errno = NULL, NEW.errmsg = NULL, NEW.connection_id = NULL,
-      NEW.boot = NULL, NEW.ending = '', NEW.has_result = 0;
+      NEW.boot = NULL, NEW.ending = '', NEW.has_result = 0,
+      NEW.keeps = async.is_query(NEW.sql_text);
   IF NEW.after_list NOT REGEXP '^([0-9]+(,[0-9]+)*)?$' THEN
     SIGNAL SQLSTATE '99998' SET MESSAGE_TEXT = 'the jobs to come after are numbers, as 3,5,8';
   END IF;
