@@ -235,6 +235,8 @@ def test_damage_is_told_and_mended_and_what_was_collected_stays(
         "DROP PROCEDURE ps_history.psh_clean",
         "DROP EVENT ps_history.snapshot_performance_schema",
         "DROP TABLE ps_history.accounts",
+        "DROP TABLE ps_history.psh_boot",
+        "DROP VIEW ps_history.psh_last_refresh",
         "DROP TABLE sys_history.reports",
         "DROP PROCEDURE sys_history.diff",
         f"ALTER TABLE ps_history.{DIGESTS} DROP COLUMN sum_errors",
@@ -271,6 +273,10 @@ def test_the_rights_that_the_page_names_are_needed_and_enough(
         )
         assert kit_server.kit("install", "history", url=weak) == 0
         until(kit_server, "SELECT COUNT(*) FROM ps_history.psh_collections")
+        for word in ("status", "upgrade"):
+            capsys.readouterr()
+            assert kit_server.kit(word, url=weak) == 64
+            assert "it takes SELECT on mysql.func" in capsys.readouterr().err
         user = {"user": "weak", "password": "Weak-1", "database": "ps_history"}
         kit_server.ask("CALL ps_history.collect()", **user)
         assert kit_server.kit("uninstall", "history", url=weak) == 0

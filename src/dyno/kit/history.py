@@ -171,14 +171,29 @@ def upgrade(server: Server) -> bool:
     )
     all_of_it = [
         *(*BEGIN, f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema", *drops, *added),
-        *(*made_by, *_reading(server), EVENT, told),
+        *(*_missing(server), *made_by, *_reading(server), EVENT, told),
     ]
     run_all(server, all_of_it, "upgrade history", RIGHTS, together=True)
     return True
 
 
+def _missing(server: Server) -> list[str]:
+    """What makes those of the kit's own tables and views that somebody dropped."""
+    rows = server.query(
+        f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
+    )
+    there = {name for (name,) in rows}
+    texts = _script(server, "tables")
+    made = [(re.search(rf"^CREATE .*{SCHEMA}\.(\w+)", text, re.M), text) for text in texts]
+    return [text for name, text in made if name and name[1] not in there]
+
+
 def is_whole(server: Server) -> bool:
-    """Whether every procedure is there, the event, and all columns that the server has now."""
+    """Whether all tables, views and procedures are there, the event, and all columns that the
+    server has now.
+    """
+    if _missing(server):
+        return False
     had = tables(server, SCHEMA)
     if any(name not in had or it.names - had[name].names for name, it in tables(server).items()):
         return False

@@ -24,8 +24,8 @@ SCRIPTS = [
 SCHEMA = "async"
 #: As many workers as there can be, and how many there are at first.
 WORKERS_MAX, WORKERS = 32, 8
-#: Events that take turns: so many sessions can begin in a second.
-RING = 200
+#: Events that take turns: about so many sessions can begin in a second.
+RING = 480
 #: How long a job and its result are kept after its end, at first.
 RETENTION_H = 168
 #: What whoever queues may call; all have the caller's own rights but the last, which a job's own
@@ -141,17 +141,13 @@ def statements(script: Path) -> list[str]:
 def _create(server: Server) -> None:
     settings = (
         f"INSERT INTO async.settings VALUES ('version', '{dyno.__version__}'),"
-        f" ('thread_count', '{WORKERS}'), ('retention_h', '{RETENTION_H}')"
+        f" ('thread_count', '{WORKERS}'), ('thread_max', '{WORKERS_MAX}'), ('places', '{RING}'),"
+        f" ('retention_h', '{RETENTION_H}')"
     )
     # the mark by which an uninstall knows its own comes before all that may be refused
     begin, made_by, *rest = (it for script in SCRIPTS for it in statements(script))
     run_all(server, [begin, made_by, settings], "install async", RIGHTS)
-    slots = ", ".join(f"({slot})" for slot in range(1, WORKERS_MAX + 1))
-    places = ", ".join(f"({place})" for place in range(1, RING + 1))
     rest += [
-        f"INSERT INTO async.worker (slot) VALUES {slots}",
-        f"INSERT INTO async.ring (place) VALUES {places}",
-        f"INSERT INTO async.turn VALUES (1, {RING})",
         *_workers(),
         "CREATE EVENT async.tend ON SCHEDULE EVERY 1 SECOND DO CALL async.tend()",
     ]
@@ -309,7 +305,7 @@ def _end_workers(server: Server) -> None:
     until_s = time.monotonic() + END_S
     sessions = (
         "SELECT p.id FROM information_schema.processlist p JOIN async.worker w"
-        " ON w.connection_id = p.id JOIN async.boot b ON b.id = w.boot"
+        " ON w.connection_id = p.id"
     )
     while working := server.query(sessions):
         if time.monotonic() > until_s:

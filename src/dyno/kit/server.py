@@ -56,9 +56,11 @@ class Server:
         try:
             rows = self.query("SELECT name, dl FROM mysql.func ORDER BY name")
         except TrialFailed as refused:
-            hint = "GRANT SELECT, INSERT, DELETE ON mysql.func TO that user"
             raise UsageError(
-                "this user may not see which functions are loaded", cause=words(refused), hint=hint
+                "it takes SELECT on mysql.func to see which functions are loaded",
+                cause=words(refused),
+                hint="GRANT SELECT ON mysql.func TO that user; to load functions, INSERT and"
+                " DELETE, too",
             ) from refused
         return {str(name): str(library) for name, library in rows}
 

@@ -161,7 +161,8 @@ CREATE PROCEDURE async.set_concurrency(IN v_workers INT)
 MODIFIES SQL DATA
 BEGIN
   DECLARE v_text VARCHAR(128);
-  DECLARE v_most INT DEFAULT (SELECT COUNT(*) FROM async.worker);
+  DECLARE v_most INT DEFAULT
+    (SELECT value FROM async.settings WHERE variable = 'thread_max');
   IF v_workers IS NULL OR v_workers < 1 OR v_workers > v_most THEN
     SET v_text = CONCAT('the number of workers is from 1 to ', v_most);
     SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT = v_text;

@@ -4,8 +4,9 @@
 -- by one short UPDATE, calls async.run_N of the account that queued it (its definer is that account,
 -- so the job has its rights and no more), writes down what became of it, and wakes an event for the
 -- next one. An event that has run is not run again within the same second, so there is a ring of
--- them that takes turns; which slot a worker fills, async.ring says. async.tend, an event too, sees to what workers cannot: jobs whose session is gone, time
--- limits, wishes to cancel or forget, dependencies, old jobs, workers that died.
+-- them: each slot has every n-th place, n being the number of workers, and goes around its own.
+-- async.tend, an event too, sees to what workers cannot: jobs whose session is gone, time limits,
+-- wishes to cancel or forget, dependencies, old jobs, workers that died.
 --
 -- Who somebody is, no routine with another definer can tell. So an account N has a schema async_N,
 -- where it may read its results and make temporary tables, and a view of its jobs, async_N.jobs,
@@ -35,6 +36,7 @@ CREATE TABLE async.q (
   priority SMALLINT NOT NULL DEFAULT 0,
   after_list VARCHAR(1000) CHARACTER SET ascii NOT NULL DEFAULT '',
   timeout_s INT UNSIGNED NULL,
+  keeps TINYINT NOT NULL DEFAULT 0,
   wanted ENUM('','CANCEL','FORGET') NOT NULL DEFAULT '',
   created_on DATETIME(6) NULL,
   started_on DATETIME(6) NULL,
@@ -59,22 +61,13 @@ CREATE TABLE async.needs (
   KEY (needed)
 ) ENGINE=InnoDB $$
 
+-- Who fills a slot, and when it came around to its first place. Nothing of it outlives the server's
+-- end, so it is written without a transaction; async.tend makes the rows.
 CREATE TABLE async.worker (
   slot SMALLINT UNSIGNED NOT NULL PRIMARY KEY,
   connection_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
-  boot CHAR(36) CHARACTER SET ascii NOT NULL DEFAULT ''
-) ENGINE=InnoDB $$
-
-CREATE TABLE async.ring (
-  place SMALLINT UNSIGNED NOT NULL PRIMARY KEY,
-  slot SMALLINT UNSIGNED NOT NULL DEFAULT 0
-) ENGINE=InnoDB $$
-
--- The place that was woken last.
-CREATE TABLE async.turn (
-  one TINYINT NOT NULL PRIMARY KEY,
-  place SMALLINT UNSIGNED NOT NULL
-) ENGINE=InnoDB $$
+  lap_on DATETIME(6) NOT NULL
+) ENGINE=MEMORY $$
 
 -- Empty after each start of the server, which is how one start is told from another: connections
 -- are numbered from 1 again.
@@ -83,13 +76,40 @@ CREATE TABLE async.boot (
   id CHAR(36) CHARACTER SET ascii NOT NULL
 ) ENGINE=MEMORY $$
 
+-- Begins with SELECT, WITH, VALUES or TABLE, behind spaces, comments and brackets?
+CREATE FUNCTION async.is_query(v_sql LONGTEXT) RETURNS TINYINT
+DETERMINISTIC NO SQL
+BEGIN
+  DECLARE v_at, v_end BIGINT DEFAULT 1;
+  DECLARE v_two VARCHAR(2);
+  WHILE v_at <= CHAR_LENGTH(v_sql) DO
+    SET v_two = SUBSTRING(v_sql, v_at, 2), v_end = 0;
+    IF LEFT(v_two, 1) IN (' ', '\t', '\n', '\r', '(') THEN
+      SET v_end = v_at + 1;
+    ELSEIF v_two = '/*' AND SUBSTRING(v_sql, v_at, 3) <> '/*!' THEN
+      SET v_end = LOCATE('*/', v_sql, v_at + 2) + 2;
+    ELSEIF v_two = '--' OR LEFT(v_two, 1) = '#' THEN
+      SET v_end = LOCATE('\n', v_sql, v_at) + 1;
+    END IF;
+    IF v_end <= v_at THEN
+      -- What goes INTO somewhere has no rows to keep, and MySQL 8.0 would forget the INTO.
+      RETURN CONCAT(LOWER(SUBSTRING(v_sql, v_at, 7)), ' ')
+             REGEXP '^(select|with|values|table)[^a-z0-9_$]'
+         AND LOWER(v_sql) NOT REGEXP '[[:space:]]into[[:space:]]+(@|outfile|dumpfile)';
+    END IF;
+    SET v_at = v_end;
+  END WHILE;
+  RETURN 0;
+END $$
+
 -- Whatever an account writes into its view, a job begins so.
 CREATE TRIGGER async.before_a_job BEFORE INSERT ON async.q FOR EACH ROW
 BEGIN
   SET NEW.state = IF(NEW.after_list = '', 'QUEUED', 'BLOCKED'), NEW.created_on = UTC_TIMESTAMP(6),
       NEW.wanted = '', NEW.started_on = NULL, NEW.completed_on = NULL, NEW.row_count = NULL,
       NEW.sql_state = NULL, NEW.errno = NULL, NEW.errmsg = NULL, NEW.connection_id = NULL,
-      NEW.boot = NULL, NEW.ending = '', NEW.has_result = 0;
+      NEW.boot = NULL, NEW.ending = '', NEW.has_result = 0,
+      NEW.keeps = async.is_query(NEW.sql_text);
   IF NEW.after_list NOT REGEXP '^([0-9]+(,[0-9]+)*)?$' THEN
     SIGNAL SQLSTATE '99998' SET MESSAGE_TEXT = 'the jobs to come after are numbers, as 3,5,8';
   END IF;

@@ -150,7 +150,7 @@ CREATE PROCEDURE async.tend()
 MODIFIES SQL DATA
 BEGIN
   DECLARE v_slot INT DEFAULT 1;
-  DECLARE v_most INT;
+  DECLARE v_slots, v_most, v_places INT;
   CALL async.only_workers();
   IF GET_LOCK('async.tend', 0) THEN
     INSERT IGNORE INTO async.boot (one, id) VALUES (1, UUID());
@@ -158,12 +158,22 @@ BEGIN
     CALL async.watch();
     CALL async.follow();
     CALL async.expire();
-    SET v_most = (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count');
-    WHILE v_slot <= v_most DO
-      IF NOT EXISTS (SELECT 1 FROM async.worker w JOIN async.boot b ON w.boot = b.id
-                     JOIN information_schema.processlist p ON p.id = w.connection_id
-                     WHERE w.slot = v_slot) THEN
-        CALL async.wake(v_slot);
+    SELECT MAX(IF(variable = 'thread_count', value + 0, 0)),
+           MAX(IF(variable = 'thread_max', value + 0, 0)),
+           MAX(IF(variable = 'places', value + 0, 0))
+      INTO v_slots, v_most, v_places FROM async.settings;
+    WHILE (SELECT COUNT(*) FROM async.worker) < v_most DO
+      INSERT IGNORE INTO async.worker (slot, lap_on) VALUES (v_slot, UTC_TIMESTAMP(6));
+      SET v_slot = v_slot + 1;
+    END WHILE;
+    -- Who is gone fills no slot.
+    UPDATE async.worker SET connection_id = 0
+     WHERE connection_id NOT IN (SELECT id FROM information_schema.processlist);
+    SET v_slot = 1;
+    WHILE v_slot <= v_slots DO
+      IF EXISTS (SELECT 1 FROM async.worker WHERE slot = v_slot AND connection_id = 0) THEN
+        -- Any place of the slot's: one that ran in this second is not run, the next one is.
+        CALL async.wake(v_slot + v_slots * FLOOR(RAND() * FLOOR((v_places - v_slot) / v_slots + 1)));
       END IF;
       SET v_slot = v_slot + 1;
     END WHILE;

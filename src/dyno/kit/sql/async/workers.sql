@@ -1,31 +1,5 @@
 -- The part async: what runs a job.
 
--- Begins with SELECT, WITH, VALUES or TABLE, behind spaces, comments and brackets?
-CREATE FUNCTION async.is_query(v_sql LONGTEXT) RETURNS TINYINT
-DETERMINISTIC NO SQL
-BEGIN
-  DECLARE v_at, v_end BIGINT DEFAULT 1;
-  DECLARE v_two VARCHAR(2);
-  WHILE v_at <= CHAR_LENGTH(v_sql) DO
-    SET v_two = SUBSTRING(v_sql, v_at, 2), v_end = 0;
-    IF LEFT(v_two, 1) IN (' ', '\t', '\n', '\r', '(') THEN
-      SET v_end = v_at + 1;
-    ELSEIF v_two = '/*' AND SUBSTRING(v_sql, v_at, 3) <> '/*!' THEN
-      SET v_end = LOCATE('*/', v_sql, v_at + 2) + 2;
-    ELSEIF v_two = '--' OR LEFT(v_two, 1) = '#' THEN
-      SET v_end = LOCATE('\n', v_sql, v_at) + 1;
-    END IF;
-    IF v_end <= v_at THEN
-      -- What goes INTO somewhere has no rows to keep, and MySQL 8.0 would forget the INTO.
-      RETURN CONCAT(LOWER(SUBSTRING(v_sql, v_at, 7)), ' ')
-             REGEXP '^(select|with|values|table)[^a-z0-9_$]'
-         AND LOWER(v_sql) NOT REGEXP '[[:space:]]into[[:space:]]+(@|outfile|dumpfile)';
-    END IF;
-    SET v_at = v_end;
-  END WHILE;
-  RETURN 0;
-END $$
-
 -- What follows runs in events only.
 CREATE PROCEDURE async.only_events()
 NO SQL
@@ -42,101 +16,104 @@ MODIFIES SQL DATA
 BEGIN
   CALL async.only_events();
   DROP TEMPORARY TABLE IF EXISTS async.settings, async.account, async.q, async.needs,
-    async.worker, async.ring, async.turn, async.boot;
+    async.worker, async.boot;
 END $$
 
 -- What the job is that this connection runs for this account. Nobody else is told.
 CREATE PROCEDURE async.text_of(IN v_q_id BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED,
-                               OUT v_sql LONGTEXT, OUT v_is_query TINYINT)
+                               OUT v_sql LONGTEXT, OUT v_keeps TINYINT)
 MODIFIES SQL DATA
 BEGIN
   CALL async.only_workers();
-  SELECT MIN(sql_text) INTO v_sql FROM async.q WHERE q_id = v_q_id AND account = v_account
-     AND state = 'RUNNING' AND connection_id = CONNECTION_ID();
+  SELECT MIN(sql_text), MIN(keeps) INTO v_sql, v_keeps FROM async.q
+   WHERE q_id = v_q_id AND account = v_account AND state = 'RUNNING' AND connection_id = CONNECTION_ID();
   IF v_sql IS NULL THEN
     SIGNAL SQLSTATE '99998' SET MESSAGE_TEXT = 'this connection runs no such job';
   END IF;
-  SET v_is_query = async.is_query(v_sql);
 END $$
 
--- Takes the next job: one short statement, nothing is held while the job runs.
-CREATE PROCEDURE async.claim(IN v_slot SMALLINT UNSIGNED, OUT v_job BIGINT UNSIGNED,
-                             OUT v_account SMALLINT UNSIGNED)
+-- Fills a slot, and runs one job. A fresh session compiles all that it calls: so it calls little.
+CREATE PROCEDURE async.work(IN v_place SMALLINT UNSIGNED)
 MODIFIES SQL DATA
-BEGIN
-  -- Two workers at the same row: one of them comes again.
-  DECLARE CONTINUE HANDLER FOR 1213, 1205 SET v_job = NULL;
+work: BEGIN
+  DECLARE v_slot, v_slots, v_places SMALLINT UNSIGNED;
+  DECLARE v_job BIGINT UNSIGNED;
+  DECLARE v_account SMALLINT UNSIGNED;
+  DECLARE v_pause DECIMAL(6,3) DEFAULT 0.002;
+  DECLARE v_waited DECIMAL(9,3) DEFAULT 0;
+
   CALL async.only_events();
-  SET v_job = NULL;
-  IF EXISTS (SELECT 1 FROM async.q WHERE state = 'QUEUED') AND v_slot <=
-     (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count') THEN
-    UPDATE async.q
-       SET state = 'RUNNING', q_id = LAST_INSERT_ID(q_id), connection_id = CONNECTION_ID(),
-           boot = (SELECT id FROM async.boot), started_on = UTC_TIMESTAMP(6)
-     WHERE state = 'QUEUED' ORDER BY priority, q_id LIMIT 1;
-    IF ROW_COUNT() = 1 THEN
-      SET v_job = LAST_INSERT_ID();
-      SELECT account INTO v_account FROM async.q WHERE q_id = v_job;
-    END IF;
+  SELECT MAX(IF(variable = 'thread_count', value + 0, 0)), MAX(IF(variable = 'places', value + 0, 0))
+    INTO v_slots, v_places FROM async.settings;
+  SET v_slot = (v_place - 1) MOD v_slots + 1;
+  -- One worker to a slot; whoever finds it filled is one too many.
+  UPDATE async.worker SET connection_id = CONNECTION_ID() WHERE slot = v_slot AND connection_id = 0;
+  IF ROW_COUNT() = 0 THEN
+    LEAVE work;
   END IF;
+
+  claim: LOOP
+    IF EXISTS (SELECT 1 FROM async.q WHERE state = 'QUEUED') THEN
+      BEGIN
+        -- Two workers at the same row: one of them comes again.
+        DECLARE CONTINUE HANDLER FOR 1213, 1205 BEGIN END;
+        -- One short statement: nothing is held while the job runs.
+        UPDATE async.q
+           SET state = 'RUNNING', q_id = LAST_INSERT_ID(q_id), connection_id = CONNECTION_ID(),
+               boot = (SELECT id FROM async.boot), started_on = UTC_TIMESTAMP(6)
+         WHERE state = 'QUEUED' ORDER BY priority, q_id LIMIT 1;
+        IF ROW_COUNT() = 1 THEN
+          SET v_job = LAST_INSERT_ID();
+        END IF;
+      END;
+    END IF;
+    IF v_job IS NOT NULL THEN
+      SELECT account INTO v_account FROM async.q WHERE q_id = v_job;
+      CALL async.execute_job(v_job, v_account);
+      LEAVE claim;
+    END IF;
+    DO SLEEP(v_pause);
+    SET v_waited = v_waited + v_pause, v_pause = LEAST(v_pause * 1.5, 0.25);
+    IF v_waited > 600
+       OR v_slot > (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count') THEN
+      LEAVE claim;
+    END IF;
+  END LOOP;
+  CALL async.hand_over(v_place, v_slot, v_places);
 END $$
 
--- Has an event fill a slot, at once.
-CREATE PROCEDURE async.wake(IN v_slot SMALLINT UNSIGNED)
+-- Has an event run, at once.
+CREATE PROCEDURE async.wake(IN v_place SMALLINT UNSIGNED)
 MODIFIES SQL DATA
 BEGIN
-  DECLARE v_places SMALLINT UNSIGNED;
   CALL async.only_events();
-  SET v_places = (SELECT COUNT(*) FROM async.ring);
-  UPDATE async.turn SET place = LAST_INSERT_ID(place MOD v_places + 1);
-  UPDATE async.ring SET slot = v_slot WHERE place = LAST_INSERT_ID();
-  SET @async_command = CONCAT('CALL async.wake_', LAST_INSERT_ID(), '()');
+  SET @async_command = CONCAT('CALL async.wake_', v_place, '()');
   PREPARE async_command FROM @async_command;
   EXECUTE async_command;
   DEALLOCATE PREPARE async_command;
 END $$
 
-CREATE PROCEDURE async.work(IN v_place SMALLINT UNSIGNED)
+-- The slot is free, and the next job gets a session that no job has touched.
+CREATE PROCEDURE async.hand_over(IN v_place SMALLINT UNSIGNED, IN v_slot SMALLINT UNSIGNED,
+                                 IN v_places SMALLINT UNSIGNED)
 MODIFIES SQL DATA
-work: BEGIN
-  DECLARE v_slot SMALLINT UNSIGNED;
-  DECLARE v_job BIGINT UNSIGNED;
-  DECLARE v_account SMALLINT UNSIGNED;
-  DECLARE v_pause DECIMAL(6,3) DEFAULT 0.002;
-  DECLARE v_waited DECIMAL(9,3) DEFAULT 0;
-  DECLARE v_other BIGINT UNSIGNED;
-
+BEGIN
+  DECLARE v_slots SMALLINT UNSIGNED
+    DEFAULT (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count');
   CALL async.only_events();
-  SET v_slot = (SELECT slot FROM async.ring WHERE place = v_place);
-  -- One worker to a slot, and no more slots than are set.
-  SELECT connection_id INTO v_other FROM async.worker WHERE slot = v_slot;
-  IF v_other IS NULL OR v_slot > (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count')
-     OR NOT EXISTS (SELECT 1 FROM async.boot)
-     OR EXISTS (SELECT 1 FROM async.worker w JOIN async.boot b ON w.boot = b.id
-                JOIN information_schema.processlist p ON p.id = w.connection_id
-                WHERE w.slot = v_slot AND p.id <> CONNECTION_ID()) THEN
-    LEAVE work;
+  -- The next place of this slot, also where the number of workers has become another.
+  SET v_place = v_place + v_slots - (v_place + v_slots - v_slot) MOD v_slots;
+  IF v_slot <= v_slots AND v_place > v_places THEN
+    SET v_place = v_slot;
+    -- Once around in less than a second: its first event would not run.
+    DO SLEEP((SELECT GREATEST(0, 1.1 - TIMESTAMPDIFF(MICROSECOND, lap_on, UTC_TIMESTAMP(6)) / 1e6)
+              FROM async.worker WHERE slot = v_slot));
+    UPDATE async.worker SET lap_on = UTC_TIMESTAMP(6) WHERE slot = v_slot;
   END IF;
-  UPDATE async.worker SET connection_id = CONNECTION_ID(), boot = (SELECT id FROM async.boot)
-   WHERE slot = v_slot AND connection_id = v_other;
-  IF ROW_COUNT() = 0 THEN
-    LEAVE work;
-  END IF;
-
-  CALL async.claim(v_slot, v_job, v_account);
-  WHILE v_job IS NULL AND v_waited < 600
-        AND v_slot <= (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count') DO
-    DO SLEEP(v_pause);
-    SET v_waited = v_waited + v_pause, v_pause = LEAST(v_pause * 1.5, 0.25);
-    CALL async.claim(v_slot, v_job, v_account);
-  END WHILE;
-  IF v_job IS NOT NULL THEN
-    CALL async.execute_job(v_job, v_account);
-  END IF;
-
-  -- The slot is free, and the next job gets a session that no job has touched.
   UPDATE async.worker SET connection_id = 0 WHERE slot = v_slot;
-  CALL async.wake(v_slot);
+  IF v_slot <= v_slots THEN
+    CALL async.wake(v_place);
+  END IF;
 END $$
 
 CREATE PROCEDURE async.execute_job(IN v_job BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED)
@@ -179,5 +156,8 @@ BEGIN
          sql_state = v_sql_state, errno = v_errno, errmsg = v_text, row_count = v_rows,
          has_result = v_has_result, completed_on = UTC_TIMESTAMP(6)
    WHERE q_id = v_job AND state = 'RUNNING' AND connection_id = CONNECTION_ID();
-  CALL async.follow();
+  IF EXISTS (SELECT 1 FROM async.needs)
+     OR EXISTS (SELECT 1 FROM async.q WHERE state = 'BLOCKED') THEN
+    CALL async.follow();
+  END IF;
 END $$

@@ -52,18 +52,23 @@ CREATE PROCEDURE kit.key_of(IN v_schema VARCHAR(64), IN v_table VARCHAR(64), IN 
                             OUT v_key TEXT)
 SQL SECURITY INVOKER READS SQL DATA COMMENT 'dyno kit json {version}'
 BEGIN
-  DECLARE v_at INT DEFAULT 1;
   DECLARE v_part VARCHAR(64);
+  DECLARE v_done INT DEFAULT 0;
+  -- One question for all columns: these are most of what a search takes. A GROUP_CONCAT would be cut
+  -- off where the session's group_concat_max_len is small.
+  DECLARE v_parts CURSOR FOR
+    SELECT column_name FROM information_schema.key_column_usage
+     WHERE table_schema = v_schema AND table_name = v_table AND constraint_name = 'PRIMARY'
+     ORDER BY ordinal_position;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   SET v_key = '';
-  REPEAT
-    SET v_part = (SELECT MAX(column_name) FROM information_schema.key_column_usage
-                  WHERE table_schema = v_schema AND table_name = v_table
-                    AND constraint_name = 'PRIMARY' AND ordinal_position = v_at);
-    IF v_part IS NOT NULL THEN
-      SET v_key = CONCAT(v_key, IF(v_at = 1, '', ', '), v_prefix, '`', v_part, '`');
-    END IF;
-    SET v_at = v_at + 1;
-  UNTIL v_part IS NULL END REPEAT;
+  OPEN v_parts;
+  FETCH v_parts INTO v_part;
+  WHILE NOT v_done DO
+    SET v_key = CONCAT(v_key, IF(v_key = '', '', ', '), v_prefix, '`', v_part, '`');
+    FETCH v_parts INTO v_part;
+  END WHILE;
+  CLOSE v_parts;
 END $$
 
 -- An error where no index can be made over this column, with the cause.
@@ -213,7 +218,7 @@ BEGIN
   CALL kit.parse_column(v_column, v_schema, v_table, v_name);
   CALL kit.check_index(v_column, v_schema, v_table);
   CALL kit.key_of(v_schema, v_table, '', v_key);
-  CALL kit.key_of(v_schema, v_table, 'd.', v_order);
+  SET v_order = CONCAT('d.', REPLACE(v_key, '`, `', '`, d.`'));
   IF v_pattern IS NULL THEN
     CALL kit.refuse('the pattern is NULL; JSON''s own is ''null''');
   END IF;
