@@ -12,8 +12,9 @@
 -- where it may read its results and make temporary tables, and a view of its jobs, async_N.jobs,
 -- which it may read and insert into. What it calls has its own rights (SQL SECURITY INVOKER): in its
 -- session a temporary table can stand in the place of any table here, and what has the kit's rights
--- would do what that says. So all that has them begins with async.only_workers. dyno kit makes async_N and run_N for each account, worker_N and wake_N
--- for each place in the ring. All times are UTC.
+-- would do what that says. So all that has them begins with async.only_workers. dyno kit makes
+-- async_N and run_N for each account, worker_N and wake_N for each place in the ring. All times are
+-- UTC.
 
 CREATE DATABASE async DEFAULT CHARACTER SET utf8mb4 $$
 
