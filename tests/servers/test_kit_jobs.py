@@ -15,7 +15,7 @@ from kit_servers import KitServer, check_page, serving
 
 from dyno import driver
 from dyno.engines import Server, find_engine
-from dyno.errors import TrialFailed
+from dyno.errors import DynoError, TrialFailed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -278,6 +278,26 @@ def test_a_transaction_of_the_callers_does_not_hide_the_job(server: KitServer) -
         "CALL async.wait(@query_number)",
     )
     assert rows == [["0"]]
+
+
+def test_a_query_waits_for_nobodys_change_and_locks_no_row(server: KitServer) -> None:
+    """Behind CREATE TABLE it would read with locks."""
+    server.ask(
+        "CREATE TABLE dyno.held (id INT PRIMARY KEY, n INT) ENGINE=InnoDB",
+        "INSERT INTO dyno.held VALUES (1, 1), (2, 2)",
+    )
+    change = "UPDATE dyno.held SET n = 100 + 0 * SLEEP(30) WHERE id = 1"
+    under_way = "FROM information_schema.processlist WHERE info LIKE 'UPDATE dyno.held%'"
+    with ThreadPoolExecutor(1) as pool:
+        changed = pool.submit(server.ask, change)
+        until(server, f"SELECT COUNT(*) {under_way}")
+        (number,) = queue(server, "SELECT SUM(n) AS n FROM dyno.held")
+        assert wait(server, number) == [["3"]]
+        assert server.one(f"SELECT COUNT(*) {under_way}") == "1", "it waited for the change"
+        server.ask(f"KILL {server.one(f'SELECT id {under_way}')}")
+        with pytest.raises(DynoError):
+            changed.result()
+    server.ask("DROP TABLE dyno.held")
 
 
 def test_an_uninstall_amid_jobs_leaves_nothing_behind(kit_server: KitServer) -> None:

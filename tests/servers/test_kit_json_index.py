@@ -169,6 +169,17 @@ def test_an_index_is_of_the_transaction_and_outlives_what_calls_no_trigger(
     assert search(server, '{"A": "x"}') == []
 
 
+def test_a_server_knows_at_once_how_much_is_in_an_index(server: KitServer) -> None:
+    """MySQL, that takes it for an empty one, begins with the token of most documents."""
+    rows = ", ".join(f"({n}, '{{\"n\": {n}}}')" for n in range(DOCUMENTS))
+    server.ask(ITEMS, f"INSERT INTO dyno.items VALUES {rows}")
+    assert server.kit("index-json", COLUMN) == 0
+    token = "UNHEX(LEFT(json_tokens('{}'), 16))"
+    (plan,) = server.ask(f"EXPLAIN SELECT * FROM kit.`{COLUMN}` WHERE kit_token = {token}")
+    # its `rows`: the last whole number
+    assert [int(it) for it in plan if it and it.isdigit()][-1] > DOCUMENTS / 10
+
+
 #: A table, and why it gets no index.
 UNFIT = {
     "(id INT PRIMARY KEY, other TEXT)": "no column, or none that you may read",

@@ -32,7 +32,8 @@ def test_a_ladder_without_a_dose_transmits_nothing() -> None:
     flat = fit(np.zeros((BLOCKS, len(RUNGS))), np.ones((BLOCKS, len(RUNGS))))
     assert not flat.transmitted
     assert "too noisy to tell" in flat.sentence
-    assert "not transmitted" in Ladder(0.6, 0.04).sentence
+    assert Ladder(0.6, 0.04).sentence.endswith("not transmitted, so no plant is compared")
+    assert "a smaller table" in Ladder(1.4, 0.04).sentence
 
 
 def test_a_slope_that_a_noisy_host_leaves_open_is_not_believed() -> None:

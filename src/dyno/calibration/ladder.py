@@ -12,6 +12,10 @@ adds to all of its trials is taken off. The time is the mean of all operations, 
 small dose is saved up and spun before some answers (control `plant`), which the median may not see,
 or see twice: by it the slope of SQLite was 1.45 and 1.68 where by the mean it was 1.14. One trial
 after the other the mean would hold what neighbours took of one and not of another: 5.2 ± 2.6.
+
+A spin touches no memory, and meanwhile a neighbour on the same caches takes them: in one hour 1 ns
+planted in point selects on 10,000 and 100,000 rows cost SQLite 1.10 ns, on 100 rows 1.04, and spins
+of 40 and of 160 µs cost alike.
 """
 
 from __future__ import annotations
@@ -65,7 +69,8 @@ class Ladder:
             return told
         if not self.known:
             return f"{told}: this host is too noisy to tell, so no plant is compared now"
-        return f"{told}: not transmitted, so no plant is compared"
+        lost = "; a smaller table loses less of its caches meanwhile (e.g. --set table_size=100)"
+        return f"{told}: not transmitted, so no plant is compared{lost if self.slope > 1 else ''}"
 
 
 def climb(text: str, shape: Shape, pilot: Pilot, play: BlockPlayer) -> Ladder:

@@ -115,9 +115,19 @@ def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
 
 
 def repeat_command(run: Run) -> str:
-    """The command that plays a run once more, with the same seed."""
-    seeded = "--seed" in run.command or not run.command.startswith("dyno compare")
-    return run.command if seeded else f"{run.command} --seed {run.seed}"
+    """The command that plays a run once more: the same seed, and as many connections as its pilot
+    chose, which in another hour may choose others and so ask another question.
+    """
+    if not run.command.startswith("dyno compare"):
+        return run.command
+    words = [run.command]
+    chosen = run.pilot.saturation if run.pilot else ()
+    numbers = {each.connections for each in chosen}
+    if len(chosen) == len(run.workloads) and len(numbers) == 1 and 0 not in numbers:
+        words.append(f"--set threads={min(numbers)}")
+    if "--seed" not in run.command:
+        words.append(f"--seed {run.seed}")
+    return " ".join(words)
 
 
 def derive_files(folder: RunFolder) -> Book:

@@ -26,10 +26,10 @@ struct counts {
     uint64_t answers;
 };
 
-/* A spin costs more than the clock says: caches cool while it lasts, and the first look at the
- * clock is slow. That was 0.2 to 0.5 us for spins of a microsecond (1 ns planted cost 1.2 ns) and
- * 1.8 us for spins of 40 (1.05 ns). So delays are saved up until 40 are owed, unless an answer's
- * own is long. */
+/* A spin costs more than the clock says: the first look at the clock is slow, 0.2 to 0.5 us for
+ * spins of a microsecond (1 ns planted cost 1.2 ns). So delays are saved up until 40 us are owed,
+ * unless an answer's own is long. Longer spins gain nothing: what neighbours take of the caches
+ * meanwhile grows with them (src/dyno/calibration/ladder.py). */
 #define SAVED_NS 40000
 #define AT_ONCE_NS 5000
 /* What the host takes while we spin is counted too, as it takes its part of all else that an

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from fakes import make_record, make_tally
+from fakes import make_record, make_run, make_tally, make_workload
 
 from dyno.analysis.sentence import conditions_words, pilot_words
+from dyno.cli.judged_run import repeat_command
 from dyno.experiment import Measuring, compare_candidates
 from dyno.play.pilot import chosen_pinning, play_pilot
 from dyno.play.pilot_trial import PilotScene
@@ -165,3 +166,19 @@ def test_the_verdicts_sentence_names_what_was_chosen() -> None:
     placed = {"apart": 66_400, "together": 4_100}
     assert _told(**placed) == " (driver and server on one core)"
     assert _told(one, **placed).endswith("do no more; driver and server on one core)")
+
+
+def test_to_repeat_a_run_asks_for_the_connections_that_its_pilot_chose() -> None:
+    def repeated(command: str, *numbers: int) -> str:
+        made = make_run(workloads=[make_workload(f"w{n}") for n in range(2)])
+        found = tuple(Saturation(f"w{n}", "old", number) for n, number in enumerate(numbers))
+        return repeat_command(
+            dataclasses.replace(made, command=command, pilot=Pilot(saturation=found))
+        )
+
+    compare = "dyno compare old new -w w0 -w w1"
+    assert repeated(compare, 8, 8) == f"{compare} --set threads=8 --seed 1"
+    assert repeated(f"{compare} --seed 7", 8, 8) == f"{compare} --seed 7 --set threads=8"
+    for numbers in ((), (8, 4), (0, 0), (8,)):
+        assert repeated(compare, *numbers) == f"{compare} --seed 1"
+    assert repeated("dyno run mine.toml", 8, 8) == "dyno run mine.toml"
