@@ -151,6 +151,7 @@ def test_a_job_has_the_rights_of_who_queued_it_and_no_more(server: KitServer) ->
         "CALL async.run_2(1, @a, @b)",
         "CALL async.text_of(1, 2, @a, @b)",
         "CALL async.execute_job(1, 1)",
+        "CALL async.keep_rows('async_2.rs_1', 'async_1.jobs')",
         "INSERT INTO async_2.jobs (account, sql_text) VALUES (1, 'SELECT 1')",
         "INSERT INTO async_1.jobs (account, sql_text) VALUES (1, 'SELECT 1')",
         "UPDATE async_2.jobs SET account = 1",
@@ -375,3 +376,13 @@ def test_a_server_that_is_killed_loses_what_ran_and_nothing_else(version: str) -
             assert revived.kit("uninstall", "async") == 0
         finally:
             find_engine(version.partition("@")[0], driver.ask).stop(again)
+
+
+def test_with_gtids_rows_are_kept_too() -> None:
+    """MySQL before 8.0.21 makes no table from rows then."""
+    gtids = {"log_bin": "on", "log_slave_updates": "ON"}
+    gtids |= {"gtid_mode": "ON", "enforce_gtid_consistency": "ON"}
+    with serving("mysql@5.6.14", **gtids) as server:
+        assert server.kit("install", "async") == 0
+        assert wait(server, queue(server, "SELECT 7 AS a, 'x' AS b")[0]) == [["7", "x"]]
+        assert server.kit("uninstall", "async") == 0

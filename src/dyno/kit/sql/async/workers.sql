@@ -116,6 +116,28 @@ BEGIN
   END IF;
 END $$
 
+-- A temporary table's rows in one that stays.
+CREATE PROCEDURE async.keep_rows(IN v_table VARCHAR(64), IN v_kept VARCHAR(64))
+MODIFIES SQL DATA
+BEGIN
+  -- With GTIDs, MySQL before 8.0.21 makes no table from rows.
+  DECLARE EXIT HANDLER FOR 1786
+  BEGIN
+    SET @async_command = CONCAT('CREATE TABLE ', v_table, ' LIKE ', v_kept);
+    PREPARE async_command FROM @async_command;
+    EXECUTE async_command;
+    SET @async_command = CONCAT('INSERT INTO ', v_table, ' SELECT * FROM ', v_kept);
+    PREPARE async_command FROM @async_command;
+    EXECUTE async_command;
+    DEALLOCATE PREPARE async_command;
+  END;
+  CALL async.only_events();
+  SET @async_command = CONCAT('CREATE TABLE ', v_table, ' ENGINE=InnoDB AS SELECT * FROM ', v_kept);
+  PREPARE async_command FROM @async_command;
+  EXECUTE async_command;
+  DEALLOCATE PREPARE async_command;
+END $$
+
 CREATE PROCEDURE async.execute_job(IN v_job BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED)
 MODIFIES SQL DATA
 BEGIN
@@ -139,11 +161,8 @@ BEGIN
     COMMIT;
     IF @async_kept THEN
       -- As the kit, since accounts may make nothing here that stays.
-      SET @async_command = CONCAT('CREATE TABLE async_', v_account, '.rs_', v_job,
-        ' ENGINE=InnoDB AS SELECT * FROM async_', v_account, '.kept_rows');
-      PREPARE async_command FROM @async_command;
-      EXECUTE async_command;
-      DEALLOCATE PREPARE async_command;
+      CALL async.keep_rows(CONCAT('async_', v_account, '.rs_', v_job),
+                           CONCAT('async_', v_account, '.kept_rows'));
       SET v_has_result = 1;
     END IF;
   END;
