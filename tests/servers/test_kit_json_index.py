@@ -180,6 +180,22 @@ def test_a_server_knows_at_once_how_much_is_in_an_index(server: KitServer) -> No
     assert [int(it) for it in plan if it and it.isdigit()][-1] > DOCUMENTS / 10
 
 
+def test_a_search_of_a_table_that_was_just_filled_reads_no_more_of_it_than_it_finds(
+    server: KitServer,
+) -> None:
+    """MySQL, that takes the table for an empty one, read it all and asked the index of each row."""
+    rows = ", ".join(f"({n}, '{{\"n\": {n}}}')" for n in range(DOCUMENTS))
+    unknown = f"{ITEMS} ENGINE=InnoDB STATS_PERSISTENT=1 STATS_AUTO_RECALC=0"
+    server.ask(unknown, f"INSERT INTO dyno.items VALUES {rows}")
+    assert server.kit("index-json", COLUMN) == 0
+    find = f"CALL kit.search('{COLUMN}', '{{\"n\": 7}}')"
+    reads = "SHOW SESSION STATUS LIKE 'Handler_read%'"
+    told = driver.ask(server.engine.session, ["FLUSH STATUS", find, reads], 60)
+    assert [row[0] for row in told[1]] == ["7"]
+    # what the look at the triggers reads is among them
+    assert sum(int(row[1] or 0) for row in told[-1]) < DOCUMENTS / 4
+
+
 #: A table, and why it gets no index.
 UNFIT = {
     "(id INT PRIMARY KEY, other TEXT)": "no column, or none that you may read",
