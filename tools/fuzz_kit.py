@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import json
 import mmap
 import os
@@ -222,15 +223,13 @@ def corpus() -> list[Case]:
     return [Case.of_json(json.loads(line)) for line in CORPUS.read_text().splitlines()]
 
 
-def cases_from(seed: int, begin: int) -> Iterator[tuple[int, Case]]:
-    """Numbered cases: those of the corpus first, below zero."""
+def cases_from(seed: int, begin: int, step: int) -> Iterator[tuple[int, Case]]:
+    """Numbered cases: those of the corpus first, below zero; then each, or every `step`-th one."""
     kept = corpus()
     for number in range(begin, 0):
         yield number, kept[number + len(kept)]
-    number = max(begin, 0)
-    while True:
+    for number in itertools.count(max(begin, 0), step):
         yield number, make_case(seed, number)
-        number += 1
 
 
 def play_child(asked: argparse.Namespace) -> None:
@@ -241,7 +240,7 @@ def play_child(asked: argparse.Namespace) -> None:
     Path(os.environ["DYNO_KIT_FILES"]).mkdir(exist_ok=True)
     caller, counts = Caller(asked.library), Counter[str]()
     with asked.child.open("r+b") as file, mmap.mmap(file.fileno(), 8) as current:
-        for number, case in cases_from(asked.seed, asked.begin):
+        for number, case in cases_from(asked.seed, asked.begin, asked.step):
             current[:] = number.to_bytes(8, "little", signed=True)
             # its default is the end of the process
             signal.setitimer(signal.ITIMER_VIRTUAL, CASE_CPU_S)
@@ -270,12 +269,20 @@ class Outcome:
     executions: int = 0
 
 
-def fuzz(library: Path, seed: int, seconds: float, only: int | None) -> Outcome:
-    """Plays cases for so long, or one; after a finding goes on with the next one."""
-    outcome, until = Outcome(), time.monotonic() + seconds
+def fuzz(
+    library: Path, seed: int, seconds: float, only: int | None, function: str | None
+) -> Outcome:
+    """Plays cases for so long, or one, or those of one function; after a finding goes on with the
+    next one.
+    """
+    outcome, until, step = Outcome(), time.monotonic() + seconds, 1
     begin = -len(corpus()) if only is None else only
+    if function is not None:
+        # the function of a case follows from its number
+        begin, step = sorted(FUNCTIONS).index(function), len(FUNCTIONS)
     child = [sys.executable, __file__, "--library", str(library), "--seed", str(seed)]
-    child += ["--until", str(until), *(["--only"] if only is not None else [])]
+    child += ["--until", str(until), "--step", str(step)]
+    child += ["--only"] if only is not None else []
     # in memory where there is such a folder: indexes wait for the disk at every write
     memory = Path("/dev/shm")
     place_of_all = memory if memory.is_dir() else None
@@ -292,7 +299,7 @@ def fuzz(library: Path, seed: int, seconds: float, only: int | None) -> Outcome:
                     check=False,
                 )
             last = int.from_bytes(place.read_bytes(), "little", signed=True)
-            outcome.executions += last - begin + 1
+            outcome.executions += (last - begin) // step + 1
             if done.returncode == 0:
                 told = json.loads(done.stdout)
                 outcome.counts.update(told["counts"])
@@ -301,7 +308,7 @@ def fuzz(library: Path, seed: int, seconds: float, only: int | None) -> Outcome:
             if done.returncode == 1:
                 raise RuntimeError(f"a defect of this program:\n{words.read_text()}")
             outcome.findings.append((last, why(done.returncode, words)))
-            begin = last + 1
+            begin = last + step
             if only is not None or time.monotonic() > until:
                 return outcome
 
@@ -319,17 +326,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
     parser.add_argument("--case", type=int, help="plays this one again; below zero: the corpus's")
+    parser.add_argument("--function", choices=sorted(FUNCTIONS), help="plays this one alone")
     parser.add_argument("--library", type=Path, default=carried())
     parser.add_argument("--keep", action="store_true", help="adds what is found to the corpus")
-    for name, kind in (("--child", Path), ("--begin", int), ("--until", float)):
+    for name, kind in (("--child", Path), ("--begin", int), ("--until", float), ("--step", int)):
         parser.add_argument(name, type=kind, help=argparse.SUPPRESS)
     parser.add_argument("--only", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         play_child(asked)
         return 0
-    outcome = fuzz(asked.library, asked.seed, asked.seconds, asked.case)
-    for name in sorted(FUNCTIONS):
+    outcome = fuzz(asked.library, asked.seed, asked.seconds, asked.case, asked.function)
+    for name in [asked.function] if asked.function else sorted(FUNCTIONS):
         ends = {end: outcome.counts[f"{name} {end}"] for end in ("answered", "faulted", "refused")}
         print(f"{name:20}", *(f"{count:9,} {end}" for end, count in ends.items()))
     print(

@@ -30,7 +30,7 @@ from dyno.watch.recorder import Recorder, Wishes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-VERSIONS = ("mysql@8.0.33", "mariadb@debian")
+VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 #: Reports that have no view of the server's to be held against, and why.
 WITHOUT = {
     "processlist": "sessions of a moment",
@@ -38,6 +38,15 @@ WITHOUT = {
     "schema_unused_indexes": "the view leaves out unique indexes",
     "memory_global_total": "memory moves when it is asked",
     "memory_global_by_current_bytes": "memory moves when it is asked",
+    "ps_check_lost_instrumentation": "the view has no twin in plain numbers",
+}
+#: Views of the schema, of a moment, of single threads (docs/kit/watch.md).
+NOT_OVER_TIME = {
+    *("innodb_buffer_stats_by_schema", "innodb_buffer_stats_by_table", "innodb_lock_waits"),
+    *("io_by_thread_by_latency", "latest_file_io", "memory_by_thread_by_current_bytes"),
+    *("schema_auto_increment_columns", "schema_object_overview", "schema_redundant_indexes"),
+    *("schema_table_lock_waits", "schema_table_statistics_with_buffer", "session"),
+    *("session_ssl_status", "version", "privileges_by_table_by_level"),
 }
 #: Where a view is wrong, and ours is not.
 DEVIATES = {
@@ -65,8 +74,11 @@ def duckdb() -> Session:
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
-    with serving(str(request.param), performance_schema="ON") as made:
-        if not made.ask("SHOW DATABASES LIKE 'sys'"):
+    # room for 20 files only, so that something is lost
+    few = {"performance_schema_max_file_instances": "20"}
+    with serving(str(request.param), performance_schema="ON", **few) as made:
+        # MySQL 5.6 has none
+        if not ("5.6" in made.version or made.ask("SHOW DATABASES LIKE 'sys'")):
             made.ask(*sys_schema(made))
         made.ask("CREATE DATABASE numbers")
         values = ", ".join(f"({n})" for n in range(1, 301))
@@ -134,6 +146,7 @@ def thaw(server: KitServer) -> None:
     )
 
 
+@pytest.mark.parametrize("server", VERSIONS[1:], indirect=True)
 def test_as_of_is_what_the_sys_views_say_of_frozen_counters(
     server: KitServer, tmp_path: Path, duckdb: Session
 ) -> None:
@@ -152,6 +165,84 @@ def test_as_of_is_what_the_sys_views_say_of_frozen_counters(
         thaw(server)
 
 
+@pytest.mark.parametrize("server", VERSIONS[1:], indirect=True)
+def test_every_view_of_the_server_is_a_report_or_does_not_make_sense_over_time(
+    server: KitServer,
+) -> None:
+    views = server.ask(
+        "SELECT table_name FROM information_schema.views WHERE table_schema = 'sys'"
+        " AND table_name NOT LIKE 'x$%'"
+    )
+    assert {str(name) for (name,) in views} - reports_of("mysql").keys() <= NOT_OVER_TIME
+
+
+@pytest.mark.parametrize("server", VERSIONS[:1], indirect=True)
+def test_as_of_is_what_a_server_without_the_views_has_counted(
+    server: KitServer, tmp_path: Path, duckdb: Session
+) -> None:
+    with recording(server.url, tmp_path, duckdb) as recorder:
+        since = datetime.now(UTC)
+        server.ask(*WORK, "DROP DATABASE shop")
+        recorder.sample()
+        freeze(server)
+        recorder._anew = True
+    try:
+        record = opened(tmp_path, duckdb)
+        for report in reports_of("mysql"):
+            rows_of(record, report)
+            rows_of(record, report, since)
+        tables = {
+            ("io_global_by_file_by_bytes", "file", "total"): "SELECT file_name,"
+            " sum_number_of_bytes_read + sum_number_of_bytes_write"
+            " FROM performance_schema.file_summary_by_instance",
+            ("io_global_by_wait_by_latency", "event_name", "total_latency"): "SELECT"
+            " SUBSTRING(event_name, 14), sum_timer_wait"
+            " FROM performance_schema.file_summary_by_event_name WHERE count_star > 0",
+            ("waits_global_by_latency", "events", "total"): "SELECT event_name, count_star FROM"
+            " performance_schema.events_waits_summary_global_by_event_name"
+            " WHERE sum_timer_wait > 0 AND event_name <> 'idle'",
+        }
+        for (report, key, value), asked in tables.items():
+            ours = {it[key]: float(it[value]) for it in rows_of(record, report)}
+            theirs = {str(name): float(number or 0) for name, number in server.ask(asked)}
+            assert ours
+            assert ours == {name: theirs[name] for name in ours}, report
+        assert grown(record, None) == counters(server)
+        assert {it["cpu_latency"] for it in rows_of(record, "statement_analysis")} == {"None"}
+    finally:
+        thaw(server)
+
+
+def test_what_a_server_had_no_room_to_count_is_told(
+    server: KitServer, tmp_path: Path, duckdb: Session
+) -> None:
+    schema = "performance" if "8.0" in server.version else "information"
+    asked = (
+        f"SELECT LOWER(variable_name), variable_value FROM {schema}_schema.global_status"
+        " WHERE variable_name LIKE 'perf%lost' AND variable_value > 0"
+    )
+    before = {str(name): int(lost or 0) for name, lost in server.ask(asked)}
+    with recording(server.url, tmp_path, duckdb):
+        pass
+    after = {str(name): int(lost or 0) for name, lost in server.ask(asked)}
+    rows = rows_of(opened(tmp_path, duckdb), "ps_check_lost_instrumentation")
+    found = {it["variable_name"]: int(it["variable_value"]) for it in rows}
+    assert found.keys() == before.keys() == after.keys() != set()
+    assert all(before[name] <= lost <= after[name] for name, lost in found.items())
+
+
+def test_a_watcher_locks_no_table(server: KitServer, tmp_path: Path, duckdb: Session) -> None:
+    server.ask("SET GLOBAL autocommit = 0")
+    try:
+        with recording(server.url, tmp_path, duckdb):
+            server.ask(
+                "SET SESSION lock_wait_timeout = 2",
+                "TRUNCATE performance_schema.events_waits_summary_global_by_event_name",
+            )
+    finally:
+        server.ask("SET GLOBAL autocommit = 1")
+
+
 def test_a_server_tells_one_row_of_each_key(server: KitServer) -> None:
     for each in servers.reach(driver.ask, server.url).questions:
         if keys := len(each.source.keys):
@@ -168,8 +259,8 @@ def counters(server: KitServer) -> dict[str, tuple[int, int]]:
     return {str(text).strip(): (int(n or 0), int(sent or 0)) for text, n, sent in rows}
 
 
-def grown(record: Record, since: datetime) -> dict[str, tuple[int, int]]:
-    """What the record says that they grew by."""
+def grown(record: Record, since: datetime | None) -> dict[str, tuple[int, int]]:
+    """What the record says that they grew by, or have counted."""
     found: dict[str, tuple[int, int]] = {}
     for row in rows_of(record, "statement_analysis", since):
         text = row["query"].strip()

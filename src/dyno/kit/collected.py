@@ -38,11 +38,20 @@ PARTITIONED = "PARTITION BY RANGE (TO_SECONDS(ts)) (PARTITION p0 VALUES LESS THA
 ALONE = f"DO GET_LOCK('{SCHEMA}', 10)"
 #: What reports ask for and not every version has: NULL there.
 NEWER = ("COUNT_SECONDARY", "SUM_CPU_TIME", "MAX_CONTROLLED_MEMORY", "MAX_TOTAL_MEMORY")
-#: Of memory, which MySQL 5.6 does not count.
-NO_MEMORY = (
-    "SELECT NULL AS host, NULL AS user, NULL AS current_number_of_bytes_used,"
-    " NULL AS sum_number_of_bytes_alloc FROM DUAL WHERE FALSE"
+#: In place of the tables that MySQL 5.6 has not, those of memory and status: what reports ask of
+#: them.
+NO_ROWS = "SELECT {} FROM DUAL WHERE FALSE".format(
+    ", ".join(
+        f"NULL AS {name}"
+        for name in (
+            *("host", "user", "event_name", "current_count_used", "current_number_of_bytes_used"),
+            *("high_count_used", "high_number_of_bytes_used", "sum_number_of_bytes_alloc"),
+            *("variable_name", "variable_value"),
+        )
+    )
 )
+#: The pairs of collections between two times, each with the one before it.
+SPAN = "k.ts > '{since}' AND k.ts <= '{until}'"
 
 
 @dataclass(frozen=True)
@@ -134,6 +143,8 @@ class Table:
         It is added up from each collection to the next. Where the server was restarted, or any of
         a row's counters fell, as the table was emptied, a row counts from nothing.
         """
+        if "VARIABLE_VALUE" in self.names:
+            return self._grown()
         told_reset = [f"p.{it.quoted} > c.{it.quoted}" for it in self.columns if it.counts]
         if "FIRST_SEEN" in self.names:
             told_reset.append("p.first_seen <> c.first_seen")
@@ -145,7 +156,24 @@ class Table:
             f"SELECT {', '.join([*columns, *self._lacking()])}"
             f" FROM {SCHEMA}.psh_collections k JOIN {self.kept} c ON c.ts = k.ts"
             f" LEFT JOIN {self.kept} p ON p.ts = k.previous_ts AND p.row_key = c.row_key"
-            f" WHERE k.ts > '{{since}}' AND k.ts <= '{{until}}' GROUP BY c.row_key{some}"
+            f" WHERE {SPAN} GROUP BY c.row_key{some}"
+        )
+
+    def _grown(self) -> str:
+        """Status variables from {since} to {until}: by how much whole numbers grew, or fell, since
+        some do; other values as they stood then. One that was 0 has no row.
+        """
+        whole = "variable_value REGEXP '^-?[0-9]{1,18}$'"
+        return (
+            "SELECT variable_name, COALESCE(MAX(word), SUM(number)) AS variable_value FROM ("
+            f"SELECT c.variable_name, IF(c.{whole}, CAST(c.variable_value AS SIGNED), 0) AS number,"
+            f" IF(c.{whole} OR c.ts <> '{{until}}', NULL, c.variable_value) AS word"
+            f" FROM {SCHEMA}.psh_collections k JOIN {self.kept} c ON c.ts = k.ts WHERE {SPAN}"
+            " UNION ALL SELECT p.variable_name, -CAST(p.variable_value AS SIGNED), NULL"
+            f" FROM {SCHEMA}.psh_collections k JOIN {self.kept} p"
+            f" ON p.ts = k.previous_ts AND p.server_start = k.server_start"
+            f" WHERE {SPAN} AND p.{whole}"
+            ") g GROUP BY variable_name HAVING MAX(word) IS NOT NULL OR SUM(number) <> 0"
         )
 
     def _lacking(self) -> Iterator[str]:
@@ -184,5 +212,5 @@ def reports(counted: dict[str, Table]) -> Iterator[tuple[str, str, str, str]]:
 
 def _table(counted: dict[str, Table], between: bool, name: re.Match[str]) -> str:
     if not (table := counted.get(name[1])):
-        return f"({NO_MEMORY})"
+        return f"({NO_ROWS})"
     return f"({table.between() if between else table.as_of()})"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import dyno
 from dyno.errors import TrialFailed, UsageError
-from dyno.kit.collected import PARTITIONED, SCHEMA, reports, tables
-from dyno.kit.server import Server, check_scheduler, run_all
+from dyno.kit.collected import PARTITIONED, REPORTS, SCHEMA, reports, tables
+from dyno.kit.server import Server, check_scheduler, run_all, words
 
 SQL = Path(__file__).parent / "sql/history"
 PART = "history"
@@ -27,7 +27,8 @@ RIGHTS = (
     " ALTER ROUTINE, EXECUTE and EVENT on ps_history.*",
     "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE and EXECUTE on sys_history.*",
     "SELECT and UPDATE on performance_schema.*",
-    "and where the server keeps a binary log SUPER (MariaDB: BINLOG ADMIN)",
+    "and where the server keeps a binary log SUPER (MySQL 8.0: SESSION_VARIABLES_ADMIN, MariaDB:"
+    " BINLOG ADMIN)",
 )
 REPORTS_TABLE = f"table_schema = '{READING}' AND table_name = 'reports'"
 EVENT = (
@@ -72,6 +73,7 @@ def install(server: Server) -> bool:
         )
     _check_reading(server)
     _check_counting(server)
+    _check_log(server)
     check_scheduler(server, "the history is collected by it")
     begin, *rest = _script(server, "tables")
     run_all(server, [begin], "install history", RIGHTS)
@@ -117,6 +119,23 @@ def _check_counting(server: Server) -> None:
             hint="performance_schema = ON in the server's settings, and a restart (MariaDB has it "
             "off unless told)",
         )
+
+
+def _check_log(server: Server) -> None:
+    """A collection keeps itself out of the binary log: whoever may not do so could collect nothing,
+    and only the server's log would say so.
+    """
+    ((log,),) = server.query("SELECT @@GLOBAL.log_bin")
+    try:
+        server.query("SET SESSION sql_log_bin = 0" if log == "1" else "DO 1")
+    except TrialFailed as refused:
+        later = "SESSION_VARIABLES_ADMIN" if server.number >= (8, 0) else "SUPER"
+        right = "BINLOG ADMIN" if server.is_mariadb else later
+        raise UsageError(
+            "this user may not keep what is collected out of the server's binary log",
+            cause=words(refused),
+            hint=f"GRANT {right} ON *.* TO that user",
+        ) from refused
 
 
 def _script(server: Server, name: str) -> list[str]:
@@ -202,8 +221,15 @@ def is_whole(server: Server) -> bool:
     events = server.query(
         f"SELECT event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
     )
-    found = server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}")
-    return set(made) <= _there(server) and bool(events) and bool(found)
+    return set(made) <= _there(server) and bool(events) and _has_reports(server)
+
+
+def _has_reports(server: Server) -> bool:
+    """Whether it has those that this version has."""
+    if not server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}"):
+        return False
+    names = {name for (name,) in server.query(f"SELECT name FROM {READING}.reports")}
+    return names == {path.stem for path in REPORTS.glob("*.sql")}
 
 
 def _there(server: Server) -> set[str]:

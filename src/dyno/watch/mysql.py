@@ -18,7 +18,12 @@ CLOCK = "SELECT NOW(6) - INTERVAL 1 SECOND"
 UPTIME = "SHOW GLOBAL STATUS LIKE 'Uptime'"
 #: Said first in each connection. What we ask is not to be counted; where a user may not say so
 #: (UPDATE on performance_schema.threads), it is.
-BEGIN = ("SET SESSION time_zone = '+00:00'", "SET SESSION sql_mode = ''")
+BEGIN = (
+    "SET SESSION time_zone = '+00:00'",
+    "SET SESSION sql_mode = ''",
+    # without, tables stay locked against TRUNCATE after a SELECT
+    "SET SESSION autocommit = 1",
+)
 UNCOUNTED = (
     "UPDATE performance_schema.threads SET INSTRUMENTED = 'NO'"
     " WHERE PROCESSLIST_ID = CONNECTION_ID()"

@@ -241,7 +241,8 @@ def owner(folder: Path) -> tuple[str, str]:
         return str(about["kind"]), str(about["server"])
     except (OSError, ValueError, KeyError):
         raise UsageError(
-            f"there is no record in {folder}", hint="dyno watch --dsn URL makes one; --from FOLDER"
+            f"there is no record in {folder}",
+            hint="dyno watch --dsn URL makes one in ./watched; --from FOLDER reads another",
         ) from None
 
 

@@ -221,6 +221,7 @@ BEGIN
     SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT = 'Interval must be 1 to 86400 seconds';
   END IF;
   UPDATE ps_history.psh_settings SET value = v_interval WHERE variable = 'interval';
+  COMMIT;
   SELECT 'Updated interval setting' AS message;
 END $$
 
@@ -242,6 +243,7 @@ BEGIN
   DECLARE v_s BIGINT;
   CALL ps_history.psh_period(v_period, v_s);
   UPDATE ps_history.psh_settings SET value = v_period WHERE variable = 'retention_period';
+  COMMIT;
   SELECT 'Updated retention period setting' AS message;
 END $$
 
@@ -252,6 +254,7 @@ BEGIN
     SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT = 'at least one row must be kept';
   END IF;
   UPDATE ps_history.psh_settings SET value = v_rows WHERE variable = 'max_rows';
+  COMMIT;
   SELECT 'Updated max_rows setting' AS message;
 END $$
 

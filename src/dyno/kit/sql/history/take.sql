@@ -8,11 +8,15 @@ BEGIN
   DECLARE v_start DATETIME;
   DECLARE v_previous DATETIME(6);
   DECLARE v_rows INT DEFAULT 0;
-  INSERT IGNORE INTO ps_history.psh_boot
-    SELECT 1, UTC_TIMESTAMP() - INTERVAL (variable_value + 0) SECOND
-      FROM {status} WHERE variable_name = 'UPTIME';
-  SET v_start = (SELECT server_start FROM ps_history.psh_boot);
   SET v_previous = (SELECT MAX(ts) FROM ps_history.psh_collections);
+  SET v_start = (SELECT server_start FROM ps_history.psh_collections WHERE ts = v_previous);
+  -- Starts are known to a second. Who began after the last collection began anew, however soon after the one
+  -- before; who did not is the same, though somebody emptied the table (replicas do as their source restarts).
+  INSERT IGNORE INTO ps_history.psh_boot
+    SELECT 1, IF(began + INTERVAL 1 SECOND <= v_previous, v_start, GREATEST(began, IFNULL(v_start + INTERVAL 1 SECOND, began)))
+      FROM (SELECT UTC_TIMESTAMP(6) - INTERVAL (variable_value + 0) SECOND AS began
+              FROM {status} WHERE variable_name = 'UPTIME') AS up;
+  SET v_start = (SELECT server_start FROM ps_history.psh_boot);
   IF v_previous >= v_ts THEN
     SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT =
       'the last collection lies in the future: was the clock set back? wait, or call truncate_tables';

@@ -1,0 +1,5 @@
+-- File requests of each host, by what the file is.
+SELECT IFNULL(host, 'background') AS host, event_name, count_star AS total,
+  sum_timer_wait AS total_latency, max_timer_wait AS max_latency
+FROM {events_waits_summary_by_host_by_event_name} w
+WHERE event_name LIKE 'wait/io/file/%' AND count_star > 0 ORDER BY 1, 4 DESC
