@@ -112,6 +112,18 @@ def test_a_user_without_rights_is_told_which(
     assert not list(kit_server.plugins.iterdir())
 
 
+def test_parts_at_rest_are_told(kit_server: KitServer) -> None:
+    parts = ("async", "history")
+    assert kit_server.kit("install", *parts) == 0
+    kit_server.ask("SET GLOBAL event_scheduler = OFF")
+    try:
+        found = {it.part.name: it.detail for it in status(kit_server.reached())}
+    finally:
+        kit_server.ask("SET GLOBAL event_scheduler = ON")
+    assert all(found[part].endswith("the event scheduler is OFF: nothing runs") for part in parts)
+    assert kit_server.kit("uninstall", *parts) == 0
+
+
 def test_a_library_that_the_server_cannot_read_is_told(
     kit_server: KitServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

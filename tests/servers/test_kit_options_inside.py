@@ -50,6 +50,52 @@ def test_the_page_is_as_it_says(server: KitServer) -> None:
     check_page(server, PAGE)
 
 
+#: Whether a session's values are global ones then in MySQL 5.6's own session_variables.
+GLOBAL_AFTER = {
+    "SELECT 1": False,
+    "SET GLOBAL wait_timeout = 28800": True,
+    "SET GLOBAL optimizer_switch = 'mrr=on'": True,
+    "SHOW GLOBAL VARIABLES LIKE 'wait_timeout'": True,
+    "SHOW GLOBAL STATUS LIKE 'Uptime'": True,
+    "SELECT @@GLOBAL.wait_timeout": False,
+    "SHOW SESSION VARIABLES LIKE 'wait_timeout'": False,
+}
+#: And whether they still are after this, too.
+STILL_AFTER = {
+    "SELECT 1": True,
+    "SELECT @@SESSION.wait_timeout": True,
+    "DO 1": True,
+    "COMMIT": True,
+    "SET SESSION wait_timeout = 28800": False,
+    "SET @a = 1": False,
+    "SET NAMES utf8": False,
+    "SHOW SESSION VARIABLES LIKE 'wait_timeout'": False,
+    "SHOW VARIABLES LIKE 'wait_timeout'": False,
+    "SHOW STATUS LIKE 'Uptime'": False,
+}
+
+
+def test_what_a_session_sees_of_its_own_after_a_global_statement(server: KitServer) -> None:
+    seen = {before: global_is_seen(server, before) for before in GLOBAL_AFTER}
+    (setting, *_) = (it for it in GLOBAL_AFTER if GLOBAL_AFTER[it])
+    still = {then: global_is_seen(server, setting, then) for then in STILL_AFTER}
+    if "5.6" in server.version:
+        assert (seen, still) == (GLOBAL_AFTER, STILL_AFTER)
+    else:
+        assert not any((*seen.values(), *still.values()))
+
+
+def global_is_seen(server: KitServer, *statements: str) -> bool:
+    """Whether the view shows a global value as the session's, after these."""
+    flag = "WHERE scope = 'session' AND option_name = 'index_merge'"
+    own = "SET SESSION optimizer_switch = 'index_merge=off'"
+    (row,) = server.ask(
+        own, *statements, f"SELECT value, @@optimizer_switch FROM kit.options {flag}"
+    )
+    assert "index_merge=off" in str(row[1])
+    return row[0] == "on"
+
+
 def test_the_view_has_what_dyno_options_shows(server: KitServer) -> None:
     server.ask("SET GLOBAL sql_mode = kit.with_option(@@GLOBAL.sql_mode, 'ANSI_QUOTES', 'on')")
     try:

@@ -214,6 +214,7 @@ def runner(account: Account) -> str:
     CREATE TABLE (WITH … UPDATE) is run as it is. Behind CREATE TABLE a query locks every row that
     it reads, unless the session's level is READ COMMITTED; of one statement both levels show one
     snapshot. A binary log by statement takes no writes of InnoDB at that level (error 1665).
+    Where sessions begin without autocommit a job does, too: a procedure is one transaction.
     """
     kept = f"{account.schema}.kept_rows"
     return f"""
@@ -235,6 +236,7 @@ BEGIN
   IF NOT v_kept THEN
     SET @async_command = v_sql;
     PREPARE async_statement FROM @async_command;
+    SET SESSION autocommit = @@GLOBAL.autocommit;
   END IF;
   SET @async_command = NULL;
   IF v_kept AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.binlog_format = 'STATEMENT') THEN

@@ -18,7 +18,9 @@ from dyno.plan import Session
 KINDS = ("mysql", "mariadb")
 #: Whoever may log in may begin here.
 ANYWHERE = "information_schema"
-OLDEST = (5, 6)
+OLDEST, OLDEST_MARIADB = (5, 6), (10, 1)
+#: A session begins without where the server has `autocommit = 0`: what it writes would be lost.
+COMMITS = "SET SESSION autocommit = 1"
 #: The library's name, and what stands in its place while a newer one is written.
 LIBRARY = "dyno_kit.so"
 
@@ -49,7 +51,7 @@ class Server:
 
     def query(self, *statements: str) -> Rows:
         """The rows of the last of these statements; `TrialFailed` with the server's words."""
-        return self.ask(self.session, statements)[-1]
+        return self.ask(self.session, [COMMITS, *statements])[-1]
 
     def loaded(self) -> dict[str, str]:
         """Every loadable function that the server knows, and the library that it comes from."""
@@ -93,7 +95,8 @@ def reach(ask: Ask, dsn: str) -> Server:
     """
     spec = parse_candidate(dsn)
     if spec.engine not in KINDS or not spec.is_url:
-        hint = "write mysql://user:password@host:3306, signs such as @ in a password as %40"
+        # the password of an example in a URL would be told with stars
+        hint = "write mysql://user@host:3306, the password in MYSQL_PWD (or in the URL, @ as %40)"
         raise UsageError("--dsn takes the URL of a MySQL or MariaDB server", hint=hint)
     text = spec.with_password.removesuffix("/")
     has_database = "/" in text.removeprefix("//").rpartition("@")[2]
@@ -104,7 +107,7 @@ def reach(ask: Ask, dsn: str) -> Server:
     ((version, plugins),) = ask(session, ["SELECT VERSION(), @@plugin_dir"])[0]
     near = bool(NEAR.fullmatch(str(session["host"])))
     server = Server(ask, session, str(version), Path(str(plugins)), near)
-    if server.number[:2] < OLDEST:
+    if server.number[:2] < (OLDEST_MARIADB if server.is_mariadb else OLDEST):
         raise UsageError(
             f"{version} is too old for the kit", hint="MySQL 5.6 and MariaDB 10.1 are the oldest"
         )
@@ -130,12 +133,17 @@ def run_all(
             ) from refused
 
 
+def scheduler(server: Server) -> str:
+    """Whether the server runs events: ON, OFF or DISABLED."""
+    ((found,),) = server.query("SELECT @@GLOBAL.event_scheduler")
+    return str(found)
+
+
 def check_scheduler(server: Server, why: str) -> None:
     """`UsageError` where the server runs no events."""
-    ((scheduler,),) = server.query("SELECT @@GLOBAL.event_scheduler")
-    if scheduler != "ON":
+    if (found := scheduler(server)) != "ON":
         raise UsageError(
-            f"the server's event scheduler is {scheduler}, and {why}",
+            f"the server's event scheduler is {found}, and {why}",
             hint="SET GLOBAL event_scheduler = ON, and event_scheduler = ON in the server's "
             "settings; where it is DISABLED it takes a restart",
         )

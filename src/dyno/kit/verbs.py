@@ -15,7 +15,7 @@ from dyno.builds import Say
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.kit import history, jobs, library, routines
 from dyno.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
-from dyno.kit.server import LIBRARY, Server, run_all
+from dyno.kit.server import LIBRARY, Server, run_all, scheduler
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,20 @@ def _state_of_jobs(server: Server, part: Part) -> State:
     if found in ("", jobs.STRANGE):
         return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
     names = ", ".join(account.name for account in jobs.accounts(server))
-    return State(part, INSTALLED, f"{found}, for {names}")
+    return State(part, INSTALLED, f"{found}, for {names}{_at_rest(server)}")
 
 
 def _state_of_history(server: Server, part: Part) -> State:
     found, detail = history.state(server)
     if found and not history.is_whole(server):
         return State(part, DAMAGED, detail)
-    return State(part, INSTALLED if found else ABSENT, detail)
+    return State(part, INSTALLED, detail + _at_rest(server)) if found else State(part, ABSENT)
+
+
+def _at_rest(server: Server) -> str:
+    """What is to be told of a part that events run, where the server runs none."""
+    found = scheduler(server)
+    return "" if found == "ON" else f"; the event scheduler is {found}: nothing runs"
 
 
 def _is_native(server: Server, part: Part) -> bool:

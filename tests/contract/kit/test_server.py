@@ -51,9 +51,6 @@ def test_what_is_no_url_of_such_a_server_is_refused(dsn: str) -> None:
 
 @pytest.mark.parametrize("version", ["5.5.34", "5.1.73-log", "", "5.5.5-10.0.38-MariaDB"])
 def test_a_server_that_is_too_old_is_refused(version: str) -> None:
-    if "10.0" in version:
-        assert server.version_number(version) == (10, 0, 38)
-        return
     with pytest.raises(UsageError, match="too old"):
         server.reach(Asked(version), "mysql://ann@host")
 

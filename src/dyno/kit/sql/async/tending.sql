@@ -152,6 +152,7 @@ BEGIN
   DECLARE v_slot INT DEFAULT 1;
   DECLARE v_slots, v_most, v_places INT;
   CALL async.only_workers();
+  SET SESSION autocommit = 1;
   IF GET_LOCK('async.tend', 0) THEN
     INSERT IGNORE INTO async.boot (one, id) VALUES (1, UUID());
     CALL async.heed();

@@ -43,6 +43,8 @@ work: BEGIN
   DECLARE v_waited DECIMAL(9,3) DEFAULT 0;
 
   CALL async.only_events();
+  -- What a worker writes is seen at once, whatever the server has sessions begin with.
+  SET SESSION autocommit = 1;
   SELECT MAX(IF(variable = 'thread_count', value + 0, 0)), MAX(IF(variable = 'places', value + 0, 0))
     INTO v_slots, v_places FROM async.settings;
   SET v_slot = (v_place - 1) MOD v_slots + 1;
