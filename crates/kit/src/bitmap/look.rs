@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use roaring::RoaringBitmap;
 
+use super::layout::Layout;
 use super::{member, read};
 use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes, check_size};
 
@@ -73,11 +74,24 @@ pub type Max = Counted<Last>;
 
 /// `rb_contains(bitmap, number)`: 1 or 0.
 ///
-/// A bitmap that is the same for many rows is read once.
+/// A bitmap that is the same for many rows is read once; of each row's only the part is compared by
+/// which the number is in it.
 #[derive(Default)]
 pub struct Contains {
     bytes: Vec<u8>,
     bitmap: Option<RoaringBitmap>,
+    layout: Option<Layout>,
+}
+
+impl Contains {
+    /// Whether the bitmap that was read tells of these bytes, too.
+    fn knows(&self, bytes: &[u8], number: Option<u32>) -> bool {
+        match (&self.layout, number) {
+            _ if self.bitmap.is_none() => false,
+            (Some(layout), Some(number)) => layout.agree(&self.bytes, bytes, number),
+            _ => self.bytes == bytes,
+        }
+    }
 }
 
 impl Function for Contains {
@@ -95,12 +109,13 @@ impl Function for Contains {
         let (Some(bytes), Some(number)) = (row.bytes(0), row.integer(1)) else {
             return Ok(Answer::Null);
         };
-        if self.bitmap.is_none() || self.bytes != bytes {
+        let number = member(number).ok();
+        if !self.knows(bytes, number) {
             self.bitmap = Some(read(bytes)?);
             self.bytes = bytes.to_vec();
+            self.layout = Layout::of(bytes);
         }
-        let is_in =
-            member(number).is_ok_and(|it| self.bitmap.as_ref().is_some_and(|b| b.contains(it)));
+        let is_in = number.is_some_and(|it| self.bitmap.as_ref().is_some_and(|b| b.contains(it)));
         Ok(Answer::Integer(is_in.into()))
     }
 }

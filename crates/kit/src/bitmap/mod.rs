@@ -6,6 +6,7 @@
 
 mod aggregates;
 mod combine;
+mod layout;
 mod look;
 
 pub use aggregates::{And, BuildAgg, Or, Xor};
