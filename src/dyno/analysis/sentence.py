@@ -49,6 +49,9 @@ def pilot_words(run: Run) -> list[str]:
         found = {name: quantity(ns, "ns", 2) for name, ns in run.pilot.latency_ns_p99.items()}
         longest = _by_workload(run, found)
         words.append(f"Windows of {windows_words(run)}: 99 of 100 events take {longest} at most.")
+        if still := run.design.turns.running:
+            named = "" if len(still) == len(run.workloads) else f" in {', '.join(still)}"
+            words.append(f"Engines run on without a turn{named}: no row is changed.")
     return words
 
 

@@ -2,9 +2,11 @@
 
 - A trial whose windows were fewer or shorter than its partners' was not met by the same host.
 - An event that outlasted its slot stood still with its engine, and its latency is told without the
-  time of others. An engine that is not ours to freeze went on meanwhile: where more than one of a
-  hundred of its events outlasted their slots, their latencies are told too short, and it worked in
-  the windows of others.
+  time of others. An engine that is not ours to freeze, or was not since its workload changes
+  nothing, went on meanwhile: where more than one of a hundred of its events outlasted their slots,
+  their latencies are told too short, and it worked in the windows of others.
+- An engine that ran on since a pilot saw its workload change nothing, and did change rows, wrote
+  and tidied up in the windows of others.
 
 Where restarts were played one after the other there is nothing to judge.
 """
@@ -18,6 +20,7 @@ from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import windows_words
 from dyno.audits._cases import Case, cases
 from dyno.record import Finding
+from dyno.record import Turns as TurnsDesign
 
 #: Of the counted time of the trial with the most.
 SHORTER_PERCENT = 2.0
@@ -32,7 +35,7 @@ class Turns:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one."""
-        if view.run.design.turns is None:
+        if (turns := view.run.design.turns) is None:
             return [Finding("turns", "sound", "restarts were played one after the other")]
         judged = list(cases(view.run, view.trials))
         longest_s = {case.phase: 0.0 for case in judged}
@@ -41,20 +44,25 @@ class Turns:
         findings = [
             case.finding("turns", "doubtful", words)
             for case in judged
-            for words in _faults(case, longest_s[case.phase])
+            for words in _faults(case, turns, longest_s[case.phase])
         ]
         told = f"windows of {windows_words(view.run)} were played by turns"
         return findings or [Finding("turns", "sound", told)]
 
 
-def _faults(case: Case, longest_s: float) -> Iterator[str]:
+def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
     ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
     lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
         yield f"its windows were {lost:.0f} % shorter than those of others"
-    if "address" not in case.candidate.build:
+    if "address" not in case.candidate.build and turns.freezes(case.workload):
         return
     tallies = [tally for record in case.records for tally in record.streams]
+    if case.workload in turns.running and (rows := sum(tally.rows_changed for tally in tallies)):
+        yield (
+            f"{rows} rows were changed, and none when it was tried before the first block: it may "
+            "have worked in the windows of others; --sequential gives it time of its own"
+        )
     done = sum(tally.done for tally in tallies)
     straddled = 100 * sum(tally.straddled for tally in tallies) / done if done else 0.0
     if straddled > STRADDLED_PERCENT:

@@ -36,7 +36,7 @@ from dyno.errors import TrialFailed
 from dyno.experiment import Experiment, candidates
 from dyno.forecast.memory import fit_memory
 from dyno.play.run import play_run
-from dyno.play.windows import with_windows
+from dyno.play.windows import TriedEvents, with_windows
 from dyno.record import PhaseRecord, Run, Trial, Verdict
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import create_run
@@ -175,8 +175,9 @@ def play_blocks(
     the run, and its trials.
     """
     prepared = resolve_experiment(experiment, say)
-    p99_ns = {workload.name: round(pilot.p99_ns) for workload in prepared.run.workloads}
-    prepared = fit_memory(with_windows(prepared, p99_ns), experiment.measuring, say)
+    events = TriedEvents(round(pilot.p99_ns), pilot.rows_changed)
+    windows = with_windows(prepared, {each.name: events for each in prepared.run.workloads})
+    prepared = fit_memory(windows, experiment.measuring, say)
     made = create_run(prepared.run, folder)
     play_run(prepared, made, lambda _: None)
     return prepared.run, made.trials()

@@ -74,7 +74,8 @@ TRIALS = 3
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a trial showed: times of an operation, the engine's answers for each, its version.
+    """What a trial showed: times of an operation, the engine's answers for each, its version, and
+    how many rows were changed.
 
     `cores` are those of the engine, empty where it has none of its own. `program` is its file.
     """
@@ -87,6 +88,7 @@ class Pilot:
     cores: tuple[int, ...]
     program: str = ""
     embedded: bool = True
+    rows_changed: int = 0
 
 
 def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
@@ -157,6 +159,7 @@ def pilot_figures(trial: Trial, version: str) -> Pilot:
         answers_per_op=reading_value(record, "planted_answers") / max(1, operations_of(record)),
         version=version,
         cores=trial.conditions.engine_cores,
+        rows_changed=tally.rows_changed,
     )
 
 

@@ -244,7 +244,7 @@ class RunPlayer:
         """The jobs of a block whose trials take turns."""
         sides = self.run.candidates
         turns = turns_of(design, self.run, workload, place.block, len(sides))
-        block = BlockTurns(turns, design.frozen)
+        block = BlockTurns(turns, design.freezes(workload.name))
         jobs = [
             replace(self.job(workload, side, place, at, at), seat=block.seat(at))
             for at, side in enumerate(sides)

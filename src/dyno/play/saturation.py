@@ -11,7 +11,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from dyno.errors import DynoError, InternalError
 from dyno.experiment import Experiment, Workload
@@ -24,7 +24,7 @@ from dyno.play.pilot_trial import (
     why_not_brief,
 )
 from dyno.play.run import temporary_run
-from dyno.play.windows import latency_ns_p99
+from dyno.play.windows import tried_events
 from dyno.probes import Measure, Probe, ProbeTarget
 from dyno.probes._proc import process_family, threads_ns
 from dyno.record import (
@@ -100,7 +100,8 @@ def _tried(prepared: Prepared, job: TrialJob, stack: ExitStack) -> Iterator[Trie
                 break
             idle = idle_percent(played.records, played.pinning)
             foreign = foreign_percent(played.records)
-            yield TriedLoad(connections, idle, foreign, latency_ns_p99(played.records))
+            events = tried_events(played.records)
+            yield TriedLoad(connections, idle, foreign, *astuple(events))
             if idle <= IDLE_PERCENT:
                 break
 

@@ -29,6 +29,8 @@ ORDER_SLOTS = 1024
 CONNECT_S, CONNECTION_S = 0.01, 0.003
 #: An epoch is so much longer at least than what its beginning takes.
 EPOCH_TIMES_CONNECT = 10
+#: An engine is woken so long before its time, where the drain before that is as long.
+WAKE_BEFORE_NS = 1_000_000
 #: From the last `go` to the common start: what a driver takes to hear it.
 START_AFTER_S = 0.05
 
@@ -206,24 +208,35 @@ class Switch(threading.Thread):
         self._stopped = threading.Event()
 
     def run(self) -> None:
-        """Switches at the beginning of each candidate's time."""
+        """Wakes each candidate's engine a moment before its time, and stops the others at it.
+
+        A server is awake only half a millisecond or more after it is told to be. Was it told at
+        its time, that is gone from its window: of MySQL 8.0.33's point select windows of 5 ms left
+        2.7 % in a block so, and 1.7 % as it is now. Whoever has the turn before is in its drain by
+        then, and begins nothing.
+        """
+        lead_ns = min(self._turns.drain_ns, WAKE_BEFORE_NS)
         try:
             for own, slots_ns in groupby(slots(self._turns), key=lambda slot: slot[0]):
-                begin_ns = next(begin_ns for _, begin_ns in slots_ns)
-                wait_s = (self._start_ns + begin_ns - time.monotonic_ns()) / 1e9
-                if self._stopped.wait(max(0.0, wait_s)):
+                begin_ns = self._start_ns + next(begin_ns for _, begin_ns in slots_ns)
+                if self._wait_until(begin_ns - lead_ns):
                     return
-                self._let_run(own)
+                self._engines[own].thaw()
+                if self._wait_until(begin_ns):
+                    return
+                for number, engine in self._engines.items():
+                    if number != own:
+                        engine.freeze()
         finally:
-            self._let_run(None)
+            self._wake_all()
 
-    def _let_run(self, own: int | None) -> None:
-        for number, engine in self._engines.items():
-            if own is not None and number != own:
-                engine.freeze()
-        for number, engine in self._engines.items():
-            if own is None or number == own:
-                engine.thaw()
+    def _wait_until(self, monotonic_ns: int) -> bool:
+        """Waits until then; True at once where it is stopped."""
+        return self._stopped.wait(max(0.0, (monotonic_ns - time.monotonic_ns()) / 1e9))
+
+    def _wake_all(self) -> None:
+        for engine in self._engines.values():
+            engine.thaw()
 
     def stop(self) -> None:
         """Ends it; nobody stands still when this returns."""
@@ -232,4 +245,4 @@ class Switch(threading.Thread):
             self.join(10.0)
         if self.is_alive():
             raise InternalError("the turns of a phase do not end")
-        self._let_run(None)
+        self._wake_all()

@@ -13,13 +13,14 @@ FOREIGN_PERCENT = 10.0
 @dataclass(frozen=True)
 class TriedLoad:
     """A number of connections, what part of its cores the base's server left idle under it, what
-    part of all cores others took meanwhile, and how long an event took.
+    part of all cores others took meanwhile, how long an event took, and how many rows were changed.
     """
 
     connections: int
     idle_percent: float
     foreign_percent: float = 0.0
     latency_ns_p99: int = 0
+    rows_changed: int = 0
 
 
 @dataclass(frozen=True)

@@ -92,13 +92,19 @@ class Turns:
     for all others.
 
     After about `epoch_s` of its own windows every user connects anew (0: never). `frozen`: the
-    engines of those who have no turn stand still.
+    engines of those who have no turn stand still, but not in the workloads `running`, which change
+    nothing: there an engine that is asked nothing has nothing to do.
     """
 
     window: Window
     epoch_s: float
     frozen: bool
     windows: dict[str, Window] = field(default_factory=dict)
+    running: tuple[str, ...] = ()
+
+    def freezes(self, workload: str) -> bool:
+        """Do engines stand still in the workload of this name while others have their turn?"""
+        return self.frozen and workload not in self.running
 
     def window_of(self, workload: str) -> Window:
         """That of the workload of this name."""

@@ -53,5 +53,18 @@ def test_events_across_slots_are_doubtful_only_where_the_engine_ran_on() -> None
     assert running.soundness == "doubtful" and "2 % of its events" in running.sentence
 
 
+def test_an_engine_that_ran_on_is_doubted_where_it_changed_rows_or_outlasted_its_slots() -> None:
+    run = _run()
+    workload = run.workloads[0].name
+    run = replace(run, design=replace(run.design, turns=replace(TURNS, running=(workload,))))
+    plain = _trial(1, "old")
+    assert _judged(run, plain, _trial(2, "new")).soundness == "sound"
+    assert "2 % of its events" in _judged(run, plain, _trial(2, "new", straddled=200)).sentence
+    (phase,) = _trial(2, "new").phases
+    changed = replace(phase, streams=(replace(phase.streams[0], rows_changed=7),))
+    finding = _judged(run, plain, replace(_trial(2, "new"), phases=(changed,)))
+    assert finding.soundness == "doubtful" and "7 rows were changed" in finding.sentence
+
+
 def test_restarts_one_after_the_other_have_no_windows_to_judge() -> None:
     assert "one after the other" in _judged(a_run(), a_trial(1, "old")).sentence

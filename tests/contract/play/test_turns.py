@@ -136,6 +136,35 @@ def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> 
             each.wait()
 
 
+class Recorded:
+    """An engine that adds what is done to it to a list that all share."""
+
+    def __init__(self, own: int, done: list[tuple[str, int]]) -> None:
+        self.own, self.done = own, done
+
+    def freeze(self) -> None:
+        self.done.append(("freeze", self.own))
+
+    def thaw(self) -> None:
+        self.done.append(("thaw", self.own))
+
+
+def test_an_engine_is_woken_before_its_time_and_the_others_stand_still_at_it() -> None:
+    done: list[tuple[str, int]] = []
+    order = turns(epoch_slots=0, window_ns=5_000_000, drain_ns=1_000_000)
+    start_ns = time.monotonic_ns() + 20_000_000
+    switch = Switch(order, start_ns, {own: Recorded(own, done) for own in (0, 1)})
+    switch.start()
+    wait_for(lambda: len(done) >= 8)
+    switch.stop()
+    # 0, then twice 1, then twice 0
+    assert done[:8] == [
+        *(("thaw", 0), ("freeze", 1), ("thaw", 1), ("freeze", 0)),
+        *(("thaw", 0), ("freeze", 1), ("thaw", 1), ("freeze", 0)),
+    ]
+    assert sorted(done[-2:]) == [("thaw", 0), ("thaw", 1)]
+
+
 FORKS = """
 import os, time
 while True:

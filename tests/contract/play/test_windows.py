@@ -11,7 +11,14 @@ from dyno.cli.terminal.announcement import _order
 from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.pilot_trial import PilotScene
 from dyno.play.turns import turns_of
-from dyno.play.windows import settle_windows, window, with_windows
+from dyno.play.windows import (
+    SHORTER_S,
+    WINDOWS_S,
+    TriedEvents,
+    settle_windows,
+    window,
+    with_windows,
+)
 from dyno.record import Pilot, Saturation, TriedLoad, Window
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
@@ -28,8 +35,8 @@ def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepare
 @pytest.mark.parametrize(
     ("latency_ns_p99", "window_ms", "drain_ms", "edge_ms"),
     [
-        (30_000, 20, 1, 2),
-        (1_000_000, 20, 1, 2),
+        (30_000, 10, 0.5, 1),
+        (2_400_000, 10, 2.4, 1),
         (4_900_000, 20, 4.9, 2),
         (5_000_001, 50, 5.000001, 5),
         (13_000_000, 100, 13, 10),
@@ -40,7 +47,7 @@ def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepare
 def test_a_windows_drain_holds_an_event(
     latency_ns_p99: int, window_ms: float, drain_ms: float, edge_ms: float
 ) -> None:
-    found = window(latency_ns_p99, embedded=False)
+    found = window(latency_ns_p99, WINDOWS_S)
     sizes = (found.length_s, found.drain_s, found.edge_s)
     assert sizes == pytest.approx((window_ms / 1e3, drain_ms / 1e3, edge_ms / 1e3))
 
@@ -48,8 +55,8 @@ def test_a_windows_drain_holds_an_event(
 @pytest.mark.parametrize(
     ("latency_ns_p99", "window_ms"), [(3_000, 5), (1_250_000, 5), (1_250_001, 10), (3_000_000, 20)]
 )
-def test_an_embedded_engine_takes_shorter_turns(latency_ns_p99: int, window_ms: float) -> None:
-    assert window(latency_ns_p99, embedded=True).length_s == pytest.approx(window_ms / 1e3)
+def test_what_needs_no_signals_takes_shorter_turns(latency_ns_p99: int, window_ms: float) -> None:
+    assert window(latency_ns_p99, SHORTER_S).length_s == pytest.approx(window_ms / 1e3)
 
 
 def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_said() -> None:
@@ -57,8 +64,8 @@ def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_sai
     run = settle_windows(*_made(), PilotScene(said.append)).run
     assert said == ["finding how long an event of oltp_point_select takes on null@1us, null@2us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
-    found = window(run.pilot.latency_ns_p99[SELECT], embedded=True)
-    assert run.design.turns == replace(TURNS, windows={SELECT: found})
+    found = window(run.pilot.latency_ns_p99[SELECT], SHORTER_S)
+    assert run.design.turns == replace(TURNS, windows={SELECT: found}, running=(SELECT,))
     assert any(words.startswith("Windows of ") for words in pilot_words(run))
 
 
@@ -68,6 +75,16 @@ def test_windows_hold_the_events_of_the_slowest_candidate() -> None:
     run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] >= 10_000_000
     assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
+
+
+def test_engines_stand_still_unless_events_were_seen_to_change_nothing() -> None:
+    made = compare_candidates(["null@1us", "null@2us"], SELECT, {}, Measuring())
+    prepared = resolve_experiment(made, lambda _: None)
+    for rows_changed, freezes in ((0, False), (1, True)):
+        run = with_windows(prepared, {SELECT: TriedEvents(60_000, rows_changed)}).run
+        assert run.design.turns and run.design.turns.freezes(SELECT) is freezes
+        assert run.design.turns.freezes("another")
+    assert TURNS.freezes(SELECT)  # nothing was seen
 
 
 def test_a_candidate_under_two_names_is_tried_once() -> None:
@@ -111,7 +128,8 @@ def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
     told = "windows of 20 ms (oltp_point_select), 100 ms (insert)"
     assert windows_words(run) in told and _order(run) == f"which then play by turns in {told}"
     assert pilot_words(run) == [
-        f"W{told[1:]}: 99 of 100 events take 61 µs (oltp_point_select) at most."
+        f"W{told[1:]}: 99 of 100 events take 61 µs (oltp_point_select) at most.",
+        "Engines run on without a turn in oltp_point_select: no row is changed.",
     ]
 
 
@@ -119,6 +137,6 @@ def test_without_turns_there_are_no_windows() -> None:
     made = _made(sequential=True)
     said: list[str] = []
     assert settle_windows(*made, PilotScene(said.append)) == made[1]
-    assert with_windows(made[1], {SELECT: 1000}) == made[1]
+    assert with_windows(made[1], {SELECT: TriedEvents(1000, 0)}) == made[1]
     assert windows_words(made[1].run) == ""
     assert not said
