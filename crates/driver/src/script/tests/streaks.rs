@@ -118,3 +118,13 @@ fn a_script_may_declare_the_clock_itself() {
     let (step, ended, _) = streak(declares, 0, now_ns() + 60 * SECOND_NS);
     assert_eq!((step.is_ok(), ended.len()), (true, 2));
 }
+
+#[test]
+fn garbage_is_collected_when_it_has_grown_to_half_of_what_is_alive() {
+    let folder = Folder::new();
+    let plan = folder.plan(&script("dyno.count('pause', collectgarbage('setpause', 150))"));
+    let mut user = User::load(&plan, &IDENTITY).unwrap();
+    play(&mut user, "thread_init").unwrap();
+    play(&mut user, "event").unwrap();
+    assert_eq!(user.counters()["pause"], 150);
+}
