@@ -52,9 +52,9 @@ class KitServer:
         """The exit code of `dyno kit` with these words."""
         return exit_code(["kit", *words, "--dsn", url or self.url])
 
-    def reached(self) -> kit_server.Server:
+    def reached(self, url: str = "") -> kit_server.Server:
         """The same server as the kit sees it."""
-        return kit_server.reach(driver.ask, self.url)
+        return kit_server.reach(driver.ask, url or self.url)
 
     def inventory(self) -> list[list[str | None]]:
         """Everything that stands in the server: what an uninstall must leave as it was."""

@@ -15,7 +15,7 @@ import dyno
 from dyno.kit import library
 from dyno.kit.parts import PARTS
 from dyno.kit.server import LIBRARY
-from dyno.kit.verbs import ABSENT, DAMAGED, INSTALLED, NATIVE, status
+from dyno.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -110,6 +110,23 @@ def test_a_user_without_rights_is_told_which(
     kit_server.ask("DROP USER 'weak'@'localhost'")
     assert kit_server.inventory() == before
     assert not list(kit_server.plugins.iterdir())
+
+
+def test_what_a_user_may_not_look_at_is_not_called_absent(
+    kit_server: KitServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kit_server.kit("install", "bitmap", "json", "async", "options")
+    kit_server.ask(
+        "CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'",
+        "GRANT SELECT ON mysql.func TO 'weak'@'localhost'",
+    )
+    weak = kit_server.reached(kit_server.url_of("weak", "Weak-1"))
+    found = {it.part.name: it.state for it in status(weak)}
+    hidden = {"json", "async", "options", "history"}
+    assert found["bitmap"] == INSTALLED and {it for it in found if found[it] == HIDDEN} == hidden
+    assert states(kit_server)["history"] == ABSENT
+    kit_server.ask("DROP USER 'weak'@'localhost'")
+    assert kit_server.kit("uninstall", "bitmap", "json", "async", "options") == 0
 
 
 def test_parts_at_rest_are_told(kit_server: KitServer) -> None:

@@ -66,6 +66,13 @@ class Server:
             ) from refused
         return {str(name): str(library) for name, library in rows}
 
+    def sees_all(self) -> bool:
+        """Whether this user may read every schema: then what it does not find is not there."""
+        grants = [str(grant) for (grant,) in self.query("SHOW GRANTS")]
+        everywhere = [re.match(r"GRANT (.*?) ON \*\.\* TO", grant) for grant in grants]
+        rights = {right for it in everywhere if it for right in it[1].split(", ")}
+        return not rights.isdisjoint({"SELECT", "ALL PRIVILEGES"})
+
     def library_version(self) -> str:
         """What the library that the server has loaded says of itself; empty where it is gone."""
         try:

@@ -28,13 +28,29 @@ class State:
 
 
 ABSENT, INSTALLED, NATIVE, DAMAGED = "not installed", "installed", "the server's own", "damaged"
-STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED)
+#: What this user may not look at may be there, or whole, all the same.
+HIDDEN = "not seen"
+STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN)
 #: What an upgrade loads anew.
 MENDED = (INSTALLED, DAMAGED)
 
 
 def status(server: Server) -> list[State]:
-    """What the server has of each part."""
+    """What the server has of each part, as far as this user sees it."""
+    found = _states(server)
+    return found if server.sees_all() else [_as_seen(state) for state in found]
+
+
+def _as_seen(state: State) -> State:
+    """The state, told by a user from whom schemas may be hidden."""
+    has_schema = bool(state.part.routines) or not state.part.functions
+    if not has_schema or state.state in (INSTALLED, NATIVE):
+        return state
+    return State(state.part, HIDDEN, "it takes SELECT ON *.*, or on the part's schemas, to see it")
+
+
+def _states(server: Server) -> list[State]:
+    """What is found of each part."""
     loaded, version = server.loaded(), ""
     if VERSION.name in loaded:
         version = server.library_version()
@@ -219,7 +235,7 @@ def _upgrade_library(server: Server, ours: Sequence[str], say: Say) -> None:
 
     Where a session still runs one of them, the server keeps the old library: `HostError` says so.
     """
-    found = [it for it in status(server) if it.part.functions and it.state in MENDED]
+    found = [it for it in _states(server) if it.part.functions and it.state in MENDED]
     written = library.put(server)
     whole = all(state.state == INSTALLED for state in found)
     behind = [
