@@ -50,7 +50,7 @@ QUOTED_BLOCKS = 10
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 SELECT = {"time": "5", "warmup_time": "0.5", "table_size": "10000"}
 WRITE = {"time": "5", "warmup_time": "1", "table_size": "10000"}
-INSERT = {"load_rows": "20000", "write_rows": "30000", "query_rates": ""}
+INSERT = {"load_rows": "20000", "write_rows": "150000", "query_rates": ""}
 UPDATE = {"time": "3", "warmup_time": "1"}
 
 

@@ -108,3 +108,4 @@ class Description:
     ledger: tuple[LedgerEntry, ...]
     size_bytes: int
     plans: tuple[PlannedStatement, ...] = ()
+    brief: dict[str, str] = field(default_factory=dict)

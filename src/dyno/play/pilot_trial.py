@@ -43,13 +43,17 @@ class PilotScene:
     tools: Tools = field(default_factory=Tools)
 
 
-def why_not_brief(prepared: Prepared, phases: Sequence[Phase], base: Candidate) -> str:
-    """Why nothing can be found by playing these phases briefly; empty where something can."""
+def why_not_brief(
+    prepared: Prepared, phases: Sequence[Phase], base: Candidate, shortened: bool = False
+) -> str:
+    """Why nothing can be found by playing these phases briefly; empty where something can.
+    `shortened`: the script says itself by which options (`dyno.brief`).
+    """
     if prepared.builds[base.name].attached:
         return "the server runs already, and what it leaves idle is not known"
-    if any(phase.paced for phase in phases):
+    if not shortened and any(phase.paced for phase in phases):
         return "the rate is given, not found"
-    if any(phase.stop.kind != "time" for phase in phases):
+    if not shortened and any(phase.stop.kind != "time" for phase in phases):
         return "it is played by count, not by time"
     if sum(phase.length_s for phase in phases) > LONGEST_S:
         return "its phases cannot be shortened"

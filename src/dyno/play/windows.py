@@ -43,7 +43,7 @@ from dyno.play.pilot_trial import (
 from dyno.play.run import temporary_run
 from dyno.record import Candidate, PhaseRecord, Pilot, Run, Window, WorkloadPlan
 from dyno.resolve.experiment import Prepared
-from dyno.resolve.workloads import phases_under
+from dyno.resolve.workloads import brief_options, phases_under
 
 #: Windows that can be chosen. Shorter ones of a server that is frozen are noisier: the switch is
 #: signals to its every process, late by tenths of a millisecond.
@@ -58,6 +58,8 @@ SHORTER_S = (0.005, *WINDOWS_S)
 LEAST_DRAINED, MOST_DRAINED = 1 / 20, 1 / 4
 #: How briefly events are tried: a p99 wants a hundred of them, and a factor of 2.5 is a window's.
 TRIED = {"time": "0.3", "warmup_time": "0.1"}
+#: A phase of less by count (an index that is made) has no window that could hold one of them.
+FEW_EVENTS = 10
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,16 @@ class TriedEvents:
 
     latency_ns_p99: int
     rows_changed: int
+
+
+@dataclass(frozen=True)
+class BriefOptions:
+    """How a workload is tried: under which options, and which of its phases have too few events
+    to be looked at.
+    """
+
+    options: dict[str, str]
+    few: frozenset[str]
 
 
 def settle_windows(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
@@ -147,24 +159,33 @@ def _try_others(
     run = prepared.run
     same = {run.design.base} if run.design.aa else {side.name for side in run.candidates}
     sides = [side for side in run.candidates if side.name in same.difference(known)]
-    brief = phases_under(chosen, BRIEF)
-    if RUN not in workload.commands or any(why_not_brief(prepared, brief, c) for c in sides):
+    own = brief_options(chosen)
+    phases = phases_under(chosen, BRIEF | own)
+    unfit = (why_not_brief(prepared, phases, side, shortened=bool(own)) for side in sides)
+    if RUN not in workload.commands or any(unfit):
         return []
     names = ", ".join(side.name for side in sides)
     if sides:
         scene.say(f"finding how long an event of {workload.name} takes on {names}")
-    return [_try_events(prepared, workload, side, scene) for side in sides]
+    few = (phase.name for phase in phases if (phase.stop.events or FEW_EVENTS) < FEW_EVENTS)
+    brief = BriefOptions(TRIED | own, frozenset(few))
+    return [_try_events(prepared, workload, side, brief, scene) for side in sides]
 
 
 def _try_events(
-    prepared: Prepared, workload: WorkloadPlan, side: Candidate, scene: PilotScene
+    prepared: Prepared,
+    workload: WorkloadPlan,
+    side: Candidate,
+    brief: BriefOptions,
+    scene: PilotScene,
 ) -> TriedEvents:
     """Those of a brief play of one candidate; none where it fails."""
     try:
         with temporary_run() as place, ExitStack() as stack:
             job = pilot_job(prepared, workload, side, place, scene.tools)
-            with closing(play_briefly(prepared, job, [TRIED], stack)) as plays:
-                return tried_events([record for played in plays for record in played.records])
+            with closing(play_briefly(prepared, job, [brief.options], stack)) as plays:
+                records = [record for played in plays for record in played.records]
+                return tried_events([it for it in records if it.phase not in brief.few])
     except InternalError:
         raise
     except DynoError:

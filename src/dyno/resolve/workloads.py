@@ -112,6 +112,11 @@ def phases_under(chosen: Workload, options: dict[str, str]) -> tuple[Phase, ...]
     return _describe(room.find_workload(chosen.name), chosen.options | options).phases
 
 
+def brief_options(chosen: Workload) -> dict[str, str]:
+    """Options under which the script's phases are over in seconds, by its own word."""
+    return dict(_describe(room.find_workload(chosen.name), chosen.options).brief)
+
+
 def resolve_workloads(
     experiment: Experiment, requests: Sequence[CandidateRequest] = ()
 ) -> list[tuple[WorkloadPlan, int]]:

@@ -133,6 +133,10 @@ local function lookup(name, run, settle)
     expected_s = opt.warmup_time + (stop.duration_s or opt.events / 20000)})
 end
 
+function dyno.brief()
+  return {rows = tostring(100 * opt.batch)}
+end
+
 function dyno.phases()
   if opt.rate > 0 then
     error("types plays as fast as it goes: rate has to be 0")

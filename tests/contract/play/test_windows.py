@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,18 @@ from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
 
 SELECT = "oltp_point_select"
+#: By count: a hundred short events, brief as it says, and then a long one.
+SLOW_END = """
+sysbench.cmdline.options = {n = {"Events", 1000000}}
+dyno.brief = {n = "100"}
+function short() end
+function long() dyno.sleep(0.05) end
+local function phase(name, events)
+  return {name = name, stop = {kind = "count", events = events}, expected_s = 0.1,
+    streams = {{name = name, run = name, connections = 1}}}
+end
+function dyno.phases() return {phase("short", sysbench.opt.n), phase("long", 1)} end
+"""
 
 
 def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepared]:
@@ -111,6 +124,24 @@ def test_what_ends_by_count_keeps_the_default() -> None:
     assert (run.design.turns, run.pilot, said) == (TURNS, None, [])
 
 
+def test_a_script_that_ends_by_count_is_tried_as_it_says_itself() -> None:
+    made = compare_candidates(["null@1us", "null@2us"], "insert", {}, Measuring())
+    said: list[str] = []
+    run = settle_windows(
+        made, resolve_experiment(made, lambda _: None), PilotScene(said.append)
+    ).run
+    assert said == ["finding how long an event of insert takes on null@1us, null@2us"]
+    assert run.design.turns and run.design.turns.window_of("insert").length_s < 0.1
+
+
+def test_a_phase_of_few_events_is_not_looked_at(tmp_path: Path) -> None:
+    script = tmp_path / "long.lua"
+    script.write_text(SLOW_END)
+    made = compare_candidates(["null@1us", "null@2us"], str(script), {}, Measuring())
+    run = settle_windows(made, resolve_experiment(made, lambda _: None), PilotScene(print)).run
+    assert run.pilot and run.pilot.latency_ns_p99["long"] < 50_000_000
+
+
 def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
     made, _ = _made()
     made = replace(made, workloads=(*made.workloads, Workload("insert", {})))
@@ -118,6 +149,7 @@ def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
     run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
     run = replace(run, pilot=replace(run.pilot or Pilot(), latency_ns_p99={SELECT: 61_000}))
     turns = replace(run.design.turns or TURNS, windows={SELECT: Window(0.02, 0.003)})
+    turns = replace(turns, running=(SELECT,))
     assert set(turns.windows) == {SELECT}
     run = replace(run, design=replace(run.design, turns=turns))
     slots = [turns_of(turns, run, plan, 0, 2)[0] for plan in run.workloads]

@@ -361,6 +361,9 @@ pub struct Description {
     pub plans: Vec<PlannedStatement>,
     /// The script's guess of the data set's size (`dyno.size_bytes`); 0: unknown.
     pub size_bytes: u64,
+    /// Options, and their values, under which all phases are over in seconds (`dyno.brief`): what a
+    /// pilot plays of a script whose phases end by count.
+    pub brief: BTreeMap<String, String>,
 }
 
 /// A statement whose plan is held against other candidates'.

@@ -1,5 +1,7 @@
 //! What a script declares: options, commands, phases, ledger, size.
 
+use std::collections::BTreeMap;
+
 use mlua::{LuaSerdeExt, Value};
 use serde::de::DeserializeOwned;
 
@@ -26,6 +28,7 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
         ledger: declared_list(&state, "ledger")?,
         plans: declared_list(&state, "plans")?,
         size_bytes: size(&state)?,
+        brief: brief(&state)?,
         commands,
     })
 }
@@ -224,6 +227,21 @@ fn declared_list<T: DeserializeOwned>(state: &LuaState, name: &str) -> Result<Ve
         return Ok(Vec::new());
     }
     read(state, name, declared)
+}
+
+/// `dyno.brief`, whose names are the script's own options.
+fn brief(state: &LuaState) -> Result<BTreeMap<String, String>, Error> {
+    let declared = state.dyno_value("brief")?;
+    if declared.is_nil() {
+        return Ok(BTreeMap::new());
+    }
+    let brief: BTreeMap<String, String> = read(state, "brief", declared)?;
+    let known = options(state)?;
+    match brief.keys().find(|name| !known.iter().any(|option| &option.name == *name)) {
+        Some(name) => Err(Error::user(format!("dyno.brief names no option: '{name}'"))
+            .hint("declare it in sysbench.cmdline.options")),
+        None => Ok(brief),
+    }
 }
 
 fn size(state: &LuaState) -> Result<u64, Error> {

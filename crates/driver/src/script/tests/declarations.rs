@@ -38,6 +38,7 @@ fn declared_phases_ledger_and_size_are_read() {
               units_per_event = 100, pace = {kind = 'poisson', rate_per_s = 2.5}}},
            stop = {kind = 'count', events = sysbench.opt.n}}} end
         dyno.ledger = {{name = 'rows', sql = 'SELECT 1', counters = {inserted = 1, deleted = -1}}}
+        dyno.brief = function() return {n = tostring(sysbench.opt.n - 4)} end
         dyno.size_bytes = function() return sysbench.opt.n * 1000 end",
     );
     let told = describe(&plan).unwrap();
@@ -48,7 +49,16 @@ fn declared_phases_ledger_and_size_are_read() {
     assert_eq!(phase.streams[0].pace, Pace::Poisson { rate_per_s: 2.5 });
     assert_eq!(told.ledger[0].counters["deleted"], -1);
     assert_eq!(told.size_bytes, 7000);
+    assert_eq!(told.brief, BTreeMap::from([("n".to_owned(), "3".to_owned())]));
     assert_eq!(phases(&plan, "run").unwrap().0, told.phases);
+}
+
+#[test]
+fn a_brief_play_is_made_of_the_scripts_own_options() {
+    let error = described("dyno.brief = {rows = '5'} function event() end", &[]).unwrap_err();
+    assert!(error.to_string().starts_with("dyno.brief names no option: 'rows'"), "{error}");
+    let error = described("dyno.brief = {time = {}} function event() end", &[]).unwrap_err();
+    assert!(error.to_string().starts_with("the script's dyno.brief is not as"), "{error}");
 }
 
 #[test]
