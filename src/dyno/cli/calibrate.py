@@ -172,12 +172,16 @@ def print_entry(entry: Entry, done: int, of: int) -> None:
     if entry.kind == "synthetic":
         click.echo(f"{entry.kind}  {entry.what}: {words}")
         return
-    bounds = (
-        f"{entry.slowdown_percent:+.1f} % [{entry.low_percent:+.1f}, {entry.high_percent:+.1f}]"
-    )
     (word,) = entry.words
-    found = f"{word}  {bounds}{dose_note(entry)}  {entry.seconds:.0f} s"
+    found = f"{word}  {interval_words(entry)}{dose_note(entry)}  {entry.seconds:.0f} s"
     click.echo(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
+
+
+def interval_words(entry: Entry) -> str:
+    """The slowdown found, with its bounds; without them, why there are none."""
+    if entry.low_percent == entry.high_percent:
+        return f"no interval: {entry.dropped_blocks} blocks were dropped for noise"
+    return f"{entry.slowdown_percent:+.1f} % [{entry.low_percent:+.1f}, {entry.high_percent:+.1f}]"
 
 
 def dose_note(entry: Entry) -> str:

@@ -21,6 +21,7 @@ from dyno.calibration.session import (
 )
 from dyno.calibration.store import relevant_facts
 from dyno.cli import exit_code
+from dyno.cli.calibrate import print_entry
 from dyno.engines import null
 from dyno.errors import HostError, UsageError
 from dyno.experiment.candidates import parse_candidate
@@ -194,3 +195,15 @@ def test_a_word_that_cannot_be_is_refused_before_anything_is_said_or_played(
     assert exit_code(["calibrate", *words]) == 64
     said = capsys.readouterr()
     assert said.out == "" and told in said.err
+
+
+def test_a_comparison_without_a_calm_block_is_told_without_an_interval(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    here = relevant_facts(instrument_here())
+    entry = Entry("A/A", "null", "same build", 0.0, {"inconclusive": 1}, "", "0.1", here)
+    print_entry(replace(entry, dropped_blocks=20), 2, 40)
+    print_entry(replace(entry, slowdown_percent=1.0, low_percent=-1.0, high_percent=3.0), 3, 40)
+    first, second = capsys.readouterr().out.splitlines()
+    assert "inconclusive  no interval: 20 blocks were dropped for noise  0 s" in first
+    assert "+1.0 % [-1.0, +3.0]" in second
