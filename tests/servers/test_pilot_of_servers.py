@@ -55,7 +55,8 @@ def test_one_client_has_its_place_chosen_by_empty_answers(home: Path) -> None:
 
 
 def test_a_script_without_threads_and_a_given_rate_stay_as_they_are(home: Path) -> None:
-    assert _piloted("postgres@18", "insert").pilot is None
+    found = _piloted("postgres@18", "insert").pilot
+    assert found is not None and (found.saturation, found.pinning) == ((), "")
     run = _piloted("postgres@18", "oltp_point_select", rate="100")
     assert run.pilot is not None
     assert [(each.connections, each.why) for each in run.pilot.saturation] == [
