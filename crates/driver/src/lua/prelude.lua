@@ -3,8 +3,8 @@
 -- what; `part`: runs one of the texts.
 local raw, identity, part = ...
 
--- Garbage is collected when memory has grown to half more than what is alive, LuaJIT's own is to
--- twice that: a state's texts then stay in the processor's cache.
+-- Garbage is collected when memory has grown by half of what is alive; LuaJIT by itself waits until
+-- it has doubled, and a state's texts leave the processor's cache.
 collectgarbage("setpause", 150)
 
 part("sysbench", raw, identity)

@@ -25,8 +25,8 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
         summary: summary(plan)?,
         options: options(&state)?,
         phases: if has_run { run_phases(&state)? } else { Vec::new() },
-        ledger: declared_list(&state, "ledger")?,
-        plans: declared_list(&state, "plans")?,
+        ledger: declared(&state, "ledger")?,
+        plans: declared(&state, "plans")?,
         size_bytes: size(&state)?,
         brief: brief(&state)?,
         commands,
@@ -220,22 +220,18 @@ fn threads(state: &LuaState) -> Result<u32, Error> {
     }
 }
 
-/// What `dyno.name` lists; nothing where it is absent.
-fn declared_list<T: DeserializeOwned>(state: &LuaState, name: &str) -> Result<Vec<T>, Error> {
+/// What `dyno.name` says; nothing where it is absent.
+fn declared<T: DeserializeOwned + Default>(state: &LuaState, name: &str) -> Result<T, Error> {
     let declared = state.dyno_value(name)?;
     if declared.is_nil() {
-        return Ok(Vec::new());
+        return Ok(T::default());
     }
     read(state, name, declared)
 }
 
 /// `dyno.brief`, whose names are the script's own options.
 fn brief(state: &LuaState) -> Result<BTreeMap<String, String>, Error> {
-    let declared = state.dyno_value("brief")?;
-    if declared.is_nil() {
-        return Ok(BTreeMap::new());
-    }
-    let brief: BTreeMap<String, String> = read(state, "brief", declared)?;
+    let brief: BTreeMap<String, String> = declared(state, "brief")?;
     let known = options(state)?;
     match brief.keys().find(|name| !known.iter().any(|option| &option.name == *name)) {
         Some(name) => Err(Error::user(format!("dyno.brief names no option: '{name}'"))
