@@ -10,14 +10,14 @@ use super::worker::Worker;
 use crate::schedule::timeline::PhaseClock;
 
 impl UserSlot {
-    /// What a user does whose event, or `thread_init`, has ended: it is free, unless its script has
-    /// it rest.
+    /// What a user does whose event has ended, due at `due_ns`, or `thread_init`: it is free, unless
+    /// its script has it rest.
     #[inline]
-    pub fn free(&mut self, now: u64, clock: &PhaseClock) -> UserState {
+    pub fn free(&mut self, due_ns: u64, now: u64, clock: &PhaseClock) -> UserState {
         match self.user.take_rest_ns() {
             0 => UserState::Free { since_ns: now },
             rest_ns => {
-                let until_ns = clock.rests_until_ns(now, rest_ns);
+                let until_ns = clock.rests_until_ns(due_ns, now, rest_ns);
                 UserState::Resting(Rest { since_ns: now, until_ns })
             }
         }

@@ -161,7 +161,7 @@ impl UserSlot {
     pub fn first_state(&mut self, now: u64, clock: &PhaseClock) -> UserState {
         match self.own_loop {
             Some(_) => UserState::Due { intended_ns: now },
-            None => self.free(now, clock),
+            None => self.free(now, now, clock),
         }
     }
 

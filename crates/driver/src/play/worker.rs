@@ -235,7 +235,7 @@ impl<'a> Worker<'a> {
         *now = self.clock.now_ns();
         let counted = self.count_streak(slot, &mut event);
         event.answered_ns = *now;
-        slot.state = slot.free(*now, &self.clock);
+        slot.state = slot.free(event.intended_ns, *now, &self.clock);
         let outcome = match counted.and(step) {
             Ok(Step::Done { transaction, more }) => self.done(slot, event, transaction, more),
             Ok(_) => {

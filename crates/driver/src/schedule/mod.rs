@@ -49,19 +49,30 @@ impl Schedule {
             return Err(Error::user(format!("a pace of {rate_per_s} events per second")));
         }
         let mut schedule = Self { gaps, rate_per_s, ticket: 0, at_ns: 0.0 };
-        schedule.at_ns = schedule.gap_ns();
+        schedule.at_ns = schedule.random_gap_ns();
         Ok(Some(schedule))
     }
 
-    /// Nanoseconds from the phase's start to an arrival; tickets must not go back.
-    pub fn arrival_ns(&mut self, ticket: u64) -> u64 {
+    /// When an arrival is due on a phase's clock; tickets must not go back.
+    #[inline]
+    pub fn due_ns(&mut self, ticket: u64, timeline: &Timeline) -> u64 {
+        let gap_ns = match self.gaps {
+            Gaps::Uniform => (SECOND_NS as f64 / self.rate_per_s) as u64,
+            Gaps::Burst => SECOND_NS,
+            Gaps::Poisson(_) => 0,
+        };
+        timeline.arrival_ns(self.arrival_ns(ticket), gap_ns)
+    }
+
+    /// Nanoseconds of the schedule from its beginning to an arrival.
+    fn arrival_ns(&mut self, ticket: u64) -> u64 {
         match self.gaps {
             Gaps::Uniform => (ticket as f64 / self.rate_per_s * SECOND_NS as f64) as u64,
             Gaps::Burst => (ticket as f64 / self.rate_per_s) as u64 * SECOND_NS,
             Gaps::Poisson(_) => {
                 debug_assert!(ticket >= self.ticket, "a schedule is walked forward");
                 for _ in self.ticket..ticket {
-                    self.at_ns += self.gap_ns();
+                    self.at_ns += self.random_gap_ns();
                 }
                 self.ticket = ticket;
                 self.at_ns as u64
@@ -69,7 +80,7 @@ impl Schedule {
         }
     }
 
-    fn gap_ns(&mut self) -> f64 {
+    fn random_gap_ns(&mut self) -> f64 {
         let Gaps::Poisson(random) = &mut self.gaps else {
             return 0.0;
         };
@@ -87,7 +98,7 @@ impl Schedule {
         counts: impl Fn(u64) -> bool,
     ) -> u64 {
         let mut walk = self.clone();
-        let arrivals = tickets.map(|ticket| timeline.arrival_ns(walk.arrival_ns(ticket)));
+        let arrivals = tickets.map(|ticket| walk.due_ns(ticket, timeline));
         arrivals.take_while(|at| *at < end_ns).filter(|at| counts(*at)).count() as u64
     }
 }

@@ -99,13 +99,25 @@ impl Timeline {
         self.start_ns + since_ns + if is_open { 0 } else { drain_ns }
     }
 
-    /// Until when somebody rests who begins to then. Rests pass in windows only, as schedules do:
-    /// so windows hold as much of users who rest and play as if there were no drains.
-    pub fn rests_until_ns(&self, phase_ns: u64, rest_ns: u64) -> u64 {
-        let Some(turns) = &self.turns else { return phase_ns + rest_ns };
-        let since_ns = self.opens_ns(phase_ns).saturating_sub(self.start_ns);
-        let (slot, into_ns) = (since_ns / turns.slot_ns, since_ns % turns.slot_ns);
-        self.arrival_ns(slot * turns.window_ns + into_ns + rest_ns)
+    /// Until when somebody rests whose event was due at `due_ns` and ended at `ended_ns`. Rests pass
+    /// in windows only, as schedules do: so windows hold as much of users who rest and play as if
+    /// there were no drains.
+    ///
+    /// A rest that is longer than an edge ends in none, and the event and its rest take as much of
+    /// the time that counts as they took of windows: a user who comes once a window would come in
+    /// every edge otherwise, and never count.
+    pub fn rests_until_ns(&self, due_ns: u64, ended_ns: u64, rest_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return ended_ns + rest_ns };
+        let in_windows_ns = |phase_ns: u64| {
+            let since_ns = self.opens_ns(phase_ns).saturating_sub(self.start_ns);
+            since_ns / turns.slot_ns * turns.window_ns + since_ns % turns.slot_ns
+        };
+        let ended_ns = in_windows_ns(ended_ns);
+        if rest_ns < turns.edge_ns {
+            return self.arrival_ns(ended_ns + rest_ns, 0);
+        }
+        let took_ns = ended_ns.saturating_sub(in_windows_ns(due_ns));
+        self.arrival_ns(self.counted_ns(due_ns) + took_ns + rest_ns, NEVER)
     }
 
     /// Does an event that was due then count? Not at a window's edge.
@@ -144,11 +156,19 @@ impl Timeline {
         since_ns / turns.slot_ns * whole_ns + into_ns - turns.edge_ns
     }
 
-    /// When an arrival is due: its schedule runs in windows only.
+    /// When an arrival is due whose schedule comes at gaps of `gap_ns` (0: at none that are equal).
+    /// Schedules run in windows only.
+    ///
+    /// Where gaps are equal, it also stands still in an edge for what that is longer than whole
+    /// gaps, from the beginning of each. Every edge has as many arrivals then, and the rest of its
+    /// window as many as the rate says. A schedule of one arrival a window would else have all of
+    /// them in edges, or none.
     #[inline]
-    pub fn arrival_ns(&self, since_ns: u64) -> u64 {
+    pub fn arrival_ns(&self, since_ns: u64, gap_ns: u64) -> u64 {
         let Some(turns) = &self.turns else { return self.start_ns + since_ns };
-        self.start_ns + since_ns / turns.window_ns * turns.slot_ns + since_ns % turns.window_ns
+        let still_ns = turns.edge_ns.checked_rem(gap_ns).unwrap_or(0);
+        let runs_ns = turns.window_ns - still_ns;
+        self.start_ns + since_ns / runs_ns * turns.slot_ns + still_ns + since_ns % runs_ns
     }
 
     /// Which of our windows a time belongs to; none without turns.
@@ -271,9 +291,9 @@ impl PhaseClock {
         }
     }
 
-    /// Until when somebody rests who begins to at a time that it has shown.
-    pub fn rests_until_ns(&self, phase_ns: u64, rest_ns: u64) -> u64 {
-        self.timeline.rests_until_ns(phase_ns, rest_ns)
+    /// Until when somebody rests whose event was due and ended at times that it has shown.
+    pub fn rests_until_ns(&self, due_ns: u64, ended_ns: u64, rest_ns: u64) -> u64 {
+        self.timeline.rests_until_ns(due_ns, ended_ns, rest_ns)
     }
 
     /// CLOCK_MONOTONIC, where `now` was read last; read anew only where that says too little.
@@ -344,7 +364,7 @@ mod tests {
             assert!(all.is_counted(at) && all.alike_until_ns(at) == NEVER);
         }
         assert_eq!((all.length_ns(1.5), all.counted_ns(START_NS + 5)), (1_500_000_000, 5));
-        assert_eq!((all.arrival_ns(7), all.window(START_NS)), (START_NS + 7, None));
+        assert_eq!((all.arrival_ns(7, 5), all.window(START_NS)), (START_NS + 7, None));
     }
 
     #[test]
@@ -405,7 +425,7 @@ mod tests {
         let counted = |at: u64| it.counted_ns(START_NS + at);
         assert_eq!([counted(5), counted(10), counted(60), counted(119)], [0, 0, 50, 90]);
         assert_eq!([counted(240), it.length_ns(250e-9)], [180, 360]);
-        assert_eq!([it.arrival_ns(99), it.arrival_ns(100)], [START_NS + 99, START_NS + 120]);
+        assert_eq!([it.arrival_ns(99, 0), it.arrival_ns(100, 0)], [START_NS + 99, START_NS + 120]);
         assert_eq!(it.window(START_NS + 130), Some(1));
     }
 
@@ -424,19 +444,50 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_counts_at_its_rate_also_where_it_comes_once_a_window() {
+        let it = timeline(0);
+        let until_ns = START_NS + 120 * 1_000;
+        for gap_ns in [1, 3, 7, 10, 11, 19, 20, 33, 50, 70, 90, 99, 100, 101, 200, 300, 1_000] {
+            let arrivals = (0..).map(|number| it.arrival_ns(number * gap_ns, gap_ns));
+            let counted = arrivals.take_while(|at| *at < until_ns).filter(|at| it.is_counted(*at));
+            let due = it.counted_ns(until_ns) as f64 / gap_ns as f64;
+            let counted = counted.count() as f64;
+            assert!((counted - due).abs() <= 1.0, "{gap_ns}: {counted} of {due}");
+        }
+        // gaps of 4: two in an edge of 10, from its third nanosecond on
+        let at = [0, 1, 2, 24, 25].map(|number| it.arrival_ns(number * 4, 4) - START_NS);
+        assert_eq!(at, [2, 6, 10, 98, 120 + 4]);
+    }
+
+    #[test]
     fn rests_pass_in_windows_only() {
         let it = timeline(0);
-        let until = |at, rest_ns| it.rests_until_ns(START_NS + at, rest_ns) - START_NS;
-        assert_eq!([until(0, 99), until(0, 100), until(90, 20)], [99, 120, 130]);
+        let until = |due, ended, rest_ns| {
+            it.rests_until_ns(START_NS + due, START_NS + ended, rest_ns) - START_NS
+        };
+        assert_eq!([until(0, 0, 9), until(85, 92, 9)], [9, 121]);
+        // one longer than an edge ends in none
+        assert_eq!([until(0, 0, 89), until(0, 0, 90), until(80, 90, 20)], [99, 130, 140]);
         // who ended in the drain begins to rest in the next window
-        assert_eq!([until(105, 0), until(105, 30), until(105, 200)], [125, 155, 365]);
-        let (mut at, mut events) = (START_NS, 0);
-        while at < START_NS + 120 * 1_000 {
-            events += 1;
-            at = it.rests_until_ns(at + 7, 30);
+        assert_eq!([until(105, 105, 0), until(105, 105, 5)], [125, 130]);
+        let all = Timeline::new(START_NS, None, true);
+        assert_eq!(all.rests_until_ns(START_NS, START_NS + 2, 7), START_NS + 9);
+    }
+
+    #[test]
+    fn users_who_rest_count_at_their_rate_also_where_they_come_once_a_window() {
+        let it = timeline(0);
+        for (takes_ns, rest_ns) in
+            [(7, 30), (1, 99), (7, 93), (20, 80), (10, 190), (2, 9), (15, 46)]
+        {
+            let (mut at, mut counted) = (START_NS, 0);
+            while at < START_NS + 120 * 1_000 {
+                counted += u64::from(it.is_counted(at));
+                at = it.rests_until_ns(at, at + takes_ns, rest_ns);
+            }
+            let due = it.counted_ns(START_NS + 120 * 1_000) / (takes_ns + rest_ns);
+            assert!(counted.abs_diff(due) <= 1 + due / 200, "{takes_ns}: {counted} of {due}");
         }
-        assert!((f64::from(events) * 37.0 / 100_000.0 - 1.0).abs() < 0.003, "{events}");
-        assert_eq!(Timeline::new(START_NS, None, true).rests_until_ns(START_NS, 7), START_NS + 7);
     }
 
     #[test]

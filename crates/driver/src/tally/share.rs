@@ -104,7 +104,7 @@ impl<'a> StreamShare<'a> {
         if self.stream.limit.is_some_and(|limit| ticket >= limit) {
             return NextEvent::None;
         }
-        let intended_ns = self.timeline.arrival_ns(schedule.arrival_ns(ticket));
+        let intended_ns = schedule.due_ns(ticket, &self.timeline);
         if now >= stop_ns || intended_ns >= stop_ns {
             return self.drop_arrival(intended_ns);
         }
@@ -146,7 +146,7 @@ impl<'a> StreamShare<'a> {
     ) -> NextEvent {
         match due_ns {
             _ if now >= stop_ns => NextEvent::None,
-            Some(due_ns) => NextEvent::At(self.timeline.arrival_ns(due_ns)),
+            Some(due_ns) => NextEvent::At(self.timeline.arrival_ns(due_ns, 0)),
             None => NextEvent::At(self.timeline.opens_ns(free_ns)),
         }
     }
