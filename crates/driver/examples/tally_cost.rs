@@ -17,6 +17,7 @@ mod plan {
 #[path = "../src/schedule"]
 mod schedule {
     pub mod clock;
+    pub mod own_turns;
     pub mod timeline;
 }
 #[path = "../src/tally"]

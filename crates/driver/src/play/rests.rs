@@ -7,11 +7,11 @@
 use super::run_queue::RunQueue;
 use super::user_slot::{Rest, UserSlot, UserState};
 use super::worker::Worker;
-use crate::schedule::timeline::PhaseClock;
+use crate::schedule::phase_clock::PhaseClock;
 
 impl UserSlot {
-    /// What a user does whose event has ended, due at `due_ns`, or `thread_init`: it is free, unless
-    /// its script has it rest.
+    /// What a user does whose event, due at `due_ns`, or `thread_init` has ended: it is free,
+    /// unless its script has it rest.
     #[inline]
     pub fn free(&mut self, due_ns: u64, now: u64, clock: &PhaseClock) -> UserState {
         match self.user.take_rest_ns() {

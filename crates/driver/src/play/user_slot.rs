@@ -4,7 +4,7 @@ use super::phase_state::{PhaseState, UserPlace};
 use crate::plan::error::Error;
 use crate::plan::phase::Pace;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
-use crate::schedule::timeline::PhaseClock;
+use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Step, User, UserIdentity};
 use crate::tally::UserCounts;
 use crate::tally::count::EventTimes;

@@ -15,7 +15,7 @@ use super::run_queue::RunQueue;
 use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, wait_until};
-use crate::schedule::timeline::PhaseClock;
+use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Ended, Step};
 use crate::tally::count::EventTimes;
 use crate::tally::live::LiveWorker;

@@ -2,9 +2,12 @@
 //!
 //! Every worker walks its own copy, so that who takes which arrival needs one atomic number and no
 //! lock (`stream`); and the end of a phase can be checked by walking it once more. Also the seeds
-//! that all random numbers begin with, the clock (`clock`), and whose turn it is (`timeline`).
+//! that all random numbers begin with, the clock (`clock`), whose turn it is (`own_turns`),
+//! what counts of it (`timeline`), and a worker's reading of that (`phase_clock`).
 
 pub mod clock;
+mod own_turns;
+pub mod phase_clock;
 pub mod stream;
 pub mod timeline;
 

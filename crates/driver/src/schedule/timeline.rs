@@ -14,40 +14,15 @@
 
 use std::sync::Arc;
 
-use super::clock::{NEVER, now_ns, ns};
+use super::clock::{NEVER, ns};
+use super::own_turns::{OwnTurns, Place};
 use crate::plan::turns::Turns;
 
 /// What a phase's clock shows when, and what may be begun then. Cheap to copy.
 #[derive(Debug, Clone)]
 pub struct Timeline {
-    start_ns: u64,
-    turns: Option<Arc<OwnTurns>>,
-}
-
-/// Turns, and which of them are ours.
-#[derive(Debug)]
-struct OwnTurns {
-    window_ns: u64,
-    edge_ns: u64,
-    slot_ns: u64,
-    /// Slots of all drivers in an epoch; one epoch lasts for ever where nobody connects anew.
-    epoch_slots: u64,
-    epoch_ns: u64,
-    /// What an epoch begins with: a part for each driver, in which its users connect anew.
-    connects_ns: u64,
-    connect_ns: u64,
-    own: u64,
-    /// Our places in the order, and how long that is before it comes again.
-    places: Vec<u64>,
-    period: u64,
-}
-
-/// Where a time lies among all slots.
-enum Place {
-    /// In one of ours: how many of ours were before, and how far into it.
-    Own { before: u64, into_ns: u64 },
-    /// Not in one of ours; so many of ours were before.
-    Others { before: u64 },
+    pub(super) start_ns: u64,
+    pub(super) turns: Option<Arc<OwnTurns>>,
 }
 
 impl Timeline {
@@ -99,9 +74,9 @@ impl Timeline {
         self.start_ns + since_ns + if is_open { 0 } else { drain_ns }
     }
 
-    /// Until when somebody rests whose event was due at `due_ns` and ended at `ended_ns`. Rests pass
-    /// in windows only, as schedules do: so windows hold as much of users who rest and play as if
-    /// there were no drains.
+    /// Until when somebody rests whose event was due at `due_ns` and ended at `ended_ns`. Rests
+    /// pass in windows only, as schedules do: so windows hold as much of users who rest and play as
+    /// if there were no drains.
     ///
     /// A rest that is longer than an edge ends in none, and the event and its rest take as much of
     /// the time that counts as they took of windows: a user who comes once a window would come in
@@ -176,162 +151,6 @@ impl Timeline {
     pub fn window(&self, phase_ns: u64) -> Option<usize> {
         let turns = self.turns.as_ref()?;
         Some((phase_ns.saturating_sub(self.start_ns) / turns.slot_ns) as usize)
-    }
-}
-
-impl OwnTurns {
-    fn new(turns: &Turns, ends_by_time: bool) -> Self {
-        let slot_ns = turns.window_ns + turns.drain_ns;
-        let drivers = turns.order.iter().max().map_or(1, |last| u64::from(*last) + 1);
-        let connects_ns = if turns.epoch_slots > 0 { drivers * turns.connect_ns } else { 0 };
-        let epoch_slots = if turns.epoch_slots > 0 { turns.epoch_slots } else { NEVER };
-        let places = (0..).zip(&turns.order).filter(|(_, who)| **who == turns.own);
-        Self {
-            window_ns: turns.window_ns,
-            edge_ns: if ends_by_time { turns.edge_ns } else { 0 },
-            slot_ns,
-            epoch_slots,
-            epoch_ns: epoch_slots.saturating_mul(slot_ns).saturating_add(connects_ns),
-            connects_ns,
-            connect_ns: turns.connect_ns,
-            own: u64::from(turns.own),
-            places: places.map(|(place, _)| place).collect(),
-            period: turns.order.len() as u64,
-        }
-    }
-
-    fn place(&self, since_ns: Option<u64>) -> Place {
-        let Some(since_ns) = since_ns else { return Place::Others { before: 0 } };
-        let epoch = since_ns / self.epoch_ns;
-        let Some(slots_ns) = (since_ns % self.epoch_ns).checked_sub(self.connects_ns) else {
-            return Place::Others { before: self.own_before(epoch * self.epoch_slots) };
-        };
-        let epoch_begin = epoch.saturating_mul(self.epoch_slots);
-        let (slot, into_ns) = (epoch_begin + slots_ns / self.slot_ns, slots_ns % self.slot_ns);
-        let before = self.own_before(slot);
-        match self.places.binary_search(&(slot % self.period)) {
-            Ok(_) => Place::Own { before, into_ns },
-            Err(_) => Place::Others { before },
-        }
-    }
-
-    /// How many of the slots before one are ours.
-    fn own_before(&self, slot: u64) -> u64 {
-        let (turns, place) = (slot / self.period, slot % self.period);
-        let in_turn = self.places.partition_point(|own| *own < place);
-        turns * self.places.len() as u64 + in_turn as u64
-    }
-
-    /// From the start to the beginning of our slot of a number.
-    fn begin_ns(&self, number: u64) -> u64 {
-        let count = self.places.len() as u64;
-        let place = self.places[(number % count) as usize];
-        let slot = number / count * self.period + place;
-        let (epoch, in_epoch) = (slot / self.epoch_slots, slot % self.epoch_slots);
-        epoch * self.epoch_ns + self.connects_ns + in_epoch * self.slot_ns
-    }
-}
-
-/// A worker's view of its phase's clock.
-#[derive(Debug)]
-pub struct PhaseClock {
-    timeline: Timeline,
-    /// What the clock lags behind CLOCK_MONOTONIC, until that shows `until_ns`.
-    lag_ns: u64,
-    until_ns: u64,
-    /// When the users are to connect anew, by CLOCK_MONOTONIC.
-    connect_ns: u64,
-}
-
-impl PhaseClock {
-    /// Before anything was read.
-    pub fn new(timeline: Timeline) -> Self {
-        let until_ns = if timeline.turns.is_none() { NEVER } else { 0 };
-        let connect_ns = match &timeline.turns {
-            Some(turns) if turns.connects_ns > 0 => timeline.start_ns + turns.connect_after(0),
-            _ => NEVER,
-        };
-        Self { timeline, lag_ns: 0, until_ns, connect_ns }
-    }
-
-    /// What it shows now.
-    #[inline]
-    pub fn now_ns(&mut self) -> u64 {
-        let now = now_ns();
-        if now < self.until_ns { now - self.lag_ns } else { self.find_slot(now) }
-    }
-
-    #[cold]
-    fn find_slot(&mut self, now: u64) -> u64 {
-        let phase_ns = self.timeline.phase_ns(now);
-        self.until_ns = 0;
-        if let Some(turns) = &self.timeline.turns {
-            let since_ns = now.checked_sub(self.timeline.start_ns);
-            if let Place::Own { into_ns, .. } = turns.place(since_ns) {
-                (self.lag_ns, self.until_ns) = (now - phase_ns, now + turns.slot_ns - into_ns);
-            }
-        }
-        phase_ns
-    }
-
-    /// What it lags behind CLOCK_MONOTONIC in the slot in which it was read last; none if it stood
-    /// still then.
-    #[inline]
-    pub fn lag_ns(&self) -> Option<u64> {
-        (self.until_ns > 0).then_some(self.lag_ns)
-    }
-
-    /// What it shows of a CLOCK_MONOTONIC time that is near.
-    #[inline]
-    pub fn phase_ns(&self, monotonic_ns: u64) -> u64 {
-        if monotonic_ns < self.until_ns {
-            monotonic_ns.saturating_sub(self.lag_ns)
-        } else {
-            self.timeline.phase_ns(monotonic_ns)
-        }
-    }
-
-    /// Until when somebody rests whose event was due and ended at times that it has shown.
-    pub fn rests_until_ns(&self, due_ns: u64, ended_ns: u64, rest_ns: u64) -> u64 {
-        self.timeline.rests_until_ns(due_ns, ended_ns, rest_ns)
-    }
-
-    /// CLOCK_MONOTONIC, where `now` was read last; read anew only where that says too little.
-    #[inline]
-    pub fn monotonic_now_ns(&self, now: u64) -> u64 {
-        if self.timeline.turns.is_none() { now } else { now_ns() }
-    }
-
-    /// How long to sleep for the phase's clock to show a time: CLOCK_MONOTONIC. Not beyond the time
-    /// at which the users are to connect anew.
-    pub fn monotonic_ns(&self, phase_ns: u64) -> u64 {
-        self.timeline.monotonic_ns(phase_ns).min(self.connect_ns)
-    }
-
-    /// Are the users to connect anew now? True once in every epoch, at the time that is ours.
-    #[inline]
-    pub fn is_to_connect(&mut self) -> bool {
-        self.connect_ns != NEVER && self.connects_now(now_ns())
-    }
-
-    #[cold]
-    fn connects_now(&mut self, now: u64) -> bool {
-        let Some(turns) = &self.timeline.turns else { return false };
-        if now < self.connect_ns {
-            return false;
-        }
-        let late_ns = now - self.connect_ns;
-        self.connect_ns =
-            self.timeline.start_ns + turns.connect_after(now - self.timeline.start_ns);
-        // One that was slept through is left out: it is somebody else's time now.
-        late_ns < turns.connect_ns / 2
-    }
-}
-
-impl OwnTurns {
-    /// When our part of the next epoch's connecting begins; the first epoch needs none.
-    fn connect_after(&self, since_ns: u64) -> u64 {
-        (since_ns / self.epoch_ns + 1) * self.epoch_ns + self.own * self.connect_ns
     }
 }
 
@@ -505,15 +324,5 @@ mod tests {
         assert!(it.is_counted(START_NS));
         assert_eq!(it.counted_ns(START_NS + 250), 250);
         assert_eq!(it.monotonic_ns(START_NS + 150), START_NS + 350);
-    }
-
-    #[test]
-    fn users_connect_anew_once_in_an_epoch_at_their_own_time() {
-        let mut clock = PhaseClock::new(timeline(1));
-        let times: Vec<u64> = (0..1_750).filter(|at| clock.connects_now(START_NS + at)).collect();
-        assert_eq!(times, [580 + 50, 2 * 580 + 50]);
-        let mut late = PhaseClock::new(timeline(1));
-        assert!(!late.connects_now(START_NS + 580 + 90), "half of its part is over");
-        assert!(late.connects_now(START_NS + 2 * 580 + 60));
     }
 }

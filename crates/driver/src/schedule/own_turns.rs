@@ -1,0 +1,89 @@
+//! Whose slot of time it is, of several drivers that take turns: arithmetic on the time since the
+//! phase's start, so that each of them knows it without a word from the others.
+
+use super::clock::NEVER;
+use crate::plan::turns::Turns;
+
+/// Turns, and which of them are ours.
+#[derive(Debug)]
+pub struct OwnTurns {
+    pub window_ns: u64,
+    pub edge_ns: u64,
+    pub slot_ns: u64,
+    /// Slots of all drivers in an epoch; one epoch lasts for ever where nobody connects anew.
+    epoch_slots: u64,
+    epoch_ns: u64,
+    /// What an epoch begins with: a part for each driver, in which its users connect anew.
+    pub connects_ns: u64,
+    pub connect_ns: u64,
+    own: u64,
+    /// Our places in the order, and how long that is before it comes again.
+    places: Vec<u64>,
+    period: u64,
+}
+
+/// Where a time lies among all slots.
+pub enum Place {
+    /// In one of ours: how many of ours were before, and how far into it.
+    Own { before: u64, into_ns: u64 },
+    /// Not in one of ours; so many of ours were before.
+    Others { before: u64 },
+}
+
+impl OwnTurns {
+    pub fn new(turns: &Turns, ends_by_time: bool) -> Self {
+        let slot_ns = turns.window_ns + turns.drain_ns;
+        let drivers = turns.order.iter().max().map_or(1, |last| u64::from(*last) + 1);
+        let connects_ns = if turns.epoch_slots > 0 { drivers * turns.connect_ns } else { 0 };
+        let epoch_slots = if turns.epoch_slots > 0 { turns.epoch_slots } else { NEVER };
+        let places = (0..).zip(&turns.order).filter(|(_, who)| **who == turns.own);
+        Self {
+            window_ns: turns.window_ns,
+            edge_ns: if ends_by_time { turns.edge_ns } else { 0 },
+            slot_ns,
+            epoch_slots,
+            epoch_ns: epoch_slots.saturating_mul(slot_ns).saturating_add(connects_ns),
+            connects_ns,
+            connect_ns: turns.connect_ns,
+            own: u64::from(turns.own),
+            places: places.map(|(place, _)| place).collect(),
+            period: turns.order.len() as u64,
+        }
+    }
+
+    pub fn place(&self, since_ns: Option<u64>) -> Place {
+        let Some(since_ns) = since_ns else { return Place::Others { before: 0 } };
+        let epoch = since_ns / self.epoch_ns;
+        let Some(slots_ns) = (since_ns % self.epoch_ns).checked_sub(self.connects_ns) else {
+            return Place::Others { before: self.own_before(epoch * self.epoch_slots) };
+        };
+        let epoch_begin = epoch.saturating_mul(self.epoch_slots);
+        let (slot, into_ns) = (epoch_begin + slots_ns / self.slot_ns, slots_ns % self.slot_ns);
+        let before = self.own_before(slot);
+        match self.places.binary_search(&(slot % self.period)) {
+            Ok(_) => Place::Own { before, into_ns },
+            Err(_) => Place::Others { before },
+        }
+    }
+
+    /// How many of the slots before one are ours.
+    fn own_before(&self, slot: u64) -> u64 {
+        let (turns, place) = (slot / self.period, slot % self.period);
+        let in_turn = self.places.partition_point(|own| *own < place);
+        turns * self.places.len() as u64 + in_turn as u64
+    }
+
+    /// From the start to the beginning of our slot of a number.
+    pub fn begin_ns(&self, number: u64) -> u64 {
+        let count = self.places.len() as u64;
+        let place = self.places[(number % count) as usize];
+        let slot = number / count * self.period + place;
+        let (epoch, in_epoch) = (slot / self.epoch_slots, slot % self.epoch_slots);
+        epoch * self.epoch_ns + self.connects_ns + in_epoch * self.slot_ns
+    }
+
+    /// When our part of the next epoch's connecting begins; the first epoch needs none.
+    pub fn connect_after(&self, since_ns: u64) -> u64 {
+        (since_ns / self.epoch_ns + 1) * self.epoch_ns + self.own * self.connect_ns
+    }
+}

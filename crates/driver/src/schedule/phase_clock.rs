@@ -1,0 +1,130 @@
+//! A worker's reading of its phase's clock: cheap, as it is read about every event. It works out
+//! whose turn it is once in a slot, and then only subtracts.
+
+use super::clock::{NEVER, now_ns};
+use super::own_turns::Place;
+use super::timeline::Timeline;
+
+/// What a phase's clock shows, as its worker reads it.
+#[derive(Debug)]
+pub struct PhaseClock {
+    timeline: Timeline,
+    /// What the clock lags behind CLOCK_MONOTONIC, until that shows `until_ns`.
+    lag_ns: u64,
+    until_ns: u64,
+    /// When the users are to connect anew, by CLOCK_MONOTONIC.
+    connect_ns: u64,
+}
+
+impl PhaseClock {
+    /// Before anything was read.
+    pub fn new(timeline: Timeline) -> Self {
+        let until_ns = if timeline.turns.is_none() { NEVER } else { 0 };
+        let connect_ns = match &timeline.turns {
+            Some(turns) if turns.connects_ns > 0 => timeline.start_ns + turns.connect_after(0),
+            _ => NEVER,
+        };
+        Self { timeline, lag_ns: 0, until_ns, connect_ns }
+    }
+
+    /// What it shows now.
+    #[inline]
+    pub fn now_ns(&mut self) -> u64 {
+        let now = now_ns();
+        if now < self.until_ns { now - self.lag_ns } else { self.find_slot(now) }
+    }
+
+    #[cold]
+    fn find_slot(&mut self, now: u64) -> u64 {
+        let phase_ns = self.timeline.phase_ns(now);
+        self.until_ns = 0;
+        if let Some(turns) = &self.timeline.turns {
+            let since_ns = now.checked_sub(self.timeline.start_ns);
+            if let Place::Own { into_ns, .. } = turns.place(since_ns) {
+                (self.lag_ns, self.until_ns) = (now - phase_ns, now + turns.slot_ns - into_ns);
+            }
+        }
+        phase_ns
+    }
+
+    /// What it lags behind CLOCK_MONOTONIC in the slot in which it was read last; none if it stood
+    /// still then.
+    #[inline]
+    pub fn lag_ns(&self) -> Option<u64> {
+        (self.until_ns > 0).then_some(self.lag_ns)
+    }
+
+    /// What it shows of a CLOCK_MONOTONIC time that is near.
+    #[inline]
+    pub fn phase_ns(&self, monotonic_ns: u64) -> u64 {
+        if monotonic_ns < self.until_ns {
+            monotonic_ns.saturating_sub(self.lag_ns)
+        } else {
+            self.timeline.phase_ns(monotonic_ns)
+        }
+    }
+
+    /// Until when somebody rests whose event was due and ended at times that it has shown.
+    pub fn rests_until_ns(&self, due_ns: u64, ended_ns: u64, rest_ns: u64) -> u64 {
+        self.timeline.rests_until_ns(due_ns, ended_ns, rest_ns)
+    }
+
+    /// CLOCK_MONOTONIC, where `now` was read last; read anew only where that says too little.
+    #[inline]
+    pub fn monotonic_now_ns(&self, now: u64) -> u64 {
+        if self.timeline.turns.is_none() { now } else { now_ns() }
+    }
+
+    /// How long to sleep for the phase's clock to show a time: CLOCK_MONOTONIC. Not beyond the time
+    /// at which the users are to connect anew.
+    pub fn monotonic_ns(&self, phase_ns: u64) -> u64 {
+        self.timeline.monotonic_ns(phase_ns).min(self.connect_ns)
+    }
+
+    /// Are the users to connect anew now? True once in every epoch, at the time that is ours.
+    #[inline]
+    pub fn is_to_connect(&mut self) -> bool {
+        self.connect_ns != NEVER && self.connects_now(now_ns())
+    }
+
+    #[cold]
+    fn connects_now(&mut self, now: u64) -> bool {
+        let Some(turns) = &self.timeline.turns else { return false };
+        if now < self.connect_ns {
+            return false;
+        }
+        let late_ns = now - self.connect_ns;
+        self.connect_ns =
+            self.timeline.start_ns + turns.connect_after(now - self.timeline.start_ns);
+        // One that was slept through is left out: it is somebody else's time now.
+        late_ns < turns.connect_ns / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::turns::Turns;
+
+    const START_NS: u64 = 1_000_000;
+
+    #[test]
+    fn users_connect_anew_once_in_an_epoch_at_their_own_time() {
+        let turns = Turns {
+            order: vec![0, 1, 1, 0],
+            own: 1,
+            window_ns: 100,
+            drain_ns: 20,
+            edge_ns: 10,
+            epoch_slots: 4,
+            connect_ns: 50,
+        };
+        let clock = || PhaseClock::new(Timeline::new(START_NS, Some(&turns), true));
+        let mut often = clock();
+        let times: Vec<u64> = (0..1_750).filter(|at| often.connects_now(START_NS + at)).collect();
+        assert_eq!(times, [580 + 50, 2 * 580 + 50]);
+        let mut late = clock();
+        assert!(!late.connects_now(START_NS + 580 + 90), "half of its part is over");
+        assert!(late.connects_now(START_NS + 2 * 580 + 60));
+    }
+}
