@@ -1,8 +1,9 @@
 -- sysbench.sql: the driver of the engine under test, and connections to it.
 local raw, identity, requests = ...
 local opt = sysbench.opt
-local setmetatable, type, unpack = setmetatable, type, unpack
-local finish, slow, result_of = requests.finish, requests.slow, requests.result_of
+local setmetatable, type = setmetatable, type
+local finish, slow = requests.finish, requests.slow
+local result_of, first_row = requests.result_of, requests.first_row
 
 local connection = {}
 connection.__index = connection
@@ -15,13 +16,11 @@ end
 
 -- The fields of the first row, or nil.
 function connection:query_row(query)
-   raw.keep_next()
-   local rs = self:query(query)
-   local row = rs:fetch_row()
-   if row == nil then
-      return nil
+   local reply = raw.query_row(self.number, query)
+   if type(reply) == "boolean" then
+      reply = slow(self, reply, query)
    end
-   return unpack(row, 1, rs.nfields)
+   return first_row(reply)
 end
 
 function connection:disconnect()

@@ -2,13 +2,14 @@
 -- users play, the result set, and the error thrown.
 local raw, identity = ...
 local ffi = require("ffi")
-local setmetatable, type, floor = setmetatable, type, math.floor
+local setmetatable, type, floor, sub = setmetatable, type, math.floor, string.sub
+local new_table = require("table.new")
 
 local co_yield, co_resume, co_create = coroutine.yield, coroutine.resume, coroutine.create
 
 -- What is yielded while a request is under way. A script's own coroutines pass it on to the
 -- driver's, so that a query may stand in an iterator made by `coroutine.wrap`.
-local WAITING = {}
+local WAITING = raw.waiting
 
 local function passed_on(co, ok, first, ...)
    if ok and first == WAITING then
@@ -112,11 +113,11 @@ function result:fetch_row()
       return nil
    end
    local base = HEADER + 4 * columns * head[1]
-   local start, row = self[3], {}
+   local start, row = self[3], new_table(columns, 0)
    for column = 1, columns do
       local stop = head[2 + at]
       if stop ~= NULL then
-         row[column] = packed:sub(base + start + 1, base + stop)
+         row[column] = sub(packed, base + start + 1, base + stop)
          start = stop
       end
       at = at + 1
@@ -146,6 +147,31 @@ local without_rows = setmetatable({}, {
       return rs
    end,
 })
+
+local function fields(packed, head, base, column, start)
+   local stop, value = head[1 + column], nil
+   if stop ~= NULL then
+      value = sub(packed, base + start + 1, base + stop)
+      start = stop
+   end
+   if column == head[0] then
+      return value
+   end
+   return value, fields(packed, head, base, column + 1, start)
+end
+
+-- The fields of the first row of a request's answer, or nil: without a result set, which nobody
+-- would have, and without a table.
+local function first_row(reply)
+   if type(reply) == "number" then
+      return nil
+   end
+   local head = ffi.cast(words, reply)
+   if head[1] == 0 then
+      return nil
+   end
+   return fields(reply, head, HEADER + 4 * head[0] * head[1], 1, 0)
+end
 
 -- The result set of a request's answer.
 local function result_of(reply)
@@ -216,6 +242,6 @@ local function finish(con, reply, query)
 end
 
 return {
-   raise = raise, slow = slow, finish = finish, result_of = result_of, wait = wait,
-   WAITING = WAITING, under_way = under_way,
+   raise = raise, slow = slow, finish = finish, result_of = result_of, first_row = first_row,
+   wait = wait, WAITING = WAITING, under_way = under_way,
 }

@@ -13,7 +13,7 @@ pub struct Rows {
     /// Columns of the answer, 0 where it has none; true also of rows that were not kept.
     pub width: u32,
     /// Column names, where rows are kept.
-    pub columns: Vec<String>,
+    pub columns: Names,
     /// All fields' bytes, end to end.
     pub bytes: Vec<u8>,
     /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
@@ -28,6 +28,41 @@ pub struct Rows {
     grant: Grant,
 }
 
+/// Names of columns, in memory that is used again like the rows'.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    /// Forgets them.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds one as the engine sent it.
+    pub fn push(&mut self, name: &[u8]) {
+        self.bytes.extend_from_slice(name);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All of them in order; what is no UTF-8 is shown by a sign of its own.
+    pub fn to_vec(&self) -> Vec<String> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let name = |(start, end): (&usize, &usize)| {
+            String::from_utf8_lossy(&self.bytes[*start..*end]).into_owned()
+        };
+        starts.zip(&self.ends).map(name).collect()
+    }
+}
+
 /// A result of several.
 #[derive(Debug)]
 pub struct OneResult {
@@ -37,7 +72,7 @@ pub struct OneResult {
     pub rows: u64,
     /// Rows that it changed.
     pub changed: u64,
-    columns: Vec<String>,
+    columns: Names,
     /// Where its fields end in [`Rows::ends`] and [`Rows::bytes`].
     end: (usize, usize),
 }
@@ -46,7 +81,7 @@ pub struct OneResult {
 #[derive(Debug, Clone, Copy)]
 pub struct Fields<'a> {
     /// Names of the columns.
-    pub columns: &'a [String],
+    pub columns: &'a Names,
     /// End of each field, counted like `start`; [`Rows::NULL`] for NULL.
     pub ends: &'a [u32],
     /// The fields' bytes.
@@ -73,7 +108,7 @@ impl<'a> Fields<'a> {
     pub fn last_row(self) -> Option<NamedRow> {
         let others = self.ends.len().checked_sub(self.columns.len().max(1))?;
         let field = |it: Option<&[u8]>| it.map(<[u8]>::to_vec);
-        Some(self.columns.iter().cloned().zip(self.iter().skip(others).map(field)).collect())
+        Some(self.columns.to_vec().into_iter().zip(self.iter().skip(others).map(field)).collect())
     }
 }
 

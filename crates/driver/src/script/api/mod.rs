@@ -7,7 +7,7 @@ mod statements;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mlua::{BString, IntoLua, Lua, LuaSerdeExt, LuaString, Table, Value};
+use mlua::{BString, IntoLua, LightUserData, Lua, LuaSerdeExt, LuaString, Table, Value};
 
 use super::shared::{RequestState, Shared};
 use crate::plan::error;
@@ -32,6 +32,9 @@ pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
     raw.pauses()?;
     Ok(raw.table)
 }
+
+/// Its address stands for a request under way.
+static WAITING: u8 = 0;
 
 struct RawTable<'a> {
     lua: &'a Lua,
@@ -69,8 +72,17 @@ impl RawTable<'_> {
         self.add("reconnect", |_, it, connection| {
             it.reconnect(connection).map_err(|error| stop(it, error))
         })?;
+        // What is yielded meanwhile: a value that no script has, and that costs the driver nothing to
+        // read (a table would be held for it).
+        let mark = std::ptr::from_ref(&WAITING).cast_mut().cast();
+        self.table.raw_set("waiting", LightUserData(mark))?;
         // A BString is read off Lua's stack; a LuaString would be held there, which costs more.
         self.add("query", |lua, it, (connection, sql): (usize, BString)| {
+            let sent = it.query(connection, &sql);
+            answer(lua, it, sent)
+        })?;
+        self.add("query_row", |lua, it, (connection, sql): (usize, BString)| {
+            it.keeps_next = true;
             let sent = it.query(connection, &sql);
             answer(lua, it, sent)
         })?;

@@ -74,9 +74,12 @@ impl AnswerReader<'_> {
         if rows.columns.len() as u64 == columns {
             return;
         }
-        // SAFETY: the answer has these columns; the name lives as long as it, and is copied.
-        let name = |it| unsafe { copy_text((self.api.column_name)(&mut self.answer, it)) };
-        rows.columns = (0..columns).map(name).collect();
+        rows.columns.clear();
+        for it in 0..columns {
+            // SAFETY: the answer has these columns; the name lives as long as it, and is copied.
+            let name = unsafe { copy_text((self.api.column_name)(&mut self.answer, it)) };
+            rows.columns.push(name.as_bytes());
+        }
     }
 
     fn chunks(&mut self, kinds: &[c_int], rows: &mut Rows) -> Result<u64, Error> {

@@ -179,7 +179,7 @@ impl Answer {
 
     fn column(&mut self, content: &[u8], left: u64) -> Result<(), Error> {
         let (name, column) = Column::parse(content).ok_or_else(|| garbage("a torn column"))?;
-        self.rows.columns.push(String::from_utf8_lossy(name).into_owned());
+        self.rows.columns.push(name);
         self.columns.push(column);
         self.next_packet = self.after_column(left);
         Ok(())

@@ -198,7 +198,7 @@ impl Answer {
         self.is_between = false;
         if self.mode == AnswerMode::Rows {
             for _ in 0..width {
-                rows.columns.push(String::from_utf8_lossy(body.text()?).into_owned());
+                rows.columns.push(body.text()?);
                 body.take(18)?;
             }
         }

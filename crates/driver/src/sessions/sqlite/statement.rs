@@ -179,15 +179,15 @@ impl Statement {
         if rows.columns.len() == columns as usize {
             return;
         }
-        // SAFETY: the statement has these columns; a name lives until the next call for it.
-        let name = |column| unsafe {
-            let name = (self.connection.api.column_name)(self.handle, column);
-            if name.is_null() {
-                return String::new();
-            }
-            CStr::from_ptr(name).to_string_lossy().into_owned()
-        };
-        rows.columns = (0..columns).map(name).collect();
+        rows.columns.clear();
+        for column in 0..columns {
+            // SAFETY: the statement has these columns; a name lives until the next call for it.
+            let name = unsafe {
+                let name = (self.connection.api.column_name)(self.handle, column);
+                if name.is_null() { c"" } else { CStr::from_ptr(name) }
+            };
+            rows.columns.push(name.to_bytes());
+        }
     }
 }
 

@@ -51,7 +51,7 @@ fn values_of_every_kind_come_back_as_they_went() {
     assert_eq!(row[..3], wanted);
     assert_eq!(row[3], None);
     assert_eq!(row[4..], ["integer", "real", ""].map(|it| Some(it.to_owned())));
-    assert_eq!(session.rows().columns[..2], ["a", "b"]);
+    assert_eq!(session.rows().columns.to_vec()[..2], ["a", "b"]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_statement_survives_a_changed_schema_and_its_own_failure() {
     let reply = session.execute(all, &[]).unwrap();
     assert_eq!(reply, Reply::Ready { rows: 2, changed: 0 });
     assert_eq!(texts(session.as_ref()).len(), 4);
-    assert_eq!(session.rows().columns, ["a", "b"]);
+    assert_eq!(session.rows().columns.to_vec(), ["a", "b"]);
 }
 
 // What goes wrong, and whose fault it is.

@@ -27,7 +27,7 @@ fn the_last_result_of_a_text_counts() {
     let reply = session.query("two");
     assert_eq!(end(session.as_mut(), reply).unwrap(), (2, 0));
     let rows = session.rows();
-    assert_eq!((rows.width, &rows.columns[..]), (1, &["c".to_owned()][..]));
+    assert_eq!((rows.width, rows.columns.to_vec()), (1, vec!["c".to_owned()]));
     assert_eq!(rows.fields().iter().collect::<Vec<_>>(), [Some(&b"x"[..]), Some(b"yz")]);
     let reply = session.query("and an update");
     assert_eq!(end(session.as_mut(), reply).unwrap(), (0, 7));
