@@ -61,8 +61,9 @@ _USED = (
     *("CURRENT_COUNT_USED", "HIGH_COUNT_USED", "CURRENT_NUMBER_OF_BYTES_USED"),
     "HIGH_NUMBER_OF_BYTES_USED",
 )
-#: A status variable is a number or a word.
-_WHOLE_NUMBER = "VARIABLE_VALUE REGEXP '^-?[0-9]{1,18}$'"
+#: A status variable is a number or a word. A regular expression would say so, too, and take more
+#: time than all the rest of the question (1 ms of 1.4 on MySQL 5.6).
+_WHOLE_NUMBER = "VARIABLE_VALUE = CAST(CAST(VARIABLE_VALUE AS SIGNED) AS BINARY)"
 
 DIGESTS = Source(
     "events_statements_summary_by_digest",

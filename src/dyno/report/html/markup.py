@@ -6,6 +6,7 @@ benchmark's reports have them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,8 @@ from markupsafe import Markup, escape
 from dyno import numbers
 from dyno.analysis.effect_words import metric_name
 from dyno.report import words
+
+PERCENT = re.compile(r"(?<=\d) %")
 
 #: How many candidates have a colour of their own before the colours come round again.
 COLOURS = 6
@@ -34,9 +37,15 @@ def render(template: str, **values: Any) -> Markup:
 
 
 def with_code(text: str) -> Markup:
-    """`text` with its commands, which stand between backticks, as code."""
-    parts = (escape(part) for part in text.split("`"))
-    marked = (Markup(f"<code>{part}</code>") if at % 2 else part for at, part in enumerate(parts))
+    """`text` with its commands, which stand between backticks, as code.
+
+    No line is broken between a number and its sign of percent.
+    """
+    parts = enumerate(text.split("`"))
+    marked = (
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(PERCENT.sub("\u00a0%", part))
+        for at, part in parts
+    )
     return Markup("").join(marked)
 
 

@@ -72,8 +72,8 @@ impl RawTable<'_> {
         self.add("reconnect", |_, it, connection| {
             it.reconnect(connection).map_err(|error| stop(it, error))
         })?;
-        // What is yielded meanwhile: a value that no script has, and that costs the driver nothing to
-        // read (a table would be held for it).
+        // What is yielded meanwhile: a value that no script has, and that costs the driver nothing
+        // to read (a table would be held for it).
         let mark = std::ptr::from_ref(&WAITING).cast_mut().cast();
         self.table.raw_set("waiting", LightUserData(mark))?;
         // A BString is read off Lua's stack; a LuaString would be held there, which costs more.
