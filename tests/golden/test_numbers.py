@@ -64,3 +64,8 @@ def test_a_size_in_percent_stays_short(percent: float, shown: str) -> None:
 def test_commands_in_a_sentence_are_code_and_the_rest_is_escaped() -> None:
     said = with_code("quiet it (`dyno doctor <x>`), or <b>")
     assert said == "quiet it (<code>dyno doctor &lt;x&gt;</code>), or &lt;b&gt;"
+
+
+def test_no_line_is_broken_before_a_sign_of_percent() -> None:
+    said = with_code("3 % more, % or `x % 3 %`")
+    assert said == "3\u00a0% more, % or <code>x % 3 %</code>"
