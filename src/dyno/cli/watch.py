@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from dyno.watch.reading import Answer, Record, Span
 
 FOLDER = "watched"
+#: How much a watcher gives way (nice(1)): a ninth of a busy core's time is left to it.
+NICENESS = 10
 FROM = click.option(
     "--from",
     "folder",
@@ -90,7 +94,8 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
         for_s=for_s or float("inf"),
     )
     stop = threading.Event()
-    with store.opened(into, watched.kind, watched.name), driver.Conversation(limit_s=60) as ask:
+    of_record, asking = store.opened(into, watched.kind, watched.name), driver.Conversation(60)
+    with of_record, _giving_way(), asking as ask:
         writer = store.Store(into.absolute(), driver.ask, reader)
         recorder = Recorder(ask, watched, writer, wanted, click.echo, stop)
         if store.segments(into):
@@ -100,6 +105,18 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
             signal.signal(number, lambda *_: stop.set())
         taken = recorder.run()
     click.echo(f"{taken} samples, {screen.format_bytes(store.size_bytes(into))} in {into}/")
+
+
+@contextmanager
+def _giving_way() -> Iterator[None]:
+    """What is watched comes first on the cores of a machine that both share."""
+    before = os.nice(0)
+    os.nice(NICENESS)
+    try:
+        yield
+    finally:
+        with suppress(PermissionError):  # only root may take it back; the process ends anyway
+            os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 def _open(folder: Path) -> Record:
