@@ -31,8 +31,8 @@ use commands::{ask, echo, rows, run};
 use plan::error::Error;
 use plan::parent::{self, Parent};
 
-/// Lua's strings and tables are most of what is allocated while an event is played, and the
-/// allocator of the C library spends twice the time on them.
+/// Lua's strings and tables are most of what is allocated while an event is played. With the C
+/// library's allocator a client of sysbench-tpcc took 16 % more CPU in user mode, 3 % in all.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dyno.watch.reading import Answer, Record, Span
 
 FOLDER = "watched"
-#: How much a watcher gives way (nice(1)): a ninth of a busy core's time is left to it.
+#: How much a watcher gives way (nice(1)): a tenth of a busy core's time is left to it.
 NICENESS = 10
 FROM = click.option(
     "--from",
@@ -94,8 +94,11 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
         for_s=for_s or float("inf"),
     )
     stop = threading.Event()
-    of_record, asking = store.opened(into, watched.kind, watched.name), driver.Conversation(60)
-    with of_record, _giving_way(), asking as ask:
+    with (
+        store.opened(into, watched.kind, watched.name),
+        _at_low_priority(),
+        driver.Conversation(limit_s=60) as ask,
+    ):
         writer = store.Store(into.absolute(), driver.ask, reader)
         recorder = Recorder(ask, watched, writer, wanted, click.echo, stop)
         if store.segments(into):
@@ -108,8 +111,8 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
 
 
 @contextmanager
-def _giving_way() -> Iterator[None]:
-    """What is watched comes first on the cores of a machine that both share."""
+def _at_low_priority() -> Iterator[None]:
+    """On a machine that both share, what is watched comes first."""
     before = os.nice(0)
     os.nice(NICENESS)
     try:

@@ -98,6 +98,22 @@ local result_mt = {
    __tostring = function() return "<sql_result>" end,
 }
 
+-- The words that packed rows begin with, and where their fields' bytes begin.
+local function head_of(packed)
+   local head = ffi.cast(words, packed)
+   return head, HEADER + 4 * head[0] * head[1]
+end
+
+-- Field number `at` (from 0 on) of packed rows, nil for NULL, and its end; `start` is the end of
+-- the one before.
+local function field(packed, head, base, at, start)
+   local stop = head[2 + at]
+   if stop == NULL then
+      return nil, start
+   end
+   return sub(packed, base + start + 1, base + stop), stop
+end
+
 -- The next row as an array of strings, nil for NULL; nil after the last.
 function result:fetch_row()
    local packed = self[1]
@@ -107,19 +123,14 @@ function result:fetch_row()
       end
       return nil
    end
-   local head = ffi.cast(words, packed)
+   local head, base = head_of(packed)
    local columns, at = head[0], self[2]
    if at >= columns * head[1] then
       return nil
    end
-   local base = HEADER + 4 * columns * head[1]
    local start, row = self[3], new_table(columns, 0)
    for column = 1, columns do
-      local stop = head[2 + at]
-      if stop ~= NULL then
-         row[column] = sub(packed, base + start + 1, base + stop)
-         start = stop
-      end
+      row[column], start = field(packed, head, base, at, start)
       at = at + 1
    end
    self[2], self[3] = at, start
@@ -148,29 +159,24 @@ local without_rows = setmetatable({}, {
    end,
 })
 
-local function fields(packed, head, base, column, start)
-   local stop, value = head[1 + column], nil
-   if stop ~= NULL then
-      value = sub(packed, base + start + 1, base + stop)
-      start = stop
-   end
-   if column == head[0] then
+local function fields_from(packed, head, base, at, start)
+   local value, stop = field(packed, head, base, at, start)
+   if at + 1 == head[0] then
       return value
    end
-   return value, fields(packed, head, base, column + 1, start)
+   return value, fields_from(packed, head, base, at + 1, stop)
 end
 
--- The fields of the first row of a request's answer, or nil: without a result set, which nobody
--- would have, and without a table.
+-- The fields of the first row of a request's answer, or nil. No result set is made for them.
 local function first_row(reply)
    if type(reply) == "number" then
       return nil
    end
-   local head = ffi.cast(words, reply)
+   local head, base = head_of(reply)
    if head[1] == 0 then
       return nil
    end
-   return fields(reply, head, HEADER + 4 * head[0] * head[1], 1, 0)
+   return fields_from(reply, head, base, 0, 0)
 end
 
 -- The result set of a request's answer.

@@ -31,7 +31,8 @@ pub struct Rows {
 /// Names of columns, in memory that is used again like the rows'.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    bytes: Vec<u8>,
+    /// All names, end to end.
+    pub bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 

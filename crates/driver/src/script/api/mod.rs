@@ -19,6 +19,8 @@ pub type SharedHandle = Rc<RefCell<Shared>>;
 /// Makes the table `raw` of lua/*.lua.
 pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
     let raw = RawTable { lua, table: lua.create_table()?, shared };
+    let mark = std::ptr::from_ref(&WAITING).cast_mut().cast();
+    raw.table.raw_set("waiting", LightUserData(mark))?;
     raw.connections()?;
     raw.answers()?;
     raw.batches()?;
@@ -33,7 +35,8 @@ pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
     Ok(raw.table)
 }
 
-/// Its address stands for a request under way.
+/// Its address is what Lua yields while a request is under way: no script has it, and it costs
+/// nothing to read (a table would be held for the driver).
 static WAITING: u8 = 0;
 
 struct RawTable<'a> {
@@ -72,10 +75,6 @@ impl RawTable<'_> {
         self.add("reconnect", |_, it, connection| {
             it.reconnect(connection).map_err(|error| stop(it, error))
         })?;
-        // What is yielded meanwhile: a value that no script has, and that costs the driver nothing
-        // to read (a table would be held for it).
-        let mark = std::ptr::from_ref(&WAITING).cast_mut().cast();
-        self.table.raw_set("waiting", LightUserData(mark))?;
         // A BString is read off Lua's stack; a LuaString would be held there, which costs more.
         self.add("query", |lua, it, (connection, sql): (usize, BString)| {
             let sent = it.query(connection, &sql);

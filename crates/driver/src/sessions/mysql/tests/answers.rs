@@ -64,7 +64,7 @@ fn unread_rows_are_counted_and_not_copied() {
         let reply = play(&mut it, &bytes(ROW_8), piece).unwrap();
         assert_eq!(reply, Reply::Ready { rows: 1, changed: 0 });
         assert_eq!(it.rows.width, 2);
-        assert!(it.rows.bytes.capacity() == 0 && it.rows.columns.len() == 0);
+        assert!(it.rows.bytes.capacity() == 0 && it.rows.columns.bytes.capacity() == 0);
     }
 }
 
