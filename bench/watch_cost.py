@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -178,15 +178,18 @@ def full_copy_bytes(server: Server, folder: Path, duckdb: dict[str, object]) -> 
 def main() -> None:
     parser = command("watch-cost", SERVERS)
     parser.add_argument("--groups", type=int, default=8, help="ABBAs of 12 s for each workload")
+    parser.add_argument("--workload", nargs="*", default=WORKLOADS, choices=WORKLOADS)
     parser.add_argument("--idle", type=float, default=60.0, help="seconds at rest")
     words = parser.parse_args()
     groups, idle_s = (1, 5.0) if words.quick else (words.groups, words.idle)
     for spec in words.server:
         with serving(spec, performance_schema="ON") as server:
-            measure(spec, server, groups, idle_s)
+            measure(spec, server, words.workload, groups, idle_s)
 
 
-def measure(spec: str, server: Server, groups: int, idle_s: float) -> None:
+def measure(
+    spec: str, server: Server, workloads: Sequence[str], groups: int, idle_s: float
+) -> None:
     play(plan(server.session, "oltp_point_select", ["cleanup", "prepare"], table_size=100_000))
     duckdb = store.library(driver.ask, print)
     with tempfile.TemporaryDirectory() as home:
@@ -195,7 +198,7 @@ def measure(spec: str, server: Server, groups: int, idle_s: float) -> None:
             with watching(server, busy) as pid:
                 time.sleep(1)
                 thread = serving_thread(server)
-                for workload in WORKLOADS:
+                for workload in workloads:
                     before_s = thread_s(server, thread), cpu_s(pid), time.monotonic()
                     logs = windows(server, workload, partial(let_go, pid), groups)
                     after_s = thread_s(server, thread), cpu_s(pid), time.monotonic()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dyno.watch.source import CHANGE, GONE, WHOLE, Source
+from dyno.watch.source import CHANGE, GONE, WHOLE, Row, Source
 
-Row = Sequence[str | None]
 #: As it is written: time, kind, and the source's columns.
 Recorded = list[str | int | None]
 

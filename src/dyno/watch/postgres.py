@@ -6,12 +6,13 @@ what an older one calls otherwise is asked under its old name.
 
 from __future__ import annotations
 
-from dyno.watch.source import Source
+from collections.abc import Sequence
+
+from dyno.watch.source import Row, Source
 
 #: In how many samples what moves slowly, or is dear, is asked.
 SLOWLY = 10
-CLOCK = "SELECT now()"
-UPTIME = "SELECT 'up', extract(epoch FROM now() - pg_postmaster_start_time())::bigint"
+CLOCK = "SELECT now(), extract(epoch FROM now() - pg_postmaster_start_time())::bigint"
 BEGIN = ("SET TIME ZONE 'UTC'", "SET application_name = 'dyno watch'")
 #: What we ask is not to be counted; only a superuser, or who was granted it, may say so.
 UNCOUNTED = "SET pg_stat_statements.track = 'none'"
@@ -128,3 +129,9 @@ SOURCES = (
         sampled=True,
     ),
 )
+
+
+def up_s(clock: Row, status: Sequence[Row]) -> float:
+    """For how long the server has been up, which it says beside its clock."""
+    del status
+    return float(clock[1] or 0)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from dyno.builds import Say
 from dyno.engines import Ask
 from dyno.errors import TrialFailed
-from dyno.watch.changes import Changes, Look, Recorded, Row
+from dyno.watch.changes import Changes, Look, Recorded
 from dyno.watch.reading import Record
 from dyno.watch.servers import Watched, sources_of
-from dyno.watch.source import WHOLE, Source
+from dyno.watch.source import WHOLE, Row, Source
 from dyno.watch.store import SAMPLES, TIME, Store, with_samples
 
-#: In how many samples a source of which only recent rows are asked is asked for all.
-ALL_ROWS = 60
 #: A server that does not answer is asked again ever later, up to so much.
 RETRY_MAX_S = 30.0
 #: How much less than awaited a server may say that it is up, both rounded to s.
@@ -56,7 +55,7 @@ class _Answers:
     """What the server said at once: of each source its rows, and whether these are all."""
 
     uptime: _Uptime
-    rows: list[tuple[Source, Sequence[Row], bool]]
+    rows: Sequence[tuple[Source, Sequence[Row], bool]]
 
 
 @dataclass
@@ -90,7 +89,8 @@ class Recorder:
         self._uptime = _Uptime(float(up_s or 0), time.monotonic() - ago_s)
 
     def run(self) -> int:
-        """Records until told to stop: how many samples were taken.
+        """Records until told to stop: how many samples were taken. The last one is of all sources,
+        so that what a short watch saw is whole.
 
         The first sample's failure is raised; later ones are said, and tried again.
         """
@@ -113,14 +113,19 @@ class Recorder:
                 # a sample that is late is left out, not made up for
                 due_s = max(due_s + self.wishes.every_s, time.monotonic())
                 self.stop.wait(due_s - time.monotonic())
+            if not self._connect:
+                with suppress(TrialFailed):
+                    self.sample(last=True)
         finally:
             self.flush()
         return self._taken
 
-    def sample(self) -> None:
-        """One look at the server; `TrialFailed` where it does not answer."""
+    def sample(self, *, last: bool = False) -> None:
+        """One look at the server, the `last` one at all of it; `TrialFailed` where it does not
+        answer.
+        """
         now, anew = datetime.now(UTC), self._anew
-        answers = self._ask_all(anew)
+        answers = self._ask_all(anew or last)
         restarted = self._uptime is not None and not self._uptime.is_before(answers.uptime)
         if restarted and not anew:
             anew, answers = True, self._ask_all(True)
@@ -137,23 +142,26 @@ class Recorder:
         self._anew = False
         self._taken += 1
 
-    def _ask_all(self, anew: bool) -> _Answers:
-        """Of every source that is due, or of all `anew`."""
-        due = [it for it in self.watched.questions if anew or not self._taken % it.source.every]
-        all_rows = anew or not self._taken % ALL_ROWS
+    def _ask_all(self, everything: bool) -> _Answers:
+        """Of every source that is due, or `everything`."""
+        due = [it for it in self.watched.questions if everything or self._is_due(it.source.every)]
+        whole = [everything or not it.recent or self._is_due(it.source.all_rows_every) for it in due]
         texts = [
-            it.recent.replace("{since}", self._since) if it.recent and not all_rows else it.whole
-            for it in due
+            it.whole if all_rows else it.recent.replace("{since}", self._since)
+            for it, all_rows in zip(due, whole, strict=True)
         ]
         begin = self.watched.begin if self._connect else ()
         at_s = time.monotonic()
-        answers = self.ask(self.watched.session, [*begin, *self.watched.clock, *texts])
+        answers = self.ask(self.watched.session, [*begin, self.watched.clock, *texts])
         self._connect = False
-        clock, up, *rows = answers[len(begin) :]
-        self._since = str(clock[0][0])
-        uptime = _Uptime(float(up[0][1] or 0), at_s)
-        told = zip(due, rows, strict=True)
-        return _Answers(uptime, [(it.source, r, all_rows or not it.recent) for it, r in told])
+        (clock,), *rows = answers[len(begin) :]
+        self._since = str(clock[0])
+        told = list(zip([it.source for it in due], rows, whole, strict=True))
+        up_s = self.watched.up_s(clock, {source.name: found for source, found, _ in told})
+        return _Answers(_Uptime(up_s, at_s), told)
+
+    def _is_due(self, every: int) -> bool:
+        return not self._taken % every
 
     def _flush_if_due(self) -> None:
         now, begins = datetime.now(UTC), self._begins

@@ -14,7 +14,7 @@ from dyno.experiment.candidates import parse_candidate
 from dyno.kit import server as kit_server
 from dyno.plan import Session
 from dyno.watch import mysql, postgres
-from dyno.watch.source import Question, Source, question
+from dyno.watch.source import Question, Row, Source, question
 
 #: Each kind of server's sources, by the name that a folder keeps.
 KINDS: Mapping[str, ModuleType] = {"mysql": mysql, "postgres": postgres}
@@ -35,10 +35,15 @@ class Watched:
     remarks: tuple[str, ...] = ()
 
     @property
-    def clock(self) -> tuple[str, str]:
-        """What to ask for the server's clock, and for how long it has been up."""
-        module = KINDS[self.kind]
-        return module.CLOCK, module.UPTIME
+    def clock(self) -> str:
+        """What to ask for the server's clock."""
+        clock: str = KINDS[self.kind].CLOCK
+        return clock
+
+    def up_s(self, clock: Row, rows: Mapping[str, Sequence[Row]]) -> float:
+        """For how long the server has been up, by what it said of its clock and each source."""
+        up_s: float = KINDS[self.kind].up_s(clock, rows.get("global_status", ()))
+        return up_s
 
 
 def sources_of(kind: str) -> dict[str, Source]:

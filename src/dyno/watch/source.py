@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+#: What a server tells of one thing.
+Row = Sequence[str | None]
 
 #: What a recorded row is: the change since the sample before; the whole value from which changes
 #: count on; the end of a row that the server has no longer.
@@ -22,9 +25,9 @@ class Source:
     one moment. Of one that is `standing`, rows that nothing happened to are told, too. Where the
     server may tell `several` rows of one key (a file's former names), they are added up.
 
-    `every` is in how many samples it is asked; `where` leaves rows out; `recent` does in addition,
-    where only rows since `{since}` (the server's clock) can have changed. A row whose `born` moves
-    began anew.
+    `every` is in how many samples it is asked; `where` leaves rows out; `recent` does in addition
+    but for one sample in `all_rows_every`: rows since `{since}` (the server's clock), where only
+    these can have changed, or those that are looked at most. A row whose `born` moves began anew.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Source:
     recent: str = ""
     born: str = ""
     every: int = 1
+    all_rows_every: int = 60
     signed: bool = False
     sampled: bool = False
     standing: bool = False
@@ -62,7 +66,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Question:
-    """What a server is asked for a source; `recent` asks only for rows that can have changed."""
+    """What a server is asked for a source; `recent` asks for the rows of most samples."""
 
     source: Source
     whole: str

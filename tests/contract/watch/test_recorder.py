@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from dyno.watch.source import CHANGE, WHOLE, Question, Source
 
 FAST = Source("fast", ("fast",), ("k",), ("n",), recent="x")
 SLOW = Source("slow", ("slow",), ("k",), ("n",), every=10)
+STATUS = Source("global_status", ("global_status",), ("k",), ("n",), words=("w",), signed=True)
 
 
 class Server:
@@ -31,11 +33,11 @@ class Server:
         if self.silent:
             self.silent -= 1
             raise TrialFailed("gone")
-        self.asked.append([it for it in statements if it not in (mysql.CLOCK, mysql.UPTIME)])
+        self.asked.append([it for it in statements if it not in (mysql.CLOCK, "global_status")])
         answers: dict[str, list[list[str | None]]] = {
             "begin": [],
             mysql.CLOCK: [["then"]],
-            mysql.UPTIME: [["Uptime", str(self.up_s)]],
+            "global_status": [["Uptime", str(self.up_s), None]],
         }
         for name, n in self.counters.items():
             answers |= {it: [["a", str(n)]] for it in (name, f"{name} since then")}
@@ -67,7 +69,11 @@ def server() -> Server:
 
 
 def recorder_of(server: Server, written: Written, **wishes: Any) -> Recorder:
-    questions = (Question(FAST, "fast", "fast since {since}"), Question(SLOW, "slow"))
+    questions = (
+        Question(FAST, "fast", "fast since {since}"),
+        Question(SLOW, "slow"),
+        Question(STATUS, "global_status"),
+    )
     watched = Watched({}, "mysql", "here", "8.0", questions, ("begin",))
     said: list[str] = []
     return Recorder(
@@ -86,6 +92,27 @@ def test_all_is_asked_first_then_what_is_due_and_recent(server: Server) -> None:
     assert server.asked[0] == ["begin", "fast", "slow"]
     assert server.asked[1:10] == [["fast since then"]] * 9
     assert server.asked[10] == ["fast since then", "slow"]
+
+
+def test_the_last_sample_is_of_all_that_is_recorded(server: Server) -> None:
+    written = Written()
+    recorder = recorder_of(server, written)
+    recorder.sample()
+    server.counters = {"fast": 6, "slow": 8}
+    recorder.stop.set()
+    recorder.run()
+    assert server.asked[1:] == [["fast", "slow"]]
+    assert [CHANGE, "a", 1] in written.of("slow")
+
+
+def test_a_source_s_all_rows_are_asked_as_often_as_it_says(server: Server) -> None:
+    often = replace(FAST, all_rows_every=3)
+    recorder = recorder_of(server, Written())
+    fast = Question(often, "fast", "fast since {since}")
+    object.__setattr__(recorder.watched, "questions", (fast, recorder.watched.questions[2]))
+    for _ in range(4):
+        recorder.sample()
+    assert [it[-1] for it in server.asked] == ["fast", *["fast since then"] * 2, "fast"]
 
 
 def test_a_restart_makes_all_asked_at_once_and_counts_from_nothing(server: Server) -> None:
