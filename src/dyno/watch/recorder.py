@@ -145,7 +145,9 @@ class Recorder:
     def _ask_all(self, everything: bool) -> _Answers:
         """Of every source that is due, or `everything`."""
         due = [it for it in self.watched.questions if everything or self._is_due(it.source.every)]
-        whole = [everything or not it.recent or self._is_due(it.source.all_rows_every) for it in due]
+        whole = [
+            everything or not it.recent or self._is_due(it.source.all_rows_every) for it in due
+        ]
         texts = [
             it.whole if all_rows else it.recent.replace("{since}", self._since)
             for it, all_rows in zip(due, whole, strict=True)
