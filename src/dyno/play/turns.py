@@ -77,8 +77,9 @@ def slots(turns: Turns) -> Iterator[tuple[int, int]]:
     epoch_ns = 0
     for epoch in count():
         if turns.epoch_slots:
-            for own in range(candidates):
-                yield own, epoch_ns + own * turns.connect_ns
+            owns = range(candidates) if epoch % 2 == 0 else reversed(range(candidates))
+            for place, own in enumerate(owns):
+                yield own, epoch_ns + place * turns.connect_ns
         begin_ns = epoch_ns + (candidates * turns.connect_ns if turns.epoch_slots else 0)
         width = turns.epoch_slots or len(turns.order)
         for place in range(width):

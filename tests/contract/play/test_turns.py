@@ -62,8 +62,9 @@ def turns(own: int = 0, **changed: int) -> Turns:
 def test_the_slots_are_those_of_the_driver_s_timeline() -> None:
     """The same figures as in `schedule/timeline.rs`."""
     begins = list(islice(slots(turns()), 12))
-    first = [(0, 0), (1, 50), (0, 100), (1, 220), (1, 340), (0, 460)]
-    assert begins == [*first, *((own, at + 580) for own, at in first)]
+    windows = [(0, 100), (1, 220), (1, 340), (0, 460)]
+    later = [(1, 580), (0, 630), *((own, at + 580) for own, at in windows)]
+    assert begins == [(0, 0), (1, 50), *windows, *later]
     assert list(islice(slots(turns(epoch_slots=0)), 5)) == [
         (0, 0), (1, 120), (1, 240), (0, 360), (0, 480)
     ]  # fmt: skip

@@ -13,10 +13,12 @@ pub struct OwnTurns {
     /// Slots of all drivers in an epoch; one epoch lasts for ever where nobody connects anew.
     epoch_slots: u64,
     epoch_ns: u64,
-    /// What an epoch begins with: a part for each driver, in which its users connect anew.
+    /// What an epoch begins with: a part for each driver, in which its users connect anew. Each
+    /// second epoch has them in the reverse order, so that nobody is always the first.
     pub connects_ns: u64,
     pub connect_ns: u64,
     own: u64,
+    drivers: u64,
     /// Our places in the order, and how long that is before it comes again.
     places: Vec<u64>,
     period: u64,
@@ -46,6 +48,7 @@ impl OwnTurns {
             connects_ns,
             connect_ns: turns.connect_ns,
             own: u64::from(turns.own),
+            drivers,
             places: places.map(|(place, _)| place).collect(),
             period: turns.order.len() as u64,
         }
@@ -84,6 +87,8 @@ impl OwnTurns {
 
     /// When our part of the next epoch's connecting begins; the first epoch needs none.
     pub fn connect_after(&self, since_ns: u64) -> u64 {
-        (since_ns / self.epoch_ns + 1) * self.epoch_ns + self.own * self.connect_ns
+        let epoch = since_ns / self.epoch_ns + 1;
+        let place = if epoch.is_multiple_of(2) { self.own } else { self.drivers - 1 - self.own };
+        epoch * self.epoch_ns + place * self.connect_ns
     }
 }
