@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dyno.watch import mysql, postgres
-from dyno.watch.changes import Changes, Look, Recorded, Row
+from dyno.watch.changes import Changes, Look, Recorded
 from dyno.watch.recorder import _Uptime
-from dyno.watch.source import CHANGE, GONE, WHOLE, Source, question
+from dyno.watch.source import CHANGE, GONE, WHOLE, Row, Source, question
 
 SOURCE = Source("t", ("t",), ("k",), ("n", "m"), ("high",), told=("text",), born="high")
 PLAIN = Source("t", ("t",), ("k",), ("n", "m"), told=("text",))
