@@ -174,8 +174,8 @@ def test_a_server_knows_at_once_how_much_is_in_an_index(server: KitServer) -> No
     rows = ", ".join(f"({n}, '{{\"n\": {n}}}')" for n in range(DOCUMENTS))
     server.ask(ITEMS, f"INSERT INTO dyno.items VALUES {rows}")
     assert server.kit("index-json", COLUMN) == 0
-    token = "UNHEX(LEFT(json_tokens('{}'), 16))"
-    (plan,) = server.ask(f"EXPLAIN SELECT * FROM kit.`{COLUMN}` WHERE kit_token = {token}")
+    token = server.one("SELECT QUOTE(LEFT(json_tokens('{}'), 16))")
+    (plan,) = server.ask(f"EXPLAIN SELECT * FROM kit.`{COLUMN}` WHERE kit_token = UNHEX({token})")
     # its `rows`: the last whole number
     assert [int(it) for it in plan if it and it.isdigit()][-1] > DOCUMENTS / 10
 
@@ -194,6 +194,22 @@ def test_a_search_of_a_table_that_was_just_filled_reads_no_more_of_it_than_it_fi
     assert [row[0] for row in told[1]] == ["7"]
     # what the look at the triggers reads is among them
     assert sum(int(row[1] or 0) for row in told[-1]) < DOCUMENTS / 4
+
+
+def test_a_statement_of_ones_own_finds_rows_by_a_token_that_it_makes(server: KitServer) -> None:
+    """json_tokens of a constant is a constant to the server, or it would read the whole index."""
+    rows = ", ".join(f"({n}, '{{\"n\": {n}}}')" for n in range(DOCUMENTS))
+    server.ask(ITEMS, f"INSERT INTO dyno.items VALUES {rows}")
+    assert server.kit("index-json", COLUMN) == 0
+    find = (
+        f"SELECT i.id FROM dyno.items i JOIN kit.`{COLUMN}` t USING (id)"
+        " WHERE t.kit_token = UNHEX(LEFT(json_tokens('{\"n\": 7}'), 16))"
+        f" AND json_holds({text_of('i.doc')}, '{{\"n\": 7}}')"
+    )
+    reads = "SHOW SESSION STATUS LIKE 'Handler_read%'"
+    told = driver.ask(server.engine.session, ["FLUSH STATUS", find, reads], 60)
+    assert told[1] == [["7"]]
+    assert sum(int(row[1] or 0) for row in told[2]) < DOCUMENTS / 40
 
 
 #: A table, and why it gets no index.

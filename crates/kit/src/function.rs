@@ -100,6 +100,9 @@ pub struct Takes {
 pub trait Function: Sized + Send + 'static {
     /// Its arguments.
     const TAKES: Takes;
+    /// SQL's word: the answer hangs on the arguments alone. Of constant ones it is a constant then,
+    /// by which a server looks up an index; else it asks once a row. Never true of an aggregate.
+    const DETERMINISTIC: bool = false;
 
     /// Begins a call. Of `constants`, those that are the same for all rows have their values.
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault>;

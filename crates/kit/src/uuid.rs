@@ -62,6 +62,7 @@ impl Function for ToBinary {
         least: 1,
         usage: "uuid_to_bin(uuid [, swap])",
     };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self([0; BYTES]), Shape::Bytes(BYTES)))
@@ -84,6 +85,7 @@ impl Function for ToText {
         least: 1,
         usage: "bin_to_uuid(bytes [, swap])",
     };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self(String::with_capacity(TEXT)), Shape::Bytes(TEXT)))
@@ -112,6 +114,7 @@ pub struct IsUuid;
 
 impl Function for IsUuid {
     const TAKES: Takes = Takes { kinds: &[Kind::Bytes], least: 1, usage: "is_uuid(text)" };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self, Shape::Integer))

@@ -139,8 +139,23 @@ def _result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison])
     more = len(clauses) - NAMED
     told = "; ".join(clauses[:NAMED]) + (f"; and {_count(more, 'candidate')} more" * (more > 0))
     if word == "inconclusive":
-        return f"inconclusive after {max(c.blocks for c in meant)} blocks: {told}"
+        told = f"inconclusive after {max(c.blocks for c in meant)} blocks: {told}"
+        return "; ".join([*_found_so_far(subjects, in_order), told])
     return told
+
+
+def _found_so_far(subjects: Subjects, sides: Sequence[Sequence[Comparison]]) -> list[str]:
+    """What is settled of candidates that are open in something else: it is told first."""
+    found = [(own, _gains(own)) for own in sides if _word(own) in OPEN_WORDS]
+    return [
+        f"{own[0].candidate} is faster than {own[0].base} in part: {_effects(subjects, gains)}"
+        for own, gains in found
+        if gains
+    ][:NAMED]
+
+
+def _gains(own: Sequence[Comparison]) -> list[Comparison]:
+    return [c for c in own if c.verdict == "faster" and not is_slight_gain(c)]
 
 
 def _word(own: Sequence[Comparison]) -> VerdictName:
@@ -150,15 +165,17 @@ def _word(own: Sequence[Comparison]) -> VerdictName:
 def _candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> str:
     """What the run says of one candidate, by the worst of its comparisons."""
     who, whom, word = own[0].candidate, own[0].base, _word(own)
-    gains = [c for c in own if c.verdict == "faster" and not is_slight_gain(c)]
+    gains = _gains(own)
     rest = [c for c in own if c not in gains and c.verdict in ("faster", "not slower")]
     if word == "slower":
         losses = [c for c in own if c.verdict == "slower"]
         told = f"{who} is slower than {whom}: {_effects(subjects, losses)}"
-        return told + _but(subjects, gains) + _passed(rest, own)
+        if gains:
+            told = f"{told}; but {_effects(subjects, gains)}"
+        return told + _passed(rest, own)
     if word in OPEN_WORDS:
         told = f"{who} may be {_guess(own, whom)}: {_doubts(subjects, own)}"
-        return told + _but(subjects, gains) + _passed(rest, own)
+        return told + _passed(rest, own)
     if gains:
         told = f"{who} is faster than {whom}: {_effects(subjects, gains)}"
         return told + _bound_of_the_rest(subjects, rest)
@@ -171,10 +188,6 @@ def _effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
     told = [f"{subjects.name(c.metric)} {size_words(c)}" for c in largest[:NAMED]]
     more = len(found) - NAMED
     return ", ".join(told) + (f", and {_count(more, 'comparison')} more" * (more > 0))
-
-
-def _but(subjects: Subjects, gains: Sequence[Comparison]) -> str:
-    return f"; but {_effects(subjects, gains)}" if gains else ""
 
 
 def _passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> str:

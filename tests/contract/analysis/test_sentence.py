@@ -88,6 +88,14 @@ def test_an_open_question_that_leans_to_one_side_says_which(slowdown: float, gue
     assert text.startswith(f"inconclusive after 6 blocks: new may be {guess}: insert takes ")
 
 
+def test_what_was_found_is_told_before_what_is_open() -> None:
+    text = said(comparison("l.i0", "faster", -27.0), comparison("qr100", "inconclusive", -1.0))
+    assert text.startswith(
+        "new is faster than old in part: l.i0 takes 27 % less time [25, 29]; inconclusive after 6 "
+        "blocks: new may be slower than old or not: qr100 "
+    )
+
+
 def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() -> None:
     slight = dataclasses.replace(comparison("l.i0", "faster", -0.03), low_percent=-0.04)
     slight = dataclasses.replace(slight, high_percent=-0.02)

@@ -24,6 +24,7 @@ pub struct Combined<O> {
 
 impl<O: Operation> Function for Combined<O> {
     const TAKES: Takes = Takes { kinds: &[Kind::Bytes, Kind::Bytes], least: 2, usage: O::USAGE };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self { operation: PhantomData, out: Vec::new() }, SHAPE))
@@ -94,6 +95,7 @@ pub struct Build(Vec<u8>);
 
 impl Function for Build {
     const TAKES: Takes = Takes { kinds: &[Kind::Bytes], least: 1, usage: "rb_build(list)" };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self(Vec::new()), SHAPE))

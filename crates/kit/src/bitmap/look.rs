@@ -1,4 +1,4 @@
-//! What a bitmap holds: its size, its ends, its members as text.
+//! What a bitmap holds: its size, its ends, whether a number is in it.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use roaring::RoaringBitmap;
 
 use super::layout::Layout;
 use super::{member, read};
-use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes, check_size};
+use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// A number that a bitmap has.
 pub trait Number: Send + 'static {
@@ -22,6 +22,7 @@ pub struct Counted<N>(PhantomData<N>);
 
 impl<N: Number> Function for Counted<N> {
     const TAKES: Takes = Takes { kinds: &[Kind::Bytes], least: 1, usage: N::USAGE };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self(PhantomData), Shape::Integer))
@@ -100,6 +101,7 @@ impl Function for Contains {
         least: 2,
         usage: "rb_contains(bitmap, number)",
     };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self::default(), Shape::Integer))
@@ -119,62 +121,3 @@ impl Function for Contains {
         Ok(Answer::Integer(is_in.into()))
     }
 }
-
-/// How members are written.
-pub trait Form: Send + 'static {
-    /// The function's name and arguments.
-    const USAGE: &'static str;
-    /// What stands before and behind them.
-    const ENDS: (&'static str, &'static str);
-}
-
-/// The members of a bitmap as text, from the smallest.
-pub struct Members<F> {
-    form: PhantomData<F>,
-    out: Vec<u8>,
-}
-
-impl<F: Form> Function for Members<F> {
-    const TAKES: Takes = Takes { kinds: &[Kind::Bytes], least: 1, usage: F::USAGE };
-
-    fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
-        Ok((Self { form: PhantomData, out: Vec::new() }, Shape::Digits))
-    }
-
-    fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
-        let Some(bytes) = row.bytes(0) else { return Ok(Answer::Null) };
-        let bitmap = read(bytes)?;
-        self.out.clear();
-        self.out.extend_from_slice(F::ENDS.0.as_bytes());
-        let mut digits = itoa::Buffer::new();
-        for (index, number) in bitmap.iter().enumerate() {
-            if index > 0 {
-                self.out.push(b',');
-            }
-            self.out.extend_from_slice(digits.format(number).as_bytes());
-            check_size(self.out.len())?;
-        }
-        self.out.extend_from_slice(F::ENDS.1.as_bytes());
-        Ok(Answer::Bytes(&self.out))
-    }
-}
-
-/// Of `ToList`.
-pub struct List;
-/// Of `ToJson`.
-pub struct Json;
-
-impl Form for List {
-    const USAGE: &'static str = "rb_to_list(bitmap)";
-    const ENDS: (&'static str, &'static str) = ("", "");
-}
-
-impl Form for Json {
-    const USAGE: &'static str = "rb_to_json(bitmap)";
-    const ENDS: (&'static str, &'static str) = ("[", "]");
-}
-
-/// `1,2,3`: what stands in the brackets of IN.
-pub type ToList = Members<List>;
-/// `[1,2,3]`: for JSON_TABLE.
-pub type ToJson = Members<Json>;

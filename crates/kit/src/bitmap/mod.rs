@@ -8,10 +8,12 @@ mod aggregates;
 mod combine;
 mod layout;
 mod look;
+mod members;
 
 pub use aggregates::{And, BuildAgg, Or, Xor};
 pub use combine::{AndNot, Both, Build, Either, One};
-pub use look::{Cardinality, Contains, Max, Min, ToJson, ToList};
+pub use look::{Cardinality, Contains, Max, Min};
+pub use members::{ToJson, ToList};
 
 use roaring::RoaringBitmap;
 

@@ -156,8 +156,11 @@ impl Column {
     fn write_number(&self, key: &[u8], out: &mut Vec<u8>) {
         let mut digits = itoa::Buffer::new();
         match self.kind {
-            Type::Signed(_) | Type::Unsigned(_) => {
-                out.extend_from_slice(digits.format(self.whole(key)).as_bytes());
+            Type::Signed(_) => {
+                out.extend_from_slice(digits.format(signed(number_bits(key))).as_bytes());
+            }
+            Type::Unsigned(_) => {
+                out.extend_from_slice(digits.format(number_bits(key)).as_bytes());
             }
             // writing into a vector does not fail
             Type::Float => drop(write!(out, "{:?}", self.real(key) as f32)),
@@ -169,7 +172,7 @@ impl Column {
     pub fn whole(&self, key: &[u8]) -> i128 {
         let bits = number_bits(key);
         match self.kind {
-            Type::Signed(_) => i128::from((bits ^ 1 << 63) as i64),
+            Type::Signed(_) => i128::from(signed(bits)),
             _ => i128::from(bits),
         }
     }
@@ -193,6 +196,11 @@ impl Column {
 
 fn number_bits(key: &[u8]) -> u64 {
     key.try_into().map_or(0, u64::from_be_bytes)
+}
+
+/// The number whose key `signed_key` is.
+fn signed(bits: u64) -> i64 {
+    (bits ^ 1 << 63) as i64
 }
 
 /// The key of a whole number with a sign.

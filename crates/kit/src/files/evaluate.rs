@@ -57,16 +57,15 @@ fn evaluate(
             left.is_true = one;
         }),
         Condition::IsNull(column) => {
-            let is_true = matching(segment, *column, 0, &[], true)?;
-            let is_false = all() - &is_true;
-            Ok(Outcome { is_true, is_false })
+            let (_, nulls) = matching(segment, *column, 0, &[])?;
+            let is_false = all() - &nulls;
+            Ok(Outcome { is_true: nulls, is_false })
         }
         Condition::In(column, ranges) => {
             let known = &columns[*column];
             let values = segment.values(*column, known.width())?;
             let places = places_of(ranges, &values, known);
-            let is_true = matching(segment, *column, values.count(), &places, false)?;
-            let nulls = matching(segment, *column, values.count(), &[], true)?;
+            let (is_true, nulls) = matching(segment, *column, values.count(), &places)?;
             let is_false = all() - nulls - &is_true;
             Ok(Outcome { is_true, is_false })
         }
@@ -128,40 +127,42 @@ fn is_before(key: &[u8], literal: &Literal, column: &Column, or_equal: bool) -> 
     }
 }
 
-/// The rows whose values have these places, or which have none.
+/// The rows whose values have these places, and those that have none.
 fn matching(
     segment: &Segment,
     column: usize,
     count: usize,
     places: &[(usize, usize)],
-    nulls: bool,
-) -> Result<RoaringBitmap, Fault> {
+) -> Result<(RoaringBitmap, RoaringBitmap), Fault> {
+    let (mut found, mut nulls) = (RoaringBitmap::new(), RoaringBitmap::new());
     let bitmaps = segment.bitmaps(column)?;
-    let mut found = RoaringBitmap::new();
     if !bitmaps.is_empty() {
         let mut each = each_bitmap(&bitmaps).enumerate().peekable();
         while let Some((place, bytes)) = each.next() {
-            let wanted =
-                if nulls { each.peek().is_none() } else { place < count && is_in(place, places) };
-            if wanted {
+            if each.peek().is_none() {
+                nulls = read_bitmap(bytes)?;
+            } else if place < count && is_in(place, places) {
                 found |= read_bitmap(bytes)?;
             }
         }
-        return Ok(found);
+        return Ok((found, nulls));
     }
-    let rows = segment.places(column)?;
     let single = match places {
         [one] => Some(*one),
         _ => None,
     };
     let wanted = |place: u32| match single {
-        _ if nulls => place == NULL,
         Some((from, to)) => (from..to).contains(&(place as usize)),
-        None => place != NULL && is_in(place as usize, places),
+        None => is_in(place as usize, places),
     };
-    let numbers = rows.iter().enumerate().filter(|(_, place)| wanted(**place));
-    found.extend(numbers.map(|(row, _)| row as u32));
-    Ok(found)
+    for (row, place) in (0..).zip(segment.places(column)?.iter()) {
+        if place == NULL {
+            nulls.insert(row);
+        } else if wanted(place) {
+            found.insert(row);
+        }
+    }
+    Ok((found, nulls))
 }
 
 fn is_in(place: usize, places: &[(usize, usize)]) -> bool {

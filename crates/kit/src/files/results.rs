@@ -7,7 +7,7 @@ use super::Index;
 use super::columns::Column;
 use super::evaluate::rows_of;
 use super::query::{Aggregate, Item, Query};
-use super::segment::{NULL, Segment, Values};
+use super::segment::{NULL, Places, Segment, Values};
 use crate::function::{Fault, check_size};
 
 /// Groups and what is counted of them take no more.
@@ -104,7 +104,7 @@ fn write_key(column: &Column, key: Option<&[u8]>, form: Form, out: &mut Vec<u8>)
 }
 
 /// A column of a segment, to look up the values of rows.
-struct Loaded(Values, Vec<u32>);
+struct Loaded(Values, Places);
 
 impl Loaded {
     fn of(segment: &Segment, place: usize, column: &Column) -> Result<Self, Fault> {
@@ -112,7 +112,7 @@ impl Loaded {
     }
 
     fn key(&self, row: u32) -> Option<&[u8]> {
-        let place = self.1.get(row as usize).copied().unwrap_or(NULL);
+        let place = self.1.of(row);
         (place != NULL).then(|| self.0.key(place as usize))
     }
 }

@@ -209,9 +209,8 @@ impl Segment {
     }
 
     /// For each row the place of its value.
-    pub fn places(&self, column: usize) -> Result<Vec<u32>, Fault> {
-        let bytes = self.block(column, 1)?;
-        Ok(bytes.chunks_exact(4).map(|it| number(it) as u32).collect())
+    pub fn places(&self, column: usize) -> Result<Places, Fault> {
+        Ok(Places(self.block(column, 1)?))
     }
 
     /// The bitmaps of a column, one for each value and one for NULL; empty where it has none.
@@ -247,6 +246,26 @@ fn read_deleted(bytes: &[u8]) -> Option<RoaringBitmap> {
 /// Of at most 8 bytes, the lowest first.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |all, it| all << 8 | u64::from(*it))
+}
+
+/// Of each row the place of its value, as they lie in the file.
+pub struct Places(Vec<u8>);
+
+impl Places {
+    /// A row's; `NULL` beyond the last.
+    pub fn of(&self, row: u32) -> u32 {
+        let begin = 4 * row as usize;
+        self.0.get(begin..begin + 4).map_or(NULL, place)
+    }
+
+    /// All, in the rows' order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.0.chunks_exact(4).map(place)
+    }
+}
+
+fn place(bytes: &[u8]) -> u32 {
+    bytes.try_into().map_or(NULL, u32::from_le_bytes)
 }
 
 /// The values of a column, sorted, each once.

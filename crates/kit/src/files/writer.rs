@@ -223,7 +223,7 @@ impl Writer {
             let columns = columns.collect::<Result<Vec<_>, Fault>>()?;
             for row in (0..entry.rows).filter(|it| !segment.deleted.contains(*it)) {
                 self.builder.add(columns.iter().map(|(values, places)| {
-                    let place = places[row as usize];
+                    let place = places.of(row);
                     (place != NULL).then(|| values.key(place as usize))
                 }));
                 if self.builder.is_full() {

@@ -187,13 +187,16 @@ fn open<F: Function>(init: &mut Init, args: &mut Args) -> Result<(), Fault> {
         *kind = code(*wanted);
     }
     declare(init, args, &takes, shape);
+    if !F::DETERMINISTIC {
+        // the server has set it where all arguments are constants
+        init.const_item = 0;
+    }
     init.state = keep(made)?;
     Ok(())
 }
 
 fn declare(init: &mut Init, args: &mut Args, takes: &Takes, shape: Shape) {
     init.maybe_null = 1;
-    init.const_item = 0;
     match shape {
         Shape::Text | Shape::Digits => init.max_length = LONGEST,
         Shape::Bytes(most) => init.max_length = (most as c_ulong).min(LONGEST),

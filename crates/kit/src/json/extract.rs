@@ -18,6 +18,7 @@ impl Function for ExtractAll {
         least: 2,
         usage: "json_extract_all(document, key [, 'error' or 'null'])",
     };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault> {
         let invalid = Invalid::asked(constants, 2)

@@ -43,6 +43,7 @@ impl Function for Flatten {
         least: 1,
         usage: "json_flatten(document [, 'keys' or 'paths' [, 'error' or 'null']])",
     };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault> {
         let form = match constants.0.get(1) {

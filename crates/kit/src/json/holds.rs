@@ -182,6 +182,7 @@ impl Function for Holds {
         least: 2,
         usage: "json_holds(document, pattern [, 'error' or 'null'])",
     };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault> {
         let invalid = Invalid::asked(constants, 2).ok_or("json_holds: say 'error' or 'null'")?;

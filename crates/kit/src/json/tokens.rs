@@ -29,6 +29,7 @@ impl Function for Tokens {
         least: 1,
         usage: "json_tokens(document [, 'error' or 'null'])",
     };
+    const DETERMINISTIC: bool = true;
 
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault> {
         let invalid = Invalid::asked(constants, 1).ok_or("json_tokens: say 'error' or 'null'")?;
