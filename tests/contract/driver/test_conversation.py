@@ -10,6 +10,9 @@ from dyno.driver import Conversation
 from dyno.errors import TrialFailed
 from dyno.plan import Session
 
+#: The first on a machine waits for SQLite to be compiled.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
 
 def sqlite(tmp_path: Path) -> Session:
     from dyno import driver
