@@ -52,6 +52,10 @@ def pilot_words(run: Run) -> list[str]:
         if still := run.design.turns.running:
             named = "" if len(still) == len(run.workloads) else f" in {', '.join(still)}"
             words.append(f"Engines run on without a turn{named}: no row is changed.")
+        if unlike := run.pilot.resting_apart_percent:
+            more = _by_workload(run, {name: f"{at:.1f} %" for name, at in unlike.items()})
+            why = f"at rest one takes {more} of a core more than another"
+            words.append(f"Engines stand still without a turn: {why}.")
     return words
 
 

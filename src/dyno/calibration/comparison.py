@@ -176,7 +176,7 @@ def play_blocks(
     """
     prepared = resolve_experiment(experiment, say)
     events = TriedEvents(round(pilot.p99_ns), pilot.rows_changed)
-    windows = with_windows(prepared, {each.name: events for each in prepared.run.workloads})
+    windows = with_windows(prepared, {each.name: [events] for each in prepared.run.workloads})
     prepared = fit_memory(windows, experiment.measuring, say)
     made = create_run(prepared.run, folder)
     play_run(prepared, made, lambda _: None)

@@ -6,6 +6,7 @@ windows), and never for who is faster.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from dyno.play.job import Tools, TrialJob, TrialNotes
 from dyno.play.loads import PREPARE, choose_load, ready_load
 from dyno.play.phases import PhaseLoop
 from dyno.play.trial import trial_seed
+from dyno.probes._proc import cpu_ns_of, process_family
 from dyno.record import Candidate, Phase, PhaseRecord, PinningCondition, WorkloadPlan
 from dyno.resolve.experiment import Prepared
 from dyno.run_folder import RunFolder
@@ -33,6 +35,8 @@ BRIEF = {"time": "0.8", "warmup_time": "0.2"}
 RUN = "run"
 #: A script that plays longer than that in spite of it is not tried.
 LONGEST_S = 3.0
+#: How long a server is watched while nobody asks it.
+RESTING_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,13 @@ def why_not_brief(
 
 @dataclass(frozen=True)
 class BriefPlay:
-    """What was measured under some options, and where driver and engine were."""
+    """What was measured under some options, where driver and engine were, and what percentage of
+    one core the server took after the first of them, while nobody asked it.
+    """
 
     records: tuple[PhaseRecord, ...]
     pinning: PinningCondition | None
+    resting_percent: float
 
 
 def play_briefly(
@@ -85,11 +92,23 @@ def play_briefly(
         with explain_death(server):
             if not is_loaded:
                 _drive(job, server, (PREPARE,), {}, held)
+            resting = None
             for options in every_options:
                 records = _drive(job, server, (RUN,), BRIEF | options, held)
-                yield BriefPlay(tuple(records), held.pinning)
+                resting = _resting_percent(server) if resting is None else resting
+                yield BriefPlay(tuple(records), held.pinning, resting)
     finally:
         job.engine.stop(server)
+
+
+def _resting_percent(server: Server) -> float:
+    """What a server takes of one core by itself; nothing where it is no process of its own."""
+    if server.pid is None:
+        return 0.0
+    began_s, before_ns = time.monotonic(), cpu_ns_of(process_family(server.pid))
+    time.sleep(RESTING_S)
+    spent_ns = cpu_ns_of(process_family(server.pid)) - before_ns
+    return max(0.0, spent_ns / (time.monotonic() - began_s) / 1e7)
 
 
 def _take_load(prepared: Prepared, job: TrialJob, notes: TrialNotes, held: ControlStack) -> bool:

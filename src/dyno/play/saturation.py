@@ -100,7 +100,7 @@ def _tried(prepared: Prepared, job: TrialJob, stack: ExitStack) -> Iterator[Trie
                 break
             idle = idle_percent(played.records, played.pinning)
             foreign = foreign_percent(played.records)
-            events = tried_events(played.records)
+            events = tried_events(played.records, played.resting_percent)
             yield TriedLoad(connections, idle, foreign, *astuple(events))
             if idle <= IDLE_PERCENT:
                 break

@@ -13,7 +13,8 @@ FOREIGN_PERCENT = 10.0
 @dataclass(frozen=True)
 class TriedLoad:
     """A number of connections, what part of its cores the base's server left idle under it, what
-    part of all cores others took meanwhile, how long an event took, and how many rows were changed.
+    part of all cores others took meanwhile, how long an event took, how many rows were changed, and
+    what percentage of one core the server took afterwards, when nobody asked it.
     """
 
     connections: int
@@ -21,6 +22,7 @@ class TriedLoad:
     foreign_percent: float = 0.0
     latency_ns_p99: int = 0
     rows_changed: int = 0
+    resting_percent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,13 @@ class Pilot:
     `pinning` is the control's value that was chosen, empty where a user chose it; `empty_ns` the
     median of an empty answer by pinning, none where that was not asked. `latency_ns_p99` is that of
     an event, by workload, on the candidate where it takes longest, by which its windows were
-    chosen; none where they were not.
+    chosen; none where they were not. `resting_apart_percent` is how much more of one core a
+    candidate takes than another while nobody asks it, where that is why they stand still without a
+    turn though the workload changes no row.
     """
 
     pinning: str = ""
     empty_ns: dict[str, int] = field(default_factory=dict)
     saturation: tuple[Saturation, ...] = ()
     latency_ns_p99: dict[str, int] = field(default_factory=dict)
+    resting_apart_percent: dict[str, float] = field(default_factory=dict)

@@ -94,10 +94,22 @@ def test_engines_stand_still_unless_events_were_seen_to_change_nothing() -> None
     made = compare_candidates(["null@1us", "null@2us"], SELECT, {}, Measuring())
     prepared = resolve_experiment(made, lambda _: None)
     for rows_changed, freezes in ((0, False), (1, True)):
-        run = with_windows(prepared, {SELECT: TriedEvents(60_000, rows_changed)}).run
+        run = with_windows(prepared, {SELECT: [TriedEvents(60_000, rows_changed)]}).run
         assert run.design.turns and run.design.turns.freezes(SELECT) is freezes
         assert run.design.turns.freezes("another")
     assert TURNS.freezes(SELECT)  # nothing was seen
+
+
+def test_engines_whose_work_at_rest_differs_stand_still_without_a_turn() -> None:
+    made = compare_candidates(["null@1us", "null@2us"], SELECT, {}, Measuring())
+    prepared = resolve_experiment(made, lambda _: None)
+    for resting_percent, freezes in ((1.0, False), (0.5, True)):
+        tried = [TriedEvents(60_000, 0, 0.9), TriedEvents(50_000, 0, resting_percent)]
+        run = with_windows(prepared, {SELECT: tried}).run
+        assert run.design.turns and run.design.turns.freezes(SELECT) is freezes
+        assert run.pilot and run.pilot.latency_ns_p99 == {SELECT: 60_000}
+        said = "Engines stand still without a turn: at rest one takes 0.4 % of a core more"
+        assert any(words.startswith(said) for words in pilot_words(run)) is freezes
 
 
 def test_a_candidate_under_two_names_is_tried_once() -> None:
@@ -169,6 +181,6 @@ def test_without_turns_there_are_no_windows() -> None:
     made = _made(sequential=True)
     said: list[str] = []
     assert settle_windows(*made, PilotScene(said.append)) == made[1]
-    assert with_windows(made[1], {SELECT: TriedEvents(1000, 0)}) == made[1]
+    assert with_windows(made[1], {SELECT: [TriedEvents(1000, 0)]}) == made[1]
     assert windows_words(made[1].run) == ""
     assert not said
