@@ -9,7 +9,9 @@ else is indented so is the output that is expected: as it is, or as a pattern wh
     bench/run sysbench-suite SOURCES --program /usr/bin/sysbench --mysql=--mysql-socket=/tmp/s
 
 Without --program it is `dyno sysbench`, by `dyno shim`. Servers are named by the options that
-sysbench takes for them; files that need one are skipped without.
+sysbench takes for them; files that need one are skipped without. The files look at tables by
+`mysql -uroot sbtest` and `psql sbtest`: these must reach the same servers (MYSQL_UNIX_PORT, PGHOST
+…), or `--tools` is a folder of clients that do. PostgreSQL 12's words are the ones expected.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ def test_who_waits_is_not_taken_for_who_loops(tmp_path: Path) -> None:
     assert tally.done == 1
 
 
+@pytest.mark.slow
 def test_an_engine_inside_the_call_may_take_its_time(tmp_path: Path) -> None:
     """SQLite counts for longer than the script may keep its thread."""
     engine = find_engine("sqlite", driver.ask)

@@ -48,9 +48,9 @@ def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepare
 @pytest.mark.parametrize(
     ("latency_ns_p99", "window_ms", "drain_ms", "edge_ms"),
     [
-        (30_000, 10, 0.5, 1),
-        (2_400_000, 10, 2.4, 1),
-        (4_900_000, 20, 4.9, 2),
+        (30_000, 10, 0.5, 3),
+        (2_400_000, 10, 2.4, 3),
+        (4_900_000, 20, 4.9, 3),
         (5_000_001, 50, 5.000001, 5),
         (13_000_000, 100, 13, 10),
         (80_000_000, 500, 80, 50),
@@ -69,7 +69,9 @@ def test_a_windows_drain_holds_an_event(
     ("latency_ns_p99", "window_ms"), [(3_000, 5), (1_250_000, 5), (1_250_001, 10), (3_000_000, 20)]
 )
 def test_what_needs_no_signals_takes_shorter_turns(latency_ns_p99: int, window_ms: float) -> None:
-    assert window(latency_ns_p99, SHORTER_S).length_s == pytest.approx(window_ms / 1e3)
+    found = window(latency_ns_p99, SHORTER_S)
+    assert found.length_s == pytest.approx(window_ms / 1e3)
+    assert found.edge_s == pytest.approx(0.0005 if window_ms == 5 else 0.003)
 
 
 def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_said() -> None:
@@ -166,7 +168,7 @@ def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
     run = replace(run, design=replace(run.design, turns=turns))
     slots = [turns_of(turns, run, plan, 0, 2)[0] for plan in run.workloads]
     assert [(each.window_ns, each.drain_ns, each.edge_ns) for each in slots] == [
-        (20_000_000, 3_000_000, 2_000_000),
+        (20_000_000, 3_000_000, 3_000_000),
         (100_000_000, 5_000_000, 10_000_000),
     ]
     told = "windows of 20 ms (oltp_point_select), 100 ms (insert)"

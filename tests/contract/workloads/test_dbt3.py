@@ -49,6 +49,7 @@ def done(played: Played, phase: str) -> int:
     return sum(tally.done for tally in played.phases[phase].streams)
 
 
+@pytest.mark.slow
 def test_every_answer_is_checked_and_every_row_accounted_for(
     sqlite: Session, tmp_path: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_every_answer_is_checked_and_every_row_accounted_for(
     assert_ledger_balances(played)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "query"),
     [
@@ -100,6 +102,7 @@ def test_tables_of_others_are_not_dropped(sqlite: Session, tmp_path: Path) -> No
     assert (tables, rows) == ([["orders"]], [["kept"]])
 
 
+@pytest.mark.slow
 def test_cleanup_leaves_nothing(loaded: Session, tmp_path: Path) -> None:
     play_command(loaded, "cleanup", tmp_path)
     (((count,),),) = driver.ask(loaded, ["SELECT COUNT(*) FROM sqlite_master"])

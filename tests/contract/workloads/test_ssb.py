@@ -99,6 +99,7 @@ def test_a_wrong_answer_ends_the_trial(
         play(loaded, "ssb", tmp_path, ("run",), **BRIEF)
 
 
+@pytest.mark.slow
 def test_answers_of_any_scale_are_those_that_another_run_has_written(
     sqlite: Session, tmp_path: Path
 ) -> None:

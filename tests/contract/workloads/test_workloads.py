@@ -74,6 +74,7 @@ def test_every_workload_plays_on_null_for_the_drivers_floor(workload: str, tmp_p
     assert all(tally.done for phase in played.phases.values() for tally in phase.streams)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", workloads.all_workloads())
 def test_what_a_workload_loads_does_not_depend_on_its_threads(
     workload: str, sqlite: Session, tmp_path: Path
