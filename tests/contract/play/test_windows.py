@@ -145,7 +145,7 @@ def test_a_script_that_ends_by_count_is_tried_as_it_says_itself() -> None:
         made, resolve_experiment(made, lambda _: None), PilotScene(said.append)
     ).run
     assert said == ["finding how long an event of insert takes on null@1us, null@2us"]
-    assert run.design.turns and run.design.turns.window_of("insert").length_s < 0.1
+    assert run.design.turns and set(run.design.turns.windows) == {"insert"}
 
 
 def test_a_phase_of_few_events_is_not_looked_at(tmp_path: Path) -> None:
