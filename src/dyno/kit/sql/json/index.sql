@@ -227,6 +227,8 @@ BEGIN
   CALL kit.parse_column(v_column, v_schema, v_table, v_name);
   SET v_seen = CAST(CONCAT(UNIX_TIMESTAMP(SYSDATE()), ' ', v_column) AS BINARY);
   IF NOT (v_seen <=> @kit_seen) THEN
+    -- else a refusal would leave what was seen of another index beside the key of this one
+    SET @kit_seen = NULL;
     CALL kit.check_index(v_column, v_schema, v_table, @kit_key);
     SET @kit_seen = v_seen;
   END IF;
