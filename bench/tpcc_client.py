@@ -1,9 +1,10 @@
 """TPC-C's client: the CPU of the driver per transaction, beside sysbench with the same script.
 
 Both play our `tpcc.lua` on the same two warehouses, from core 1, in turn: the driver with prepared
-statements, which is its default, and with text, as sysbench; sysbench 1.0.20 with text alone, since
-it hands out no rows of prepared statements. CPU is per transaction; what sysbench needs to start is
-taken off. 10 rounds of 4 s, about three minutes a server.
+statements, which is its default, the same in batches (`batched`), and with text, as sysbench;
+sysbench 1.0.20 with text alone, since it hands out no rows of prepared statements. CPU is per
+transaction; what sysbench needs to start is taken off. 10 rounds of 4 s, about four minutes a
+server.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ SERVERS = ("postgres@18", "mysql@8.0.33")
 OPTIONS: dict[str, object] = {"warehouses": 2}
 UNDER_SYSBENCH = str(BENCH / "tpcc_under_sysbench.lua")
 AS_TEXT: dict[str, object] = OPTIONS | {"db_ps_mode": "disable"}
+BATCHED: dict[str, object] = OPTIONS | {"batched": "on"}
 LIMITS: Limits = {"sysbench": {"cpu_us": Limit(most=0.5)}}
 
 
 def sides(session: Session, connections: int, time_s: int) -> dict[str, Side]:
-    """Ours in both forms, and sysbench."""
+    """Ours in its three forms, and sysbench."""
     return {
-        "ours": Driver(session, Load("tpcc", connections, time_s, OPTIONS)),
+        "in batches": Driver(session, Load("tpcc", connections, time_s, BATCHED)),
+        "one by one": Driver(session, Load("tpcc", connections, time_s, OPTIONS)),
         "ours as text": Driver(session, Load("tpcc", connections, time_s, AS_TEXT)),
         "sysbench": Sysbench(session, Load(UNDER_SYSBENCH, connections, time_s, AS_TEXT)),
     }
@@ -44,7 +47,11 @@ def measured(at: str, words: Namespace) -> list[Row]:
     with serving(at) as server:
         play(plan(server.session, "tpcc", ["prepare"], **OPTIONS))
         clients = sides(server.session, words.connections, words.seconds or time_s)
-        rows = compare(at, in_turn(clients, words.rounds or rounds), LIMITS)
+        taken = in_turn(clients, words.rounds or rounds)
+    batched = taken.pop("in batches")
+    by_one = taken.pop("one by one")
+    rows = compare(f"{at}, one by one", {"ours": by_one, **taken}, LIMITS)
+    rows += compare(f"{at}, in batches", {"ours": batched, "one by one": by_one, **taken}, LIMITS)
     print_rows(rows)
     return rows
 

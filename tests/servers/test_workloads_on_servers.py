@@ -105,6 +105,22 @@ def test_a_workload_plays_and_its_ledger_balances(server: Server, workload: str)
         play(server.session, workload, "cleanup", **options)
 
 
+@pytest.mark.parametrize("protocol", ["auto", "disable"])
+def test_tpcc_in_batches_keeps_every_condition_though_its_users_collide(
+    server: Server, protocol: str
+) -> None:
+    options = SMALL_TPCC | {"events": 400, "threads": 4, "batched": True, "db_ps_mode": protocol}
+    try:
+        played = play(server.session, "tpcc", "prepare run", **options)
+        assert_sound(played)
+        (tally,) = played.phases["run"].streams
+        assert tally.done == 400
+        kinds = {"new_order", "payment", "order_status", "delivery", "stock_level"}
+        assert kinds <= set(tally.transactions)
+    finally:
+        play(server.session, "tpcc", "cleanup", **options)
+
+
 @pytest.mark.parametrize("mix", ["a", "d", "e", "f", "read=1,update=1,insert=1,delete=1"])
 @pytest.mark.parametrize("in_flight", [1, 8])
 def test_key_value_requests_of_each_kind_one_by_one_and_together(

@@ -18,6 +18,7 @@ return {
   pauses = {"Keying and think times: 0, none; 1, the standard's; a share of these between them", 0,
     sysbench.cmdline.ARG_DOUBLE,
     function(_, text) return tonumber(text) >= 0 and tonumber(text) <= 1 end},
+  batched = {"Send together what needs no answer of one another; a server only", false},
   foreign_keys = {"Declare the nine foreign keys", false},
   dates = {"Delivery date of a line not yet delivered: null; default, a very old date; not_null, "
     .. "a schema in which every New-Order fails", "null", nil,

@@ -114,14 +114,15 @@ local function prepare(con, kinds, sql)
   end
 end
 
--- All of them on one connection. `stock[d]` reads what a warehouse has of an item for district d.
-function statements.prepare(con)
+-- All of them on one connection. `stock[d]` reads what a warehouse has of an item for district d;
+-- `begin` is what a transaction that writes begins with, if not the engine's usual word.
+function statements.prepare(con, begin)
   local locking = LOCKING[dyno.engine] or " FOR UPDATE"
   local prepared = {stock = {}}
   for name, text in pairs(TEXTS) do
     prepared[name] = prepare(con, text[1], (text[2]:gsub("%%LOCKING", locking)))
   end
-  prepared.begin = prepare(con, "", BEGIN[dyno.engine] or "BEGIN")
+  prepared.begin = prepare(con, "", begin or BEGIN[dyno.engine] or "BEGIN")
   for d = 1, 10 do
     prepared.stock[d] = prepare(con, "ii", STOCK:format(d) .. locking)
   end

@@ -115,6 +115,7 @@ def test_a_condition_does_not_hold_of_nothing(
 
 
 TRANSACTIONS, INPUT, POPULATION = "_tpcc_transactions", "_tpcc_input", "_tpcc_population"
+RESULTS = "_tpcc_results"
 #: Known defects of others: what is put where in our files, and the ledger's entry that finds it.
 DEFECTS: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "the rollback of an invalid item is lost": (
@@ -137,7 +138,7 @@ DEFECTS: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "condition 6: O_OL_CNT = count(ORDER-LINE) of each order",
     ),
     "the middle surname is the wrong one": (
-        [(TRANSACTIONS, "math.ceil(count / 2)", "math.floor(count / 2) + 1")],
+        [(RESULTS, "math.ceil(count / 2)", "math.floor(count / 2) + 1")],
         "customers by name that were not the middle one",
     ),
     "Order-Status reads another customer than it chose": (
@@ -231,6 +232,11 @@ def test_users_who_rest_do_not_begin_at_once(tmp_path: Path) -> None:
 def test_pauses_and_a_rate_are_refused_together() -> None:
     with pytest.raises(DynoError, match="set one of both"):
         described("tpcc", pauses=1, rate=10)
+
+
+def test_batches_are_refused_where_there_is_no_round_trip(tmp_path: Path) -> None:
+    with pytest.raises(DynoError, match="sqlite has none"):
+        play(a_session(tmp_path), "tpcc", tmp_path, **SMALL, batched=True)
 
 
 def test_a_schema_that_refuses_every_new_order_is_no_speed(tmp_path: Path) -> None:

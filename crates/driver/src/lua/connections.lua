@@ -49,11 +49,28 @@ end
 -- Sends what was queued and waits for it: rows that came back, rows that were changed. Throws the
 -- first error of all; `sql_changed` of the connection is then what the others changed all the same.
 function connection:pipeline_sync()
-   local reply = raw.sync(self.number)
+   local reply = raw.sync(self.number, false)
    if type(reply) == "boolean" then
       reply = slow(self, reply, "")
    end
    return raw.rows_brought(), reply
+end
+
+-- Sends what was queued and waits for it: the result set of each request, in the order in which
+-- they were queued. Throws as `pipeline_sync` does.
+function connection:pipeline_results()
+   local reply = raw.sync(self.number, true)
+   if type(reply) == "boolean" then
+      slow(self, reply, "")
+   end
+   local results, count = {}, 0
+   reply = raw.batch_result(self.number)
+   while reply ~= nil do
+      count = count + 1
+      results[count] = result_of(reply)
+      reply = raw.batch_result(self.number)
+   end
+   return results
 end
 
 -- Streams generated rows (`dyno.rows`) into a table by the engine's bulk command. Returns a result

@@ -17,6 +17,8 @@ impl Shared {
         };
         if connection.batch != Batch::None {
             connection.batch.answered();
+            connection.handed_out = 0;
+            self.keeps_results = true;
             return RequestState::Changed(changed);
         }
         let answer = connection.rows();
@@ -75,6 +77,11 @@ impl Shared {
         }
         self.counts.queries += 1;
         Some(self.hand_out_result(connection))
+    }
+
+    /// The result of the next request of a batch whose results were kept; none after the last.
+    pub fn batch_result(&mut self, connection: usize) -> Option<RequestState> {
+        self.has_next_result(connection).then(|| self.hand_out_result(connection))
     }
 
     /// Has the last answer a result that was not handed out yet?

@@ -63,10 +63,10 @@ impl Connection {
         self.session.flush_batch()
     }
 
-    /// Sends what was queued; a failed batch is over.
-    pub fn sync(&mut self) -> Result<Reply, Error> {
+    /// Sends what was queued, to keep each request's result or none; a failed batch is over.
+    pub fn sync(&mut self, keeps: bool) -> Result<Reply, Error> {
         self.batch = Batch::RequestState;
-        self.session.sync()
+        self.session.sync(keeps)
     }
 
     /// Has the last answer left a transaction open?

@@ -289,10 +289,10 @@ impl Shared {
         open(&mut self.connections, connection)?.flush_batch()
     }
 
-    /// Sends the batch; the rows that come back are only counted.
-    pub fn sync(&mut self, connection: usize) -> RequestState {
+    /// Sends the batch; the rows that come back are counted, and kept where they will be read.
+    pub fn sync(&mut self, connection: usize, keeps: bool) -> RequestState {
         let _engine = self.in_engine();
-        let reply = open(&mut self.connections, connection).and_then(Connection::sync);
+        let reply = open(&mut self.connections, connection).and_then(|it| it.sync(keeps));
         self.take_reply(connection, reply)
     }
 

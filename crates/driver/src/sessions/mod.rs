@@ -128,8 +128,10 @@ pub trait Session {
     }
 
     /// Sends what was queued as one batch, and ends it; the reply counts rows and changes of all.
-    /// The first error of the batch is the batch's.
-    fn sync(&mut self) -> Result<Reply, Error> {
+    /// The first error of the batch is the batch's. `keeps`: each request's result is one of
+    /// [`Rows::results`], in their order, without its columns' names.
+    fn sync(&mut self, keeps: bool) -> Result<Reply, Error> {
+        let _ = keeps;
         Err(Error::user("there is no batch to send"))
     }
 

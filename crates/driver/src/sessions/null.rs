@@ -23,6 +23,8 @@ pub struct Null {
     service_ns: u64,
     prepared: u32,
     batching: bool,
+    /// Requests of the batch that is queued.
+    batched: u64,
     rows: Rows,
     loaded: u64,
     #[cfg(test)]
@@ -44,6 +46,7 @@ impl Null {
             service_ns: 0,
             prepared: 0,
             batching: false,
+            batched: 0,
             rows: Rows::default(),
             loaded: 0,
             #[cfg(test)]
@@ -52,6 +55,7 @@ impl Null {
     }
 
     fn send(&mut self) -> Reply {
+        self.batched += u64::from(self.batching);
         if self.delay_ns == 0 || self.batching {
             return self.answer();
         }
@@ -111,11 +115,14 @@ impl Session for Null {
 
     fn begin_batch(&mut self) -> Result<(), Error> {
         self.batching = true;
+        self.batched = 0;
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<Reply, Error> {
+    fn sync(&mut self, keeps: bool) -> Result<Reply, Error> {
         self.batching = false;
+        self.rows.clear();
+        (0..if keeps { self.batched } else { 0 }).for_each(|_| self.rows.end_result(0, 0));
         Ok(self.send())
     }
 

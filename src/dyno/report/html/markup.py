@@ -37,16 +37,20 @@ def render(template: str, **values: Any) -> Markup:
 
 
 def with_code(text: str) -> Markup:
-    """`text` with its commands, which stand between backticks, as code.
-
-    No line is broken between a number and its sign of percent.
-    """
+    """`text` with its commands, which stand between backticks, as code."""
     parts = enumerate(text.split("`"))
     marked = (
-        Markup("<code>{}</code>").format(part) if at % 2 else escape(PERCENT.sub("\u00a0%", part))
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(_unbroken(part))
         for at, part in parts
     )
     return Markup("").join(marked)
+
+
+def _unbroken(value: Any) -> Any:
+    """No line is broken between a number and its sign of percent."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return PERCENT.sub("\u00a0%", value)
+    return value
 
 
 def asset(name: str) -> str:
@@ -62,7 +66,11 @@ def _template(template: str) -> Template:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_unbroken,
     )
     filters = {
         "quantity": numbers.quantity,

@@ -130,9 +130,12 @@ impl RawTable<'_> {
         self.add("flush_batch", |_, it, connection| {
             it.flush_batch(connection).map_err(|error| stop(it, error))
         })?;
-        self.add("sync", |lua, it, connection| {
-            let sent = it.sync(connection);
+        self.add("sync", |lua, it, (connection, keeps)| {
+            let sent = it.sync(connection, keeps);
             answer(lua, it, sent)
+        })?;
+        self.add("batch_result", |lua, it, connection| {
+            it.batch_result(connection).map(|sent| answer(lua, it, sent)).transpose()
         })?;
         self.add("rows_brought", |_, it, ()| Ok(it.rows_brought))?;
         self.add("load", |lua, it, (connection, sql, rows): (usize, LuaString, Value)| {

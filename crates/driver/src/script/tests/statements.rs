@@ -319,6 +319,23 @@ fn requests_of_a_batch_wait_only_once_and_together() {
 }
 
 #[test]
+fn a_batch_hands_out_a_result_set_for_each_of_its_requests() {
+    let script = with_connection(
+        "function event()
+           local insert = con:prepare('insert')
+           con:pipeline_begin()
+           con:query('x') insert:execute() insert:execute()
+           local results = con:pipeline_results()
+           assert(#results == 3 and results[3].nrows == 0 and results[3]:fetch_row() == nil)
+           con:pipeline_begin()
+           assert(#con:pipeline_results() == 0)
+        end",
+    );
+    let (step, mut user) = play_on_null(&script, 20_000).unwrap();
+    assert_eq!((step, user.take_counts().queries), (DONE, 3));
+}
+
+#[test]
 fn a_failed_event_ends_its_batch() {
     let script = with_connection(
         "function event()

@@ -23,6 +23,8 @@ pub struct Answer {
     joined: Vec<u8>,
     columns: Vec<Column>,
     asked: AnswerShape,
+    /// Of each request of a batch whose answer has not begun, the last first: comes it in binary?
+    to_come: Vec<bool>,
     /// Answers that come first and are nobody's any more.
     unwanted: u32,
     /// Answers that come then.
@@ -42,7 +44,7 @@ pub struct AnswerShape {
     pub binary: bool,
     /// Rows will be read.
     pub keeps: bool,
-    /// Answers of several requests; none has rows of its own to show.
+    /// Answers of several requests; rows that will be read are each a result of its own.
     pub is_batch: bool,
 }
 
@@ -72,7 +74,23 @@ impl Answer {
     pub fn expect(&mut self, requests: u32, asked: AnswerShape) {
         self.asked = asked;
         self.wanted = requests;
+        self.to_come.clear();
         self.forget();
+    }
+
+    /// Says that a batch was sent, and of each of its requests whether its rows come in the binary
+    /// protocol.
+    pub fn expect_batch(&mut self, are_binary: &[bool], keeps: bool) {
+        self.expect(are_binary.len() as u32, AnswerShape { binary: false, keeps, is_batch: true });
+        self.to_come.extend(are_binary.iter().rev());
+        self.next_of_batch();
+    }
+
+    #[inline]
+    fn next_of_batch(&mut self) {
+        if let Some(binary) = self.to_come.pop() {
+            self.asked.binary = binary;
+        }
     }
 
     /// Answers still to come are nobody's from now on.
@@ -161,7 +179,8 @@ impl Answer {
                 let count = Reader(content).number().filter(|it| (1..=MOST_COLUMNS).contains(it));
                 let left = count.ok_or_else(|| garbage("an answer without a head"))?;
                 self.columns.clear();
-                self.rows.width = if self.asked.is_batch { 0 } else { left as u32 };
+                let is_shown = self.asked.keeps || !self.asked.is_batch;
+                self.rows.width = if is_shown { left as u32 } else { 0 };
                 self.next_packet = NextPacket::Columns { left };
             }
         }
@@ -179,7 +198,9 @@ impl Answer {
 
     fn column(&mut self, content: &[u8], left: u64) -> Result<(), Error> {
         let (name, column) = Column::parse(content).ok_or_else(|| garbage("a torn column"))?;
-        self.rows.columns.push(name);
+        if !self.asked.is_batch {
+            self.rows.columns.push(name);
+        }
         self.columns.push(column);
         self.next_packet = self.after_column(left);
         Ok(())
@@ -235,7 +256,11 @@ impl Answer {
         let rows = std::mem::take(&mut self.counted);
         self.total += rows;
         let is_last = status & MORE_RESULTS == 0;
-        if !(is_last && self.rows.results.is_empty() || self.asked.is_batch) {
+        let is_one_of_several = match self.asked.is_batch {
+            true => self.asked.keeps,
+            false => !is_last || !self.rows.results.is_empty(),
+        };
+        if is_one_of_several {
             self.rows.end_result(rows, changed);
         }
         if is_last {
@@ -263,6 +288,7 @@ impl Answer {
             self.forget();
         } else {
             self.wanted -= 1;
+            self.next_of_batch();
         }
     }
 }

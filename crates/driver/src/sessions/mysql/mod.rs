@@ -56,7 +56,7 @@ struct Mysql {
     deprecates_eof: bool,
     answer: Answer,
     statements: Slab<Statement>,
-    batch: Option<Batch>,
+    batch: Batch,
     load: Option<Load>,
     keeps: bool,
     is_lost: bool,
@@ -65,11 +65,23 @@ struct Mysql {
     asked: u64,
 }
 
-/// Requests that wait for their `sync`, as they will be sent.
+/// Requests that wait for their `sync`, in memory that is used again.
 #[derive(Default)]
 struct Batch {
+    /// Requests are queued; else nothing below says anything.
+    is_open: bool,
+    /// As they will be sent.
     packets: Vec<u8>,
-    requests: u32,
+    /// Of each request: will its rows come in the binary protocol?
+    are_binary: Vec<bool>,
+}
+
+impl Batch {
+    fn open(&mut self) {
+        self.is_open = true;
+        self.packets.clear();
+        self.are_binary.clear();
+    }
 }
 
 /// Connects and logs in.
@@ -86,7 +98,7 @@ fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
         deprecates_eof,
         answer: Answer::new(deprecates_eof),
         statements: Slab::new(),
-        batch: None,
+        batch: Batch::default(),
         load: None,
         keeps: true,
         is_lost: false,
@@ -111,17 +123,14 @@ impl Mysql {
     /// Where the next request is written.
     #[inline]
     fn out(&mut self) -> &mut Vec<u8> {
-        match &mut self.batch {
-            Some(batch) => &mut batch.packets,
-            None => self.line.out(),
-        }
+        if self.batch.is_open { &mut self.batch.packets } else { self.line.out() }
     }
 
     /// Sends the request that was written, or leaves it in the batch.
     #[inline]
     fn ask(&mut self, binary: bool) -> Result<Reply, Error> {
-        if let Some(batch) = &mut self.batch {
-            batch.requests += 1;
+        if self.batch.is_open {
+            self.batch.are_binary.push(binary);
             return Ok(QUEUED);
         }
         self.asked += 1;

@@ -4,7 +4,7 @@ use super::answer::{Answer, AnswerShape, FeedState};
 use super::dialogue::Dialogue;
 use super::packet::{COM_QUERY, COM_QUIT, COM_STMT_CLOSE, HEADER, begin, end, garbage};
 use super::statement::Statement;
-use super::{Batch, Mysql, PENDING, QUEUED, login, packet};
+use super::{Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
 use crate::plan::error::Error;
 use crate::sessions::{Counts, Reply, Rows, Session, Value, open_statement};
@@ -32,7 +32,7 @@ impl Session for Mysql {
         self.check()?;
         let Self { statements, batch, line, .. } = self;
         let statement = open_statement(statements, statement)?;
-        let out = batch.as_mut().map_or_else(|| line.out(), |batch| &mut batch.packets);
+        let out = if batch.is_open { &mut batch.packets } else { line.out() };
         let is_binary = statement.encode(values, out)?;
         self.ask(is_binary)
     }
@@ -48,27 +48,29 @@ impl Session for Mysql {
 
     fn begin_batch(&mut self) -> Result<(), Error> {
         self.check()?;
-        if self.batch.replace(Batch::default()).is_some() {
+        if self.batch.is_open {
             return Err(Error::user("a batch was begun inside a batch"));
         }
+        self.batch.open();
         self.answer.expect(0, AnswerShape::default());
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<Reply, Error> {
+    fn sync(&mut self, keeps: bool) -> Result<Reply, Error> {
         self.check()?;
-        let batch = self.batch.take();
-        let batch = batch.ok_or_else(|| Error::user("there is no batch to send"))?;
-        self.line.out().extend_from_slice(&batch.packets);
-        self.asked += u64::from(batch.requests);
-        self.answer
-            .expect(batch.requests, AnswerShape { is_batch: true, ..AnswerShape::default() });
-        if batch.requests == 0 { Ok(QUEUED) } else { self.send() }
+        if !std::mem::take(&mut self.batch.is_open) {
+            return Err(Error::user("there is no batch to send"));
+        }
+        let requests = self.batch.are_binary.len();
+        self.line.out().extend_from_slice(&self.batch.packets);
+        self.asked += requests as u64;
+        self.answer.expect_batch(&self.batch.are_binary, keeps);
+        if requests == 0 { Ok(QUEUED) } else { self.send() }
     }
 
     fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
         self.check()?;
-        if self.batch.is_some() {
+        if self.batch.is_open {
             return Err(Error::user("a bulk load cannot stand in a batch"));
         }
         self.load = Some(Load::new(rows));
@@ -85,7 +87,7 @@ impl Session for Mysql {
     }
 
     fn reset(&mut self) -> Result<(), Error> {
-        self.batch = None;
+        self.batch.is_open = false;
         if self.is_lost || self.load.is_some() {
             return self.reconnect();
         }
@@ -104,7 +106,7 @@ impl Session for Mysql {
     }
 
     fn renew(&mut self) -> Result<bool, Error> {
-        let is_open = self.batch.is_some() || self.load.is_some() || self.answer.in_transaction();
+        let is_open = self.batch.is_open || self.load.is_some() || self.answer.in_transaction();
         if self.is_lost || is_open {
             return Ok(false);
         }

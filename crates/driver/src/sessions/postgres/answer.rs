@@ -14,6 +14,8 @@ pub enum AnswerMode {
     Counts,
     /// The sum of all results, rows counted only.
     Sum,
+    /// The sum of all results, and each with its rows.
+    Each,
     /// Nothing: it is swallowed.
     Nothing,
 }
@@ -37,6 +39,9 @@ pub struct Answer {
     pub error: Option<Error>,
     /// The types of a prepared statement's parameters.
     pub parameters: Vec<u32>,
+    /// Columns of each result of a batch, where a prepared statement has told them before: 0 where
+    /// its answer will.
+    pub widths: Vec<u32>,
     pub(super) mode: AnswerMode,
     /// Rows of the result that comes now.
     pub(super) count: u64,
@@ -60,6 +65,7 @@ impl Answer {
             changed: 0,
             error: None,
             parameters: Vec::new(),
+            widths: Vec::new(),
             mode: AnswerMode::Nothing,
             count: 0,
             is_between: false,
@@ -103,7 +109,7 @@ impl Answer {
         {
             let here = &bytes[at..];
             if length > here.len() {
-                if kind != b'D' || self.mode == AnswerMode::Rows {
+                if kind != b'D' || self.keeps_rows() {
                     check(kind)?;
                     check_room(here.len())?;
                     break;
@@ -123,7 +129,8 @@ impl Answer {
         match kind {
             b'D' => {
                 self.count += 1;
-                if self.mode == AnswerMode::Rows {
+                if self.keeps_rows() {
+                    self.expect_width(rows);
                     row(body, rows)?;
                 }
             }
@@ -171,6 +178,12 @@ impl Answer {
                 self.rows += count;
                 self.changed += changed;
             }
+            AnswerMode::Each => {
+                self.rows += count;
+                self.changed += changed;
+                self.expect_width(rows);
+                rows.end_result(count, changed);
+            }
             AnswerMode::Nothing => {}
             AnswerMode::Rows | AnswerMode::Counts => {
                 if self.is_between {
@@ -182,11 +195,28 @@ impl Answer {
         self.is_between = true;
     }
 
+    #[inline]
+    fn keeps_rows(&self) -> bool {
+        matches!(self.mode, AnswerMode::Rows | AnswerMode::Each)
+    }
+
+    /// The columns of a batch's result that nothing in the answer tells.
+    #[inline]
+    fn expect_width(&self, rows: &mut Rows) {
+        if self.mode == AnswerMode::Each && rows.width == 0 {
+            rows.width = self.widths.get(rows.results.len()).copied().unwrap_or(0);
+        }
+    }
+
     /// The columns of the result that comes, or would come of a prepared statement.
     pub(super) fn describe(&mut self, body: &[u8], rows: &mut Rows) -> Result<(), Error> {
         let mut body = Body(body);
         let width = body.short()?;
         if matches!(self.mode, AnswerMode::Sum | AnswerMode::Nothing) {
+            return Ok(());
+        }
+        if self.mode == AnswerMode::Each {
+            rows.width = u32::from(width);
             return Ok(());
         }
         if self.is_between {

@@ -74,6 +74,14 @@ impl Channel {
         }
     }
 
+    /// Sends what was written as a batch, each of whose results is kept; `widths` as
+    /// [`Answer::widths`].
+    pub fn send_batch(&mut self, widths: &[u32]) -> Result<Reply, Error> {
+        self.answer.widths.clear();
+        self.answer.widths.extend_from_slice(widths);
+        self.send(AnswerMode::Each)
+    }
+
     /// Sends what was written as a part of a request that is not whole yet.
     pub fn send_part(&mut self) -> Result<(), Error> {
         self.parts += 1;

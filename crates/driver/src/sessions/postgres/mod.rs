@@ -67,6 +67,8 @@ pub struct Postgres {
     is_batching: bool,
     /// What is queued for the next batch.
     batch: Vec<u8>,
+    /// Columns of each statement of the batch, as far as they are known before its answer.
+    widths: Vec<u32>,
     reconnected: u64,
 }
 
@@ -83,8 +85,16 @@ impl Postgres {
             mode: AnswerMode::Rows,
             is_batching: false,
             batch: Vec::new(),
+            widths: Vec::new(),
             reconnected: 0,
         })
+    }
+
+    /// The server says how wide its rows are.
+    fn queue_unnamed(&mut self, sql: &[u8], values: &[Value]) -> Reply {
+        statement::execute_unnamed(sql, values, &mut self.batch);
+        self.widths.push(0);
+        QUEUED
     }
 
     /// Connects anew and makes all statements again under their old handles.
@@ -103,8 +113,7 @@ impl Session for Postgres {
 
     fn query_bytes(&mut self, sql: &[u8]) -> Result<Reply, Error> {
         if self.is_batching {
-            statement::execute_unnamed(sql, &[], &mut self.batch);
-            return Ok(QUEUED);
+            return Ok(self.queue_unnamed(sql, &[]));
         }
         frame::query(sql, self.channel.out()?);
         self.text_rows.clear();
@@ -126,7 +135,9 @@ impl Session for Postgres {
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error> {
         let prepared = open_statement(&mut self.statements, statement)?;
         if self.is_batching {
-            return prepared.execute(values, &mut self.batch).map(|()| QUEUED);
+            prepared.execute(values, &mut self.batch)?;
+            self.widths.push(prepared.rows.width);
+            return Ok(QUEUED);
         }
         let out = self.channel.out()?;
         prepared.execute(values, out)?;
@@ -137,8 +148,7 @@ impl Session for Postgres {
 
     fn execute_unnamed(&mut self, sql: &[u8], values: &[Value]) -> Result<Reply, Error> {
         if self.is_batching {
-            statement::execute_unnamed(sql, values, &mut self.batch);
-            return Ok(QUEUED);
+            return Ok(self.queue_unnamed(sql, values));
         }
         let out = self.channel.out()?;
         statement::execute_unnamed(sql, values, out);
@@ -160,6 +170,7 @@ impl Session for Postgres {
 
     fn begin_batch(&mut self) -> Result<(), Error> {
         self.batch.clear();
+        self.widths.clear();
         self.is_batching = true;
         Ok(())
     }
@@ -173,7 +184,7 @@ impl Session for Postgres {
         self.channel.send_part()
     }
 
-    fn sync(&mut self) -> Result<Reply, Error> {
+    fn sync(&mut self, keeps: bool) -> Result<Reply, Error> {
         if !std::mem::take(&mut self.is_batching) {
             return Err(Error::user("there is no batch to send"));
         }
@@ -182,6 +193,9 @@ impl Session for Postgres {
         out.extend_from_slice(SYNC);
         self.text_rows.clear();
         self.last = None;
+        if keeps {
+            return self.channel.send_batch(&self.widths);
+        }
         self.channel.send(AnswerMode::Sum)
     }
 

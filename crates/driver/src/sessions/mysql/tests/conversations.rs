@@ -44,7 +44,7 @@ fn converse(server: &Server) -> Result<usize, Error> {
     answered += usize::from(wait(session.as_mut(), sent).is_ok());
     session.begin_batch()?;
     session.query("UPDATE t")?;
-    let sent = session.sync();
+    let sent = session.sync(false);
     answered += usize::from(wait(session.as_mut(), sent).is_ok());
     let sent = session.load("LOAD DATA", Box::new(OneText(Some("1\ta\n"))));
     drop(wait(session.as_mut(), sent));

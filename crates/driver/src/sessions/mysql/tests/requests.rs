@@ -2,8 +2,8 @@
 
 use super::sessions::{query, say, say_all};
 use super::{
-    ADMITTED, ROW_8, SYNTAX_ERROR, Server, Step, TWO_RESULTS_8, after_login, answer, bytes, ok,
-    packet, wait,
+    ADMITTED, ROW_8, SYNTAX_ERROR, Server, Step, TWO_RESULTS_8, after_login, answer, bytes, column,
+    ok, packet, wait,
 };
 use crate::generate::Source;
 use crate::plan::error::Error;
@@ -107,6 +107,22 @@ fn a_batch_adds_up_rows_and_changes_and_has_no_rows_of_its_own() {
     all(&mut it, &[&one[..], &answer(&[&ok(5, 0)]), &bytes(TWO_RESULTS_8), &one].concat());
     assert_eq!(it.outcome().unwrap(), Reply::Ready { rows: 4, changed: 7 });
     assert_eq!(it.rows.width, 0);
+}
+
+#[test]
+fn a_batch_that_keeps_has_a_result_for_each_request_whatever_its_protocol() {
+    let mut it = Answer::new(true);
+    it.expect_batch(&[true, false, false], true);
+    let text_row = answer(&[b"\x01", &column("a", 253, 0, 0), b"\x02hi", b"\xfe\0\0\0\0\0\0"]);
+    all(&mut it, &[&bytes(ROW_8)[..], &answer(&[&ok(5, 0)]), &text_row].concat());
+    assert_eq!(it.outcome().unwrap(), Reply::Ready { rows: 2, changed: 5 });
+    let shapes: Vec<_> = it.rows.results.iter().map(|it| (it.width, it.rows, it.changed)).collect();
+    assert_eq!(shapes, [(2, 1, 0), (0, 0, 5), (1, 1, 0)]);
+    let fields: Vec<_> = it.rows.fields_of(2).iter().collect();
+    assert_eq!(fields, [Some(&b"hi"[..])]);
+    it.expect(1, AnswerShape { binary: true, keeps: true, is_batch: false });
+    all(&mut it, &bytes(ROW_8));
+    assert!(it.rows.results.is_empty() && it.rows.columns.len() == 2, "as ever afterwards");
 }
 
 #[test]

@@ -117,14 +117,14 @@ fn a_batch_is_sent_at_once_and_reports_its_first_error() {
     for sql in ["A", "B", "C"] {
         assert_eq!(session.query(sql).unwrap(), Reply::Ready { rows: 0, changed: 0 });
     }
-    let sent = session.sync();
+    let sent = session.sync(false);
     assert_eq!(wait(session.as_mut(), sent).unwrap_err().number(), 1064);
     session.begin_batch().unwrap();
     session.query("never sent").unwrap();
     session.reset().unwrap();
     session.begin_batch().unwrap();
-    assert_eq!(session.sync().unwrap(), Reply::Ready { rows: 0, changed: 0 });
-    assert!(session.sync().is_err());
+    assert_eq!(session.sync(false).unwrap(), Reply::Ready { rows: 0, changed: 0 });
+    assert!(session.sync(false).is_err());
     drop(session);
     assert_eq!(server.received().last().unwrap(), &[1]);
 }

@@ -44,7 +44,7 @@ fn converse(login: &Login) -> Result<usize, Error> {
     answered += usize::from(end(session.as_mut(), sent).is_ok());
     session.begin_batch()?;
     session.query("INSERT")?;
-    let sent = session.sync();
+    let sent = session.sync(false);
     answered += usize::from(end(session.as_mut(), sent).is_ok());
     let sent = session.load("COPY t FROM STDIN", Box::new(OneText(Some("row\n"))));
     answered += usize::from(end(session.as_mut(), sent).is_ok());

@@ -210,9 +210,39 @@ fn a_batch_is_sent_with_one_sync_and_its_answers_are_summed() {
     session.execute(handle, &[Value::Integer(1)]).unwrap();
     session.execute(handle, &[Value::Integer(2)]).unwrap();
     session.query("INSERT").unwrap();
-    let reply = session.sync();
+    let reply = session.sync(false);
     assert_eq!(end(session.as_mut(), reply).unwrap(), (2, 4));
-    assert!(session.sync().is_err());
+    assert!(session.sync(false).is_err());
+    server.end();
+}
+
+#[test]
+fn a_batch_that_keeps_has_a_result_for_each_request_as_wide_as_it_is() {
+    let server = Server::start(vec![Box::new(|peer| {
+        peer.welcome();
+        assert_eq!(peer.kinds(3), "PDS");
+        let parameters = message('t', b"\0\x01\0\0\0\x17");
+        peer.say(&[&parameters[..], &columns(&["c"]), READY].concat());
+        assert_eq!(peer.kinds(13), "BEPBDEPBDEBES");
+        let one = [&row(&[Some("x")])[..], &complete("SELECT 1")].concat();
+        let wide =
+            [&columns(&["a", "b"])[..], &row(&[Some("y"), None]), &complete("SELECT 1")].concat();
+        let none = complete("SELECT 0");
+        peer.say(&[&one[..], &complete("INSERT 0 4"), &wide, &none, READY].concat());
+    })]);
+    let mut session = connect(&server.login).unwrap();
+    let handle = session.prepare(b"SELECT c FROM t WHERE id=?").unwrap();
+    session.begin_batch().unwrap();
+    session.execute(handle, &[Value::Integer(1)]).unwrap();
+    session.query("INSERT").unwrap();
+    session.query("SELECT a, b").unwrap();
+    session.execute(handle, &[Value::Integer(2)]).unwrap();
+    let reply = session.sync(true);
+    assert_eq!(end(session.as_mut(), reply).unwrap(), (2, 4));
+    let rows = session.rows();
+    let shapes: Vec<_> = rows.results.iter().map(|it| (it.width, it.rows, it.changed)).collect();
+    assert_eq!(shapes, [(1, 1, 0), (0, 0, 4), (2, 1, 0), (1, 0, 0)]);
+    assert_eq!(rows.fields_of(2).iter().collect::<Vec<_>>(), [Some(&b"y"[..]), None]);
     server.end();
 }
 
@@ -228,7 +258,7 @@ fn a_batch_fails_with_its_first_error_and_one_given_up_is_never_sent() {
     let mut session = connect(&server.login).unwrap();
     session.begin_batch().unwrap();
     session.query("SELECT 1 / 0").unwrap();
-    let reply = session.sync();
+    let reply = session.sync(false);
     assert_eq!(end(session.as_mut(), reply).unwrap_err().state(), "22012");
     session.begin_batch().unwrap();
     session.query("INSERT").unwrap();
