@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "dyno"
 
 ENGINE = '''"""Engine `dummy`: nothing."""

@@ -12,6 +12,8 @@ from dyno.report import Book
 from dyno.report.html import page
 from golden.chromium import browser, needed
 
+pytestmark = pytest.mark.slow
+
 LONG = {
     "innodb_flush_log_at_trx_commit": ("1", "2"),
     "innodb_adaptive_hash_index": ("ON", "OFF"),

@@ -152,7 +152,7 @@ def test_names_from_users_are_escaped(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_missed_its_target_is_grey_and_says_why(book: Book) -> None:
-    assert 'missed"\n title="insert kept 91 % of its target"' in page.run_page(book)
+    assert 'missed"\n title="insert kept 91\u00a0% of its target"' in page.run_page(book)
 
 
 def test_a_page_is_written_whole_beside_its_run(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from golden.chromium import browser, needed
 from golden.made_history import make_history
 from golden.tab import Tab
 
+pytestmark = pytest.mark.slow
+
 CHARTS = "[...document.querySelectorAll('figure.chart')]"
 #: Chart by chart and choice by choice: the names of those in which no mark can be seen.
 UNDRAWN = f"""(() => {{

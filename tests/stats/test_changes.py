@@ -49,6 +49,7 @@ def with_outlier(size: int, at: int) -> Draw:
     return lambda dice: dice.normal(size=size) + wild
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [

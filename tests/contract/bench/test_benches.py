@@ -12,6 +12,8 @@ import pytest
 
 from dyno import driver
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

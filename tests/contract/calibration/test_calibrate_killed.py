@@ -16,6 +16,8 @@ from dyno import calibration
 from dyno.calibration import Entry
 from dyno.resolve.experiment import host_here
 
+pytestmark = pytest.mark.slow
+
 WORDS = [sys.executable, "-m", "dyno.cli", "calibrate"]
 SMALL = ["--engine", "null@200us", "--kind", "aa", "--times", "2", "--blocks", "3"]
 SHORT = ["--set", "time=0.1", "--set", "warmup_time=0.02"]
@@ -30,7 +32,6 @@ def stored_now() -> list[Entry]:
     return calibration.entries(calibration.store_file(host_here()))
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_calibration_killed_in_the_middle_goes_on(state: Path) -> None:
     """kill -9 loses the comparison under way; the next session says what is there, and ends it."""

@@ -12,6 +12,8 @@ from dyno.experiment import Experiment
 from dyno.record import Verdict
 from dyno.resolve.experiment import outline_experiment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

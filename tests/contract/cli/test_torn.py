@@ -20,6 +20,8 @@ from processes import stop_driver_of
 from dyno.cli import exit_code
 from dyno.run_folder import RunFolder, all_runs
 
+pytestmark = pytest.mark.slow
+
 PAIR = ["null@1ms", "null@1100us"]
 WORKLOAD = ["-w", "oltp_point_select"]
 #: Three short blocks, whatever the neighbours do meanwhile.

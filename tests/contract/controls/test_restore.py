@@ -16,6 +16,8 @@ from dyno.controls import _knob, put_back
 from dyno.controls.swap import SWAPPINESS
 from dyno.controls.thp import ENABLED
 
+pytestmark = pytest.mark.slow
+
 HOLDING = Path(__file__).resolve().parents[2] / "hold_controls.py"
 ALL = ("governor=performance", "turbo=off", "thp=never", "thp_defrag=never", "swap=0")
 

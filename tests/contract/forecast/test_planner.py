@@ -20,6 +20,8 @@ from dyno.record import Conditions, Run
 from dyno.resolve.experiment import Prepared
 from dyno.run_folder import RunFolder, all_runs, create_run
 
+pytestmark = pytest.mark.slow
+
 SD = 0.03
 EXPERIMENT = """
 name = "fake"

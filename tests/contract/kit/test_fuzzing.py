@@ -11,6 +11,8 @@ import pytest
 
 from dyno.kit.parts import PARTS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -21,6 +21,8 @@ from dyno.resolve.design import SLOW_LOAD_S
 from dyno.resolve.experiment import resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
+pytestmark = pytest.mark.slow
+
 WORKLOAD = make_workload()
 BRIEF_KV = {"time": "0.1", "warmup_time": "0", "records": "300"}
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
@@ -139,7 +141,6 @@ def test_a_quick_load_is_made_anew_in_every_trial(tmp_path: Path) -> None:
     assert not _kept()
 
 
-@pytest.mark.slow
 def test_a_slow_load_is_kept_and_seven_more(tmp_path: Path) -> None:
     sides = ("sqlite@system", "sqlite@system")
     trials = _played(tmp_path, None, *sides, blocks=9, choose_load=asked_after(0.0))

@@ -23,6 +23,8 @@ from dyno.record import Failure, Trial
 from dyno.resolve.experiment import changes_since, host_here, reopen_run, resolve_experiment
 from dyno.run_folder import RunFolder, create_run
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = {"time": "0.1", "warmup_time": "0"}
 BLOCKS = 3
 

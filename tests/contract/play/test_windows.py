@@ -24,6 +24,8 @@ from dyno.record import Pilot, Saturation, TriedLoad, Window
 from dyno.resolve.design import TURNS
 from dyno.resolve.experiment import Prepared, resolve_experiment
 
+pytestmark = pytest.mark.slow
+
 SELECT = "oltp_point_select"
 #: By count: a hundred short events, brief as it says, and then a long one.
 SLOW_END = """

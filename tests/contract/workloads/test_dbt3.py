@@ -20,6 +20,8 @@ from dyno import driver, engines
 from dyno.errors import DynoError, UsageError
 from dyno.plan import Plan, Session
 
+pytestmark = pytest.mark.slow
+
 #: One run of each query: what is measured is not the matter here.
 BRIEF: dict[str, Any] = {"runs": 1, "discard": 0}
 LINES, ORDERS = 60175, 15000
@@ -49,7 +51,6 @@ def done(played: Played, phase: str) -> int:
     return sum(tally.done for tally in played.phases[phase].streams)
 
 
-@pytest.mark.slow
 def test_every_answer_is_checked_and_every_row_accounted_for(
     sqlite: Session, tmp_path: Path
 ) -> None:
@@ -65,7 +66,6 @@ def test_every_answer_is_checked_and_every_row_accounted_for(
     assert_ledger_balances(played)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "query"),
     [
@@ -102,7 +102,6 @@ def test_tables_of_others_are_not_dropped(sqlite: Session, tmp_path: Path) -> No
     assert (tables, rows) == ([["orders"]], [["kept"]])
 
 
-@pytest.mark.slow
 def test_cleanup_leaves_nothing(loaded: Session, tmp_path: Path) -> None:
     play_command(loaded, "cleanup", tmp_path)
     (((count,),),) = driver.ask(loaded, ["SELECT COUNT(*) FROM sqlite_master"])

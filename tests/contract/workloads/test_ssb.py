@@ -24,6 +24,8 @@ from dyno import driver, engines
 from dyno.errors import DynoError, UsageError
 from dyno.plan import Session
 
+pytestmark = pytest.mark.slow
+
 #: One run of each query: what is measured is not the matter here.
 BRIEF: dict[str, Any] = {"runs": 1, "discard": 0}
 #: SHA-256 of the files that ssb-dbgen writes at scale 1, of our rows in its form.
@@ -99,7 +101,6 @@ def test_a_wrong_answer_ends_the_trial(
         play(loaded, "ssb", tmp_path, ("run",), **BRIEF)
 
 
-@pytest.mark.slow
 def test_answers_of_any_scale_are_those_that_another_run_has_written(
     sqlite: Session, tmp_path: Path
 ) -> None:
