@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,21 @@ def play(
                 phases[event.phase] = event
             process.go()
     return Played(phases, event.counters, session, driver.describe(plan), plan)
+
+
+def changed_tpcc(folder: Path, changes: Iterable[tuple[str, str, str]]) -> Path:
+    """Our `tpcc` in a folder of its own with texts replaced; each must stand there once."""
+    folder.mkdir()
+    own = workloads.find_workload("tpcc").parent
+    names = ("tpcc.lua", "_dialect.lua", "_bulk_load.lua")
+    for file in (*(own / name for name in names), *own.glob("_tpcc_*.lua")):
+        shutil.copy(file, folder)
+    for name, old, new in changes:
+        file = folder / f"{name}.lua"
+        text = file.read_text()
+        assert text.count(old) == 1, (name, old)
+        file.write_text(text.replace(old, new))
+    return folder / "tpcc.lua"
 
 
 def failures(played: Played) -> dict[str, dict[str, int]]:

@@ -17,8 +17,7 @@ impl Shared {
         };
         if connection.batch != Batch::None {
             connection.batch.answered();
-            connection.handed_out = 0;
-            self.keeps_results = true;
+            (connection.handed_out, self.keeps_results) = (0, true); // for `batch_result`
             return RequestState::Changed(changed);
         }
         let answer = connection.rows();

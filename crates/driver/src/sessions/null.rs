@@ -122,7 +122,9 @@ impl Session for Null {
     fn sync(&mut self, keeps: bool) -> Result<Reply, Error> {
         self.batching = false;
         self.rows.clear();
-        (0..if keeps { self.batched } else { 0 }).for_each(|_| self.rows.end_result(0, 0));
+        if keeps {
+            (0..self.batched).for_each(|_| self.rows.end_result(0, 0));
+        }
         Ok(self.send())
     }
 
