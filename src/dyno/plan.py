@@ -34,7 +34,8 @@ class Turns:
     """Windows that several drivers take turns in: all are given the same but for `own`.
 
     `order` says whose turn each slot is, `epoch_slots` after how many of them users connect anew
-    (0: never), `connect_ns` what each driver is given for that.
+    (0: never), `connect_ns` what each driver is given for that; `frozen`: our engine stands still
+    while others have their turn.
     """
 
     order: tuple[int, ...]
@@ -44,6 +45,7 @@ class Turns:
     edge_ns: int
     epoch_slots: int
     connect_ns: int
+    frozen: bool
 
     @property
     def slot_ns(self) -> int:

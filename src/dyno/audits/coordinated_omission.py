@@ -93,7 +93,18 @@ def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
         soundness: Soundness = "invalid" if share < INVALID_FILLED else "doubtful"
         what = "latencies and rests" if any(tally.rested_ns for _, tally in seen) else "latencies"
         words = f"{what} fill {100 * share:.0f} % of the users' time: waits are in neither"
-        yield soundness, words
+        yield soundness, words + _outlasted([tally for _, tally in seen])
+
+
+def _outlasted(tallies: Sequence[Tally]) -> str:
+    """Where turns are taken: how many events ended after their window's drain. Their users had to
+    wait for the next window, and that wait is in no latency.
+    """
+    done, late = (sum(t.done for t in tallies), sum(t.straddled for t in tallies))
+    if not late:
+        return ""
+    share = 100 * late / max(1, done)
+    return f"; {share:.1f} % of events outlasted their window, and the next ones waited for another"
 
 
 def _played_well(tally: Tally) -> bool:

@@ -118,7 +118,7 @@ def _exceeds(account: _Account) -> bool:
 
 def _finding(case: Case, odd: list[tuple[Trial, _Account]], less: bool) -> Finding:
     worst = max((account for _, account in odd), key=lambda account: abs(account.odd))
-    attached = "address" in case.candidate.build
+    attached = case.candidate.attached
     sure = less and not attached and not worst.is_lossy
     soundness: Soundness = "invalid" if sure else "doubtful"
     told = (

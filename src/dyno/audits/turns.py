@@ -55,7 +55,7 @@ def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
     lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
         yield f"its windows were {lost:.0f} % shorter than those of others"
-    if "address" not in case.candidate.build and turns.freezes(case.workload):
+    if turns.freezes(case.workload) and not case.candidate.attached:
         return
     tallies = [tally for record in case.records for tally in record.streams]
     if case.workload in turns.running and (rows := sum(tally.rows_changed for tally in tallies)):
@@ -68,7 +68,7 @@ def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
     if straddled > STRADDLED_PERCENT:
         yield (
             f"{straddled:.0f} % of its events outlasted their slots: it worked in the windows of "
-            "others, and their latencies are told too short; --sequential gives it time of its own"
+            "others; --sequential gives it time of its own"
         )
 
 

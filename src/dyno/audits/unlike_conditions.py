@@ -46,11 +46,6 @@ class Side:
         return self.candidate.name
 
     @property
-    def runs_already(self) -> bool:
-        """Is it a server that was named by its URL?"""
-        return "address" in self.candidate.build
-
-    @property
     def last(self) -> Conditions:
         """The conditions of its last trial."""
         return self.trials[-1].conditions
@@ -90,14 +85,14 @@ def _side(candidate: Candidate, trials: Sequence[Trial]) -> Side:
 def _is_asked(base: Side, side: Side) -> bool:
     """Were their settings asked to differ? Nobody asked a server that runs already."""
     one, other = base.candidate, side.candidate
-    ours = not (base.runs_already or side.runs_already)
+    ours = not (one.attached or other.attached)
     return ours and one.engine == other.engine and one.settings != other.settings
 
 
 def _age(base: Side, side: Side) -> str:
-    if base.runs_already == side.runs_already:
+    if base.candidate.attached == side.candidate.attached:
         return ""
-    old, new = (base, side) if base.runs_already else (side, base)
+    old, new = (base, side) if base.candidate.attached else (side, base)
     return f"{old.name} runs already, {new.name} is started anew for each trial"
 
 
@@ -168,7 +163,7 @@ def _files(base: Side, side: Side) -> str:
     asked = base.candidate.controls.get("preload") != side.candidate.controls.get("preload")
     if len(filled) == 1 and not asked:
         told.append(f"only {filled[0].name} was preloaded")
-    if base.runs_already or side.runs_already:
+    if base.candidate.attached or side.candidate.attached:
         cold = [each for each in (base, side) if _is_cold(each)]
         told += [f"only {cold[0].name} fetched its data from storage"] if len(cold) == 1 else []
     return "; ".join(told)

@@ -251,4 +251,4 @@ def _alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
     (root() / kind).mkdir(parents=True, exist_ok=True)
     (root() / LOCKS).mkdir(exist_ok=True)
     lock = root() / LOCKS / f"{kind}-{name}"
-    return exclusive_lock(lock, lambda: say(f"waiting for {name}, which somebody else is making"))
+    return exclusive_lock(lock, lambda: say(f"waiting for {name}, which is being made already"))

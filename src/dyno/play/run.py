@@ -243,7 +243,7 @@ class RunPlayer:
     ) -> tuple[BlockTurns, list[TrialJob]]:
         """The jobs of a block whose trials take turns."""
         sides = self.run.candidates
-        turns = turns_of(design, self.run, workload, place.block, len(sides))
+        turns = turns_of(design, self.run, workload, place.block, sides)
         block = BlockTurns(turns, design.freezes(workload.name))
         jobs = [
             replace(self.job(workload, side, place, at, at), seat=block.seat(at))

@@ -19,7 +19,7 @@ from itertools import count, groupby, islice
 from dyno.errors import InternalError
 from dyno.plan import Turns
 from dyno.play.freezer import Freezable
-from dyno.record import Run, WorkloadPlan
+from dyno.record import Candidate, Run, WorkloadPlan
 from dyno.record import Turns as TurnsDesign
 
 #: Slots after which an order comes again: more than most phases have.
@@ -40,9 +40,10 @@ class TurnsBroken(Exception):
 
 
 def turns_of(
-    design: TurnsDesign, run: Run, workload: WorkloadPlan, block: int, candidates: int
+    design: TurnsDesign, run: Run, workload: WorkloadPlan, block: int, sides: Sequence[Candidate]
 ) -> list[Turns]:
-    """The turns of each candidate in a block, the first first; the order is the run's seed's."""
+    """The turns of each candidate in a block; the order is the run's seed's."""
+    candidates = len(sides)
     dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
     connect_s = CONNECT_S + CONNECTION_S * workload.most_connections
     own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s)
@@ -56,8 +57,10 @@ def turns_of(
         edge_ns=round(window.edge_s * 1e9),
         epoch_slots=windows * candidates if design.epoch_s > 0 else 0,
         connect_ns=round(connect_s * 1e9),
+        frozen=False,
     )
-    return [replace(first, own=own) for own in range(candidates)]
+    stand_still = [design.freezes(workload.name) and not side.attached for side in sides]
+    return [replace(first, own=own, frozen=frozen) for own, frozen in enumerate(stand_still)]
 
 
 def _order(candidates: int, dice: random.Random) -> Iterator[int]:

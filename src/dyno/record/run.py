@@ -54,6 +54,11 @@ class Candidate:
     levels: dict[str, str] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def attached(self) -> bool:
+        """Is it a server that runs already, which is not ours to start, stop or freeze?"""
+        return "address" in self.build
+
 
 Kind = Literal["candidate", "build flag", "engine setting", "control", "workload option"]
 Crossing = Literal["factorial", "one at a time"]

@@ -56,7 +56,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
 
 def turns(own: int = 0, **changed: int) -> Turns:
     given = {"window_ns": 100, "drain_ns": 20, "edge_ns": 10, "epoch_slots": 4, "connect_ns": 50}
-    return Turns(order=(0, 1, 1, 0), own=own, **(given | changed))
+    return Turns(order=(0, 1, 1, 0), own=own, frozen=True, **(given | changed))
 
 
 def test_the_slots_are_those_of_the_driver_s_timeline() -> None:
@@ -75,7 +75,7 @@ def test_every_candidate_has_as_many_turns_mirrored_in_pairs_from_the_seed(
 ) -> None:
     run = prepare(tmp_path, "null@1ms", "null@2ms").run
     for candidates in (2, 3, 5):
-        made = turns_of(TURNS, run, run.workloads[0], 0, candidates)
+        made = turns_of(TURNS, run, run.workloads[0], 0, run.candidates[:1] * candidates)
         order = made[0].order
         assert {order.count(own) for own in range(candidates)} == {len(order) // candidates}
         for at in range(0, len(order) - 2 * candidates, 2 * candidates):
@@ -83,9 +83,9 @@ def test_every_candidate_has_as_many_turns_mirrored_in_pairs_from_the_seed(
             assert sorted(row) == list(range(candidates))
             assert order[at + candidates : at + 2 * candidates] == row[::-1]
         assert [each.own for each in made] == list(range(candidates))
-    again = turns_of(TURNS, run, run.workloads[0], 0, 2)
-    assert again[0].order == turns_of(TURNS, run, run.workloads[0], 0, 2)[0].order
-    assert again[0].order != turns_of(TURNS, run, run.workloads[0], 1, 2)[0].order
+    again = turns_of(TURNS, run, run.workloads[0], 0, run.candidates)
+    assert again[0].order == turns_of(TURNS, run, run.workloads[0], 0, run.candidates)[0].order
+    assert again[0].order != turns_of(TURNS, run, run.workloads[0], 1, run.candidates)[0].order
 
 
 def test_trials_that_take_turns_share_the_time_and_count_their_own(begun: RunFolder) -> None:
@@ -378,4 +378,4 @@ def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), {}, measuring)
     run = resolve_experiment(made, lambda _: None).run
     assert run.design.turns is not None
-    assert turns_of(run.design.turns, run, run.workloads[0], 0, 2)[0].epoch_slots == 0
+    assert turns_of(run.design.turns, run, run.workloads[0], 0, run.candidates)[0].epoch_slots == 0

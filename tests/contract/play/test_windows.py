@@ -13,6 +13,7 @@ from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.pilot_trial import PilotScene
 from dyno.play.turns import turns_of
 from dyno.play.windows import (
+    RUNNING_S,
     SHORTER_S,
     WINDOWS_S,
     TriedEvents,
@@ -76,12 +77,23 @@ def test_what_needs_no_signals_takes_shorter_turns(latency_ns_p99: int, window_m
     assert found.edge_s == pytest.approx(0.0005 if window_ms == 5 else 0.003)
 
 
+@pytest.mark.parametrize(
+    ("latency_ns_p99", "played_s", "window_ms"),
+    [(250_000, 20, 1), (250_001, 20, 2), (30_000, 21, 2), (600_000, 60, 5), (30_000, 3600, 200)],
+)
+def test_who_runs_on_takes_the_shortest_turns_but_not_too_many(
+    latency_ns_p99: int, played_s: float, window_ms: float
+) -> None:
+    found = window(latency_ns_p99, RUNNING_S, played_s)
+    assert found.length_s == pytest.approx(window_ms / 1e3)
+
+
 def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_said() -> None:
     said: list[str] = []
     run = settle_windows(*_made(), PilotScene(said.append)).run
     assert said == ["finding how long an event of oltp_point_select takes on null@1us, null@2us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
-    found = window(run.pilot.latency_ns_p99[SELECT], SHORTER_S)
+    found = window(run.pilot.latency_ns_p99[SELECT], RUNNING_S)
     assert run.design.turns == replace(TURNS, windows={SELECT: found}, running=(SELECT,))
     assert any(words.startswith("Windows of ") for words in pilot_words(run))
 
@@ -168,7 +180,7 @@ def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
     turns = replace(turns, running=(SELECT,))
     assert set(turns.windows) == {SELECT}
     run = replace(run, design=replace(run.design, turns=turns))
-    slots = [turns_of(turns, run, plan, 0, 2)[0] for plan in run.workloads]
+    slots = [turns_of(turns, run, plan, 0, run.candidates)[0] for plan in run.workloads]
     assert [(each.window_ns, each.drain_ns, each.edge_ns) for each in slots] == [
         (20_000_000, 3_000_000, 3_000_000),
         (100_000_000, 5_000_000, 10_000_000),

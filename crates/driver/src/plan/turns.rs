@@ -24,6 +24,8 @@ pub struct Turns {
     pub epoch_slots: u64,
     /// What each driver is given for that.
     pub connect_ns: u64,
+    /// Does our engine stand still while others have their turn?
+    pub frozen: bool,
 }
 
 impl Turns {

@@ -17,6 +17,7 @@ pub struct OwnTurns {
     /// second epoch has them in the reverse order, so that nobody is always the first.
     pub connects_ns: u64,
     pub connect_ns: u64,
+    pub frozen: bool,
     own: u64,
     drivers: u64,
     /// Our places in the order, and how long that is before it comes again.
@@ -47,6 +48,7 @@ impl OwnTurns {
             epoch_ns: epoch_slots.saturating_mul(slot_ns).saturating_add(connects_ns),
             connects_ns,
             connect_ns: turns.connect_ns,
+            frozen: turns.frozen,
             own: u64::from(turns.own),
             drivers,
             places: places.map(|(place, _)| place).collect(),

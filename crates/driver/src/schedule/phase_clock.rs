@@ -81,6 +81,11 @@ impl PhaseClock {
         self.timeline.monotonic_ns(phase_ns).min(self.connect_ns)
     }
 
+    /// When the slot opens in which it will show this: CLOCK_MONOTONIC.
+    pub fn slot_opens_ns(&self, phase_ns: u64) -> u64 {
+        self.timeline.slot_opens_ns(phase_ns)
+    }
+
     /// Are the users to connect anew now? True once in every epoch, at the time that is ours.
     #[inline]
     pub fn is_to_connect(&mut self) -> bool {
@@ -118,6 +123,7 @@ mod tests {
             edge_ns: 10,
             epoch_slots: 4,
             connect_ns: 50,
+            frozen: true,
         };
         let clock = || PhaseClock::new(Timeline::new(START_NS, Some(&turns), true));
         let mut often = clock();

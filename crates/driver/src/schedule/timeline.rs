@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use super::clock::{NEVER, ns};
+use super::clock::{NEVER, now_ns, ns};
 use super::own_turns::{OwnTurns, Place};
 use crate::plan::turns::Turns;
 
@@ -56,6 +56,14 @@ impl Timeline {
         let since_ns = phase_ns.saturating_sub(self.start_ns);
         let begin_ns = turns.begin_ns(since_ns / turns.slot_ns);
         self.start_ns + begin_ns + since_ns % turns.slot_ns
+    }
+
+    /// The CLOCK_MONOTONIC time at which the slot opens in which the phase's clock will show this;
+    /// 0 without turns.
+    pub fn slot_opens_ns(&self, phase_ns: u64) -> u64 {
+        let Some(turns) = &self.turns else { return 0 };
+        let slot = phase_ns.saturating_sub(self.start_ns) / turns.slot_ns;
+        self.start_ns + turns.begin_ns(slot)
     }
 
     /// The first time from `phase_ns` on at which whoever was free then may begin an event.
@@ -146,6 +154,16 @@ impl Timeline {
         self.start_ns + since_ns / runs_ns * turns.slot_ns + still_ns + since_ns % runs_ns
     }
 
+    /// How long an event took that ended just now in another slot than it was due in. An engine
+    /// that ran on meanwhile was at it all the time, though the phase's clock stood still.
+    #[cold]
+    pub fn straddled_ns(&self, due_ns: u64, ended_ns: u64) -> u64 {
+        match &self.turns {
+            Some(turns) if !turns.frozen => now_ns().saturating_sub(self.monotonic_ns(due_ns)),
+            _ => ended_ns.saturating_sub(due_ns),
+        }
+    }
+
     /// Which of our windows a time belongs to; none without turns.
     #[inline]
     pub fn window(&self, phase_ns: u64) -> Option<usize> {
@@ -170,6 +188,7 @@ mod tests {
             edge_ns: 10,
             epoch_slots: 4,
             connect_ns: 50,
+            frozen: true,
         };
         Timeline::new(START_NS, Some(&turns), true)
     }
@@ -221,6 +240,8 @@ mod tests {
             }
         }
         assert_eq!(timeline(0).monotonic_ns(NEVER), NEVER);
+        let opens = |at: u64| timeline(0).slot_opens_ns(START_NS + at) - START_NS;
+        assert_eq!([opens(0), opens(119), opens(120), opens(239)], [100, 100, 460, 460]);
     }
 
     #[test]
@@ -319,6 +340,7 @@ mod tests {
             edge_ns: 10,
             epoch_slots: 0,
             connect_ns: 50,
+            frozen: true,
         };
         let it = Timeline::new(START_NS, Some(&turns), false);
         assert!(it.is_counted(START_NS));

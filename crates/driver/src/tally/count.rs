@@ -108,21 +108,29 @@ impl EventCounts {
             return;
         }
         self.done += 1;
-        let latency_ns = event.answered_ns.saturating_sub(event.intended_ns);
+        let latency_ns = self.latency_ns(event);
         self.latency[kind].saturating_record(latency_ns);
         let second = self.second(event.answered_ns);
         self.series.done[second] += 1;
         let longest = &mut self.series.latency_ns_max[second];
         *longest = latency_ns.max(*longest);
-        if let Some(window) = self.timeline.window(event.intended_ns) {
-            self.count_window(window, event.answered_ns);
-        }
     }
 
-    /// Counts an event done in the window that it began in.
+    /// An event's latency; the event is counted in the window that it began in.
     #[inline]
-    fn count_window(&mut self, window: usize, answered_ns: u64) {
-        self.straddled += u64::from(self.timeline.window(answered_ns) != Some(window));
+    fn latency_ns(&mut self, event: EventTimes) -> u64 {
+        let EventTimes { intended_ns, answered_ns, .. } = event;
+        let window = self.timeline.window(intended_ns);
+        window.inspect(|window| self.count_window(*window));
+        if window == self.timeline.window(answered_ns) {
+            return answered_ns.saturating_sub(intended_ns);
+        }
+        self.straddled += 1;
+        self.timeline.straddled_ns(intended_ns, answered_ns)
+    }
+
+    #[inline]
+    fn count_window(&mut self, window: usize) {
         let at = window.saturating_sub(self.warmup_windows);
         if at >= self.windows.len() {
             self.windows.resize(at + 1, 0);
@@ -198,6 +206,8 @@ impl Series {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::plan::turns::Turns;
+    use crate::schedule::clock::now_ns;
     use crate::tally::histogram::LONGEST_NS;
 
     fn times(intended_ns: u64, answered_ns: u64) -> EventTimes {
@@ -236,6 +246,35 @@ mod tests {
         counts.done(times(0, 800), kind);
         assert_eq!((counts.latency[kind].max(), counts.latency[0].len()), (800, 0));
         assert_eq!(counts.lateness.max(), 10);
+    }
+
+    #[test]
+    fn what_outlasts_its_slot_took_as_long_as_its_engine_was_at_it() {
+        let turns = |frozen| Turns {
+            order: vec![0, 1],
+            own: 0,
+            window_ns: SECOND_NS,
+            drain_ns: 0,
+            edge_ns: 0,
+            epoch_slots: 0,
+            connect_ns: 0,
+            frozen,
+        };
+        // Due nine seconds ago, in our first window, and answered in our second; now is our fifth.
+        let start_ns = now_ns() - 9 * SECOND_NS;
+        let longest_s = |frozen| {
+            let mut counts = EventCounts::new(0).unwrap();
+            counts.start(&Timeline::new(start_ns, Some(&turns(frozen)), true), start_ns);
+            counts.done(times(start_ns, start_ns + SECOND_NS / 2), 0);
+            counts.done(times(start_ns, start_ns + SECOND_NS + SECOND_NS / 2), 0);
+            assert_eq!(
+                (counts.done, counts.straddled, counts.windows.as_slice()),
+                (2, 1, &[2][..])
+            );
+            counts.latency[0].max() as f64 / SECOND_NS as f64
+        };
+        assert!((longest_s(true) - 1.5).abs() < 0.01);
+        assert!(longest_s(false) >= 9.0);
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn by_turns_a_rest_passes_in_windows_only() {
     let mut plan = plan(&script(0.005, r#"stop = { kind = "time", duration_s = 0.1 }"#), 0);
     plan["turns"] = json!({
         "order": [0, 1], "own": 0, "window_ns": 1_000_000, "drain_ns": 200_000,
-        "edge_ns": 100_000, "epoch_slots": 40, "connect_ns": 5_000_000,
+        "edge_ns": 100_000, "epoch_slots": 40, "connect_ns": 5_000_000, "frozen": true,
     });
     let mut driver = Driver::start(&plan);
     driver.expect("hello");

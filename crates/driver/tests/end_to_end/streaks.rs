@@ -55,7 +55,7 @@ fn a_streak_ends_with_its_window() {
     let mut plan = plan(&script(r#"stop = { kind = "time", duration_s = 0.05 }"#), 0);
     plan["turns"] = json!({
         "order": [0, 1], "own": 0, "window_ns": 1_000_000, "drain_ns": 200_000,
-        "edge_ns": 100_000, "epoch_slots": 0, "connect_ns": 0,
+        "edge_ns": 100_000, "epoch_slots": 0, "connect_ns": 0, "frozen": true,
     });
     let mut driver = Driver::start(&plan);
     driver.expect("hello");
