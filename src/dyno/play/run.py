@@ -233,7 +233,7 @@ class RunPlayer:
             self._trial(self.job(plan, side, NextBlock(-1, attempt), 0), 1)
 
     def _jobs_in_order(self, workload: WorkloadPlan, place: NextBlock) -> list[TrialJob]:
-        """The jobs of a block that are played one after the other, in the block's own order."""
+        """The jobs of a block, in the block's own order."""
         sides = {candidate.name: candidate for candidate in self.run.candidates}
         names = block_order(self.run.seed, workload.name, place.block, list(sides))
         return [self.job(workload, sides[name], place, at, at) for at, name in enumerate(names)]
@@ -241,14 +241,14 @@ class RunPlayer:
     def _jobs_by_turns(
         self, workload: WorkloadPlan, place: NextBlock, design: Turns
     ) -> tuple[BlockTurns, list[TrialJob]]:
-        """The jobs of a block whose trials take turns."""
-        sides = self.run.candidates
+        """The jobs of a block whose trials take turns: who is the first to start and to connect is
+        drawn for each block, as it is where trials follow each other.
+        """
+        jobs = self._jobs_in_order(workload, place)
+        sides = [job.candidate for job in jobs]
         turns = turns_of(design, self.run, workload, place.block, sides)
         block = BlockTurns(turns, design.freezes(workload.name))
-        jobs = [
-            replace(self.job(workload, side, place, at, at), seat=block.seat(at))
-            for at, side in enumerate(sides)
-        ]
+        jobs = [replace(job, seat=block.seat(at)) for at, job in enumerate(jobs)]
         for job in jobs:
             self._announce(job, len(jobs))
         return block, jobs

@@ -13,8 +13,8 @@ from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.play.pilot_trial import PilotScene
 from dyno.play.turns import turns_of
 from dyno.play.windows import (
-    RUNNING_S,
     SHORTER_S,
+    SHORTEST_S,
     WINDOWS_S,
     TriedEvents,
     settle_windows,
@@ -84,7 +84,7 @@ def test_what_needs_no_signals_takes_shorter_turns(latency_ns_p99: int, window_m
 def test_who_runs_on_takes_the_shortest_turns_but_not_too_many(
     latency_ns_p99: int, played_s: float, window_ms: float
 ) -> None:
-    found = window(latency_ns_p99, RUNNING_S, played_s)
+    found = window(latency_ns_p99, SHORTEST_S, played_s)
     assert found.length_s == pytest.approx(window_ms / 1e3)
 
 
@@ -93,7 +93,7 @@ def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_sai
     run = settle_windows(*_made(), PilotScene(said.append)).run
     assert said == ["finding how long an event of oltp_point_select takes on null@1us, null@2us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
-    found = window(run.pilot.latency_ns_p99[SELECT], RUNNING_S)
+    found = window(run.pilot.latency_ns_p99[SELECT], SHORTEST_S)
     assert run.design.turns == replace(TURNS, windows={SELECT: found}, running=(SELECT,))
     assert any(words.startswith("Windows of ") for words in pilot_words(run))
 
@@ -104,6 +104,13 @@ def test_windows_hold_the_events_of_the_slowest_candidate() -> None:
     run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] >= 10_000_000
     assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
+
+
+def test_only_who_is_alone_takes_the_shortest_turns() -> None:
+    for threads, window_s in (("1", 0.001), ("2", 0.005)):
+        _, prepared = _made(threads=threads)
+        run = with_windows(prepared, {SELECT: [TriedEvents(60_000, 0)]}).run
+        assert run.design.turns and run.design.turns.window_of(SELECT).length_s == window_s
 
 
 def test_engines_stand_still_unless_events_were_seen_to_change_nothing() -> None:
