@@ -31,7 +31,8 @@ class Script:
 
 @dataclass(frozen=True)
 class Turns:
-    """Windows that several drivers take turns in: all are given the same but for `own`.
+    """Windows that several drivers take turns in: all are given the same but for
+    `own` and `frozen`.
 
     `order` says whose turn each slot is, `epoch_slots` after how many of them users connect anew
     (0: never), `connect_ns` what each driver is given for that; `frozen`: our engine stands still

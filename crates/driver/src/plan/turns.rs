@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 
-/// Windows that several drivers take turns in. All of them are given the same but for `own`, and
+/// Windows that several drivers take turns in. All of them are given the same but for `own` and
+/// `frozen`, and
 /// each phase's start with its `go`: so each knows whose time it is (`schedule/timeline.rs`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
