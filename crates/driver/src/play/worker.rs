@@ -14,7 +14,7 @@ use super::phase_state::{PhaseState, UserPlace};
 use super::run_queue::RunQueue;
 use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
-use crate::schedule::clock::{NAP_NS, NEVER, PATIENCE_NS, SPIN_NS, wait_until};
+use crate::schedule::clock::{NEVER, PATIENCE_NS, wait_until};
 use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Ended, Step};
 use crate::tally::count::EventTimes;
@@ -383,22 +383,11 @@ fn wait(queue: &mut RunQueue, clock: &mut PhaseClock, now: &mut u64) {
     }
     let until_ns = match queue.next_ns() {
         NEVER => NEVER,
-        next_ns => {
-            let (due_ns, opens_ns) = (clock.monotonic_ns(next_ns), clock.slot_opens_ns(next_ns));
-            sleep_end_ns(due_ns, opens_ns, clock.monotonic_now_ns(*now))
-        }
+        next_ns => clock.sleep_end_ns(next_ns, *now),
     };
     wire::wait(until_ns, &mut queue.ready);
     *now = clock.now_ns();
     queue.wake_due(*now);
-}
-
-/// Until when to sleep for a time in the slot that opens then; 0: it is near, and spun for. Nobody
-/// spins in others' time, on what may be their core: a window's edge is for who wakes late.
-#[inline]
-fn sleep_end_ns(due_ns: u64, opens_ns: u64, now: u64) -> u64 {
-    let spins_ns = due_ns.saturating_sub(SPIN_NS).max(opens_ns.min(due_ns));
-    if spins_ns > now { spins_ns.min(now + NAP_NS) } else { 0 }
 }
 
 /// Drops the connections of users who still wait: an answer that never comes must not hold the

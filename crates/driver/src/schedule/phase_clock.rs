@@ -1,7 +1,7 @@
 //! A worker's reading of its phase's clock: cheap, as it is read about every event. It works out
 //! whose turn it is once in a slot, and then only subtracts.
 
-use super::clock::{NEVER, now_ns};
+use super::clock::{NAP_NS, NEVER, SPIN_NS, now_ns};
 use super::own_turns::Place;
 use super::timeline::Timeline;
 
@@ -69,21 +69,21 @@ impl PhaseClock {
         self.timeline.rests_until_ns(due_ns, ended_ns, rest_ns)
     }
 
-    /// CLOCK_MONOTONIC, where `now` was read last; read anew only where that says too little.
+    /// Until when to sleep for it to show a time, where it showed `now` last: CLOCK_MONOTONIC, and
+    /// not beyond the time at which the users are to connect anew. 0: that is near, and spun for.
     #[inline]
-    pub fn monotonic_now_ns(&self, now: u64) -> u64 {
-        if self.timeline.turns.is_none() { now } else { now_ns() }
+    pub fn sleep_end_ns(&self, phase_ns: u64, now: u64) -> u64 {
+        let now = if self.timeline.turns.is_none() { now } else { now_ns() };
+        self.sleep_end_from(phase_ns, now)
     }
 
-    /// How long to sleep for the phase's clock to show a time: CLOCK_MONOTONIC. Not beyond the time
-    /// at which the users are to connect anew.
-    pub fn monotonic_ns(&self, phase_ns: u64) -> u64 {
-        self.timeline.monotonic_ns(phase_ns).min(self.connect_ns)
-    }
-
-    /// When the slot opens in which it will show this: CLOCK_MONOTONIC.
-    pub fn slot_opens_ns(&self, phase_ns: u64) -> u64 {
-        self.timeline.slot_opens_ns(phase_ns)
+    /// The same of a CLOCK_MONOTONIC time. Nobody spins in others' time, on what may be their core:
+    /// a window's edge is for who wakes late.
+    fn sleep_end_from(&self, phase_ns: u64, monotonic_ns: u64) -> u64 {
+        let due_ns = self.timeline.monotonic_ns(phase_ns).min(self.connect_ns);
+        let opens_ns = self.timeline.slot_opens_ns(phase_ns).min(due_ns);
+        let spins_ns = due_ns.saturating_sub(SPIN_NS).max(opens_ns);
+        if spins_ns > monotonic_ns { spins_ns.min(monotonic_ns + NAP_NS) } else { 0 }
     }
 
     /// Are the users to connect anew now? True once in every epoch, at the time that is ours.
@@ -112,6 +112,37 @@ mod tests {
     use crate::plan::turns::Turns;
 
     const START_NS: u64 = 1_000_000;
+
+    #[test]
+    fn who_waits_for_a_turn_sleeps_until_its_slot_opens() {
+        let turns = Turns {
+            order: vec![0, 1, 1, 0],
+            own: 1,
+            window_ns: 1_000_000,
+            drain_ns: 250_000,
+            edge_ns: 100_000,
+            epoch_slots: 0,
+            connect_ns: 0,
+            frozen: false,
+        };
+        let clock = PhaseClock::new(Timeline::new(START_NS, Some(&turns), true));
+        let opens_ns = START_NS + 1_250_000;
+        let sleeps = |due_ns: u64, at_ns: u64| clock.sleep_end_from(START_NS + due_ns, at_ns);
+        assert_eq!(sleeps(0, START_NS), opens_ns, "due at once in its turn");
+        assert_eq!(sleeps(SPIN_NS - 1, START_NS), opens_ns, "due soon after");
+        assert_eq!(sleeps(900_000, START_NS), opens_ns + 900_000 - SPIN_NS, "due in its midst");
+        assert_eq!(sleeps(SPIN_NS, opens_ns), 0, "its own time may be spun in");
+        assert_eq!(sleeps(0, opens_ns - 1), opens_ns, "not a moment of others'");
+    }
+
+    #[test]
+    fn without_turns_a_deadline_is_spun_for_at_last() {
+        let clock = PhaseClock::new(Timeline::new(START_NS, None, true));
+        let sleeps = |due_ns: u64| clock.sleep_end_ns(START_NS + due_ns, START_NS);
+        assert_eq!(sleeps(SPIN_NS), 0);
+        assert_eq!(sleeps(SPIN_NS + 1), START_NS + 1);
+        assert_eq!(sleeps(2 * NAP_NS), START_NS + NAP_NS, "so that a stop is seen soon");
+    }
 
     #[test]
     fn users_connect_anew_once_in_an_epoch_at_their_own_time() {
