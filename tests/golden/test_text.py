@@ -63,6 +63,14 @@ def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(book: Book) -> None
         assert max(map(len, lines)) <= width
 
 
+def test_names_are_not_torn_where_each_row_has_a_count_of_blocks(book: Book) -> None:
+    first, *others = book.verdict.comparisons
+    unlike = dataclasses.replace(first, dropped=5)
+    verdict = dataclasses.replace(book.verdict, comparisons=(unlike, *others))
+    found = text.verdict_text(book.run, verdict)
+    assert "  l.i0 server CPU/op " in found and f" {first.blocks}/{first.blocks + 5} " in found
+
+
 def test_no_word_claims_that_nothing_changed(book: Book) -> None:
     assert "no change" not in text.verdict_text(book.run, book.verdict, everything=True).lower()
 

@@ -1,10 +1,11 @@
 """Audit `turns`: where trials took turns, did each have its windows, and was its time its own?
 
 - A trial whose windows were fewer or shorter than its partners' was not met by the same host.
+  Another workload's may be shorter: each has windows as its own events ask for.
 - An event that outlasted its slot stood still with its engine, and its latency is told without the
   time of others. An engine that is not ours to freeze, or was not since its workload changes
   nothing, went on meanwhile: where more than one of a hundred of its events outlasted their slots,
-  their latencies are told too short, and it worked in the windows of others.
+  it worked in the windows of others.
 - An engine that ran on since a pilot saw its workload change nothing, and did change rows, wrote
   and tidied up in the windows of others.
 
@@ -13,6 +14,7 @@ Where restarts were played one after the other there is nothing to judge.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from statistics import median
 
@@ -38,13 +40,14 @@ class Turns:
         if (turns := view.run.design.turns) is None:
             return [Finding("turns", "sound", "restarts were played one after the other")]
         judged = list(cases(view.run, view.trials))
-        longest_s = {case.phase: 0.0 for case in judged}
+        longest_s: defaultdict[tuple[str, str], float] = defaultdict(float)
         for case in judged:
-            longest_s[case.phase] = max(longest_s[case.phase], _seconds(case))
+            place = case.workload, case.phase
+            longest_s[place] = max(longest_s[place], _seconds(case))
         findings = [
             case.finding("turns", "doubtful", words)
             for case in judged
-            for words in _faults(case, turns, longest_s[case.phase])
+            for words in _faults(case, turns, longest_s[case.workload, case.phase])
         ]
         told = f"windows of {windows_words(view.run)} were played by turns"
         return findings or [Finding("turns", "sound", told)]

@@ -73,6 +73,11 @@ def verdict(comparison: Comparison, margin: bool = True) -> str:
     return f"{word}, {bound if bound.startswith('<') else f'≤ {bound}'}{held}"
 
 
+def of_played(comparison: Comparison) -> str:
+    """Blocks that count, of those that were played: `6/8`."""
+    return f"{comparison.blocks}/{comparison.blocks + comparison.dropped}"
+
+
 def outcome(comparison: Comparison) -> str:
     """The comparison in one sentence, for a reader who wants no table."""
     bounds = interval(comparison.low_percent, comparison.high_percent)

@@ -46,6 +46,18 @@ def test_who_had_shorter_windows_is_named() -> None:
     assert "11 % shorter" in finding.sentence
 
 
+def test_another_workloads_windows_may_be_shorter() -> None:
+    run = _run()
+    brief = replace(run.workloads[0], name="brief")
+    sides = ("old", "new")
+    trials = [_trial(number, side) for number, side in enumerate(sides, 1)]
+    trials += [
+        replace(_trial(number, side, counted_s=6.0), workload=brief.name)
+        for number, side in enumerate(sides, 3)
+    ]
+    assert _judged(replace(run, workloads=(*run.workloads, brief)), *trials).soundness == "sound"
+
+
 def test_events_across_slots_are_doubtful_only_where_the_engine_ran_on() -> None:
     frozen = _judged(_run(), _trial(1, "old"), _trial(2, "new", straddled=200))
     assert frozen.soundness == "sound"

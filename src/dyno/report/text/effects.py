@@ -56,7 +56,7 @@ def _cells(c: Comparison) -> tuple[str, ...]:
         f"{c.candidate} against {c.base}" if len(c.levels) == 1 else c.candidate,
         f"{numbers.signed(c.slowdown_percent)} %",
         numbers.interval(c.low_percent, c.high_percent),
-        f"{c.blocks}/{c.blocks + c.dropped}",
+        words.of_played(c),
         numbers.percent(c.mde80_percent),
     )
 

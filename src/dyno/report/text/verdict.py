@@ -86,7 +86,7 @@ def _candidate(
         rows.add_row(Text(f"{names[at]}, exploratory" if explored else names[at]))
         for c in group:
             said = words.verdict(c, margin=not one_margin)
-            rows.add_row(*_cells(c, said, [] if one_count else [_blocks(c)]))
+            rows.add_row(*_cells(c, said, [] if one_count else [words.of_played(c)]))
     title = Text(f"{first.candidate} against {first.base}{margin}{one_count}", style="bold")
     return [title, rows, Text()]
 
