@@ -116,8 +116,8 @@ def print_summary(trial: Trial) -> None:
         from dyno.record import Failure
 
         why = trial.failure or Failure("the trial failed")
-        hint = why.hint or "what was measured before stands above"
-        raise UsageError(why.message, cause=why.cause, hint=hint)
+        played = "what was measured before stands above" if trial.phases else "nothing was played"
+        raise UsageError(why.message, cause=why.cause, hint=why.hint or played)
     click.echo("\nno verdict: one restart proves nothing; `dyno compare` plays blocks of them")
 
 

@@ -35,6 +35,23 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return "\n".join(said)
 
 
+def test_a_mistake_in_what_is_played_last_is_told_before_the_load(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "late.lua"
+    script.write_text(
+        "function prepare() print('loaded') end\nfunction event() end\n"
+        "function dyno.phases()\n"
+        "  if dyno.engine == 'sqlite' then error('no such mix', 0) end\n"
+        "  return {{name = 'run', streams = {{name = 's', run = 'event', connections = 1}},\n"
+        "    stop = {kind = 'count', events = 1}, primary = {}}}\n"
+        "end\n"
+    )
+    assert exit_code(["play", "sqlite@system", "-w", str(script)]) == 64
+    said = "".join(capsys.readouterr())
+    assert "no such mix" in said and "nothing was played" in said and "loaded" not in said
+
+
 @pytest.mark.parametrize(
     "words,sentence,near",
     [

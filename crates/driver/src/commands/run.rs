@@ -21,8 +21,12 @@ pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
     plan.turns.iter().try_for_each(Turns::check)?;
     script::watch(&plan);
     let mut run = Run { plan: &plan, parent, counters: Counters::new() };
+    // All of them first: a mistake in what is played last is told before a load that takes long.
+    let mut commands = Vec::with_capacity(plan.commands.len());
     for command in &plan.commands {
-        let (phases, main) = script::phases(&plan, command)?;
+        commands.push((command, script::phases(&plan, command)?));
+    }
+    for (command, (phases, main)) in commands {
         match run.command(command, &phases, main) {
             Ok(PhaseEnd::Completed) => {}
             Ok(PhaseEnd::ParentGone) => return Ok(ExitCode::FAILURE),
