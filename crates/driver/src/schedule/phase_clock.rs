@@ -113,20 +113,25 @@ mod tests {
 
     const START_NS: u64 = 1_000_000;
 
-    #[test]
-    fn who_waits_for_a_turn_sleeps_until_its_slot_opens() {
+    /// The clock of the second of two, whose windows are 100 units long and drained for 20.
+    fn second_of_two(unit_ns: u64, epoch_slots: u64) -> PhaseClock {
         let turns = Turns {
             order: vec![0, 1, 1, 0],
             own: 1,
-            window_ns: 1_000_000,
-            drain_ns: 250_000,
-            edge_ns: 100_000,
-            epoch_slots: 0,
-            connect_ns: 0,
-            frozen: false,
+            window_ns: 100 * unit_ns,
+            drain_ns: 20 * unit_ns,
+            edge_ns: 10 * unit_ns,
+            epoch_slots,
+            connect_ns: 50 * unit_ns,
+            frozen: true,
         };
-        let clock = PhaseClock::new(Timeline::new(START_NS, Some(&turns), true));
-        let opens_ns = START_NS + 1_250_000;
+        PhaseClock::new(Timeline::new(START_NS, Some(&turns), true))
+    }
+
+    #[test]
+    fn who_waits_for_a_turn_sleeps_until_its_slot_opens() {
+        let clock = second_of_two(10_000, 0);
+        let opens_ns = START_NS + 1_200_000;
         let sleeps = |due_ns: u64, at_ns: u64| clock.sleep_end_from(START_NS + due_ns, at_ns);
         assert_eq!(sleeps(0, START_NS), opens_ns, "due at once in its turn");
         assert_eq!(sleeps(SPIN_NS - 1, START_NS), opens_ns, "due soon after");
@@ -146,21 +151,10 @@ mod tests {
 
     #[test]
     fn users_connect_anew_once_in_an_epoch_at_their_own_time() {
-        let turns = Turns {
-            order: vec![0, 1, 1, 0],
-            own: 1,
-            window_ns: 100,
-            drain_ns: 20,
-            edge_ns: 10,
-            epoch_slots: 4,
-            connect_ns: 50,
-            frozen: true,
-        };
-        let clock = || PhaseClock::new(Timeline::new(START_NS, Some(&turns), true));
-        let mut often = clock();
+        let mut often = second_of_two(1, 4);
         let times: Vec<u64> = (0..1_700).filter(|at| often.connects_now(START_NS + at)).collect();
         assert_eq!(times, [580, 2 * 580 + 50], "each second epoch the other way round");
-        let mut late = clock();
+        let mut late = second_of_two(1, 4);
         assert!(!late.connects_now(START_NS + 580 + 40), "half of its part is over");
         assert!(late.connects_now(START_NS + 2 * 580 + 60));
     }

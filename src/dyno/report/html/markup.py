@@ -81,6 +81,7 @@ def _environment() -> Environment:
         "metric_name": metric_name,
         "verdict": words.verdict,
         "plural": words.plural,
+        "of_played": words.of_played,
         "swatch": swatch,
         "coded": with_code,
     }

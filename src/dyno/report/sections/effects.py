@@ -94,7 +94,7 @@ _TEMPLATE = """
 {% else %}against {{ c.base }}{% endif %}</small></th>
 <td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
 <td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
-<td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
+<td class="n">{{ c | of_played }}</td>
 <td class="n">{{ "%.2g" | format(c.p_value) }}</td>
 <td class="n">{{ c.mde80_percent | percent }}</td>
 <td>{% if c.primary %}<span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}

@@ -43,7 +43,7 @@ _TEMPLATE = """
 {{- c | verdict(False) }}</span>{% else %}<span class="quiet">{{ c | verdict(False) }},
 explored</span>{% endif %}</td>
 <td class="n">{{ "%g" | format(c.margin_percent) }}&#8239;%</td>
-<td class="n">{{ c.blocks }}/{{ c.blocks + c.dropped }}</td>
+<td class="n">{{ c | of_played }}</td>
 <td class="n">{{ c.mde80_percent | percent }}</td></tr>
 {% for note in c.notes %}
 <tr class="note"><td colspan="9">{{ note | coded }}</td></tr>
