@@ -25,7 +25,9 @@ from dyno.run_folder import create_run
 
 SIDES = ("a", "b")
 ORDERS = {order.name: order for order in (SEQUENTIAL, INTERLEAVED)}
-#: Restarts one after the other are cut into windows of this length; turns have their own.
+#: What the log calls a window: so long a piece of what is counted. Turns are shorter where an
+#: event is short, so that several are put together: a host that stands still for 30 ms leaves some
+#: turns empty, and an empty one has no time per operation.
 WINDOW_S = 0.1
 #: What a restart is measured.
 SECONDS = 1.0
@@ -72,12 +74,21 @@ def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
             else:
                 window = turns.window_of(prepared.run.workloads[0].name)
                 counted_s = window.length_s - window.edge_s
-                windows = windows_of(block[side], phase.name)
-                rates[side].append([round(events / counted_s, 1) for events in windows])
+                rates[side].append(together(windows_of(block[side], phase.name), counted_s))
     folder.mkdir(parents=True, exist_ok=True)
     line = {"engine": engine, "order": order.name, "seconds": SECONDS}
     with (folder / FILE).open("a") as kept:
         kept.write(json.dumps(line | rates) + "\n")
+
+
+def together(events: Sequence[int], counted_s: float) -> list[float]:
+    """Events per second of turns that follow one another, put together to about `WINDOW_S`.
+
+    Turns left over at the end, too few for a window, are left out.
+    """
+    many = max(1, round(WINDOW_S / counted_s))
+    begins = range(0, len(events) - many + 1, many)
+    return [round(sum(events[at : at + many]) / (many * counted_s), 1) for at in begins]
 
 
 def stored(folder: Path, runs: int) -> dict[tuple[str, str], Comparisons]:
