@@ -30,7 +30,7 @@ from dyno.analysis.measures import operations_of
 from dyno.builds import Say
 from dyno.calibration import Entry
 from dyno.calibration.cases import EVERY, CalibrationCase
-from dyno.calibration.pilot import SIDES, Pilot, Shape, per_operation_ns, reading_value
+from dyno.calibration.pilot import SIDES, Pilot, Shape, operation_ns, reading_value
 from dyno.calibration.store import relevant_facts
 from dyno.errors import TrialFailed
 from dyno.experiment import Experiment, candidates
@@ -115,7 +115,7 @@ def dose_percent(
         return None
     pairs = [(block[base].phases[-1], block[candidate].phases[-1]) for block in blocks]
     if case.metric == "rate_per_s":
-        return mean(100.0 * _more_ns(*pair) / per_operation_ns(pair[0]) for pair in pairs)
+        return mean(100.0 * _more_ns(*pair) / operation_ns(pair[0]) for pair in pairs)
     return mean(_p99_percent(*pair) for pair in pairs)
 
 
@@ -162,7 +162,7 @@ def play_comparison(
     found = replace(
         entry,
         dose_percent=dose_percent(case, blocks, BASE, CANDIDATE),
-        operation_ns=mean([per_operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]),
+        operation_ns=mean([operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]),
         seconds=round(time.monotonic() - began_s, 1),
     )
     return _interval_covers(found, case)

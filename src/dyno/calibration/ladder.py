@@ -27,7 +27,14 @@ import numpy as np
 
 from dyno.analysis.blocks import sort_blocks
 from dyno.analysis.measures import operations_of
-from dyno.calibration.pilot import Pilot, Shape, per_operation_ns, reading_value, with_plant
+from dyno.calibration.pilot import (
+    Pilot,
+    Shape,
+    by_rate_ns,
+    operation_ns,
+    reading_value,
+    with_plant,
+)
 from dyno.experiment import Experiment
 from dyno.record import Run, Trial
 from dyno.stats.interval import Floats
@@ -86,14 +93,20 @@ def climb(text: str, shape: Shape, pilot: Pilot, play: BlockPlayer) -> Ladder:
 
 
 def _doses_and_times(blocks: Sequence[Mapping[str, Trial]]) -> tuple[Floats, Floats]:
-    """What an operation was given and what it took, in ns, both (blocks, rungs)."""
+    """What an operation was given, and what it took as rates tell, both in ns (blocks, rungs).
+
+    Rates are what a comparison judges, but a window's beginning is in them, with all rungs alike:
+    it is taken off by what the first rung's rate and its operations' own time differ.
+    """
     doses, times = np.empty((2, len(blocks), len(RUNGS)))
     for row, block in enumerate(blocks):
+        unplanted = block[f"x{RUNGS[0]}"].phases[-1]
+        own_share = operation_ns(unplanted) / by_rate_ns(unplanted)
         for column, rung in enumerate(RUNGS):
             record = block[f"x{rung}"].phases[-1]
             spun_ns = reading_value(record, "planted_ns")
             doses[row, column] = spun_ns / max(1, operations_of(record))
-            times[row, column] = per_operation_ns(record)
+            times[row, column] = by_rate_ns(record) * own_share
     return doses, times
 
 

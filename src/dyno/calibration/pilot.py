@@ -153,7 +153,7 @@ def pilot_figures(trial: Trial, version: str) -> Pilot:
     record = trial.phases[-1]
     tally = record.streams[0]
     return Pilot(
-        per_op_ns=per_operation_ns(record),
+        per_op_ns=operation_ns(record),
         p50_ns=float(tally.latency.percentiles_ns["50"]),
         p99_ns=float(tally.latency.percentiles_ns["99"]),
         answers_per_op=reading_value(record, "planted_answers") / max(1, operations_of(record)),
@@ -163,8 +163,19 @@ def pilot_figures(trial: Trial, version: str) -> Pilot:
     )
 
 
-def per_operation_ns(record: PhaseRecord) -> float:
-    """How long an operation took its connection, in the measured part of the phase."""
+def operation_ns(record: PhaseRecord) -> float:
+    """How long an operation took a connection of a closed loop, from the answer before to its own.
+
+    By turns it is less than time ÷ operations (`by_rate_ns`): a window counts from the first event
+    that begins after its edge, and the one before, the first on cold caches, may outlast the edge.
+    Of PostgreSQL 18 in windows of 1 ms, 10 % less. What is planted is a part of this time.
+    """
+    tally = record.streams[0]
+    return tally.latency.mean_ns / tally.units_per_event
+
+
+def by_rate_ns(record: PhaseRecord) -> float:
+    """Time that counted ÷ operations, for a connection: what a rate says."""
     tally = record.streams[0]
     return record.duration_s * 1e9 * tally.connections / max(1, tally.done * tally.units_per_event)
 
