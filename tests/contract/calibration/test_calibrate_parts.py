@@ -26,9 +26,7 @@ PILOT = Pilot(5000.0, 4800.0, 8000.0, 1.0, "1.2.3", (1,))
 ALL = {"aa": 4, "plant": 3, "p99": 2, "noise": 1}
 
 
-def trial(
-    block: int, candidate: str, per_s: float, planted_ns: float, lost: float = 1.0
-) -> Trial:
+def trial(block: int, candidate: str, per_s: float, planted_ns: float, lost: float = 1.0) -> Trial:
     """A trial of ten seconds whose engine was held up by `planted_ns` in each operation; its rate
     tells so many times what an operation took.
     """
