@@ -166,9 +166,9 @@ def pilot_figures(trial: Trial, version: str) -> Pilot:
 def operation_ns(record: PhaseRecord) -> float:
     """How long an operation took a connection of a closed loop, from the answer before to its own.
 
-    By turns it is less than time ÷ operations (`by_rate_ns`): a window counts from the first event
-    that begins after its edge, and the one before, the first on cold caches, may outlast the edge.
-    Of PostgreSQL 18 in windows of 1 ms, 10 % less. What is planted is a part of this time.
+    By turns it is less than time ÷ operations (`by_rate_ns`): a window counts events that are due
+    after its edge, and the one before may outlast the edge (its user is woken late, its caches are
+    cold). Of PostgreSQL 18 in windows of 1 ms, 10 % less. What is planted is a part of this time.
     """
     tally = record.streams[0]
     return tally.latency.mean_ns / tally.units_per_event
