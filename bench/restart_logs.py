@@ -26,7 +26,7 @@ from dyno.run_folder import create_run
 SIDES = ("a", "b")
 ORDERS = {order.name: order for order in (SEQUENTIAL, INTERLEAVED)}
 #: What the log calls a window: so long a piece of what is counted. Turns are shorter where an
-#: event is short, so that several are put together: a host that stands still for 30 ms leaves some
+#: event is short, so that several are joined: a host that stands still for 30 ms leaves some
 #: turns empty, and an empty one has no time per operation.
 WINDOW_S = 0.1
 #: What a restart is measured.
@@ -74,15 +74,15 @@ def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
             else:
                 window = turns.window_of(prepared.run.workloads[0].name)
                 counted_s = window.length_s - window.edge_s
-                rates[side].append(together(windows_of(block[side], phase.name), counted_s))
+                rates[side].append(join_turns(windows_of(block[side], phase.name), counted_s))
     folder.mkdir(parents=True, exist_ok=True)
     line = {"engine": engine, "order": order.name, "seconds": SECONDS}
     with (folder / FILE).open("a") as kept:
         kept.write(json.dumps(line | rates) + "\n")
 
 
-def together(events: Sequence[int], counted_s: float) -> list[float]:
-    """Events per second of turns that follow one another, put together to about `WINDOW_S`.
+def join_turns(events: Sequence[int], counted_s: float) -> list[float]:
+    """Events per second of turns that follow one another, joined to about `WINDOW_S`.
 
     Turns left over at the end, too few for a window, are left out.
     """

@@ -121,10 +121,10 @@ def test_every_rule_has_as_many_restarts_as_dyno_took() -> None:
     assert rows[0].slower == 0 and rows[0].figures["high_percent"] == 4.5
 
 
-def test_turns_of_a_log_are_put_together_to_windows() -> None:
+def test_turns_of_a_log_are_joined_to_windows() -> None:
     logs = importlib.import_module("restart_logs")
-    assert logs.together([2] * 45 + [0] * 5 + [9], 0.004) == [500.0, 400.0]
-    assert logs.together([7, 0, 9], 0.2) == [35.0, 0.0, 45.0]
+    assert logs.join_turns([2] * 45 + [0] * 5 + [9], 0.004) == [500.0, 400.0]
+    assert logs.join_turns([7, 0, 9], 0.2) == [35.0, 0.0, 45.0]
 
 
 @pytest.mark.slow
@@ -137,8 +137,11 @@ def test_logs_are_played_kept_and_read_again(tmp_path: Path) -> None:
     for line in lines:
         assert len(line["a"]) == len(line["b"]) == 3
         restarts = [windows for side in logs.SIDES for windows in line[side]]
-        # A host that stands still takes windows away; more than fit into a second there never are.
-        assert all(2 < len(windows) <= logs.SECONDS / logs.WINDOW_S + 1 for windows in restarts)
+        # A host that stands still takes windows away, but not from most restarts; more than fit
+        # into a second there never are.
+        many = [len(windows) for windows in restarts]
+        assert min(many) > 2 and np.median(many) >= 8
+        assert max(many) <= logs.SECONDS / logs.WINDOW_S + 1
         inner = [rate for windows in restarts for rate in windows[1:-1]]
         assert min(inner) > 0 and max(inner) < 2500
     assert logs.stored(tmp_path, 20) == {}, "three pairs hold no comparison"

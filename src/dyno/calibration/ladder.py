@@ -27,16 +27,9 @@ import numpy as np
 
 from dyno.analysis.blocks import sort_blocks
 from dyno.analysis.measures import operations_of
-from dyno.calibration.pilot import (
-    Pilot,
-    Shape,
-    by_rate_ns,
-    operation_ns,
-    reading_value,
-    with_plant,
-)
+from dyno.calibration.pilot import Pilot, Shape, operation_ns, reading_value, with_plant
 from dyno.experiment import Experiment
-from dyno.record import Run, Trial
+from dyno.record import PhaseRecord, Run, Trial
 from dyno.stats.interval import Floats
 
 #: The rungs, in doses of `DOSE_PERCENT` of an operation; the first is none.
@@ -101,13 +94,19 @@ def _doses_and_times(blocks: Sequence[Mapping[str, Trial]]) -> tuple[Floats, Flo
     doses, times = np.empty((2, len(blocks), len(RUNGS)))
     for row, block in enumerate(blocks):
         unplanted = block[f"x{RUNGS[0]}"].phases[-1]
-        own_share = operation_ns(unplanted) / by_rate_ns(unplanted)
+        own_share = operation_ns(unplanted) / _by_rate_ns(unplanted)
         for column, rung in enumerate(RUNGS):
             record = block[f"x{rung}"].phases[-1]
             spun_ns = reading_value(record, "planted_ns")
             doses[row, column] = spun_ns / max(1, operations_of(record))
-            times[row, column] = by_rate_ns(record) * own_share
+            times[row, column] = _by_rate_ns(record) * own_share
     return doses, times
+
+
+def _by_rate_ns(record: PhaseRecord) -> float:
+    """Time that counted ÷ operations, for a connection: what a rate says."""
+    tally = record.streams[0]
+    return record.duration_s * 1e9 * tally.connections / max(1, tally.done * tally.units_per_event)
 
 
 def fit(doses: Floats, times: Floats) -> Ladder:

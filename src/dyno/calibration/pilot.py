@@ -166,18 +166,12 @@ def pilot_figures(trial: Trial, version: str) -> Pilot:
 def operation_ns(record: PhaseRecord) -> float:
     """How long an operation took a connection of a closed loop, from the answer before to its own.
 
-    By turns it is less than time ÷ operations (`by_rate_ns`): a window counts events that are due
-    after its edge, and the one before may outlast the edge (its user is woken late, its caches are
-    cold). Of PostgreSQL 18 in windows of 1 ms, 10 % less. What is planted is a part of this time.
+    By turns it is less than time ÷ operations, as a rate has it: a window counts events that are
+    due after its edge, and the one before may outlast the edge (its user is woken late, its caches
+    are cold). Of PostgreSQL 18 in windows of 1 ms, 10 % less. What is planted is a part of it.
     """
     tally = record.streams[0]
     return tally.latency.mean_ns / tally.units_per_event
-
-
-def by_rate_ns(record: PhaseRecord) -> float:
-    """Time that counted ÷ operations, for a connection: what a rate says."""
-    tally = record.streams[0]
-    return record.duration_s * 1e9 * tally.connections / max(1, tally.done * tally.units_per_event)
 
 
 def reading_value(record: PhaseRecord, name: str) -> float:

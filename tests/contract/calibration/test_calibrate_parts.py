@@ -173,7 +173,7 @@ def test_the_ladder_holds_the_time_against_the_dose_block_by_block(lost: float) 
             trial(block, name, 1e9 / (lost * own_ns), float(spin_ns), lost)
             for block in range(3)
             for name, spin_ns in zip(names, spins, strict=True)
-            if (own_ns := 4000.0 + 1000.0 * block + 0.5 * spin_ns)
+            for own_ns in [4000.0 + 1000.0 * block + 0.5 * spin_ns]
         ]
         return run, trials
 
