@@ -148,7 +148,7 @@ fn traces() -> u64 {
 }
 
 /// Which pieces those are hangs on addresses, on draws of LuaJIT's own and on when a streak happens
-/// to end. With a loop of their own streaks came in 90 to 170 pieces in half of the states.
+/// to end. With a loop of their own streaks came in 80 to 180 pieces in most states.
 #[test]
 fn streaks_of_a_small_event_are_compiled_in_few_pieces() {
     let mut found: Vec<u64> = (0..12).map(|_| traces()).collect();
