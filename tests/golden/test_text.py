@@ -57,6 +57,16 @@ def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
     assert "not complete" in found
 
 
+def test_a_note_that_many_comparisons_share_is_said_once(book: Book) -> None:
+    first = next(c for c in book.verdict.comparisons if c.primary)
+    notes = [("so far: 5 of 10 blocks",)] * 6 + [("on its own",)]
+    shared = tuple(dataclasses.replace(first, notes=each) for each in notes)
+    found = text.verdict_text(book.run, dataclasses.replace(book.verdict, comparisons=shared))
+    assert found.count("so far: 5 of 10 blocks") == 1
+    assert "6 of 7 comparisons: so far: 5 of 10 blocks" in found
+    assert f"{first.candidate}, " in found[: found.index("on its own")].splitlines()[-1]
+
+
 def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(book: Book) -> None:
     for width in (100, 72):
         lines = text.verdict_text(book.run, book.verdict, everything=True, width=width).splitlines()

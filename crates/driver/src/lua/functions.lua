@@ -259,8 +259,8 @@ end
 --
 -- There is one loop, and it asks first whether the streak goes on. Recording a turn takes LuaJIT
 -- longer than a streak may last, so of a streak's own loop it mostly recorded how that is left, and
--- compiled streaks turn by turn, in 80 to 180 pieces: a row of Debian's `bulk_insert.lua` took up to
--- twice the time. Asked after a query, the clock would be read by the interpreter, since what
+-- compiled streaks turn by turn, in 80 to 180 pieces: a row of Debian's `bulk_insert.lua` took up
+-- to twice the time. Asked after a query, the clock would be read by the interpreter, since what
 -- follows a call of the driver's is not compiled.
 raw.coroutine = coroutine.create(function(slot, is_event, last_ns)
    local result, count = play(slot, is_event), 0

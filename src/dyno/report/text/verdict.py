@@ -21,6 +21,8 @@ from dyno.report.text import effects
 
 #: Dropped blocks that the terminal names; the page names all.
 DROPPED_SHOWN = 5
+#: Comparisons that are named beside the note that they share; more are counted.
+NAMED_OF_NOTE = 4
 _STYLES = {
     "slower": "bold red",
     "invalid": "bold magenta",
@@ -131,11 +133,17 @@ def _folded_note(count: int) -> list[RenderableType]:
 
 
 def _notes(comparisons: Sequence[Comparison]) -> list[RenderableType]:
-    lines = [
-        f"{c.candidate}, {words.full_metric_name(c.metric)}: {note}"
-        for c in comparisons
-        for note in c.notes
-    ]
+    """A note with the comparison that it is of; one that many share is said once."""
+    sharing: dict[str, list[Comparison]] = {}
+    for comparison in comparisons:
+        for note in comparison.notes:
+            sharing.setdefault(note, []).append(comparison)
+    lines: list[str] = []
+    for note, those in sharing.items():
+        if len(those) > NAMED_OF_NOTE:
+            lines.append(f"{len(those)} of {len(comparisons)} comparisons: {note}")
+        else:
+            lines += [f"{c.candidate}, {words.full_metric_name(c.metric)}: {note}" for c in those]
     return _list("notes", lines)
 
 
