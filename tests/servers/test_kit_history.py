@@ -29,6 +29,8 @@ RIGHTS = (
     " ALTER ROUTINE, EXECUTE, EVENT"
 )
 READING = "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE, EXECUTE"
+#: A table's two names, there and back.
+AWAY = (("psh_boot", "psh_away"), ("psh_away", "psh_boot"))
 #: What moves while it is read, whatever the consumers say.
 MOVING = re.compile(r"global_status|accounts|hosts|users|(memory|socket)_.*|file_.*")
 
@@ -185,6 +187,18 @@ def test_collections_do_not_overlap(server: KitServer) -> None:
     rows = server.ask("SELECT ts, previous_ts FROM ps_history.psh_collections ORDER BY ts")
     assert [previous for _, previous in rows[1:]] == [ts for ts, _ in rows[:-1]]
     assert len(rows) >= 25
+
+
+def test_a_table_that_is_away_for_a_moment_is_not_damage(server: KitServer) -> None:
+    """As those are that MySQL 5.6 alters: whoever does that holds the lock."""
+    hide, show = ("RENAME TABLE ps_history.{} TO ps_history.{}".format(*it) for it in AWAY)
+    statements = ("CALL ps_history.psh_lock(10)", hide, "DO SLEEP(2)", show)
+    with ThreadPoolExecutor() as pool:
+        altering = pool.submit(server.ask, *statements)
+        gone = "information_schema.tables WHERE table_name = 'psh_away'"
+        until(server, f"SELECT COUNT(*) FROM {gone}")
+        assert state(server) == INSTALLED
+        altering.result()
 
 
 def test_the_session_is_as_it_was(server: KitServer) -> None:

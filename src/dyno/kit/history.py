@@ -13,7 +13,7 @@ from pathlib import Path
 
 import dyno
 from dyno.errors import TrialFailed, UsageError
-from dyno.kit.collected import PARTITIONED, REPORTS, SCHEMA, reports, tables
+from dyno.kit.collected import ALONE, PARTITIONED, REPORTS, SCHEMA, reports, tables
 from dyno.kit.server import Server, check_scheduler, run_all, words
 
 SQL = Path(__file__).parent / "sql/history"
@@ -199,7 +199,7 @@ def upgrade(server: Server) -> bool:
 def _missing(server: Server) -> list[str]:
     """What makes those of the kit's own tables and views that somebody dropped."""
     rows = server.query(
-        f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
+        ALONE, f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
     )
     there = {name for (name,) in rows}
     texts = _script(server, "tables")
