@@ -278,7 +278,8 @@ pub struct Tally {
     pub transactions: BTreeMap<String, Latency>,
     /// One entry per second that counts, from `measured_ns`.
     pub series: Series,
-    /// Events done in each of our windows from `measured_ns` on; empty without turns.
+    /// Events done in each of our windows from `measured_ns` on, also where none began; empty
+    /// without turns.
     pub windows: Vec<u64>,
     /// Events that ended after the slot that they began in, and stood still meanwhile with the
     /// phase's clock.

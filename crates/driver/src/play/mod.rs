@@ -151,7 +151,7 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
     let (measured_ns, stop_ns) = (phase.measured_ns(), phase.stop_ns());
     let finished_ns = timeline.phase_ns(measured.finished_ns);
     let ended_ns = last_answer_ns.max(stop_ns.min(finished_ns));
-    let span = PhaseSpan { timeline: timeline.clone(), measured_ns, stop_ns };
+    let span = PhaseSpan { timeline: timeline.clone(), measured_ns, stop_ns, ended_ns };
     let Summary { mut streams, together } = summary(&phase.streams, shares, &span)?;
     streams.iter_mut().take(1).for_each(|it| it.claimed_before += phase.phase_ref.before.claimed);
     let takes_turns = phase.phase_ref.turns().is_some();

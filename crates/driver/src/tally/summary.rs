@@ -64,6 +64,18 @@ pub struct PhaseSpan {
     pub measured_ns: u64,
     /// Nothing due from here on is played; [`NEVER`] where only counts end it.
     pub stop_ns: u64,
+    /// When its last event was answered, or its time was up if that is later.
+    pub ended_ns: u64,
+}
+
+impl PhaseSpan {
+    /// The windows that passed whole after the warm-up; none without turns. Between two slots the
+    /// clock stands a nanosecond before the first one's end.
+    fn windows(&self) -> usize {
+        let until = [self.measured_ns, self.ended_ns + 1];
+        let [warmup, all] = until.map(|at| self.timeline.window(at));
+        all.unwrap_or(0).saturating_sub(warmup.unwrap_or(0))
+    }
 }
 
 /// All workers' counts of one stream.
@@ -246,10 +258,12 @@ impl StreamSum<'_> {
         )))
     }
 
-    /// Intended and skipped, once they are known to add up; the series as long as all others.
+    /// Intended and skipped, once they are known to add up; the series as long as all others, and
+    /// the windows with those at the end in which nothing began.
     fn check_identity(&mut self, span: &PhaseSpan, seconds: usize) -> Result<(u64, u64), Error> {
         let (intended, skipped) = self.intended_and_skipped(span);
         self.series.extend(seconds);
+        self.windows.resize(span.windows().max(self.windows.len()), 0);
         self.check(intended, skipped).map(|()| (intended, skipped))
     }
 }
@@ -259,6 +273,7 @@ impl StreamSum<'_> {
 mod tests {
     use super::*;
     use crate::plan::phase::{Pace, Phase, Stop, Stream};
+    use crate::plan::turns::Turns;
     use crate::plan::{PhaseRef, Plan, Script, Session};
 
     fn plan() -> Plan {
@@ -300,6 +315,11 @@ mod tests {
     }
 
     fn sum_of(pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
+        sum_over(Timeline::new(50, None, true), pace, done, taken)
+    }
+
+    /// Over a second of the timeline, from 50 ns on; all that was done began in its first window.
+    fn sum_over(timeline: Timeline, pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
         let (plan, phase) = (plan(), phase(pace));
         let phase_ref =
             PhaseRef { plan: &plan, command: "run", phase: &phase, before: Default::default() };
@@ -308,8 +328,27 @@ mod tests {
         let mut sum = StreamSum::new(&stream)?;
         sum.done = done;
         sum.begun = 7;
-        let timeline = Timeline::new(50, None, true);
-        sum.tally(&PhaseSpan { timeline, measured_ns: 50, stop_ns: 50 + 1_000_000_000 }, 1)
+        sum.windows = vec![done];
+        let stop_ns = 50 + timeline.length_ns(1.0);
+        let span = PhaseSpan { timeline, measured_ns: 50, stop_ns, ended_ns: stop_ns - 1 };
+        sum.tally(&span, 1)
+    }
+
+    #[test]
+    fn windows_at_the_end_in_which_nothing_began_are_told() {
+        let turns = Turns {
+            order: vec![0, 1],
+            own: 0,
+            window_ns: 250_000_000,
+            drain_ns: 1_000_000,
+            edge_ns: 0,
+            epoch_slots: 0,
+            connect_ns: 0,
+            frozen: true,
+        };
+        let timeline = Timeline::new(50, Some(&turns), true);
+        let tally = sum_over(timeline, Pace::Closed, 7, 0).unwrap();
+        assert_eq!(tally.windows, [7, 0, 0, 0]);
     }
 
     #[test]
