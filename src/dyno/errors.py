@@ -27,8 +27,9 @@ class DynoError(Exception):
     """A failure with a cause and a remedy; `str()` of it is all that a user sees."""
 
     exit_code = INTERNAL_EXIT
-    #: File and line of a script, where it failed there, and the message without them.
-    place = without_place = ""
+    #: File and line of a script, where it failed there, the message without them, and what sysbench
+    #: calls the function that failed.
+    place = without_place = function = ""
 
     def __init__(self, message: str, *, cause: object = "", hint: str = "") -> None:
         super().__init__(message)

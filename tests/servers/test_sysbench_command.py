@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import outside
 from private_servers import serving
 
 from dyno import driver, workloads
@@ -51,6 +53,49 @@ def test_prepare_run_and_cleanup_do_what_sysbenchs_do(
         assert exit_code(("sysbench", *words, "cleanup")) == 0
         with pytest.raises(TrialFailed):
             driver.ask(server.session, ["SELECT COUNT(*) FROM sbtest2"])
+
+
+CONNECT = "local con = sysbench.sql.driver():connect() "
+TABLE = CONNECT + "con:query('DROP TABLE IF EXISTS d') con:query('CREATE TABLE d (a INT {})') "
+EXECUTE = (
+    "local s = con:prepare('{}') local a = s:bind_create(sysbench.sql.type.INT)"
+    " s:bind_param(a) a:set(0) s:execute() s:execute()"
+)
+#: Events whose last statement fails; `caught` goes on.
+FAILING = {
+    "query": CONNECT + "con:query('SELECT * FROM nope')",
+    "caught": CONNECT + "print(select(2, pcall(con.query, con, 'SELECT * FROM nope')))",
+    "detail": TABLE.format("NOT NULL") + "con:query('INSERT INTO d VALUES (NULL)')",
+}
+#: Those of one server alone: sysbench lets an event of PostgreSQL's begin anew for a duplicate key.
+OWN_FAILING = {
+    "mysql-8.0": {
+        "twice": TABLE.format("PRIMARY KEY") + "con:query('INSERT INTO d VALUES (1), (1)')",
+        "execute": TABLE.format("PRIMARY KEY") + EXECUTE.format("INSERT INTO d VALUES (?)"),
+        "prepare": CONNECT + "con:prepare('SELECT * FROM nope')",
+    },
+    "postgres-12": {"execute": CONNECT + EXECUTE.format("SELECT 1 / ?")},
+}
+
+
+@pytest.mark.parametrize("name", ["mysql-8.0", "postgres-12"])
+def test_an_error_ends_a_line_as_it_ends_sysbench(
+    name: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sysbench = outside("sysbench")
+    monkeypatch.chdir(tmp_path)  # a long path it would cut
+    with serving(name) as server:
+        for case, text in (FAILING | OWN_FAILING[name]).items():
+            Path(f"{case}.lua").write_text(f"function event() {text} end")
+            line = (f"{case}.lua", *options_of(server), "--events=1", "--verbosity=0", "run")
+            theirs = subprocess.run((sysbench, *line), capture_output=True, text=True, timeout=60)
+            code = exit_code(("sysbench", *line))
+            assert (code, capfd.readouterr().out) == (theirs.returncode, theirs.stdout)
+            assert code == (0 if case == "caught" else 1)
+            assert theirs.stdout.startswith("FATAL: ")
 
 
 def test_a_wrong_password_is_told_and_never_shown(

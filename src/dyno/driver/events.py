@@ -39,6 +39,7 @@ def error_of_event(event: Mapping[str, Any]) -> DynoError:
         hint = "dyno play null --workload SCRIPT tries a script without an engine"
     fault = _BLAME.get(event["blame"], InternalError)(message, hint=hint)
     fault.place, fault.without_place = place or "", event.get("script_words") or event["message"]
+    fault.function = event.get("function") or ""
     return fault
 
 

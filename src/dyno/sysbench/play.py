@@ -78,9 +78,11 @@ def plan_of(words: Words, path: Path) -> Plan:
     """The plan of one command, before the script is known."""
     options = general_options(words)
     seed = words.number("rand-seed") or secrets.randbits(32)
+    # as errors shall name it: a script that was looked for begins with its folder
+    named = str(path) if path.is_absolute() or words.script == str(path) else f"./{path}"
     return Plan(
         driver_of(words).session(words.options),
-        Script(str(path), options, words.argv),
+        Script(named, options, words.argv),
         seed,
         (words.command,),
         progress_s=float(words.number("report-interval")),
@@ -165,11 +167,17 @@ TEST_IS_OLD = (
 )
 
 
+#: What sysbench adds where a thread could not begin.
+NOT_BEGUN = "FATAL: Thread initialization failed!"
+
+
 def fatal_line(error: DynoError) -> str:
     """An error as sysbench says one that ends it."""
-    if error.place:
-        return f"FATAL: {error.place}: {error.without_place}"
-    return f"FATAL: {error.sentence}"
+    if not error.place:
+        return f"FATAL: {error.sentence}"
+    failed = f"`{error.function}' function failed: " if error.function else ""
+    line = f"FATAL: {failed}{error.place}: {error.without_place}"
+    return f"{line}\n{NOT_BEGUN}" if error.function == "thread_init" else line
 
 
 def load_script(plan: Plan) -> int:

@@ -159,6 +159,27 @@ def test_a_script_that_fails_is_told_with_its_place(plays: Plays) -> None:
     assert re.fullmatch(r"seen\nFATAL: \S*e\.lua:2: broken\n", said), said
 
 
+@pytest.mark.parametrize(
+    ("function", "command", "called"),
+    [
+        ("event", "run", "thread_run"),
+        ("thread_run", "run", "thread_run"),
+        ("thread_init", "run", "thread_init"),
+        ("init", "run", "init"),
+        ("prepare", "prepare", "prepare"),
+        ("sysbench.cmdline.commands.own[1]", "own", "sysbench.cmdline.call_command"),
+    ],
+)
+def test_a_function_that_fails_is_called_as_sysbench_calls_it(
+    plays: Plays, function: str, command: str, called: str
+) -> None:
+    named = "sysbench.cmdline.commands = { own = {} }\nfunction event() end\n"
+    Path("f.lua").write_text(f"{named}{function} = function() error('broken') end")
+    code, said = plays("f.lua", DRY, "--verbosity=0", command)
+    also = "FATAL: Thread initialization failed!\n" if called == "thread_init" else ""
+    assert (code, said) == (1, f"FATAL: `{called}' function failed: f.lua:3: broken\n{also}")
+
+
 def test_a_script_without_event_cannot_run(plays: Plays) -> None:
     Path("n.lua").write_text("function prepare() end")
     assert plays("n.lua", "--verbosity=0", "run") == (

@@ -143,7 +143,7 @@ function event.__call(it)
    end
    if reply == true then
       local statement = it.statements[raw.failed_statement()]
-      raise(statement.connection, statement.query)
+      raise(statement.connection, statement)
    end
    raw.name_event(it.kind)
 end

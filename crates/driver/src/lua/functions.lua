@@ -116,8 +116,9 @@ local ENDED, FAILED = -1, -2
 local GIVE_UP = true
 
 -- By a function's number: it; the user's number, which commands, `init` and `done` are not told, as
--- in sysbench. By a command's function: its name.
-local functions, tids, commands = {}, {}, {}
+-- in sysbench. By a command's function: its name. By a function: what sysbench calls it where it
+-- fails.
+local functions, tids, commands, called = {}, {}, {}, {}
 
 function raw.has_own_loop() return false end
 
@@ -128,7 +129,7 @@ function raw.slot(name, is_command)
       body = raw.body
    elseif is_command and sysbench.cmdline.command_defined(name) then
       body = sysbench.cmdline.commands[name][1]
-      commands[body] = name
+      commands[body], called[body] = name, "sysbench.cmdline.call_command"
    else
       body = _G[name]
    end
@@ -140,16 +141,19 @@ function raw.slot(name, is_command)
    end
    local slot = #functions + 1
    functions[slot] = body
+   if name ~= "load" then
+      called[body] = called[body] or name == "event" and "thread_run" or name
+   end
    if not is_command and name ~= "init" and name ~= "done" then
       tids[slot] = identity.number
    end
    return slot
 end
 
-local function fail(problem)
+local function fail(problem, body)
    counted.settle(false)
    raw.reset()
-   raw.report(text_of(problem), is_restart(problem))
+   raw.report(text_of(problem), is_restart(problem), called[body])
    return FAILED
 end
 
@@ -192,16 +196,16 @@ local function run_function(body, restarts, tid)
    local ok, returned = xpcall(body, locate, tid)
    while not ok do
       if not (restarts and is_restart(returned)) then
-         return fail(returned)
+         return fail(returned, body)
       end
       local ready, problem = begin_anew(returned)
       if not ready then
-         return fail(problem)
+         return fail(problem, body)
       end
       -- Last before the yield: a query of the hook's would overwrite what it waits for.
       raw.restarted()
       if co_yield(WAITING) == GIVE_UP then
-         return fail(returned)
+         return fail(returned, body)
       end
       transaction = 0
       ok, returned = xpcall(body, locate, tid)
@@ -213,7 +217,7 @@ local function run_function(body, restarts, tid)
       if restarts and is_last(returned) then
          return ENDED
       elseif returned == false and commands[body] then
-         return fail(("the command %s returned false"):format(commands[body]))
+         return fail(("the command %s returned false"):format(commands[body]), body)
       end
    end
    return transaction

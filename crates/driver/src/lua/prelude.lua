@@ -33,6 +33,9 @@ raw.brought_by({ "dyno%.recording" }, function() part("recording", raw, identity
 raw.brought_by({ "hooks", "report_" }, function() part("reports", raw, thrown) end)
 raw.brought_by({ "print_test_options" }, function() part("help", raw, identity, options) end)
 raw.brought_by({ "histogram" }, function() part("histogram") end)
+if #identity.argv > 0 then
+   part("fatal", raw, identity)
+end
 if identity.command == "help" then
    part("help", raw, identity, options)
 end

@@ -208,10 +208,28 @@ local function may_restart(failure)
    return false
 end
 
--- Throws what the engine said: to be caught as a restart, or as a text.
-local function raise(con, query)
+-- What sysbench throws of an error: it does not tell why a statement could not be prepared.
+local function text_of(failure, asked)
+   if raw.say_fatal and asked == "prepare" then
+      return "SQL API error"
+   end
+   return ("SQL error, errno = %d, state = '%s': %s"):format(failure.number, failure.state,
+      failure.message)
+end
+
+-- Throws what the engine said: to be caught as a restart, or as a text. `sent` is the text of a
+-- query, or the statement that was executed; `asked` tells of one that should be prepared.
+local function raise(con, sent, asked)
+   local query = sent
+   if type(sent) == "table" then
+      query, asked = sent.query, sent.asked
+   end
+   asked = asked or "query"
    local failure = raw.failure(query)
    local restartable = not failure.stops and may_restart(failure)
+   if raw.say_fatal and not restartable then
+      raw.say_fatal(failure, asked, query)
+   end
    con.error = restartable and sql.error.IGNORABLE or sql.error.FATAL
    con.sql_errno, con.sql_state, con.sql_errmsg = failure.number, failure.state, failure.message
    con.sql_report, con.sql_changed = failure.report, failure.changed
@@ -226,23 +244,22 @@ local function raise(con, query)
       description.errcode = sysbench.error.RESTART_EVENT
       error(description, 0)
    end
-   error(raw.thrown(("SQL error, errno = %d, state = '%s': %s"):format(
-      failure.number, failure.state, failure.message)), 0)
+   error(raw.thrown(text_of(failure, asked)), 0)
 end
 
-local function slow(con, reply, query)
+local function slow(con, reply, sent)
    while reply == false do
       reply = wait()
    end
    if reply == true then
-      raise(con, query)
+      raise(con, sent)
    end
    return reply
 end
 
-local function finish(con, reply, query)
+local function finish(con, reply, sent)
    if type(reply) == "boolean" then
-      reply = slow(con, reply, query)
+      reply = slow(con, reply, sent)
    end
    return result_of(reply)
 end

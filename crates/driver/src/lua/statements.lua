@@ -93,9 +93,10 @@ local statement = { bind_create = bind_create }
 statement.__index = statement
 statement.__tostring = function() return "<sql_statement>" end
 
-local function new_statement(con, query, number)
-   return setmetatable(
-      { connection = con, params = {}, count = 0, query = query, number = number }, statement)
+-- `asked`: what its driver is asked when it is executed, as lua/fatal.lua names it.
+local function new_statement(con, query, number, asked)
+   return setmetatable({ connection = con, params = {}, count = 0, query = query, number = number,
+      asked = asked }, statement)
 end
 
 function connection:prepare(query)
@@ -104,19 +105,19 @@ function connection:prepare(query)
    end
    local number = raw.prepare(self.number, query)
    if number == true then
-      raise(self, query)
+      raise(self, query, "prepare")
    end
-   return new_statement(self, query, number)
+   return new_statement(self, query, number, "execute")
 end
 
 -- A statement that is sent as text each time: every `?` becomes its value's literal.
 function connection:unprepared(query)
-   return new_statement(self, query, raw.text(self.number, query))
+   return new_statement(self, query, raw.text(self.number, query), "query")
 end
 
 -- A statement that is parsed with its values each time, under no name.
 function connection:unnamed(query)
-   return new_statement(self, query, raw.unnamed(self.number, query))
+   return new_statement(self, query, raw.unnamed(self.number, query), "execute")
 end
 
 function raw.is_statement(value)
@@ -155,7 +156,7 @@ function statement:execute()
       end
       reply = execute_many(number, unpack(values, 1, count))
    end
-   return finish(self.connection, reply, self.query)
+   return finish(self.connection, reply, self)
 end
 
 -- The next result of its last execution, as `next_result` of a connection.

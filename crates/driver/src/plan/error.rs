@@ -13,11 +13,13 @@ struct Inner {
     kind: Kind,
     message: String,
     cause: Option<String>,
+    words: Option<String>,
     report: Option<String>,
     hint: String,
     code: Option<String>,
     place: Option<String>,
     script_words: Option<String>,
+    function: Option<String>,
     connection: Option<u32>,
     stream: Option<String>,
     number: i32,
@@ -60,11 +62,13 @@ impl Error {
             kind,
             message: message.into(),
             cause: None,
+            words: None,
             report: None,
             hint: String::new(),
             code: None,
             place: None,
             script_words: None,
+            function: None,
             connection: None,
             stream: None,
             number: 0,
@@ -76,9 +80,7 @@ impl Error {
 
     /// A script failed by itself, in these words.
     pub fn of_script(words: &str) -> Self {
-        let mut error = Self::user("the script failed").because(words);
-        error.0.script_words = Some(words.to_owned());
-        error
+        Self::user("the script failed").because(words).in_script_words(words)
     }
 
     /// The engine's number; 0: none.
@@ -91,10 +93,11 @@ impl Error {
         &self.0.state
     }
 
-    /// What the engine said, without our words before it; all of any other error.
+    /// The engine's message, whole, without our words; all of any other error.
     pub fn engine_words(&self) -> String {
-        match &self.0.cause {
-            Some(cause) if self.has_engines_code() => cause.clone(),
+        match (&self.0.words, &self.0.cause) {
+            (Some(words), _) => words.clone(),
+            (None, Some(cause)) if self.has_engines_code() => cause.clone(),
             _ => self.to_string(),
         }
     }
@@ -138,6 +141,7 @@ impl Error {
             phase: phase.map(str::to_owned),
             place: self.0.place.clone(),
             script_words: self.0.script_words.clone(),
+            function: self.0.function.clone(),
             connection: self.0.connection,
             stream: self.0.stream.clone(),
         }
@@ -177,6 +181,13 @@ impl Error {
         self
     }
 
+    /// Adds the engine's message where the reason shows only a part of it, or more.
+    #[must_use]
+    pub fn worded(mut self, words: String) -> Self {
+        self.0.words = Some(words);
+        self
+    }
+
     /// Adds what the engine's own client would print.
     #[must_use]
     pub fn reported(mut self, report: String) -> Self {
@@ -202,6 +213,20 @@ impl Error {
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.0.place = Some(place.into());
+        self
+    }
+
+    /// Adds the text that the script was thrown, or threw.
+    #[must_use]
+    pub fn in_script_words(mut self, words: &str) -> Self {
+        self.0.script_words = Some(words.to_owned());
+        self
+    }
+
+    /// Adds what sysbench calls the function that failed.
+    #[must_use]
+    pub fn in_function(mut self, function: Option<String>) -> Self {
+        self.0.function = function;
         self
     }
 

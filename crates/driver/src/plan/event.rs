@@ -336,8 +336,10 @@ pub struct Failure {
     pub phase: Option<String>,
     /// Script file and line, where a script was.
     pub place: Option<String>,
-    /// The script's own words, where it failed by itself.
+    /// The script's own words, where it failed by itself, or those that it was thrown.
     pub script_words: Option<String>,
+    /// The script's function that failed, as sysbench calls it (`thread_run` for `event`).
+    pub function: Option<String>,
     /// The user's number (sysbench's thread id), where one was at work.
     pub connection: Option<u32>,
     /// The user's stream, where the phase has several.

@@ -10,7 +10,7 @@ use mlua::{Function, Lua, Table, Thread, Value};
 
 use super::api::SharedHandle;
 use super::random::{Distribution, Origin, Rand, Shape};
-use super::shared::{Shared, Wait};
+use super::shared::{Reported, Shared, Wait};
 use super::{UserIdentity, api, prelude, watch};
 use crate::plan::error::Error;
 use crate::plan::{Plan, Session, error};
@@ -136,7 +136,7 @@ impl LuaState {
     pub fn reported_error(&self) -> Error {
         let mut shared = self.shared.borrow_mut();
         let place = shared.place.take().map(|place| self.full(&place));
-        let (text, restart) = shared.report.take().unwrap_or_default();
+        let Reported { text, restart, function } = shared.report.take().unwrap_or_default();
         let refused = shared.refused.take_if(|refused| refused.to_string() == text);
         let error = if let Some(stop) = shared.stop.clone() {
             stop
@@ -146,10 +146,11 @@ impl LuaState {
         } else if let Some(failure) = shared.failure.take()
             && (restart || text == shared.thrown)
         {
-            failure
+            failure.in_script_words(&text)
         } else {
-            return self.of_lua(&text, place).on(self.number);
+            return self.of_lua(&text, place).in_function(function).on(self.number);
         };
+        let error = error.in_function(function);
         match place {
             Some(place) => error.at(place).on(self.number),
             None => error.on(self.number),
@@ -286,8 +287,9 @@ impl LuaState {
     /// `file.lua:12` as a path, where the script's folder holds that file.
     fn full(&self, place: &str) -> String {
         let file = place.rsplit_once(':').map_or(place, |(file, _)| file);
-        match folder(&self.path).join(file).is_file() {
-            true => folder(&self.path).join(place).display().to_string(),
+        let beside = |name| self.path.with_file_name(name);
+        match beside(file).is_file() {
+            true => beside(place).display().to_string(),
             false => place.to_owned(),
         }
     }

@@ -66,6 +66,8 @@ pub struct User {
     streak_last_ns: u64,
     /// A declared event is under way, and Lua knows nothing of it.
     alone: bool,
+    /// An error that the script lets through ends the trial, as it ends sysbench.
+    ends_at_errors: bool,
     transactions: Vec<String>,
 }
 
@@ -111,7 +113,8 @@ impl User {
     /// Loads the plan's script into a fresh state for one identity; calls nothing in it yet.
     pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
         let state = LuaState::load(plan, identity).map_err(|error| error.on(identity.number))?;
-        Self::of(state, identity.command)
+        let user = Self::of(state, identity.command)?;
+        Ok(Self { ends_at_errors: !plan.script.argv.is_empty(), ..user })
     }
 
     /// A user of a state that is loaded.
@@ -125,6 +128,7 @@ impl User {
             current: 0,
             streak_last_ns: 0,
             alone: false,
+            ends_at_errors: false,
             transactions: vec![String::new()],
         })
     }
@@ -372,8 +376,8 @@ impl User {
         let error = self.state.reported_error();
         // A connection that cannot be made again is the engine's fault, too, but no event's end.
         let stopped = self.state.shared.borrow().stop.is_some();
-        let is_event = self.functions[self.current].is_event && !stopped;
-        match is_event && error.is_engine() && !error.state().starts_with(NEVER_UNDERSTOOD) {
+        let may_go_on = self.functions[self.current].is_event && !stopped && !self.ends_at_errors;
+        match may_go_on && error.is_engine() && !error.state().starts_with(NEVER_UNDERSTOOD) {
             true => Ok(Step::Failed(error)),
             false => Err(error),
         }

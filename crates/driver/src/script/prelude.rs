@@ -15,6 +15,7 @@ pub const PARTS: &[Text] = &[
     ("connections", include_str!("../lua/connections.lua")),
     ("dyno", include_str!("../lua/dyno.lua")),
     ("event", include_str!("../lua/event.lua")),
+    ("fatal", include_str!("../lua/fatal.lua")),
     ("functions", include_str!("../lua/functions.lua")),
     ("help", include_str!("../lua/help.lua")),
     ("histogram", include_str!("../lua/histogram.lua")),

@@ -54,8 +54,8 @@ pub struct Shared {
     /// The last failed statement's error, and the text that the script was thrown.
     pub failure: Option<Error>,
     pub thrown: String,
-    /// The script's error: text, and whether it asked for a restart.
-    pub report: Option<(String, bool)>,
+    /// The script's error.
+    pub report: Option<Reported>,
     /// Script file and line of the last error.
     pub place: Option<String>,
     /// Declared events.
@@ -86,6 +86,16 @@ pub struct Shared {
     /// Text cells filled from templates.
     pub text_cells: Vec<TextCell>,
     pub counts: UserCounts,
+}
+
+/// How a function of the script's failed.
+#[derive(Debug, Default)]
+pub struct Reported {
+    pub text: String,
+    /// It asked for its event to begin anew.
+    pub restart: bool,
+    /// What sysbench calls the function.
+    pub function: Option<String>,
 }
 
 /// What a suspended coroutine waits for.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use mlua::{BString, IntoLua, LightUserData, Lua, LuaSerdeExt, LuaString, Table, Value};
 
-use super::shared::{RequestState, Shared};
+use super::shared::{Reported, RequestState, Shared};
 use crate::plan::error;
 use crate::plan::error::Error;
 
@@ -204,8 +204,9 @@ impl RawTable<'_> {
             it.thrown = text.to_string_lossy();
             Ok(text)
         })?;
-        self.add("report", |_, it, (text, restart): (LuaString, bool)| {
-            it.report = Some((text.to_string_lossy(), restart));
+        type Report = (LuaString, bool, Option<String>);
+        self.add("report", |_, it, (text, restart, function): Report| {
+            it.report = Some(Reported { text: text.to_string_lossy(), restart, function });
             Ok(())
         })?;
         self.add("locate", |lua, it, ()| {

@@ -108,7 +108,8 @@ impl ServerError {
         let error = error
             .because(&self.message)
             .code(self.number.to_string())
-            .sql(self.number, &self.state);
+            .sql(self.number, &self.state)
+            .worded(self.message);
         if restartable { error.restartable() } else { error }
     }
 

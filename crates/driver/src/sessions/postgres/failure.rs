@@ -12,6 +12,8 @@ pub struct ErrorResponse {
     /// The SQLSTATE.
     pub state: String,
     message: String,
+    /// The message as it was sent.
+    words: String,
     detail: String,
     hint: String,
     /// As libpq's programs print it: severity, message, details, hint, context, each whole.
@@ -42,7 +44,7 @@ impl ErrorResponse {
                 b'V' => response.severity = text,
                 b'S' if response.severity.is_empty() => response.severity = text,
                 b'C' => response.state = text,
-                b'M' => response.message = text,
+                b'M' => (response.message, response.words) = (text, whole.into_owned()),
                 b'D' => response.detail = text,
                 b'H' => response.hint = text,
                 _ => {}
@@ -123,7 +125,7 @@ impl ErrorResponse {
             false => format!("{} ({})", self.message, self.detail.trim_end_matches('.')),
         };
         let error = error.because(cause).code(&self.state).sql(0, &self.state);
-        let error = error.reported(self.report.clone());
+        let error = error.worded(self.words.clone()).reported(self.report.clone());
         match self.hint.is_empty() {
             true => error,
             false => error.hint(&self.hint),
@@ -136,5 +138,22 @@ pub fn place(login: &Login) -> String {
     match login.host.starts_with('/') {
         true => login.host.clone(),
         false => format!("{}:{}", login.host, login.port),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_told_the_message_alone_and_whole() {
+        let long = format!("value \"{}\" too long\nfor type character(1)", "x".repeat(600));
+        let body = format!("SERROR\0VERROR\0C22001\0M{long}\0DFailing row (null).\0HCut it.\0\0");
+        let error = ErrorResponse::read(body.as_bytes()).unwrap().error();
+        assert_eq!(error.engine_words(), long);
+        assert!(error.engine_report().ends_with("DETAIL:  Failing row (null).\nHINT:  Cut it."));
+        let told = error.to_string();
+        assert!(told.len() < long.len() && told.contains("more)"), "{told}");
     }
 }

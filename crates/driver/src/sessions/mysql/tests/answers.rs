@@ -138,6 +138,14 @@ fn deadlocks_lock_waits_and_rolled_back_transactions_begin_anew() {
 }
 
 #[test]
+fn a_script_is_told_the_servers_message_whole() {
+    let words = format!("Duplicate entry '{}' for key 'PRIMARY'", "x".repeat(600));
+    let content = [&b"\xff\x26\x04#23000"[..], words.as_bytes()].concat();
+    let error = play(&mut reader(true, KEPT), &answer(&[&content]), 99).unwrap_err();
+    assert_eq!((error.number(), error.engine_words()), (1062, words));
+}
+
+#[test]
 fn the_status_says_whether_a_transaction_is_open() {
     let mut it = reader(true, KEPT);
     play(&mut it, &answer(&[&ok(0, 3)]), 99).unwrap();
