@@ -128,6 +128,18 @@ def test_a_client_that_aborts_ends_with_pgbenchs_exit_code(
         assert "number of failed transactions: 2 (100.000%)" in out
 
 
+def test_what_cannot_be_prepared_is_told_and_executed_all_the_same(
+    server: Server, tmp_path: Path
+) -> None:
+    script = tmp_path / "one.sql"
+    script.write_text("select 1;\nselect 1 +;\n")
+    (ended, _, err) = said(server, OURS, "-n", "-t", "2", "-M", "prepared", "-f", str(script))
+    assert ended == 2
+    assert "pgbench: error: ERROR:  syntax error" in err
+    aborted = "pgbench: error: client 0 script 0 aborted in command 1 query 0: "
+    assert f'{aborted}ERROR:  prepared statement "P_1" does not exist' in err
+
+
 def test_no_password_is_seen(server: Server, tmp_path: Path) -> None:
     script = tmp_path / "shell.sql"
     script.write_text("\\shell cat /proc/*/cmdline || true\nselect 1;")

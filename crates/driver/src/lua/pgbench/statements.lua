@@ -114,15 +114,25 @@ end
 -- MySQL's error of a statement that its protocol of prepared statements does not know.
 local UNPREPARABLE = 1295
 
+-- pgbench tells what the server would not prepare, and goes on to execute it: what ends its client
+-- is that there is no such statement.
+local function execute_all_the_same(number)
+   user.client.tell("error: %s\n", user.con.sql_report)
+   user.con:query(('EXECUTE "P_%d"'):format(number))
+end
+
 -- Prepares, or falls back to text where that cannot be; the first time that is said. Of several
--- statements in one no engine prepares more than the first.
-local function prepared_or_text(sql, is_compound)
+-- statements in one no engine prepares more than the first. `number`: pgbench's, of the statement.
+local function prepared_or_text(sql, is_compound, number)
    local con, why = user.con, "it is several statements"
    if not is_compound then
       local ok, made = pcall(con.prepare, con, sql)
       if ok then
          return made
       elseif con.sql_errno ~= UNPREPARABLE then
+         if user.client then
+            execute_all_the_same(number)
+         end
          error(made, 0)
       end
       why = con.sql_errmsg
@@ -195,8 +205,14 @@ function statements.extended(parts)
    return with_parameters(parts, function(sql) return user.con:unnamed(sql) end)
 end
 
+local count = 0
+
 function statements.prepared(parts)
-   return with_parameters(parts, prepared_or_text)
+   local number = count
+   count = count + 1
+   return with_parameters(parts, function(sql, is_compound)
+      return prepared_or_text(sql, is_compound, number)
+   end)
 end
 
 -- ---- which names of a file the user gives as options ------------------------------------------
