@@ -51,6 +51,13 @@ pub struct Plan {
     pub turns: Option<Turns>,
 }
 
+impl Plan {
+    /// Is it a command line of sysbench's? Then what ends sysbench ends it, and nothing else.
+    pub fn is_line_of_sysbench(&self) -> bool {
+        !self.script.argv.is_empty()
+    }
+}
+
 /// The script to load, and the options that the user set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -53,7 +53,7 @@ impl PhaseMonitor<'_> {
         let mut missing = pool.size();
         while missing > 0 {
             if self.observers.parent.is_interrupted() {
-                self.phase.stop(self.phase.now_ns());
+                self.phase.cut_short();
                 return Ok(Instruction::Stop);
             }
             missing -= usize::from(pool.wait_for_message(Duration::from_nanos(SIGINT_CHECK_NS))?);
@@ -80,7 +80,7 @@ impl PhaseMonitor<'_> {
         let before = usage_now()?;
         let followed = self.follow(pool, start_ns);
         if followed.is_err() {
-            self.phase.stop(self.phase.now_ns());
+            self.phase.cut_short();
         }
         let (interrupted, hook_error) = followed?;
         if self.phase.is_failing() && self.phase.phase_ref.turns().is_some() {
@@ -116,7 +116,7 @@ impl PhaseMonitor<'_> {
             let now = now_ns();
             interrupted |= self.observers.parent.is_interrupted();
             if interrupted || hook_error.is_some() {
-                self.phase.stop(self.phase.timeline().phase_ns(now));
+                self.phase.cut_short();
             }
             if now >= next_ns {
                 let progress = meter.progress(now);

@@ -20,6 +20,8 @@ pub struct PhaseState<'a> {
     stop_ns: AtomicU64,
     /// An error of a user's ended it.
     failing: AtomicBool,
+    /// A SIGINT, or an error of a hook's, ended it.
+    cut_short: AtomicBool,
     timeline: OnceLock<Timeline>,
 }
 
@@ -41,8 +43,9 @@ impl<'a> PhaseState<'a> {
         if streams.is_empty() {
             return Err(Error::user(format!("phase {} has no streams", phase_ref.phase.name)));
         }
-        let (stop_ns, failing) = (AtomicU64::new(NEVER), AtomicBool::new(false));
-        Ok(Self { phase_ref, streams, stop_ns, failing, timeline: OnceLock::new() })
+        let (failing, cut_short) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (stop_ns, timeline) = (AtomicU64::new(NEVER), OnceLock::new());
+        Ok(Self { phase_ref, streams, stop_ns, failing, cut_short, timeline })
     }
 
     /// The phase's name, as events carry it.
@@ -100,6 +103,20 @@ impl<'a> PhaseState<'a> {
     pub fn fail(&self, at_ns: u64) {
         self.failing.store(true, Ordering::Relaxed);
         self.stop(at_ns);
+    }
+
+    /// Ends the phase now, whatever was planned.
+    #[cold]
+    pub fn cut_short(&self) {
+        self.cut_short.store(true, Ordering::Relaxed);
+        self.stop(self.now_ns());
+    }
+
+    /// Are answers waited for that come long after its end? sysbench waits for all of them.
+    #[cold]
+    pub fn waits_on(&self) -> bool {
+        let is_cut = self.is_failing() || self.cut_short.load(Ordering::Relaxed);
+        self.phase_ref.plan.is_line_of_sysbench() && !is_cut
     }
 
     /// Has an error ended it?

@@ -258,7 +258,8 @@ pub fn finish(phase: &PhaseState, user: &mut User, mut step: Step) -> Result<(),
             Step::Asked(_) => user.answer(false)?,
             Step::Waiting { until_ns } => {
                 wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
-                if now_ns() > phase.ends_by_ns().max(began_ns).saturating_add(PATIENCE_NS) {
+                let ended_ns = phase.ends_by_ns().max(began_ns);
+                if now_ns() > ended_ns.saturating_add(PATIENCE_NS) && !phase.waits_on() {
                     user.drop_connections();
                 }
                 user.advance()?

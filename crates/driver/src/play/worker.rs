@@ -100,7 +100,7 @@ impl<'a> Worker<'a> {
                 stop_ns = self.phase.stop_ns();
                 queue.ready.extend(0..slots.len() as u32);
             }
-            if now > stop_ns.saturating_add(PATIENCE_NS) {
+            if now > stop_ns.saturating_add(PATIENCE_NS) && !self.phase.waits_on() {
                 disconnect(&mut slots, &mut queue);
             }
             if self.clock.is_to_connect() {
@@ -440,6 +440,28 @@ mod tests {
         let cut_ns = &report.shares[0].events.cut_ns;
         assert!(cut_ns.len() == 1 && cut_ns[0] >= SECOND_NS / 100 + PATIENCE_NS, "{cut_ns:?}");
         assert_eq!(report.shares[0].statements.errors.get("lost"), Some(&1));
+    }
+
+    #[test]
+    fn a_line_of_sysbench_waits_for_every_answer() {
+        let folder = Folder::new();
+        let mut plan = folder.plan(
+            r#"function thread_init() con = sysbench.sql.driver():connect() end
+        function event() con:query("SELECT 1") end"#,
+        );
+        plan.session = Session::Null { delay_ns: 4 * PATIENCE_NS };
+        plan.script.argv = vec!["s.lua".to_owned(), "run".to_owned()];
+        let (phases, _) = script::phases(&plan, "run").unwrap();
+        let phase = PhaseState::new(run_of(&plan, &phases)).unwrap();
+        let live = LiveWorker { streams: vec![LiveCounts::default()], report: None };
+        let mut worker =
+            Worker::load(&phase, &[UserPlace { stream: 0, number: 0 }], &live).unwrap();
+        let start_ns = now_ns();
+        phase.stop(start_ns + SECOND_NS / 100);
+        worker.play(start_ns);
+        let report = worker.close();
+        let events = &report.shares[0].events;
+        assert_eq!((events.done, events.failed, report.error), (1, 0, None));
     }
 
     #[test]

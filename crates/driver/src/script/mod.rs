@@ -114,7 +114,7 @@ impl User {
     pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
         let state = LuaState::load(plan, identity).map_err(|error| error.on(identity.number))?;
         let user = Self::of(state, identity.command)?;
-        Ok(Self { ends_at_errors: !plan.script.argv.is_empty(), ..user })
+        Ok(Self { ends_at_errors: plan.is_line_of_sysbench(), ..user })
     }
 
     /// A user of a state that is loaded.
