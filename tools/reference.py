@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -88,6 +89,7 @@ def pages() -> dict[str, str]:
     made["audits.md"] = audits()
     made["controls.md"] = controls()
     made["cli.md"] = command_line()
+    made["fooled.md"] = runpy.run_path(str(ROOT / "tests" / "ways_to_be_fooled.py"))["page"]()
     return made
 
 

@@ -1,0 +1,269 @@
+"""Ways in which a benchmark can fool its reader, and what here catches each: docs as data.
+
+Each is a row of `docs/reference/fooled.md`. The tests that plant it call `assert_caught`, or one of
+its siblings, with its name, which asserts what the row says. `page` finds those calls, so that a
+row, its word and its test cannot part. `make docs` writes the page.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dyno.record import Dropped, Finding
+
+TESTS = Path(__file__).resolve().parent
+#: A benchmark that is refused never begins; a block that is dropped counts for nothing.
+Word = Literal["doubtful", "invalid", "not checked", "dropped", "refused"]
+#: Planted in a run that is played, or in the record of one.
+Proof = Literal["played", "record"]
+#: What asserts a row, in tests.
+ASSERTS = ("assert_caught", "assert_dropped", "assert_refused")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to be fooled: what goes wrong, the audit that catches it, and the audit's word.
+
+    `audit` is empty where no audit is asked: a block that is dropped, a run that is refused.
+    `engines` are those on which it is planted; "any" where a record is judged, whoever left it.
+    """
+
+    name: str
+    sentence: str
+    audit: str
+    word: Word
+    proof: Proof = "record"
+    engines: tuple[str, ...] = ("any",)
+
+
+SERVERS = ("postgres", "mysql", "mariadb")
+EMBEDDED = ("sqlite", "duckdb")
+
+WAYS: dict[str, tuple[Way, ...]] = {
+    "The programs": (
+        Way("assertions", "one build has its assertions compiled in", "debug_build", "invalid"),
+        Way("sanitizer", "one build carries a sanitizer", "debug_build", "invalid"),
+        Way("no-optimisation", "one build was compiled with -O0", "debug_build", "invalid"),
+        Way("one-program", "one program is compared under two names", "same_program", "doubtful"),
+        Way("not-aa", "an A/A comparison plays two programs", "same_program", "invalid"),
+        Way("crashes", "one side crashes in some restarts", "failed_restarts", "doubtful"),
+    ),
+    "The settings": (
+        Way(
+            "not-taken",
+            "a setting that was asked for is not the one in force",
+            "settings",
+            "invalid",
+        ),
+        Way("unasked", "the same build runs with another setting", "settings", "doubtful"),
+        Way("unsteady", "a setting changes between restarts", "settings", "doubtful"),
+        Way("level", "a factor reads the same at both its levels", "levels", "doubtful"),
+        Way(
+            "small-cache",
+            "one side has a larger cache than the data fit into",
+            "unlike_conditions",
+            "doubtful",
+        ),
+        Way(
+            "commit-lost", "commits of one side do not wait for the disk", "durability", "doubtful"
+        ),
+    ),
+    "The data": (
+        Way("lost-rows", "one side loses rows that it is given", "ledger", "invalid"),
+        Way("wrong-answers", "one side answers with other values", "results", "invalid"),
+        Way("fewer-rows", "one side answers with fewer rows", "results", "invalid"),
+        Way(
+            "small-data", "the data are a tenth of what the workload says", "data_size", "doubtful"
+        ),
+        Way("not-cached", "data that claim to be cached come from the disk", "caching", "doubtful"),
+        Way(
+            "page-cache",
+            "data that claim to be on disk lie in the page cache",
+            "caching",
+            "doubtful",
+        ),
+        Way(
+            "cold-start",
+            "only one side begins with its data in memory",
+            "unlike_conditions",
+            "doubtful",
+        ),
+        Way("one-load", "one load of the data stands behind all restarts", "loads", "doubtful"),
+        Way(
+            "copied-load",
+            "one side begins with a copy, the other with data just loaded",
+            "unlike_conditions",
+            "doubtful",
+        ),
+        Way("in-memory", "the data lie on a file system in memory", "storage", "doubtful"),
+        Way("another-disk", "the sides' data lie on different file systems", "storage", "doubtful"),
+        Way("full-disk", "the disk is nearly full", "storage", "doubtful"),
+        Way("disk-limit", "a control group limits the disk", "storage", "doubtful"),
+        Way("no-write", "rows are changed, and nothing is written", "storage", "doubtful"),
+    ),
+    "The work": (
+        Way("no-work", "one side does nothing at all", "ledger", "invalid"),
+        Way("failures", "events of one side fail", "errors", "invalid"),
+        Way("thrown-away", "most attempts are thrown away and begun anew", "errors", "doubtful"),
+        Way(
+            "unseen-work",
+            "statements that were counted never reached the server",
+            "server_count",
+            "invalid",
+        ),
+        Way("foreign-work", "somebody else uses the server", "server_count", "doubtful"),
+        Way("warming-up", "the rate still changes while it is measured", "steady_state", "invalid"),
+        Way("stalls", "seconds pass without an answer", "stalls", "doubtful"),
+    ),
+    "The client": (
+        Way("busy-client", "the driver is at 100 % of its core", "client_bottleneck", "invalid"),
+        Way("client-time", "the time is the script's, not the engine's", "client_share", "invalid"),
+        Way(
+            "no-baseline",
+            "nobody knows what the script costs by itself",
+            "client_share",
+            "doubtful",
+        ),
+        Way(
+            "round-trip",
+            "the way to the server takes longer than its work",
+            "round_trip",
+            "invalid",
+        ),
+        Way("late-driver", "the driver sends its requests late", "driver_late", "invalid"),
+        Way("waits-for-core", "the driver waits for its core", "driver_late", "doubtful"),
+    ),
+    "The latencies": (
+        Way(
+            "omission",
+            "the wait before a request is left out of its latency",
+            "coordinated_omission",
+            "invalid",
+        ),
+        Way("idle-users", "users rest, and nobody says so", "coordinated_omission", "invalid"),
+        Way("cut-off", "the slowest events were cut off", "coordinated_omission", "doubtful"),
+        Way("few-events", "a p99 rests on fewer than ten events", "percentiles", "doubtful"),
+        Way("lost-events", "an event is counted that is in no histogram", "counters", "invalid"),
+        Way("wrapped", "a counter wraps while it is read", "counters", "doubtful"),
+        Way("more-cpu", "more CPU time is counted than there was", "counters", "doubtful"),
+        Way("paced-rate", "the rate of a paced stream is read as a capacity", "", "refused"),
+    ),
+    "The host": (
+        Way("hog", "another process takes the cores for a while", "", "dropped"),
+        Way("steal", "the hypervisor takes the cores for a while", "", "dropped"),
+        Way("loud-host", "half of the blocks are noisy", "noise", "doubtful"),
+        Way("hog-beside-one", "another process runs only beside one side", "noise", "doubtful"),
+        Way("quota", "a quota holds one side back, and no CPU time shows it", "noise", "doubtful"),
+        Way(
+            "others-beside-one",
+            "others always work beside one side",
+            "unlike_conditions",
+            "doubtful",
+        ),
+        Way("noise-decides", "the difference follows the noise", "noise_effect", "doubtful"),
+        Way(
+            "slow-blocks-dropped",
+            "the blocks that were dropped say the contrary",
+            "dropped_blocks",
+            "doubtful",
+        ),
+        Way("other-core", "one side has a core of its own", "unlike_conditions", "doubtful"),
+        Way(
+            "control-refused", "a control holds for one side only", "unlike_conditions", "doubtful"
+        ),
+        Way(
+            "runs-already",
+            "one side is a server that has been running for days",
+            "unlike_conditions",
+            "doubtful",
+        ),
+    ),
+    "The time": (
+        Way("clock-set", "the wall clock is set meanwhile", "clock", "doubtful"),
+        Way("clock-bent", "the clock runs too fast", "clock", "invalid"),
+        Way("dear-clock", "reading the clock takes longer than the work", "clock", "doubtful"),
+        Way("short-windows", "one side has less time than the other", "turns", "doubtful"),
+        Way("others-windows", "one side works in the windows of the other", "turns", "doubtful"),
+    ),
+}
+
+
+def every_way() -> dict[str, Way]:
+    """All ways by name."""
+    return {way.name: way for ways in WAYS.values() for way in ways}
+
+
+def assert_caught(name: str, findings: Iterable[Finding], engine: str = "") -> None:
+    """The way's audit says the way's word; on `engine`, which the way names, if it was played."""
+    way = every_way()[name]
+    assert not engine or engine in way.engines, f"the row of {name} does not name {engine}"
+    said = [found for found in findings if found.audit == way.audit]
+    assert way.word in {found.soundness for found in said}, said
+
+
+def assert_dropped(name: str, dropped: Iterable[Dropped]) -> None:
+    """Blocks were dropped, and the way's row says so."""
+    assert every_way()[name].word == "dropped"
+    assert list(dropped), f"{name}: no block was dropped"
+
+
+def assert_refused(name: str, is_refused: bool) -> None:
+    """The run, or the number, was refused, and the way's row says so."""
+    assert every_way()[name].word == "refused"
+    assert is_refused, f"{name} was not refused"
+
+
+def planting_tests(folder: Path = TESTS) -> Mapping[str, list[str]]:
+    """For each way the tests that assert it, as `file.py::test`."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(folder.rglob("test_*.py")):
+        text = path.read_text()
+        if any(word in text for word in ASSERTS):
+            for name, test in _asserted(ast.parse(text)):
+                found[name].append(f"{path.name}::{test}")
+    return found
+
+
+def _asserted(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for test in tree.body:
+        if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+            for call in ast.walk(test):
+                if isinstance(call, ast.Call) and ast.unparse(call.func) in ASSERTS:
+                    yield str(ast.literal_eval(call.args[0])), test.name
+
+
+TITLE = """# fooled
+
+Made from `tests/ways_to_be_fooled.py` by `make docs`.
+
+Each row is a way in which a benchmark can fool its reader, and what catches it here. *Played*: the
+fault is planted in a run that is played, on the engines named. *Record*: it is planted in the
+record of one, and the audit judges that; audits know no engine. *Dropped*: the blocks that it hit
+count for nothing, by name. *Refused*: there is no such number. A test holds each row.
+"""
+
+
+def page() -> str:
+    """The table in Markdown."""
+    tests = planting_tests()
+    parts = [TITLE]
+    for title, ways in WAYS.items():
+        parts.append(f"## {title}\n")
+        parts.append(
+            "| way | caught by | word | proof | engines | test |\n|---|---|---|---|---|---|"
+        )
+        parts += [_row(way, tests.get(way.name, [])) for way in ways]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _row(way: Way, tests: list[str]) -> str:
+    audit = f"`{way.audit}`" if way.audit else "-"
+    named = ", ".join(f"`{test}`" for test in tests)
+    cells = (way.sentence, audit, way.word, way.proof, ", ".join(way.engines), named)
+    return f"| {' | '.join(cells)} |"
