@@ -65,5 +65,13 @@ def findings(name: str, run: Run, *trials: Trial) -> list[Finding]:
 
 
 def only(name: str, run: Run, *trials: Trial) -> Finding:
-    (finding,) = findings(name, run, *trials)
+    """The audit's one finding, but for what it could not check beside it."""
+    found = findings(name, run, *trials)
+    (finding,) = [f for f in found if f.soundness != "not checked"] or found
     return finding
+
+
+def faults(name: str, run: Run, *trials: Trial) -> list[Finding]:
+    """What the audit blames: its invalid and doubtful findings."""
+    found = findings(name, run, *trials)
+    return [f for f in found if f.soundness in ("invalid", "doubtful")]

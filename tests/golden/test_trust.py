@@ -71,6 +71,17 @@ def test_the_worst_audit_comes_first(book: Book) -> None:
     assert "No audit has judged this run." in said(found(book))
 
 
+def test_what_was_not_checked_is_counted_apart_and_stands_with_its_reason(book: Book) -> None:
+    judged = found(
+        book, Finding("a", "sound", "x"), Finding("b", "not checked", "nobody was asked")
+    )
+    assert "1 sound, 1 not checked." in said(judged)
+    drawn = SECTION.render(judged)
+    assert drawn.index("what was not checked, and why") < drawn.index("nobody was asked")
+    assert drawn.index("nobody was asked") < drawn.index("what was found sound")
+    assert "1 sound, 1 not checked (b)" in terminal(judged)
+
+
 def test_controls_that_differ_or_could_not_be_held_stand_open(book: Book) -> None:
     told = said(book)
     assert "≠ aslr on (3.24.0, 3.54.1), off (3.54.1 -O3): the candidates differ in it" in told

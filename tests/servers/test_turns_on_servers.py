@@ -54,7 +54,7 @@ def test_what_servers_counted_by_turns_is_what_was_sent(server: str, home: Path)
     tallies = [t.phases[-1].streams[0] for t in trials]
     assert any(tally.renewed for tally in tallies), "nobody connected anew"
     assert not any(tally.failed or tally.reconnected for tally in tallies)
-    found = {f.audit: f for f in judge(prepared.run, folder.trials()).findings}
+    found = {f.audit: f for f in reversed(judge(prepared.run, folder.trials()).findings)}
     for audit in ("server_count", "ledger", "results", "counters", "turns", "settings"):
         assert found[audit].soundness == "sound", found[audit].sentence
 

@@ -34,10 +34,12 @@ class Analysis:
     def findings(self) -> list[Finding]:
         """What the audits say that have something to judge: the trials that count, or all."""
         found: list[Finding] = []
-        for audit in self.audits.values():
+        for name, audit in self.audits.items():
             view = self.view if isinstance(audit, JudgesEveryTrial) else self.view.counted_only
             if view.trials:
                 found += audit.judge(view)
+            else:
+                found.append(Finding(name, "not checked", "no trial counts"))
         return found
 
     @cached_property

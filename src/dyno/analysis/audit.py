@@ -18,7 +18,8 @@ class Audit(Protocol):
     summary: str
 
     def judge(self, view: RunView) -> list[Finding]:
-        """One finding at least: `sound` where nothing is wrong, with what was checked.
+        """One finding at least: `sound` where nothing is wrong, with what was checked, and
+        `not checked` where nothing could be looked at, with the reason.
 
         Every trial of the view is meant.
         """

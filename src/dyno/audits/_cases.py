@@ -1,8 +1,10 @@
-"""What an audit judges: one candidate in one phase of a workload, over all its restarts."""
+"""What an audit judges, one candidate in one phase of a workload over all its restarts; and how its
+findings are put together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dyno.record import (
@@ -70,9 +72,45 @@ class Case:
         return Finding(audit, soundness, f"{self.name}: {words}", self.trials, phase)
 
 
+#: What a check lacked, and the name of what was not checked for it (empty: of nothing else).
+Unchecked = tuple[str, str]
+#: Names that a sentence lists.
+_NAMED = 3
+
+
+def conclude(
+    audit: str, faults: Iterable[Finding], sound: str, unchecked: Iterable[Unchecked] = ()
+) -> list[Finding]:
+    """The audit's findings: its faults; where there are none, that what was checked is sound
+    (`sound` is empty where nothing was checked); and what was not checked, with the reasons.
+    """
+    found = list(faults)
+    if sound and not found:
+        found.append(Finding(audit, "sound", sound))
+    names: dict[str, dict[str, None]] = {}
+    for why, name in unchecked:
+        names.setdefault(why, {})[name] = None
+    if not names and not found:
+        names = {"no phase with a primary metric was played": {}}
+    if names:
+        is_all = not found and len(names) == 1
+        reasons = (why if is_all else why + _list_names(own) for why, own in names.items())
+        found.append(Finding(audit, "not checked", "; ".join(reasons)))
+    return found
+
+
+def _list_names(names: Iterable[str]) -> str:
+    """` (a, b, c and 2 more)`."""
+    named = [name for name in names if name]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f" ({', '.join(named[:_NAMED])}{more})" if named else ""
+
+
 def cases(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
-    """Every candidate in every phase with a primary metric: elsewhere no verdict is at stake."""
-    return (case for case in every_case(run, trials) if case.primaries)
+    """Every candidate in every phase with a primary metric that it played: elsewhere no verdict is
+    at stake.
+    """
+    return (case for case in every_case(run, trials) if case.primaries and case.records)
 
 
 def every_case(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, records
+from dyno.audits._cases import Case, Unchecked, cases, conclude, records
 from dyno.record import DataCondition, Finding, PhaseRecord
 
 CACHED_SHARE = 1 / 20
@@ -43,19 +43,30 @@ class Caching:
         """A finding for each candidate and phase that does not do as claimed; else a sound one."""
         run, trials = view.run, view.trials
         judged, findings = 0, []
+        unchecked: list[Unchecked] = []
         for case in cases(run, trials):
             told = [t.conditions.data for t in case.played if t.conditions.data]
             claims = [data for data in told if data.claim and data.size_bytes is not None]
+            unchecked += _unchecked(case, told, claims)
             if not claims:
                 continue
             judged += 1
             findings += [
                 case.finding("caching", "doubtful", each) for each in _faults(case, claims)
             ]
-        if findings:
-            return findings
-        words = f"{judged} cases are as their profiles claim" if judged else "no profile claims it"
-        return [Finding("caching", "sound", words)]
+        words = f"{judged} cases are as their profiles claim" if judged else ""
+        return conclude("caching", findings, words, unchecked)
+
+
+def _unchecked(
+    case: Case, told: Sequence[DataCondition], claims: Sequence[DataCondition]
+) -> Iterator[Unchecked]:
+    if not any(data.claim for data in told):
+        yield "no profile claims it", case.name
+    elif not claims:
+        yield "the engine does not tell how much data it holds", case.name
+    elif _bytes_fetched(case.records) is None:
+        yield "what was fetched from storage is not known", case.name
 
 
 def _faults(case: Case, claims: list[DataCondition]) -> Iterator[str]:

@@ -19,10 +19,11 @@ process are judged by `client_share`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases
+from dyno.audits._cases import Case, Unchecked, cases, conclude
 from dyno.audits._server_share import server_percent
 from dyno.record import Finding, Run, Soundness
 
@@ -50,7 +51,8 @@ class ClientBottleneck:
             if case.name in busy
             for soundness, sentence in _faults(run, case, busy[case.name])
         ]
-        return findings or [Finding("client_bottleneck", "sound", _sound(busy))]
+        beside = [case for case in cases(run, trials) if not case.candidate.embedded]
+        return conclude("client_bottleneck", findings, _sound(busy), _unchecked(beside, busy))
 
 
 def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
@@ -69,9 +71,16 @@ def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
     return []
 
 
+def _unchecked(beside: Sequence[Case], busy: dict[str, float]) -> list[Unchecked]:
+    if not beside and not busy:
+        return [("no phase with a primary metric has a server beside the driver", "")]
+    unknown = [case.name for case in beside if case.name not in busy]
+    return [("how busy the driver's threads were is not known", name) for name in unknown]
+
+
 def _sound(busy: dict[str, float]) -> str:
     if not busy:
-        return "no phase with a primary metric has a server beside the driver"
+        return ""
     most = max(busy, key=lambda name: busy[name])
     return f"the driver's busiest thread worked {busy[most]:.0f} % of the time at most ({most})"
 

@@ -24,7 +24,7 @@ from statistics import median
 
 from dyno.analysis.measures import operations_of
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, records
+from dyno.audits._cases import Case, Unchecked, cases, conclude, records
 from dyno.record import FLOOR, Finding, PhaseRecord, Trial
 
 DOUBTFUL_PERCENT = 50.0
@@ -40,14 +40,24 @@ class ClientShare:
         """A finding for each candidate and phase that is not sound; else one with the largest."""
         run, trials = view.run, view.trials
         shares: dict[str, float] = {}
-        findings = []
+        findings, unknown = [], []
         for case in cases(run, trials):
             share = _share_percent(case, trials)
             if share is None:
+                unknown.append(case)
                 continue
             shares[case.name] = share
             findings += _findings(case, share)
-        return findings or [Finding("client_share", "sound", _sound(shares))]
+        unchecked = _unchecked(unknown, shares)
+        return conclude("client_share", findings, _sound(shares), unchecked)
+
+
+def _unchecked(unknown: Sequence[Case], shares: dict[str, float]) -> list[Unchecked]:
+    """Servers are judged by `client_bottleneck`."""
+    inside = [case.name for case in unknown if case.candidate.embedded]
+    if unknown and not inside and not shares:
+        return [("no phase with a primary metric has an engine inside the client's process", "")]
+    return [("its users rest, or did nothing", name) for name in inside]
 
 
 def _findings(case: Case, share_percent: float) -> list[Finding]:
@@ -66,7 +76,7 @@ def _findings(case: Case, share_percent: float) -> list[Finding]:
 
 def _sound(shares: dict[str, float]) -> str:
     if not shares:
-        return "no phase with a primary metric has an engine inside the client's process"
+        return ""
     largest = max(shares, key=lambda name: shares[name])
     return f"the client's share is {shares[largest]:.1f} % at most ({largest})"
 

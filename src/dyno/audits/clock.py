@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases
+from dyno.audits._cases import Case, cases, conclude
 from dyno.record import Finding, PhaseRecord, Run, Soundness
 
 STEP_NS = 1e6
@@ -36,10 +36,12 @@ class Clock:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each fault of each phase, with the trials that share it; else one."""
         run, trials = view.run, view.trials
-        findings = [f for case in cases(run, trials) for f in _findings(case, run)]
-        read = [r for trial in trials for record in trial.phases if (r := _readings(record))]
-        told = "the clock went evenly" if read else "the clock was not looked at"
-        return findings or [Finding("clock", "sound", told)]
+        judged = list(cases(run, trials))
+        findings = [f for case in judged for f in _findings(case, run)]
+        unread = [case.name for case in judged if not all(map(_readings, case.records))]
+        told = "the clock went evenly" if len(unread) < len(judged) else ""
+        unchecked = [("the clock was not looked at", name) for name in unread]
+        return conclude("clock", findings, told, unchecked)
 
 
 def _findings(case: Case, run: Run) -> Iterator[Finding]:

@@ -53,6 +53,8 @@ class Counters:
                 for soundness, words, numbers in (*_streams(record), *_readings(record, cores)):
                     fault = soundness, where + words
                     seen.setdefault(fault, {}).setdefault(trial.number, numbers)
+        if not played:
+            return [Finding("counters", "not checked", "no trial ended well")]
         if not seen:
             return [Finding("counters", "sound", f"the counts of {len(played)} trials add up")]
         return [_finding(*fault, numbers) for fault, numbers in seen.items()]

@@ -14,10 +14,13 @@ from __future__ import annotations
 from statistics import median
 
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Finding, Trial, WorkloadPlan
 
 FACTOR = 4
 FIXED_BYTES = 32 << 20
+_NO_GUESS = "the script does not say how large its data are"
+_NO_DATA = "the engine does not tell how much it holds"
 
 
 class DataSize:
@@ -29,19 +32,22 @@ class DataSize:
         """A finding for each workload and candidate that is far off; else one with the sizes."""
         run, trials = view.run, view.trials
         findings, sizes = [], []
+        unchecked: list[Unchecked] = []
         for workload in run.workloads:
             for side in run.candidates:
                 own = [t for t in trials if _is(t, workload.name, side.name)]
                 plan = workload.under(side.options)
+                name = f"{workload.name} on {side.name}"
                 if not own or not plan.size_bytes:
+                    unchecked.append((_NO_DATA if plan.size_bytes else _NO_GUESS, name))
                     continue
                 held = median(_data_bytes(t) or 0 for t in own)
-                words = f"{workload.name} on {side.name}: {_mb(held)} MB held"
+                words = f"{name}: {_mb(held)} MB held"
                 sizes.append(held)
                 if wrong := _wrong(plan, held):
                     meant = tuple(t.number for t in own)
                     findings.append(Finding("data_size", "doubtful", f"{words}, {wrong}", meant))
-        return findings or [Finding("data_size", "sound", _sound(sizes))]
+        return conclude("data_size", findings, _sound(sizes), unchecked)
 
 
 def _is(trial: Trial, workload: str, candidate: str) -> bool:
@@ -64,7 +70,7 @@ def _wrong(workload: WorkloadPlan, held: float) -> str:
 
 def _sound(sizes: list[float]) -> str:
     if not sizes:
-        return "no script said how large its data are, or no engine told"
+        return ""
     return f"the engines held {_mb(min(sizes))} to {_mb(max(sizes))} MB, about what the scripts say"
 
 

@@ -7,7 +7,7 @@ Dyno compiled it with flags that the user chose, which may be the question.
 
 Told by the build's facts: `assertions` ("on") where an engine knows, `instrumentation` and
 `optimisation` where the program's file says so, and the flags (`…cflags`) of those compiled here
-or that the server reports. What tells nothing is not blamed; the sound finding says how many told.
+or that the server reports. What tells nothing is not blamed, and was *not checked*.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import conclude
 from dyno.record import Candidate, Finding, Soundness, Trial
 
 #: Optimisations with which no release is made.
@@ -33,16 +34,17 @@ class DebugBuild:
         run, trials = view.run, view.trials
         told = {side.name: _build_facts(side, trials) for side in run.candidates}
         faults = {name: words for name, facts in told.items() if (words := _faults(facts))}
-        if not faults:
-            known = sum(bool(facts) for facts in told.values())
-            sentence = f"{known} of {len(told)} builds tell how they were built: for release"
-            return [Finding("debug_build", "sound", sentence)]
+        silent = [name for name, facts in told.items() if not facts]
+        known = len(told) - len(silent)
+        sentence = f"{known} of {len(told)} builds tell how they were built: for release"
         uneven = len({tuple(faults.get(side.name, ())) for side in run.candidates}) > 1
-        return [
+        found = [
             _finding(side, faults[side.name], uneven, trials)
             for side in run.candidates
             if side.name in faults
         ]
+        unchecked = [("the build does not tell how it was built", name) for name in silent]
+        return conclude("debug_build", found, sentence if known else "", unchecked)
 
 
 def _finding(side: Candidate, faults: list[str], uneven: bool, trials: Sequence[Trial]) -> Finding:

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases
+from dyno.audits._cases import Case, cases, conclude
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_PERCENT = 50.0
@@ -38,6 +38,7 @@ LOWEST = 50.0
 PREFIX = "latency_ns_"
 #: Where metrics that are no percentiles are judged.
 NAMED = {"latency_ns_mean": "50", "latency_ns_max": "99"}
+_UNKNOWN = "no latency of a paced stream decides, and the driver's waits for a core are not known"
 
 _Fault = tuple[Soundness, str]
 
@@ -56,10 +57,26 @@ class DriverLate:
             for case in judged
             for soundness, words in (*_late_faults(case), *_wait_faults(case))
         ]
-        return findings or [Finding("driver_late", "sound", _sound(judged))]
+        unknown = [case for case in judged if not _is_checked(case)]
+        unchecked = [(_UNKNOWN, case.name) for case in unknown]
+        told = _sound(judged) if len(unknown) < len(judged) else ""
+        return conclude("driver_late", findings, told, unchecked)
+
+
+def _is_checked(case: Case) -> bool:
+    return _waited_percent(case) is not None or any(_late_percents(case))
 
 
 def _late_faults(case: Case) -> Iterator[_Fault]:
+    for stream, share in _late_percents(case):
+        if share >= DOUBTFUL_PERCENT:
+            soundness: Soundness = "invalid" if share >= INVALID_PERCENT else "doubtful"
+            words = f"{stream}: events began late though a user was free, which is {share:.0f} %"
+            yield soundness, f"{words} of their latency"
+
+
+def _late_percents(case: Case) -> Iterator[tuple[str, float]]:
+    """Of each paced stream whose latency decides: lateness that no queue explains, in percent."""
     paces = {stream.name: stream.pace.kind for stream in case.plan.streams} if case.plan else {}
     for pair in case.primaries:
         stream, name = pair.stream, pair.metric
@@ -68,10 +85,8 @@ def _late_faults(case: Case) -> Iterator[_Fault]:
         last = float(NAMED.get(name) or name.removeprefix(PREFIX + "p"))
         seen = case.streams.get(stream, [])
         shares = [s for each in seen if (s := _unexplained_percent(*each, last)) is not None]
-        if shares and (share := median(shares)) >= DOUBTFUL_PERCENT:
-            soundness: Soundness = "invalid" if share >= INVALID_PERCENT else "doubtful"
-            words = f"{stream}: events began late though a user was free, which is {share:.0f} %"
-            yield soundness, f"{words} of their latency"
+        if shares:
+            yield stream, median(shares)
 
 
 def _unexplained_percent(record: PhaseRecord, tally: Tally, last: float) -> float | None:

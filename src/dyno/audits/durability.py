@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import conclude
 from dyno.record import Candidate, DataCondition, Finding, Soundness, Trial
 
 
@@ -31,14 +32,18 @@ class Durability:
         known = {name: found for name, found in told.items() if found and found.survives}
         base = next((side for side in run.candidates if side.name == run.design.base), None)
         if base is None or base.name not in known:
-            return [Finding("durability", "sound", "the base does not tell what a commit survives")]
+            why = "the base does not tell what a commit survives"
+            return [Finding("durability", "not checked", why)]
         findings = [
             _finding(base, side, known, trials)
             for side in run.candidates
             if side.name in known and known[side.name].survives != known[base.name].survives
         ]
         same = f"on {len(known)} of {len(told)} candidates a commit survives "
-        return findings or [Finding("durability", "sound", same + known[base.name].survives)]
+        silent = [name for name in told if name not in known]
+        unchecked = [("the engine does not tell what a commit survives", name) for name in silent]
+        told_alike = same + known[base.name].survives if len(known) > 1 else ""
+        return conclude("durability", findings, told_alike, unchecked)
 
 
 def _finding(

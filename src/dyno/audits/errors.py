@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, every_case
+from dyno.audits._cases import Case, conclude, every_case
 from dyno.record import Finding, Soundness, Tally
 
 DOUBTFUL_PERCENT = 1.0
@@ -63,8 +63,8 @@ class Errors:
                 base = shares.get((case.workload, run.design.base, *place))
                 findings += _findings(case, stream, own, base)
         most = max((share.failed_percent for share in shares.values()), default=0.0)
-        told = f"{most:.2g} % of the events of a stream failed at most"
-        return findings or [Finding("errors", "sound", told)]
+        told = f"{most:.2g} % of the events of a stream failed at most" if shares else ""
+        return conclude("errors", findings, told, () if shares else [("no event was counted", "")])
 
 
 def _share(tallies: Sequence[Tally]) -> _Share:

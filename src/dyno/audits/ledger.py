@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Evidence, Finding, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
@@ -33,9 +34,8 @@ class Ledger:
         for trial in played:
             for soundness, words, numbers in _faults(run, trial):
                 faults.setdefault((soundness, words), {}).setdefault(trial.number, numbers)
-        if not faults:
-            return [Finding("ledger", "sound", _sound(played))]
-        return [_finding(*fault, seen) for fault, seen in faults.items()]
+        found = [_finding(*fault, seen) for fault, seen in faults.items()]
+        return conclude("ledger", found, _sound(played), _unchecked(run, played))
 
 
 def _finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:
@@ -82,10 +82,19 @@ def _trial_name(trial: Trial) -> str:
     return f"{trial.workload} on {trial.candidate}"
 
 
+def _unchecked(run: Run, played: Sequence[Trial]) -> Iterator[Unchecked]:
+    """Trials of which nothing was asked: nothing is known of their work."""
+    for trial in played:
+        if not trial.is_floor and all(entry.digest for entry in trial.evidence):
+            keeps = "no ledger is declared"
+            why = "the engine keeps no data" if _keeps_nothing(run, trial) else keeps
+            yield why, _trial_name(trial)
+
+
 def _sound(played: Sequence[Trial]) -> str:
     asked = sum(not entry.digest for trial in played for entry in trial.evidence)
     if not asked:
-        return "no engine was asked, since none keeps data or no ledger is declared"
+        return ""
     return f"all {asked} numbers that the engines of {len(played)} trials were asked are as counted"
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.record import Factor, Finding, Trial
+from dyno.audits._cases import Unchecked, conclude
+from dyno.record import Factor, Finding, Run, Trial
 
 #: How a control says that it was not held (`dyno.controls`).
 NOT_HELD = "not controllable here"
+
+
+_Played = Sequence[tuple[Trial, dict[str, str]]]
 
 
 class Levels:
@@ -30,11 +34,25 @@ class Levels:
         good = [(trial, levels) for trial, levels in played if trial.status == "ok"]
         asked = [(factor, judges[factor.kind]) for factor in run.factors if factor.kind in judges]
         found = [finding for factor, judge in asked if (finding := judge(factor, good))]
-        sound = "every factor was at the level of its cell" if asked else "no factor is crossed"
-        return found or [Finding("levels", "sound", sound)]
+        unchecked = [each for factor in run.factors if (each := _unchecked(factor, good))]
+        checked = len(unchecked) < len(run.factors)
+        sound = "every factor was at the level of its cell" if checked else ""
+        return conclude("levels", found, sound, unchecked or _without_factors(run))
 
 
-_Played = Sequence[tuple[Trial, dict[str, str]]]
+def _without_factors(run: Run) -> list[Unchecked]:
+    return [] if run.factors else [("no factor is crossed", "")]
+
+
+def _unchecked(factor: Factor, played: _Played) -> Unchecked | None:
+    """A factor of which no record tells at which level it was."""
+    if factor.kind == "control":
+        known = all(factor.name in trial.conditions.controls for trial, _ in played)
+    elif factor.kind == "engine setting":
+        known = all(factor.name in trial.settings for trial, _ in played)
+    else:
+        known = False
+    return None if known and played else ("no record tells the level that was set", factor.name)
 
 
 def _control(factor: Factor, played: _Played) -> Finding | None:

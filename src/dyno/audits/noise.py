@@ -28,6 +28,7 @@ from statistics import mean, median
 
 from dyno.analysis.host_noise import counter_gains, noise_shares
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Finding, Run, Trial, WorkloadPlan
 from dyno.stats.interval import sign_p
 from dyno.stats.windows import common_change, is_beyond
@@ -79,6 +80,7 @@ class Noise:
         run, trials = view.run, view.trials
         findings: list[Finding] = []
         told: list[str] = []
+        unchecked: list[Unchecked] = []
         for workload in run.workloads:
             base, *others = _sides(run, workload, trials)
             dropped = {b for side in (base, *others) for b in side.trials if side.breaks(b)}
@@ -87,8 +89,22 @@ class Noise:
             for side in others:
                 findings += (*_one_sided(base, side), *_dropped_unevenly(base, side, dropped))
             findings += [f for side in (base, *others) for f in _under_pressure(side)]
-            told.append(f"{len(dropped)} of {len(played)} blocks of {workload.name}")
-        return findings or [Finding("noise", "sound", f"dropped for noise: {', '.join(told)}")]
+            unknown = [each for side in (base, *others) for each in _unchecked(side)]
+            unchecked += unknown
+            if len({name for _, name in unknown}) < 1 + len(others):
+                told.append(f"{len(dropped)} of {len(played)} blocks of {workload.name}")
+        words = f"dropped for noise: {', '.join(told)}" if told else ""
+        return conclude("noise", findings, words, unchecked)
+
+
+def _unchecked(side: _Side) -> Iterator[Unchecked]:
+    """What nobody saw: beside a server that runs already it is not known whose work is ours."""
+    seen = [side.shares(block) for block in side.trials]
+    where = f"{side.workload.name} on {side.name}"
+    if not any(seen):
+        yield "what others had of the machine is not known", where
+    elif not any("foreign_percent" in shares for shares in seen):
+        yield "others' CPU time is not known apart from the server's", where
 
 
 def _sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_Side]:

@@ -27,6 +27,7 @@ from scipy import stats
 from dyno.analysis.comparisons import PairedMetric, paired_metrics
 from dyno.analysis.host_noise import noise_shares
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Finding, Trial, WorkloadPlan
 from dyno.stats.interval import Floats, to_percent
 
@@ -47,8 +48,21 @@ class NoiseEffect:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each primary that goes with the noise; else one."""
         whole = view.without_limits
-        found = [f for plan in view.run.workloads for f in _of_workload(whole, plan)]
-        return found or [Finding("noise_effect", "sound", "no difference goes with the noise")]
+        plans = view.run.workloads
+        found = [f for plan in plans for f in _of_workload(whole, plan)]
+        unchecked = [each for plan in plans if (each := _unchecked(whole, plan))]
+        sound = "no difference goes with the noise" if len(unchecked) < len(plans) else ""
+        return conclude("noise_effect", found, sound, unchecked)
+
+
+def _unchecked(view: RunView, plan: WorkloadPlan) -> Unchecked | None:
+    blocks = view.blocks[plan.name].valid
+    if len(blocks) < BLOCKS_LEAST:
+        return f"fewer than {BLOCKS_LEAST} blocks", plan.name
+    trials = [trial for block in blocks for trial in block.values()]
+    if not any(noise_shares(trial, plan.phase_names) for trial in trials):
+        return "what others had of the machine is not known", plan.name
+    return None
 
 
 def _of_workload(view: RunView, plan: WorkloadPlan) -> Iterator[Finding]:

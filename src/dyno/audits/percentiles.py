@@ -18,7 +18,7 @@ from statistics import median
 
 from dyno.analysis.measures import PERCENTILES
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases
+from dyno.audits._cases import Case, cases, conclude
 from dyno.record import Finding
 
 BEYOND_LEAST = 10
@@ -40,7 +40,11 @@ class Percentiles:
             for stream, metric, percentile in _primary(case)
             if (words := _few(case, stream, percentile))
         ]
-        return findings or [Finding("percentiles", "sound", _sound(judged))]
+        decides = any(True for case in judged for _ in _primary(case))
+        shown = _shown(judged)
+        told = f"each percentile judged has enough events beyond it{shown}" if decides else ""
+        unchecked = [(f"no primary metric is a percentile{shown}", "")] if not decides else []
+        return conclude("percentiles", findings, told, unchecked)
 
 
 def _primary(case: Case) -> Iterator[tuple[str, str, str]]:
@@ -70,7 +74,8 @@ def _counts(case: Case, stream: str) -> Iterator[int]:
                     yield latency.count
 
 
-def _sound(judged: Sequence[Case]) -> str:
+def _shown(judged: Sequence[Case]) -> str:
+    """What is added of percentiles that decide nothing."""
     few = [
         f"p{percentile} of {stream} in {case.name}"
         for case in judged
@@ -78,11 +83,8 @@ def _sound(judged: Sequence[Case]) -> str:
         for percentile in PERCENTILES
         if _few(case, stream, percentile)
     ]
-    told = "each percentile judged has enough events beyond it"
-    if not few:
-        return told
     more = f" and {len(few) - 1} others" if few[1:] else ""
-    return f"{told}; of those shown, {few[-1]}{more} are nearer to maxima"
+    return f"; of those shown, {few[-1]}{more} are nearer to maxima" if few else ""
 
 
 AUDIT = Percentiles()

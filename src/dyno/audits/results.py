@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, every_case
+from dyno.audits._cases import Case, Unchecked, conclude, every_case
 from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Trial
 
 QUERIES_LEAST = 100
@@ -44,11 +44,19 @@ class Results:
         good = [t for t in trials if t.status == "ok" and t.candidate in sides and t.block >= 0]
         findings = [*_statements(run, sides, good), *_streams(run, good)]
         answers = sum(bool(entry.digest) for trial in good for entry in trial.evidence)
-        asked = (
-            f"{answers} answers to check statements agree" if answers else "none was checksummed"
+        counted = any(
+            _rows_per_query([t for _, t in s]) is not None
+            for case in every_case(run, good)
+            for s in case.streams.values()
         )
-        words = f"candidates answer alike in rows per query; {asked}"
-        return findings or [Finding("results", "sound", words)]
+        told = ["candidates answer alike in rows per query"] if counted else []
+        told += [f"{answers} answers to check statements agree"] if answers else []
+        unchecked: list[Unchecked] = []
+        if not counted:
+            unchecked.append((f"no stream asked {QUERIES_LEAST} queries in a restart", ""))
+        if not answers:
+            unchecked.append(("no answer was checksummed: no check statement is declared", ""))
+        return conclude("results", findings, "; ".join(told), unchecked)
 
 
 def _statements(run: Run, sides: dict[str, Candidate], good: Sequence[Trial]) -> Iterator[Finding]:

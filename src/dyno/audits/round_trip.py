@@ -26,7 +26,7 @@ from statistics import median
 
 from dyno.analysis.host_noise import is_calm
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, records
+from dyno.audits._cases import Case, Unchecked, cases, conclude, records
 from dyno.audits._server_share import server_percent
 from dyno.record import Finding, PhaseRecord, Soundness, Tally, echo_of
 
@@ -35,6 +35,7 @@ DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
 #: Of its cores, as in `client_bottleneck`: from here on a server is the bottleneck.
 BUSY_PERCENT = 90.0
+_NO_ECHO = "no echo was played: no closed loop waits for a server on this host"
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,14 @@ class RoundTrip:
         for case in cases(view.run, view.trials):
             percent = server_percent(view.run, case) or 0.0
             (busy if percent >= BUSY_PERCENT else judged).append(case)
-        found = [way for case in judged for way in _ways(case, view)]
+        ways = {case.name: list(_ways(case, view)) for case in judged}
+        found = [way for own in ways.values() for way in own]
         faults = [fault for way in found if (fault := _fault(way))]
-        return faults or [Finding("round_trip", "sound", _sound(found, busy, view))]
+        unknown = [case for case in judged if not case.candidate.embedded and not ways[case.name]]
+        unchecked: list[Unchecked] = [(_NO_ECHO, case.name) for case in unknown]
+        if all(side.embedded for side in view.run.candidates):
+            unchecked = [("no candidate is a server", "")]
+        return conclude("round_trip", faults, _sound(found, busy), unchecked)
 
 
 def _fault(way: _Way) -> Finding | None:
@@ -93,15 +99,13 @@ def _fault(way: _Way) -> Finding | None:
     return way.case.finding("round_trip", soundness, f"{way.words}, so {what}: try {hint}")
 
 
-def _sound(found: list[_Way], busy: list[Case], view: RunView) -> str:
+def _sound(found: list[_Way], busy: list[Case]) -> str:
     if found:
         most = max(found, key=lambda way: way.share_percent)
         return f"{most.words} at most ({most.case.name})"
     if busy:
         return f"the server was busy nearly all the time ({busy[0].name})"
-    if all(side.embedded for side in view.run.candidates):
-        return "no candidate is a server"
-    return "no echo was played: no closed loop waits for a server on this host"
+    return ""
 
 
 def _ways(case: Case, view: RunView) -> Iterator[_Way]:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import conclude
 from dyno.record import Candidate, Finding, Run, Trial
 
 
@@ -30,11 +31,20 @@ class SameProgram:
         run, trials = view.run, view.trials
         sides = [_identity(run, side) for side in run.candidates]
         pairs = list(combinations(zip(run.candidates, sides, strict=True), 2))
+        unknown = [side.name for side, it in zip(run.candidates, sides, strict=True) if it is None]
         if run.design.aa:
             differing = [(a.name, b.name) for (a, it), (b, other) in pairs if it != other]
-            return [_declared_finding(differing)]
+            return _with_unknown([_declared_finding(differing)], unknown)
         same = [(a.name, b.name) for (a, it), (b, other) in pairs if it and it == other]
-        return [_undeclared_finding(same, trials)]
+        return _with_unknown([_undeclared_finding(same, trials)], unknown)
+
+
+def _with_unknown(found: list[Finding], unknown: list[str]) -> list[Finding]:
+    """A finding, but that nothing is sound where no record tells what a candidate ran."""
+    faults = [each for each in found if each.soundness != "sound"]
+    sound = "" if unknown else found[0].sentence
+    unchecked = [("no record tells which program it ran", name) for name in unknown]
+    return conclude("same_program", faults, sound, unchecked)
 
 
 def _declared_finding(differing: list[tuple[str, str]]) -> Finding:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, every_case
+from dyno.audits._cases import Case, Unchecked, conclude, every_case
 from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
 PROBE = "server"
@@ -74,15 +74,25 @@ class ServerCount:
         run, trials = view.run, view.trials
         findings: list[Finding] = []
         asked: list[_Account] = []
+        unchecked: list[Unchecked] = []
         for case in every_case(run, trials):
             seen = [(trial, _account(trial, case.phase)) for trial in case.played]
             known = [(trial, account) for trial, account in seen if account]
             asked += [account for _, account in known]
+            unchecked += [_unchecked(case)] if len(known) < len(seen) else []
             for less in (True, False):
                 odd = [(t, a) for t, a in known if (_lacks(a) if less else _exceeds(a))]
                 if odd:
                     findings.append(_finding(case, odd, less=less))
-        return findings or [Finding("server_count", "sound", _sound(asked))]
+        return conclude("server_count", findings, _sound(asked), unchecked)
+
+
+def _unchecked(case: Case) -> Unchecked:
+    embedded = case.candidate.embedded
+    why = (
+        "an embedded engine counts nothing along" if embedded else "the server did not count along"
+    )
+    return why, case.name
 
 
 def _account(trial: Trial, phase: str) -> _Account | None:
@@ -140,7 +150,7 @@ def _cause(less: bool, attached: bool, is_lossy: bool) -> str:
 
 def _sound(asked: list[_Account]) -> str:
     if not asked:
-        return "not known here: no server counted along"
+        return ""
     beside = (max(a.claimed - a.counted, a.counted - a.claimed - a.further, 0) for a in asked)
     told = f"the server's own count of {len(asked)} phases is what the driver sent"
     return f"{told}, to within {max(beside):,.0f}"

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from dyno import numbers
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import conclude
 from dyno.record import Candidate, Finding, Soundness, Trial
 
 QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
@@ -69,7 +70,9 @@ class Settings:
             if names := _differences(base, side, own):
                 differing |= set(names)
                 findings += _unexplained_differences(base, side, names, own[side.name])
-        return findings or [Finding("settings", "sound", _sound(len(good), sorted(differing)))]
+        silent = [side.name for side in run.candidates if not own[side.name]]
+        unchecked = [("the engine did not report its settings", name) for name in silent]
+        return conclude("settings", findings, _sound(len(good), sorted(differing)), unchecked)
 
 
 def _unexplained_differences(
@@ -147,7 +150,7 @@ def _list_names(names: Sequence[str]) -> str:
 
 def _sound(trials: int, differing: list[str]) -> str:
     if not trials:
-        return "no engine reported its settings"
+        return ""
     words = f"{trials} trials ran with what was asked"
     if not differing:
         return f"{words}; nothing else differs between candidates"

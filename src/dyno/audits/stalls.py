@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, full_seconds
+from dyno.audits._cases import Case, Unchecked, cases, conclude, full_seconds
 from dyno.record import Finding
 
 PER_SECOND_LEAST = 10.0
+_FEW = "under a second, or under 10 events a second"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,13 @@ class Stalls:
             for case, stream, stalls in seen
             if stalls.percent > run.design.margin_percent
         ]
-        return findings or [Finding("stalls", "sound", _sound(seen))]
+        counted = [each for each in seen if each[2].seconds]
+        unchecked: list[Unchecked] = [
+            (_FEW, f"{case.name}, {stream}") for case, stream, stalls in seen if not stalls.seconds
+        ]
+        if not seen:
+            unchecked = [("no phase with a primary metric declares itself stationary", "")]
+        return conclude("stalls", findings, _sound(counted), unchecked)
 
 
 def _stalls(case: Case, stream: str) -> _Stalls:
@@ -81,7 +88,9 @@ def _stalls(case: Case, stream: str) -> _Stalls:
 
 def _sound(seen: Sequence[tuple[Case, str, _Stalls]]) -> str:
     worst = max(seen, key=lambda each: each[2].percent, default=None)
-    if worst is None or not worst[2].stalled:
+    if worst is None:
+        return ""
+    if not worst[2].stalled:
         return "no stationary phase with a primary metric stood still for a whole second"
     case, stream, stalls = worst
     return f"{case.name}, {stream}: {stalls.words}, less than the margin"

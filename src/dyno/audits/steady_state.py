@@ -23,13 +23,14 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, full_seconds
+from dyno.audits._cases import Case, Unchecked, cases, conclude, full_seconds
 from dyno.record import Finding, Run, Soundness
 from dyno.stats.interval import Interval, to_log, to_percent
 from dyno.stats.windows import common_change, half_means, is_beyond
 
 LIMIT_PERCENT = 5.0
 INVALID = math.log(2.0)
+_SHORT = "a phase of under 2 s, or under 3 restarts"
 
 #: Rates of the first half and of the second, by block.
 _Halves = dict[int, tuple[float, float]]
@@ -54,7 +55,12 @@ class SteadyState:
             for each in seen
             for f in (*_drift_findings(*each), *_shift_findings(run, *each, seen))
         ]
-        return findings or [Finding("steady_state", "sound", _sound(seen))]
+        unchecked: list[Unchecked] = [
+            (_SHORT, f"{case.name}, {stream}") for case, stream, ends in seen if not _change(ends)
+        ]
+        if not seen:
+            unchecked = [("no phase with a primary metric declares itself stationary", "")]
+        return conclude("steady_state", findings, _sound(seen), unchecked)
 
 
 _Seen = Sequence[tuple[Case, str, _Halves]]
@@ -115,15 +121,13 @@ def _shift_findings(
 
 def _sound(seen: _Seen) -> str:
     changes = [(change, case.name) for case, _, ends in seen if (change := _change(ends))]
-    short = len(seen) - len(changes)
-    untold = f"{short} could not be judged: under 2 s, or under 3 restarts" if short else ""
     if not changes:
-        return untold or "no phase with a primary metric declares itself stationary"
+        return ""
     largest, name = max(changes, key=lambda each: abs(float(each[0].estimate)))
     ends = (largest.estimate, largest.low, largest.high)
     at, low, high = (f"{to_percent(float(end)):+.1f}" for end in ends)
     told = f"a rate changed by {at} % at most from one half of a phase to the other"
-    return f"{told} (98 % interval {low} to {high} %: {name})" + (f"; {untold}" if untold else "")
+    return f"{told} (98 % interval {low} to {high} %: {name})"
 
 
 AUDIT = SteadyState()

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Finding, PhaseRecord, Trial
 
 #: File systems that a power cut empties.
@@ -34,14 +35,26 @@ class Storage:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and fault; else one with what was written."""
         run, trials = view.run, view.trials
-        good = [trial for trial in trials if trial.status == "ok" and trial.block >= 0]
-        findings = []
+        keeping = {side.name for side in run.candidates if side.engine != "null"}
+        good = [t for t in trials if t.status == "ok" and t.block >= 0 and t.candidate in keeping]
+        findings, unchecked = [], []
         for side in run.candidates:
-            own = [t for t in good if t.candidate == side.name and side.engine != "null"]
+            own = [t for t in good if t.candidate == side.name]
             findings += list(_faults(side, own))
+            unchecked += list(_unchecked(side, own))
         places = {side.name: _places(side, good) for side in run.candidates}
         findings += _compare_places({name: found for name, found in places.items() if found})
-        return findings or [Finding("storage", "sound", _sound(good))]
+        return conclude("storage", findings, _sound(good), unchecked)
+
+
+def _unchecked(side: Candidate, own: Sequence[Trial]) -> Iterator[Unchecked]:
+    if not own:
+        why = "the engine keeps no data" if side.engine == "null" else "no trial ended well"
+        yield why, side.name
+    elif all(_sum(trial.phases, "written_bytes") is None for trial in own):
+        yield "the engine's bytes were not to be seen", side.name
+    elif all(trial.conditions.storage is None for trial in own):
+        yield "the file system is not known", side.name
 
 
 def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
@@ -128,7 +141,7 @@ def _compare_places(places: dict[str, set[str]]) -> list[Finding]:
 def _sound(good: Sequence[Trial]) -> str:
     written = [w for t in good if (w := _sum(t.phases, "written_bytes")) is not None]
     if not written:
-        return "no engine's bytes were to be seen"
+        return ""
     most = f"up to {max(written) / 1e6:.0f} MB written in a trial"
     limits = any(_limits(trial) for trial in good)
     known = (

@@ -20,7 +20,7 @@ from statistics import median
 
 from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import windows_words
-from dyno.audits._cases import Case, cases
+from dyno.audits._cases import Case, cases, conclude
 from dyno.record import Finding
 from dyno.record import Turns as TurnsDesign
 
@@ -38,7 +38,7 @@ class Turns:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one."""
         if (turns := view.run.design.turns) is None:
-            return [Finding("turns", "sound", "restarts were played one after the other")]
+            return [Finding("turns", "not checked", "restarts were played one after the other")]
         judged = list(cases(view.run, view.trials))
         longest_s: defaultdict[tuple[str, str], float] = defaultdict(float)
         for case in judged:
@@ -50,7 +50,7 @@ class Turns:
             for words in _faults(case, turns, longest_s[case.workload, case.phase])
         ]
         told = f"windows of {windows_words(view.run)} were played by turns"
-        return findings or [Finding("turns", "sound", told)]
+        return conclude("turns", findings, told if judged else "")
 
 
 def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:

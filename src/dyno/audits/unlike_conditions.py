@@ -26,6 +26,7 @@ from statistics import median
 
 from dyno.analysis.host_noise import noise_shares
 from dyno.analysis.run_view import RunView
+from dyno.audits._cases import conclude
 from dyno.record import Candidate, Conditions, DataCondition, Finding, Trial
 
 FOREIGN_PERCENT, FOREIGN_BLOCKS = 3.0, 5
@@ -66,7 +67,8 @@ class UnlikeConditions:
         sides = [_side(candidate, view.trials) for candidate in view.run.candidates]
         base = next((s for s in sides if s.name == view.run.design.base and s.trials), None)
         if base is None:
-            return [Finding("unlike_conditions", "sound", "the base has no trial to compare with")]
+            why = "the base has no trial to compare with"
+            return [Finding("unlike_conditions", "not checked", why)]
         findings = []
         for side in (s for s in sides if s.trials and s is not base):
             if told := [clause for differs in ASPECTS if (clause := differs(base, side))]:
@@ -74,7 +76,10 @@ class UnlikeConditions:
                 meant = tuple(trial.number for trial in side.trials)
                 findings.append(Finding("unlike_conditions", "doubtful", words, meant))
         alike = "candidates were held alike: placement, memory, flushes, files, others' work"
-        return findings or [Finding("unlike_conditions", "sound", alike)]
+        idle = [side.name for side in sides if not side.trials]
+        unchecked = [("no trial ended well", name) for name in idle]
+        checked = len(idle) < len(sides) - 1
+        return conclude("unlike_conditions", findings, alike if checked else "", unchecked)
 
 
 def _side(candidate: Candidate, trials: Sequence[Trial]) -> Side:

@@ -81,7 +81,8 @@ class Spread:
 #: A noise limit's name to what it limits.
 LIMITED = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
 
-Soundness = Literal["sound", "doubtful", "invalid"]
+#: `not checked`: nothing could be looked at, and the sentence says why.
+Soundness = Literal["sound", "not checked", "doubtful", "invalid"]
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.record import Finding, Metric, PhaseRecord, Tally, Trial
+from dyno.record import Finding, Metric, PhaseRecord, Soundness, Tally, Trial
 from dyno.report import Book
+
+WORST_FIRST: tuple[Soundness, ...] = ("invalid", "doubtful", "not checked", "sound")
+#: In the order in which a summary counts them.
+COUNTED: tuple[Soundness, ...] = ("invalid", "doubtful", "sound", "not checked")
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,14 @@ def typical(book: Book, trials: Sequence[Trial]) -> dict[tuple[str, Metric], flo
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Invalid, doubtful, sound."""
-    return sorted(findings, key=lambda f: ("invalid", "doubtful", "sound").index(f.soundness))
+    """Invalid, doubtful, not checked, sound."""
+    return sorted(findings, key=lambda f: WORST_FIRST.index(f.soundness))
+
+
+def count_findings(findings: Iterable[Finding]) -> dict[Soundness, int]:
+    """How many there are of each word, the worst first and *sound* before *not checked*."""
+    counts = Counter(finding.soundness for finding in findings)
+    return {word: counts[word] for word in COUNTED if counts[word]}
 
 
 def metric_order(book: Book, metric: Metric) -> tuple[int, int, str, str]:

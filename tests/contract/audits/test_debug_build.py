@@ -55,9 +55,10 @@ def test_flags_tell_it_too_and_those_that_the_user_chose_may_be_the_question(fla
     assert finding.soundness == "doubtful"
 
 
-def test_release_builds_and_those_that_tell_nothing_are_sound() -> None:
-    (finding,) = _judged(_run(old=GOOD, new={"cflags": "-g -O3"}, other={}))
+def test_release_builds_are_sound_and_those_that_tell_nothing_were_not_checked() -> None:
+    finding, unknown = _judged(_run(old=GOOD, new={"cflags": "-g -O3"}, other={}))
     assert finding.soundness == "sound" and "2 of 3 builds tell" in finding.sentence
+    assert unknown.soundness == "not checked" and unknown.sentence.endswith("(other)")
 
 
 def _compiled(folder: Path, *flags: str) -> dict[str, str]:

@@ -42,7 +42,7 @@ def test_lateness_beside_a_free_connection_is_judged_by_its_length(
 
 def test_a_queue_behind_ones_own_connection_is_the_engines() -> None:
     """At 9 ms for each of 100 events a second one user is busy for 90 % and more of the time."""
-    assert _judged(60e6, 9e6).soundness == "sound"
+    assert _judged(60e6, 9e6).soundness == "not checked"
 
 
 def test_a_late_driver_with_free_connections_is_doubtful() -> None:
@@ -50,7 +50,7 @@ def test_a_late_driver_with_free_connections_is_doubtful() -> None:
 
 
 def test_a_burst_is_late_by_design() -> None:
-    assert _judged(20e6, 1e6, kind="burst").soundness == "sound"
+    assert _judged(20e6, 1e6, kind="burst").soundness == "not checked"
 
 
 @pytest.mark.parametrize(("percent", "soundness"), [(45.0, "sound"), (55.0, "doubtful")])

@@ -29,7 +29,7 @@ ASKED = dataclasses.replace(NEW, settings={"fsync": "off"})
         (NEW, UNSAFE, "doubtful"),
         (ASKED, UNSAFE, "sound"),
         (dataclasses.replace(ASKED, engine="another"), UNSAFE, "doubtful"),
-        (NEW, DataCondition(), "sound"),
+        (NEW, DataCondition(), "not checked"),
     ],
 )
 def test_a_commit_that_survives_less_is_told(

@@ -37,4 +37,4 @@ def test_the_second_of_the_last_answers_is_not_counted() -> None:
 
 
 def test_a_stream_with_an_event_now_and_then_never_stalls() -> None:
-    assert _judged([3, 0, 0, 4, 0, 0, 1, 0, 0, 2]).soundness == "sound"
+    assert _judged([3, 0, 0, 4, 0, 0, 1, 0, 0, 2]).soundness == "not checked"

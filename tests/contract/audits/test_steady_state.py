@@ -85,11 +85,11 @@ def _declared(**changes: object) -> Run:
 
 def test_a_phase_that_is_not_stationary_may_drift() -> None:
     trials = _played("old", _noisy(HALVED, seed=1))
-    assert only("steady_state", _declared(stationary=False), *trials).soundness == "sound"
+    assert only("steady_state", _declared(stationary=False), *trials).soundness == "not checked"
 
 
 @pytest.mark.parametrize(("seconds", "restarts"), [(1, 8), (10, 2)])
 def test_too_little_to_tell_is_told(seconds: int, restarts: int) -> None:
     trials = _played("old", _noisy(HALVED[:seconds], seed=1, restarts=restarts))
     finding = only("steady_state", a_run(), *trials)
-    assert finding.soundness == "sound" and "could not be judged" in finding.sentence
+    assert finding.soundness == "not checked" and "under 2 s, or under 3" in finding.sentence

@@ -75,6 +75,18 @@ def without_new(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each for each in findings if each["audit"] not in NEW_AUDITS]
 
 
+def is_fault(finding: dict[str, Any]) -> bool:
+    return finding["soundness"] in ("doubtful", "invalid")
+
+
+def test_what_an_older_record_does_not_tell_was_not_checked_and_is_not_called_sound() -> None:
+    findings = judge(OLD.run(), OLD.trials()).findings
+    words = {f.audit: f.soundness for f in reversed(findings)}
+    untold = ("ledger", "server_count", "storage", "client_bottleneck", "turns")
+    assert {name: words[name] for name in untold} == dict.fromkeys(untold, "not checked")
+    assert words["counters"] == "sound"
+
+
 def text_form(verdict: Verdict) -> dict[str, str]:
     """The dropped blocks as schema 1 had them."""
     return {f"{each.workload}/{each.block}": each.reason for each in verdict.dropped}
@@ -185,10 +197,11 @@ def test_windows_of_schema_2_were_those_of_all_workloads(copied: RunFolder) -> N
 def test_an_older_run_is_judged_as_it_was() -> None:
     verdict = judge(OLD.run(), OLD.trials())
     found = json.loads(json.dumps(asdict(verdict)))
-    found["findings"] = without_new(found["findings"])
-    # the sentence is told in today's words
-    for name in ("overall", "complete", "comparisons", "findings", "looks", "spread"):
+    # sentences are told in today's words
+    for name in ("overall", "complete", "comparisons", "looks", "spread"):
         assert same(found[name], expected(name)), name
+    today, then = without_new(found["findings"]), expected("findings")
+    assert [f for f in today if is_fault(f)] == [f for f in then if is_fault(f)]
     assert "null@25us may be slower than null@20us or not: select takes betw" in verdict.sentence
     assert text_form(verdict) == EXPECTED["dropped"]
 

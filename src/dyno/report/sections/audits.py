@@ -14,7 +14,8 @@ _TEMPLATE = """
 <thead><tr><th scope="col">audit</th><th scope="col">finding</th><th scope="col">why</th>
 <th scope="col">trials</th></tr></thead>
 <tbody>{% for f in findings %}
-<tr><th scope="row">{{ f.audit }}</th><td><span class="badge {{ f.soundness }}">{{ f.soundness }}
+<tr><th scope="row">{{ f.audit }}</th>
+<td><span class="badge {{ f.soundness | replace(' ', '-') }}">{{ f.soundness }}
 </span></td><td>{{ f.sentence }}</td><td>{{ links(f.trials) }}</td></tr>
 {% endfor %}</tbody></table></div>
 {% else %}<p>No audit has judged this run.</p>{% endif %}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from dyno.analysis.sentence import pilot_words
 from dyno.record import host_score
 from dyno.report import Book, basis, facts
@@ -32,8 +30,9 @@ class _Trust:
             cost=block_cost_words(book),
             piloted=pilot_words(book.run),
             machine=_machine(book.run.host),
-            counts=Counter(f.soundness for f in findings),
-            unsound=[f for f in findings if f.soundness != "sound"],
+            counts=facts.count_findings(findings),
+            unsound=[f for f in findings if f.soundness in ("invalid", "doubtful")],
+            unchecked=[f for f in findings if f.soundness == "not checked"],
             sound=[f for f in findings if f.soundness == "sound"],
             links=markup.trial_links,
             controls=controls,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -45,15 +44,21 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
         yield "", f"of one candidate {found.spread}"
     if cost := block_cost_words(book):
         yield "", cost
-    counts = Counter(f.soundness for f in facts.worst_first(book.verdict.findings))
-    told = [f"{number} {word}" for word, number in counts.items()]
-    yield "audits", ", ".join(told) or "none"
+    yield "audits", _audits(book)
     if differing := plan_words(book):
         yield "plans", differing
     yield from (("pilot" if not at else "", s) for at, s in enumerate(pilot_words(book.run)))
     yield "conditions", _conditions(book)
     yield "host", _host(book.run.survey)
     yield from (("calibration" if not at else "", line) for at, line in enumerate(_errors(book)))
+
+
+def _audits(book: Book) -> str:
+    """`24 sound, 5 not checked (clock, levels, …)`; the page says why."""
+    findings = book.verdict.findings
+    told = [f"{number} {word}" for word, number in facts.count_findings(findings).items()]
+    unchecked = dict.fromkeys(f.audit for f in findings if f.soundness == "not checked")
+    return (", ".join(told) or "none") + (f" ({', '.join(unchecked)})" if unchecked else "")
 
 
 def _conditions(book: Book) -> str:

@@ -155,7 +155,7 @@ def _dropped(verdict: Verdict) -> list[RenderableType]:
 
 
 def _findings(findings: Sequence[Finding]) -> list[RenderableType]:
-    unsound = [f for f in findings if f.soundness != "sound"]
+    unsound = [f for f in findings if f.soundness in ("invalid", "doubtful")]
     return _list("audits", [f"{f.soundness}: {f.audit}: {f.sentence}" for f in unsound])
 
 
