@@ -30,7 +30,7 @@ BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpe
 #: Who may import whom inside the package (ARCHITECTURE.md, the rooms). A room that is not named
 #: here may import all but the report and the command line: those that resolve, forecast, play and
 #: calibrate.
-DOORS = {"errors", "plugins", "numbers", "tails"}
+DOORS = {"errors", "plugins", "numbers", "tails", "printable"}
 ALLOWED: dict[str, set[str]] = {
     "stats": set(),
     "errors": set(),
@@ -39,6 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "numbers": set(),
     "tails": set(),
     "passwords": set(),
+    "printable": set(),
     "scratch": {"errors"},
     "record": {"errors"},
     "plan": {"errors", "record"},
@@ -366,6 +367,17 @@ def test_only_the_command_line_prints_and_exits() -> None:
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 assert called not in outside, f"{shown(path)}:{node.lineno} calls {called}"
+
+
+def test_all_that_is_printed_passes_through_the_screen() -> None:
+    around = re.compile(r"click\.(echo|secho|style|confirm|prompt)|std(out|err)(\.buffer)?\.write")
+    for path in (p for p in package_files() if p.name != "screen.py"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Attribute) and (found := around.search(ast.unparse(node))):
+                raise AssertionError(f"{shown(path)}:{node.lineno} goes around by {found[0]}")
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Console"):
+                fits = path.name == "verdict.py" and "StringIO" in path.read_text()
+                assert fits, f"{shown(path)}:{node.lineno} makes a console of its own"
 
 
 def test_a_door_has_at_most_five_verbs() -> None:

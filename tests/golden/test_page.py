@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -178,3 +179,21 @@ def test_trials_csv_has_a_row_for_each_number_of_each_trial(book: Book) -> None:
     assert len(rates) == 3 * 7
     assert {row["status"] for row in found} == {"ok", "failed"}
     assert all(float(row["value"]) > 0 for row in rates)
+
+
+def test_no_name_in_trials_csv_is_a_formula_to_a_spreadsheet(book: Book, tmp_path: Path) -> None:
+    formulas = ("=HYPERLINK(1)", "+1+cmd|' /C calc'!A1", "-2+3", "@SUM(1)", "\t=1")
+    trials = [replace(book.trials[0], candidate=name) for name in (*formulas, "plain-1", "-1.5")]
+    made = Book(tmp_path, book.run, trials, book.verdict)
+    with export.write_csv(made).open(newline="", encoding="utf-8") as file:
+        found = {row["candidate"] for row in csv.DictReader(file)}
+    assert found == {*(f"'{name}" for name in formulas), "plain-1", "-1.5"}
+
+
+def test_control_characters_in_a_name_are_codes_on_the_page(book: Book) -> None:
+    hostile = "a\x1b[31m\u202e</script><script>alert(1)</script>"
+    run = replace(book.run, name=hostile, question=hostile)
+    text = page.run_page(replace(book, run=run))
+    assert r"a\x1b[31m\u202e&lt;/script&gt;" in text
+    assert not set(text) & {"\x1b", "\u202e"}
+    assert Reader(text).scripts == Reader(page.run_page(book)).scripts

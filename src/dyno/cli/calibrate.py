@@ -28,10 +28,10 @@ def print_known() -> None:
 
     known = calibration.known_error_rates(instrument_here())
     if known is None:
-        click.echo("this host was never calibrated; `dyno calibrate` begins")
+        screen.line("this host was never calibrated; `dyno calibrate` begins")
         return
     screen.table(HEADS, map(score_row, known.scores), right=range(2, 9))
-    click.echo()
+    screen.gap()
     screen.paragraph(known_in_words(known))
 
 
@@ -157,24 +157,24 @@ def play_missing(wanted: CalibrationWishes) -> None:
     from dyno.calibration.session import Session
 
     session = Session(wanted, print_progress, print_entry)
-    click.echo(f"{len(session.current())} lines of this host are there ({session.file})")
+    screen.line(f"{len(session.current())} lines of this host are there ({session.file})")
     try:
         done = session.play()
     except KeyboardInterrupt:
         hint = "what was found is stored; the same command goes on"
         raise KeyboardInterrupt(hint) from None
-    click.echo("" if done else "\nthe budget is spent; the same command goes on\n")
+    screen.lines("" if done else "\nthe budget is spent; the same command goes on\n")
 
 
 def print_entry(entry: Entry, done: int, of: int) -> None:
     """A line for each comparison, as it is stored."""
     words = ", ".join(f"{word} {count:,}" for word, count in entry.words.items() if count)
     if entry.kind == "synthetic":
-        click.echo(f"{entry.kind}  {entry.what}: {words}")
+        screen.line(f"{entry.kind}  {entry.what}: {words}")
         return
     (word,) = entry.words
     found = f"{word}  {interval_words(entry)}{dose_note(entry)}  {entry.seconds:.0f} s"
-    click.echo(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
+    screen.line(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
 
 
 def interval_words(entry: Entry) -> str:

@@ -65,10 +65,10 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
     for item in items:
         if item.stays:
-            click.echo(f"{item.name} {item.stays} and stays")
+            screen.line(f"{item.name} {item.stays} and stays")
     items = [item for item in items if not item.stays]
     if not items:
-        click.echo("nothing to free")
+        screen.line("nothing to free")
         return
     rows = [
         (i.kind, i.name, screen.format_bytes(i.size_bytes), age_in_words(i.age_s)) for i in items
@@ -76,11 +76,11 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     screen.table(("what", "name", "size", "age"), rows, right=(2, 3))
     total = screen.format_bytes(sum(i.size_bytes for i in items))
     if not yes:
-        click.echo(f"\n{total} in all; nothing was freed, --yes frees what is listed")
+        screen.lines(f"\n{total} in all; nothing was freed, --yes frees what is listed")
         return
     for item in items:
         item.free()
-    click.echo(f"\nfreed {total}")
+    screen.lines(f"\nfreed {total}")
 
 
 def choose_items(names: tuple[str, ...], kind: str | None) -> list[Item]:

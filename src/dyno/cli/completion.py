@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from dyno.cli.terminal import screen
 from dyno.errors import InternalError
 
 VARIABLE = "_DYNO_COMPLETE"
@@ -29,6 +30,6 @@ def command(ctx: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise InternalError(f"no completion for {shell}")
-    click.echo(
+    screen.lines(
         PREFACES.get(shell, "") + kind(ctx.find_root().command, {}, "dyno", VARIABLE).source()
     )

@@ -54,7 +54,7 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     data = folder.absolute() if folder else RunFolder(runs_home() / "any").homes()
     found = survey(Machine(data=data, watch_s=watch))
     if as_json:
-        click.echo(survey_json(found))
+        screen.lines(survey_json(found))
     else:
         print_survey(found, everything)
     return gate_code(found) if gate else 0
@@ -70,7 +70,8 @@ def print_survey(observations: tuple[Observation, ...], everything: bool) -> Non
     from dyno.host import grade
     from dyno.record import host_score
 
-    click.echo(f"{host_score(observations)} of 100, {grade(observations)}\n")
+    screen.line(f"{host_score(observations)} of 100, {grade(observations)}")
+    screen.gap()
     shown = [o for o in observations if everything or o.mark in ("poor", "fair")]
     if shown:
         screen.draw(survey_table(shown))
@@ -79,7 +80,7 @@ def print_survey(observations: tuple[Observation, ...], everything: bool) -> Non
         if names:
             screen.paragraph(f"{mark}: {', '.join(names)}")
     if not everything:
-        click.echo("\n--all says what each of them is, and why it counts")
+        screen.lines("\n--all says what each of them is, and why it counts")
 
 
 def survey_table(observations: Sequence[Observation]) -> Table:

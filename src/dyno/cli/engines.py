@@ -27,7 +27,7 @@ def install(engines: tuple[str, ...]) -> None:
         ((_, _, build),) = resolve_candidates(
             [CandidateRequest(parse_candidate(text))], control_values({}), print_progress
         )
-        click.echo(f"{build.engine} {build.version}  {build.program}")
+        screen.line(f"{build.engine} {build.version}  {build.program}")
 
 
 @command.command("list")
@@ -43,7 +43,8 @@ def list_() -> None:
     screen.table(("engine", "builds that can be fetched (a path works too)"), rows)
     entries = sorted(cache.entries(), key=lambda entry: (entry.kind, entry.name))
     cached = [(e.name, e.kind, screen.format_bytes(e.size_bytes)) for e in entries]
-    click.echo(f"\nin the cache, {cache.root()}:" if cached else "\nnothing in the cache yet")
+    screen.gap()
+    screen.line(f"in the cache, {cache.root()}:" if cached else "nothing in the cache yet")
     if cached:
         screen.table(("name", "kind", "size"), cached, right=(2,))
 
@@ -70,7 +71,7 @@ def remove(names: tuple[str, ...]) -> None:
         if not cache.remove(found[name]):
             hint = "wait for the end of the run, or interrupt it"
             raise UsageError(f"{name} is used by a run", hint=hint)
-        click.echo(f"freed {name}, {screen.format_bytes(found[name].size_bytes)}")
+        screen.line(f"freed {name}, {screen.format_bytes(found[name].size_bytes)}")
 
 
 def entries_named(word: str, cached: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ import click
 
 from dyno.cli import memory
 from dyno.cli.pgbench_words import answer_of
+from dyno.cli.terminal import screen
 from dyno.errors import (
     INTERNAL_EXIT,
     INTERRUPTED_EXIT,
@@ -69,7 +70,7 @@ def run_guarded(command: Callable[[], object]) -> int:
 def report_failure(error: Exception) -> int:
     """Says `error` in our form and answers the code that it ends with."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.ctx.get_help(), err=True)
+        screen.lines(error.ctx.get_help(), err=True)
         return USAGE_EXIT
     fault = as_dyno_error(error)
     if fault.exit_code == INTERNAL_EXIT and not isinstance(fault, TrialFailed):
@@ -144,7 +145,7 @@ def add_traceback_hint(fault: DynoError, error: Exception) -> DynoError:
     trace = _mask_words("".join(traceback.format_exception(error)))
     please = "this is a fault of Dyno's own; please report it with the traceback"
     if os.environ.get("DYNO_TRACEBACK") == "1":
-        click.echo(trace, err=True)
+        screen.lines(trace, err=True)
         return InternalError(fault.message, cause=fault.cause, hint=f"{please} above")
     import tempfile
 
@@ -166,9 +167,9 @@ def print_error(error: DynoError) -> None:
     quote, as of a URL that was mistyped, is left unsaid.
     """
     sentence, hint = _mask_words(error.sentence), _mask_words(error.hint)
-    click.echo(f"{click.style('dyno:', fg='red', bold=True)} {sentence}", err=True)
-    if hint:
-        click.echo(f"{click.style('hint:', bold=True)} {hint}", err=True)
+    for name, said in ((screen.Styled("dyno:", "red"), sentence), (screen.bold("hint:"), hint)):
+        if said:
+            screen.lines(name, f" {screen.indent(said)}", err=True)
 
 
 def _mask_words(text: str) -> str:

@@ -57,7 +57,7 @@ def print_history(history: History) -> None:
     from dyno.report.words import nominations_worth
 
     screen.table(("series", "points", "time"), series_rows(history), right=(1,))
-    click.echo("\neach bar a build in a run, in the order of the builds; higher took longer\n")
+    screen.lines("\neach bar a build in a run, in the order of the builds; higher took longer\n")
     for series, nomination in history.nominations:
         print_nomination(series, nomination, history.alpha)
     left_out_note(history)
@@ -97,22 +97,24 @@ def print_nomination(series: HistorySeries, nomination: HistoryNomination, alpha
     from dyno.report.words import nomination_size, past_verdict, point_name, series_name
 
     before, after = series.points[nomination.at - 1 : nomination.at + 1]
-    nominated = click.style("nominated", bold=True)
-    click.echo(f"{nominated}: {series_name(series)}: {nomination_size(nomination, alpha)}")
-    click.echo(f"  before: {point_name(before)}\n  after:  {point_name(after)}")
-    click.echo(f"  verdict: {past_verdict(nomination)}")
-    click.echo(f"  to convict or acquit: {nomination.convict or nomination.why_none}\n")
+    nominated = screen.bold("nominated")
+    screen.line(nominated, f": {series_name(series)}: {nomination_size(nomination, alpha)}")
+    screen.line(f"  before: {point_name(before)}")
+    screen.line(f"  after:  {point_name(after)}")
+    screen.line(f"  verdict: {past_verdict(nomination)}")
+    screen.line(f"  to convict or acquit: {nomination.convict or nomination.why_none}")
+    screen.gap()
 
 
 def left_out_note(history: History) -> None:
     """What was not looked at."""
     short = len(history.series) - len(history.tested)
     if short:
-        click.echo(f"not tested: {short} series of fewer than {history.points_least} points")
+        screen.line(f"not tested: {short} series of fewer than {history.points_least} points")
     for each in history.left_out[:NAMED]:
-        click.echo(f"left out: {each.run}: {each.why}")
+        screen.line(f"left out: {each.run}: {each.why}")
     if len(history.left_out) > NAMED:
-        click.echo(f"left out: and {len(history.left_out) - NAMED} more")
+        screen.line(f"left out: and {len(history.left_out) - NAMED} more")
 
 
 @dataclass(frozen=True)
@@ -218,4 +220,5 @@ def write_files(history: History, wishes: HistoryWishes) -> None:
         from dyno.report.html import history as history_page
 
         page.write_user_file(wishes.html_file, history_page.history_page(history))
-        click.echo(f"\npage: {wishes.html_file}")
+        screen.gap()
+        screen.line(f"page: {wishes.html_file}")

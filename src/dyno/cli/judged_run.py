@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from dyno.cli.runs import runs_home
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
@@ -76,7 +74,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
 
 def print_progress(clause: str) -> None:
     """Prints a step of the preparation to stderr, so that stdout holds results only."""
-    click.echo(f"{clause} …", err=True)
+    screen.line(f"{clause} …", err=True)
 
 
 @contextmanager
@@ -104,13 +102,14 @@ def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
     book = derive_files(folder)
     if json_file:
         write_rows(book.verdict, json_file)
-    click.echo()
+    screen.gap()
     screen.draw(brief.brief_table(book))
-    click.echo(f"\nreport: {folder.path / 'report.html'}")
+    screen.gap()
+    screen.line(f"report: {folder.path / 'report.html'}")
     if not book.verdict.complete:
-        click.echo(f"to go on: dyno resume {folder.path.name}")
+        screen.line(f"to go on: dyno resume {folder.path.name}")
     elif book.run.command:
-        click.echo(f"to repeat: {repeat_command(book.run)}")
+        screen.line(f"to repeat: {repeat_command(book.run)}")
     return book.verdict
 
 

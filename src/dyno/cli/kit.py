@@ -65,7 +65,7 @@ def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None
     from dyno.kit.parts import find_parts
 
     found = find_parts(parts)
-    verbs.install(reach(dsn), found, click.echo, accounts)
+    verbs.install(reach(dsn), found, screen.line, accounts)
 
 
 @command.command("upgrade")
@@ -74,7 +74,7 @@ def upgrade(dsn: str) -> None:
     """Bring every part that is installed to this Dyno's version; mend what is damaged."""
     from dyno.kit import verbs
 
-    verbs.upgrade(reach(dsn), click.echo)
+    verbs.upgrade(reach(dsn), screen.line)
 
 
 @command.command("status")
@@ -97,7 +97,7 @@ def uninstall(parts: tuple[str, ...], dsn: str) -> None:
     from dyno.kit.parts import find_parts
 
     found = find_parts(parts)
-    verbs.uninstall(reach(dsn), found, click.echo)
+    verbs.uninstall(reach(dsn), found, screen.line)
 
 
 @command.command("index-json")
@@ -110,10 +110,10 @@ def index_json(column: str, drop: bool, dsn: str) -> None:
 
     if drop:
         routines.drop_index(reach(dsn), column)
-        click.echo(f"{column}: the index is dropped")
+        screen.line(f"{column}: the index is dropped")
         return
     routines.index_json(reach(dsn), column)
-    click.echo(f"{column}: indexed; CALL kit.search('{column}', '{{…}}') finds rows")
+    screen.line(f"{column}: indexed; CALL kit.search('{column}', '{{…}}') finds rows")
 
 
 @command.command("library")
@@ -121,4 +121,4 @@ def library() -> None:
     """Say where dyno_kit.so lies, to copy it to a server on another machine."""
     from dyno.kit import library as _library
 
-    click.echo(_library.carried())
+    screen.line(str(_library.carried()))

@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 from dyno import numbers
 from dyno.cli.runs import run_names
 from dyno.errors import DynoError
+from dyno.printable import one_line
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -129,6 +130,7 @@ class Word(click.ParamType[str]):
             names = sorted(self.known())
         except (DynoError, OSError, ImportError):
             return []
+        names = [name for name in names if one_line(name) == name]  # a shell would obey the others
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
 

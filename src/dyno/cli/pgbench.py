@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def command(words: tuple[str, ...]) -> int:
 
 def tell(line: str) -> None:
     """A line on stderr."""
-    click.echo(line, err=True)
+    screen.verbatim(line, err=True)
 
 
 def tell_error(error: DynoError) -> None:
@@ -67,7 +68,7 @@ def obey(words: Sequence[str]) -> int:
     from dyno.pgbench.words import read_words
 
     if asked := usage.asked(words):
-        click.echo(asked)
+        screen.verbatim(asked)
         return 0
     settings = read_words(words, os.environ)
     if settings.text.get("builtin") == "list":
@@ -101,7 +102,7 @@ def play_scripts(settings: Settings, session: Session) -> int:
         def on_ready() -> None:
             if settings.seed is not None:
                 tell(f"pgbench: setting random seed to {settings.seed}")
-            click.echo(report.head(facts))
+            screen.verbatim(report.head(facts))
             vacuum(session, settings, tell)
 
         def on_progress(moment: Moment) -> None:
@@ -123,7 +124,7 @@ def finish(settings: Settings, played: Played, lines: Iterable[str]) -> int:
         tell("pgbench: error: Run was aborted due to an error in thread 0")
         return ABORTED_EXIT
     for line in lines:
-        click.echo(line)
+        screen.verbatim(line)
     if was_aborted:
         tell("pgbench: error: Run was aborted; the above results are incomplete.")
     return ABORTED_EXIT if was_aborted else 0

@@ -100,14 +100,16 @@ def is_run(word: str) -> bool:
 def print_plan(command: str, plan: RunPlan, own: tuple[int, ...]) -> None:
     """The plan as a paragraph and a table, and how to play it; `own` are the experiment's looks."""
     screen.paragraph(plan_summary(plan))
-    click.echo()
+    screen.gap()
     screen.table(HEADS, [primary_row(each) for each in plan.forecasts], range(1, len(HEADS)))
-    click.echo(f"\n{MEANINGS}")
+    screen.lines(f"\n{MEANINGS}")
     for each in plan.lengths:
-        click.echo(f"\n{length_note(each)}")
+        screen.gap()
+        screen.line(length_note(each))
     blocks = "" if plan.looks == own else f" --blocks {plan.looks[-1]}"
     if command:
-        click.echo(f"\nto play it: {command}{blocks}")
+        screen.gap()
+        screen.line(f"to play it: {command}{blocks}")
 
 
 HEADS = ("primary", "block sd", "MDE80", "with twice", "margin", "found", "cleared")

@@ -77,7 +77,7 @@ def command(engine: str, **words: Any) -> None:
     if words["commands"]:
         prepared = with_commands(prepared, words["commands"])
     for sentence in pilot_words(prepared.run):
-        click.echo(sentence)
+        screen.line(sentence)
     print_summary(play_once(prepared, print_second))
 
 
@@ -93,23 +93,23 @@ def print_second(event: Event) -> None:
     from dyno.play.watch import PhaseStarted, Printed, Progressed
 
     if isinstance(event, PhaseStarted):
-        click.echo(f"phase {event.phase}")
+        screen.line(f"phase {event.phase}")
     elif isinstance(event, Progressed):
         streams = "  ".join(stream_line(stream) for stream in event.streams)
-        click.echo(f"{event.elapsed_s:6.0f} s  {streams}")
+        screen.line(f"{event.elapsed_s:6.0f} s  {streams}")
     elif isinstance(event, Printed):
-        click.echo(event.text, nl=False)
+        screen.verbatim(event.text, newline=False)
     sys.stdout.flush()
 
 
 def print_summary(trial: Trial) -> None:
     """What the trial measured; a failed one is said last, as an error."""
-    click.echo()
+    screen.gap()
     if trial.phases:
         heads = ("phase", "stream", "rate/s", *(f"p{p}" for p in PERCENTILES), "max", "failed")
         screen.table(heads, stream_rows(trial), right=range(2, len(heads)))
     for line in (*error_words(trial), *ledger_words(trial)):
-        click.echo(line)
+        screen.line(line)
     if trial.status == "interrupted":
         raise KeyboardInterrupt
     if trial.status == "failed":
@@ -118,7 +118,7 @@ def print_summary(trial: Trial) -> None:
         why = trial.failure or Failure("the trial failed")
         played = "what was measured before stands above" if trial.phases else "nothing was played"
         raise UsageError(why.message, cause=why.cause, hint=why.hint or played)
-    click.echo("\nno verdict: one restart proves nothing; `dyno compare` plays blocks of them")
+    screen.lines("\nno verdict: one restart proves nothing; `dyno compare` plays blocks of them")
 
 
 def stream_rows(trial: Trial) -> list[tuple[object, ...]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ def _check_free(words: Mapping[str, Any]) -> None:
 
 
 def _say(clause: str) -> None:
-    click.echo(f"{clause} …", err=True)
+    screen.line(f"{clause} …", err=True)
 
 
 def _tell(replay: Replay) -> None:
     for sentence in replay.sentences():
-        click.echo(sentence, err=True)
+        screen.line(sentence, err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dyno.cli.terminal import screen
 from dyno.errors import HostError
 
 
@@ -22,11 +23,13 @@ def command(dry_run: bool) -> None:
     outcomes = put_back(dry=dry_run)
     for outcome in outcomes:
         would = dry_run and outcome.state == "put back"
-        click.echo(f"would put back {outcome.intended}" if would else str(outcome))
+        screen.line(f"would put back {outcome.intended}" if would else str(outcome))
     if roots := knobs_of_root():
-        click.echo(f"in root's journal, which is not yours: {', '.join(roots)} (sudo dyno restore)")
+        screen.line(
+            f"in root's journal, which is not yours: {', '.join(roots)} (sudo dyno restore)"
+        )
     if failed := [outcome for outcome in outcomes if outcome.state == "refused"]:
         hint = "set it by hand, or run this as root; the journal keeps what was found"
         raise HostError(f"not put back: {failed[0].entry.path}", cause=failed[0].why, hint=hint)
     if not outcomes and not roots:
-        click.echo("nothing to put back")
+        screen.line("nothing to put back")

@@ -49,7 +49,7 @@ def set_(variable: str, option: str, value: str, dsn: str, persist: bool) -> Non
     from dyno.kit import options
 
     options.set_option(reach(dsn), variable.lower(), option, value, persist=persist)
-    click.echo(f"{variable}: {option} is {value}")
+    screen.line(f"{variable}: {option} is {value}")
 
 
 @command.command("diff")
@@ -63,7 +63,7 @@ def diff(first: str, second: str) -> None:
 
     found = options.differences(_options(first), _options(second))
     if not found:
-        click.echo("no option differs")
+        screen.line("no option differs")
         return
     rows = [(it.variable, it.option, it.first or "-", it.second or "-") for it in found]
     screen.table(("variable", "option", "A", "B"), rows)
@@ -88,7 +88,7 @@ def _options(text: str) -> Options:
         )
     if isinstance(engine, Checks):
         engine.check(spec.build, {}, spec.keys)
-    build = engine.program(spec.build, {}, click.echo)
+    build = engine.program(spec.build, {}, screen.line)
     with scratch.folder("play", temporary_folder()) as home:
         home.chmod(0o711)  # the server's user passes through
         (home / "server").mkdir()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 PROGRAMS = ("sysbench", "pgbench")
@@ -25,7 +26,7 @@ def command(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in PROGRAMS:
-            click.echo(write_launcher(folder / name))
+            screen.line(str(write_launcher(folder / name)))
     except OSError as error:
         hint = "name a folder that you may write to"
         cause = (error.strerror or "").lower()

@@ -75,9 +75,9 @@ def kind_of_name(word: str) -> str:
 def print_overview(room: str) -> None:
     """A room's names with a line on each."""
     rows = OVERVIEWS[room]()
-    click.echo(click.style(room, bold=True))
+    screen.line(screen.bold(room))
     screen.table((), [(f"  {name}", said) for name, said in rows] or [("  (none)", "")])
-    click.echo()
+    screen.gap()
 
 
 def print_detail(room: str, name: str) -> None:

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dyno.cli.runs import run_folder
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import cells_comment
@@ -33,10 +31,15 @@ def show_run(word: str) -> None:
 
     made = run_folder(word)
     run, trials = made.run(), made.trials()
-    click.echo(f"{click.style(made.path.name, bold=True)}\n\n{run.question or run.command}\n")
+    screen.line(screen.bold(made.path.name))
+    screen.gap()
+    screen.line(run.question or run.command)
+    screen.gap()
     rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
     screen.table(("candidate", "engine", "version", "as written"), rows)
-    click.echo(f"\n{len(trials)} trials on {', '.join(w.name for w in run.workloads)}\n")
+    screen.gap()
+    screen.line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
+    screen.gap()
     book = Book(made.path, run, trials, judge(run, trials))
     screen.draw(brief.brief_table(book, everything=True))
     screen.draw(components.sources_table(book))
@@ -76,8 +79,9 @@ def show_control(name: str) -> None:
     if name not in controls():
         raise unknown("control", name, controls())
     control = controls()[name]
-    click.echo(click.style(name, bold=True) + "\n")
-    click.echo((modules("dyno.controls")[name].__doc__ or control.summary).strip() + "\n")
+    screen.line(screen.bold(name))
+    screen.gap()
+    screen.lines((modules("dyno.controls")[name].__doc__ or control.summary).strip() + "\n")
     rows = [
         (
             value,
@@ -88,7 +92,7 @@ def show_control(name: str) -> None:
         for value, meaning in control.values.items()
     ]
     screen.table(("value", "", "not controllable here", "meaning"), rows)
-    click.echo(
+    screen.lines(
         f"\nwritten as --control {name}=VALUE for all candidates, as ENGINE@BUILD?{name}=VALUE "
         "for one,\nor under [controls] of an experiment"
     )
@@ -122,15 +126,15 @@ def show_engine(name: str) -> None:
     kind = find_thing("dyno.engines", "Engine", "engine", name)
     print_heading(name, modules("dyno.engines")[name].__doc__ or "")
     where = "the driver's process" if kind.embedded else "its own process"
-    click.echo(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
+    screen.lines(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
     if kind.versions:
         versions = textwrap.fill(", ".join(kind.versions), 96, break_on_hyphens=False)
-        click.echo(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
+        screen.lines(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
     rows = [("build flag", *option_row(item)) for item in kind.flags.items()]
     if rows := rows + [("engine setting", *option_row(item)) for item in kind.options.items()]:
         screen.table(("whose", "key", "default", "meaning"), rows)
     more = "one of the engine's variables, or " if hasattr(kind, "accept") else ""
-    click.echo(f"\nA key may also be {more}a control: `dyno show controls`.")
+    screen.lines(f"\nA key may also be {more}a control: `dyno show controls`.")
 
 
 def option_row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
@@ -141,8 +145,9 @@ def option_row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
 
 def print_heading(name: str, text: str) -> None:
     """A name and what it says of itself."""
-    click.echo(click.style(name, bold=True) + "\n")
-    click.echo(textwrap.dedent(text).strip() + "\n")
+    screen.line(screen.bold(name))
+    screen.gap()
+    screen.lines(textwrap.dedent(text).strip() + "\n")
 
 
 def show_workload(name: str) -> None:
@@ -155,13 +160,13 @@ def show_workload(name: str) -> None:
     plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script)), seed=1)
     said = driver.describe(plan)
     print_heading(name, said.summary)
-    click.echo(f"script: {script}\ncommands: {', '.join(said.commands)}\n")
+    screen.lines(f"script: {script}\ncommands: {', '.join(said.commands)}\n")
     phases = [
         (p.name, ", ".join(s.name for s in p.streams), stop_rule_words(p.stop), primary_names(p))
         for p in said.phases
     ]
     screen.table(("phase", "streams", "stops after", "judged by"), phases)
-    click.echo()
+    screen.gap()
     own_first = sorted(said.options, key=lambda o: (o.owner != "script", o.name))
     options = [(o.owner, o.name, o.default, o.help) for o in own_first]
     screen.table(("whose", "option", "default", "meaning"), options)
@@ -205,7 +210,8 @@ def show_experiment(name: str) -> None:
     found = every()
     if name not in found:
         raise unknown("experiment", name, found)
-    click.echo(found[name].read_text(encoding="utf-8") + cells_comment(found[name]), nl=False)
+    text = found[name].read_text(encoding="utf-8") + cells_comment(found[name])
+    screen.verbatim(text, newline=False)
 
 
 DETAILS: dict[str, Callable[[str], None]] = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dyno
+from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def command(words: tuple[str, ...]) -> int:
 
 def say(text: str) -> None:
     """A line on stdout, at once: a script prints there, too."""
-    click.echo(text)
+    screen.verbatim(text)
     sys.stdout.flush()
 
 
@@ -69,7 +70,7 @@ def play_line(words: Words) -> int:
         say(VERSION)
         return 0
     if words.options["test"]:
-        click.echo(TEST_IS_OLD, err=True)
+        screen.line(TEST_IS_OLD, err=True)
     for line in deprecations(words):
         say(line)
     if words.number("verbosity") >= NOTICE:
@@ -127,7 +128,7 @@ def compare_builds(words: Words) -> int:
     script = str(find_script(words.script).resolve())
     options, unused = compared_options(words)
     for name in unused:
-        click.echo(f"--{name} is not used: a comparison starts each build by itself", err=True)
+        screen.line(f"--{name} is not used: a comparison starts each build by itself", err=True)
     made = compare_candidates(
         words.compare,
         script,

@@ -82,10 +82,10 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
     from dyno.watch.reading import Record
     from dyno.watch.recorder import Recorder, Wishes
 
-    reader = store.library(driver.ask, click.echo)
+    reader = store.library(driver.ask, screen.line)
     watched = servers.reach(driver.ask, dsn)
     for remark in watched.remarks:
-        click.echo(f"note: {remark}")
+        screen.line(f"note: {remark}")
     wanted = Wishes(
         every_s=wishes["every"],
         flush_s=wishes["flush"],
@@ -100,14 +100,14 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
         driver.Conversation(limit_s=60) as ask,
     ):
         writer = store.Store(into.absolute(), driver.ask, reader)
-        recorder = Recorder(ask, watched, writer, wanted, click.echo, stop)
+        recorder = Recorder(ask, watched, writer, wanted, screen.line, stop)
         if store.segments(into):
             recorder.go_on(Record(into.absolute(), driver.ask, reader))
-        click.echo(f"recording {watched.version} at {watched.name} into {into}/")
+        screen.line(f"recording {watched.version} at {watched.name} into {into}/")
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
         taken = recorder.run()
-    click.echo(f"{taken} samples, {screen.format_bytes(store.size_bytes(into))} in {into}/")
+    screen.line(f"{taken} samples, {screen.format_bytes(store.size_bytes(into))} in {into}/")
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def _open(folder: Path) -> Record:
     from dyno import driver
     from dyno.watch import reading, store
 
-    return reading.Record(folder.absolute(), driver.ask, store.library(driver.ask, click.echo))
+    return reading.Record(folder.absolute(), driver.ask, store.library(driver.ask, screen.line))
 
 
 @command.command("as-of")
@@ -183,9 +183,10 @@ def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
 
     record = _open(folder)
     span = record.window(time, for_s)
-    click.echo(_heading(span))
+    screen.line(_heading(span))
     for path in reports_of(record.kind, TOP).values():
-        click.echo(f"\n{click.style(title_of(path), bold=True)}")
+        screen.gap()
+        screen.line(screen.bold(title_of(path)))
         _print(record.ask(path, span, rows))
 
 
@@ -201,9 +202,12 @@ def _show(record: Record, report: str, span: Span, shown: Mapping[str, Any]) -> 
     most = -1 if as_json else shown["rows"]
     answer = record.ask(record.report(report), span, most, shown["where"])
     if as_json:
-        click.echo(json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows]))
+        screen.lines(
+            json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+        )
         return
-    click.echo(_heading(span) + "\n")
+    screen.line(_heading(span))
+    screen.gap()
     _print(answer)
 
 
@@ -220,7 +224,7 @@ def _print(answer: Answer) -> None:
     shown = [[cell(it) for it in row] for row in answer.rows]
     width = sum(max(map(len, column)) + 2 for column in zip(answer.columns, *shown, strict=True))
     if not shown:
-        click.echo("nothing")
+        screen.line("nothing")
     elif width <= screen.console().width:
         screen.table(answer.columns, shown)
     else:
@@ -256,4 +260,4 @@ def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:
         for path in reports_of(record.kind, PLOT).values()
     ]
     write_user_file(output, watched_page(record.server, _heading(span), plots))
-    click.echo(f"wrote {output}")
+    screen.line(f"wrote {output}")

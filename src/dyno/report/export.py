@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,9 @@ def _json_row(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+#: How a cell begins that Excel, LibreOffice and others compute.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)")
 COLUMNS = (
     "workload",
     "block",
@@ -78,18 +82,28 @@ def write_csv(book: Book) -> Path:
     Where factors are crossed, a column `level_NAME` for each is added at the end.
     CPU of an engine in the driver's process comes without the driver's own (METHOD.md, What is
     compared).
-    A trial without numbers (it failed at once) still has one row, with empty metric columns.
+    A trial without numbers (it failed at once) still has one row, with empty metric columns. A
+    name that a spreadsheet would take for a formula stands behind an apostrophe.
     """
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     factors = [factor.name for factor in book.run.factors]
     levels = {side.name: side.levels for side in book.run.candidates}
-    rows.writerow((*COLUMNS, *(f"level_{name}" for name in factors)))
+    rows.writerow(map(_no_formula, (*COLUMNS, *(f"level_{name}" for name in factors))))
     for trial in book.trials:
         own = levels.get(trial.candidate, {})
         more = tuple(own.get(name, "") for name in factors)
-        rows.writerows((*row, *more) for row in _csv_rows(book, trial))
+        rows.writerows(map(_no_formula, (*row, *more)) for row in _csv_rows(book, trial))
     return replace_file(book.folder / "trials.csv", out.getvalue())
+
+
+def _no_formula(cell: object) -> object:
+    """The cell; a text that begins as a formula does, behind an apostrophe. Numbers, which come as
+    text where all their digits count, stay.
+    """
+    text = cell if isinstance(cell, str) else ""
+    begins = text.startswith(_FORMULA)
+    return f"'{text}" if begins and not _NUMBER.fullmatch(text) else cell
 
 
 def _csv_rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:

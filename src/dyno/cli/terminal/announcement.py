@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError
 
@@ -41,7 +39,8 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
         host_warnings(run.survey or ()),
     )
     screen.paragraph(" ".join(filter(None, sentences)))
-    click.echo(f"run folder: {folder.path}\n")
+    screen.line(f"run folder: {folder.path}")
+    screen.gap()
 
 
 def _precision(percent: float | None) -> str:

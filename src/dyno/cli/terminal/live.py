@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import click
-
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ class LinePrinter:
         if isinstance(event, RunStarted):
             self.run = event.run
         elif isinstance(event, TrialEnded) and self.run:
-            click.echo(trial_line(self.run, event.trial))
+            screen.lines(trial_line(self.run, event.trial))
             sys.stdout.flush()
 
 
@@ -48,7 +46,7 @@ def trial_line(run: Run, trial: Trial) -> str:
     who = who_plays(trial.candidate)
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
     if trial.status == "failed":
-        return f"{said}: {trial.why_failed}"
+        return f"{said}: {screen.indent(trial.why_failed)}"
     rates = "  ".join(rate_line(phase, tally) for phase, tally in judged_streams(run, trial))
     seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
     return f"{said}  {rates}  {screen.format_duration(seconds)}"

@@ -1,17 +1,25 @@
-"""What stdout gets: paragraphs, tables and sizes, the same on a terminal and on a pipe."""
+"""What stdout and stderr get: lines, paragraphs, tables, sizes; the same on a terminal and a pipe.
+
+All that Dyno prints passes through here, and what is foreign in it (SQL, errors, names, logs) loses
+its control characters (`printable`). Only `verbatim` hands text on as it is, and to no terminal.
+"""
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from dyno import numbers
+from dyno.printable import one_line, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 PIPE_COLUMNS = 100
 LONG = (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1))
@@ -20,24 +28,80 @@ LONG = (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1))
 def console(*, stderr: bool = False) -> Console:
     """A rich console; on a pipe it is `PIPE_COLUMNS` wide and without colour."""
     from rich.console import Console
+    from rich.segment import Segment
 
     class OurConsole(Console):
-        """Leaves a reader who went away to `exits`; rich would end the program with 1."""
+        """Leaves a reader who went away to `exits`, where rich would end the program with 1; and
+        obeys nobody's control characters but rich's own.
+        """
 
         def on_broken_pipe(self) -> None:
             """As print does."""
             raise BrokenPipeError
 
-    made = OurConsole(stderr=stderr, highlight=False)
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            """What rich draws, fit to print."""
+            for it in super().render(renderable, options):
+                yield it if it.control else Segment(printable(it.text), it.style)
+
+    made = OurConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:
         made.width = PIPE_COLUMNS
     return made
 
 
+@dataclass(frozen=True)
+class Styled:
+    """Words that stand out on a terminal."""
+
+    words: str
+    colour: str | None = None
+
+    def __str__(self) -> str:
+        return click.style(one_line(self.words), fg=self.colour, bold=True)
+
+
+def bold(words: str) -> Styled:
+    """Words in bold."""
+    return Styled(words)
+
+
+def line(*parts: str | Styled, err: bool = False) -> None:
+    """One line, whatever is in the parts."""
+    click.echo("".join(one_line(it) if isinstance(it, str) else str(it) for it in parts), err=err)
+
+
+def gap(*, err: bool = False) -> None:
+    """An empty line."""
+    click.echo(err=err)
+
+
+def indent(text: str) -> str:
+    """Several lines of somebody else's, those after the first set in: none passes for ours."""
+    return text.replace("\n", "\n  ")
+
+
+def lines(*parts: str | Styled, err: bool = False) -> None:
+    """Several lines."""
+    click.echo("".join(printable(it) if isinstance(it, str) else str(it) for it in parts), err=err)
+
+
+def verbatim(text: str, *, err: bool = False, newline: bool = True) -> None:
+    """Text as it is where a file or a program reads it: a script's own output, or what stands for
+    another program's, byte for byte. A terminal gets it without control characters.
+    """
+    stream = sys.stderr if err else sys.stdout
+    text = printable(text) if stream.isatty() else text
+    click.echo(text, err=err, nl=newline, color=True)  # else it would leave out escape sequences
+
+
 def paragraph(text: str) -> None:
     """Prose, wrapped for the reader."""
     columns = min(console().width, PIPE_COLUMNS)
-    click.echo(textwrap.fill(text, columns, break_on_hyphens=False, break_long_words=False))
+    filled = textwrap.fill(printable(text), columns, break_on_hyphens=False, break_long_words=False)
+    click.echo(filled)
 
 
 def table(
@@ -51,9 +115,11 @@ def table(
     for index, head in enumerate(heads):
         numeric = index in right
         side: Literal["left", "right"] = "right" if numeric else "left"
-        made.add_column(head, justify=side, no_wrap=numeric, overflow="fold")
+        made.add_column(Text(one_line(head)), justify=side, no_wrap=numeric, overflow="fold")
     for row in rows:
-        made.add_row(*(Text(str(cell)) for cell in row))
+        # a cell may have several lines, which its column sets in, but for the first's
+        first, *others = map(str, row)
+        made.add_row(Text(one_line(first)), *(Text(printable(it)) for it in others))
     draw(made)
 
 

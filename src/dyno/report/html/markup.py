@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from dyno import numbers
 from dyno.analysis.effect_words import metric_name
+from dyno.printable import printable
 from dyno.report import words
 
 PERCENT = re.compile(r"(?<=\d) %")
@@ -47,9 +48,9 @@ def with_code(text: str) -> Markup:
 
 
 def _unbroken(value: Any) -> Any:
-    """No line is broken between a number and its sign of percent."""
+    """No line is broken between a number and its sign of percent; control characters are codes."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return PERCENT.sub("\u00a0%", value)
+        return PERCENT.sub("\u00a0%", printable(value))
     return value
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dyno import numbers
+from dyno.printable import printable
 from dyno.record import Comparison, Finding, Run, Verdict
 from dyno.report import words
 from dyno.report.text import effects
@@ -66,9 +67,9 @@ def verdict_table(
 def verdict_text(run: Run, verdict: Verdict, everything: bool = False, width: int = 100) -> str:
     """The same as text without colour, `width` columns wide: for files, logs and tests."""
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, highlight=False)
+    console = Console(file=out, width=width, color_system=None, highlight=False, markup=False)
     console.print(verdict_table(run, verdict, everything))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in printable(out.getvalue()).splitlines()) + "\n"
 
 
 def _candidate(
