@@ -184,6 +184,19 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
     ),
     "The time": (
+        Way(
+            "dyno-stopped",
+            "the benchmark itself is stopped for a second, between two turns",
+            "",
+            "dropped",
+            "played",
+            ("null",),
+        ),
+        Way(
+            "driver-stopped", "a driver is stopped for a second", "", "dropped", "played", ("null",)
+        ),
+        Way("machine-paused", "the virtual machine is paused", "", "dropped"),
+        Way("suspended", "the laptop is closed for a while", "", "dropped"),
         Way("clock-set", "the wall clock is set meanwhile", "clock", "doubtful"),
         Way("clock-bent", "the clock runs too fast", "clock", "invalid"),
         Way("dear-clock", "reading the clock takes longer than the work", "clock", "doubtful"),

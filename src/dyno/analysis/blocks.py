@@ -1,9 +1,10 @@
-"""Which blocks count: valid, dropped for noise, or failed; decided without looking at a result.
+"""Which blocks count: valid, dropped, or failed; decided without looking at a result.
 
-A block of a workload is valid if every candidate has a good trial in its latest attempt and the
-host was calm. Noise is the largest share over the block's trials, each share taken over all the
-phases that are compared, so a short phase weighs little (METHOD.md, Which blocks count). Where
-loads of the data come again, the blocks that share theirs are one datum (`shared_loads`).
+A block of a workload is valid if every candidate has a good trial in its latest attempt, the host
+was calm, and nobody stood still who must not (`standstill.py`). Noise is the largest share over the
+block's trials, each share taken over all the phases that are compared, so a short phase weighs
+little (METHOD.md, Which blocks count). Where loads of the data come again, the blocks that share
+theirs are one datum (`shared_loads`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dyno.analysis.host_noise import noise_shares
+from dyno.analysis.standstill import LIMIT, find_standstill, most_percent
 from dyno.record import Dropped, Run, Trial, WorkloadPlan
 
 
@@ -55,7 +57,7 @@ def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Bl
         if lost:
             found.failed[number] = f"{lost[-1].candidate} failed: {lost[-1].why_failed}"
         elif names <= set(good):
-            if dropped := _broken_limit(run, workload, number, block):
+            if dropped := _dropped(run, workload, number, block):
                 found.dropped[number] = dropped
             else:
                 found.valid.append(good)
@@ -72,10 +74,13 @@ def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Tr
     return {n: [t for t in block if t.attempt == last[n]] for n, block in blocks.items()}
 
 
-def _broken_limit(
+def _dropped(
     run: Run, workload: WorkloadPlan, number: int, block: Sequence[Trial]
 ) -> Dropped | None:
-    """The first limit that the block breaks."""
+    """Why the block does not count: somebody stood still, or the first limit that it breaks."""
+    if found := find_standstill(run, block, workload.phase_names):
+        who, percent = found
+        return Dropped(workload.name, number, LIMIT, percent, most_percent(run), who)
     seen = [noise_shares(trial, workload.phase_names) for trial in block]
     for limit, most in sorted(run.design.limits.items()):
         worst = max((share.get(limit, 0.0) for share in seen), default=0.0)

@@ -148,6 +148,8 @@ def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str]
                 return "failed", f"{len(blocks.failed)} blocks of {name} failed: {why}"
             reason = f"{len(blocks.dropped)} of {blocks.played} blocks of {name} were dropped"
             often = blocks.often_broken
+            if often[-1].standstill:
+                return "too noisy", f"{reason}: {often[-1].reason}"
             more = QUIET_IT.format(f"{often[-1].limit}={math.ceil(max(d.percent for d in often))}")
             return "too noisy", f"this host is too noisy: {reason} ({often[-1].reason}); {more}"
     return None

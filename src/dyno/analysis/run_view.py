@@ -59,7 +59,7 @@ class RunView:
 
     @cached_property
     def blocks(self) -> dict[str, Blocks]:
-        """The blocks of each workload: valid, dropped for noise, or failed."""
+        """The blocks of each workload: valid, dropped, or failed."""
         plans = self.run.workloads
         return {each.name: sort_blocks(self.run, each, self.trials) for each in plans}
 
@@ -70,7 +70,7 @@ class RunView:
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        """The blocks that broke a noise limit, workload by workload."""
+        """The blocks that were dropped, workload by workload."""
         return tuple(d for blocks in self.blocks.values() for d in blocks.dropped.values())
 
     @cached_property
@@ -112,7 +112,9 @@ class RunView:
 
     @cached_property
     def without_limits(self) -> RunView:
-        """The same trials judged without a noise limit: no block is dropped."""
+        """The same trials judged without a noise limit: no block is dropped, but for those in
+        which somebody stood still.
+        """
         design = replace(self.run.design, limits={})
         return RunView(replace(self.run, design=design), self.trials)
 

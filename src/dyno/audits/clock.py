@@ -60,7 +60,9 @@ def _findings(case: Case, run: Run) -> Iterator[Finding]:
 
 def _faults(record: PhaseRecord, margin_percent: float) -> Iterator[tuple[Soundness, str]]:
     found = _readings(record)
-    if abs(found.get("realtime_step_ns", 0.0)) > STEP_NS:
+    # the wall clock goes on while a machine is suspended, which drops its block
+    set_ns = found.get("realtime_step_ns", 0.0) - found.get("suspended_ns", 0.0)
+    if abs(set_ns) > STEP_NS:
         yield "doubtful", "the wall clock was set while the phase played, by a millisecond or more"
     time_ns = record.ended_ns - record.started_ns
     slew = 100 * abs(found.get("clock_slew_ns", 0.0)) / time_ns if time_ns else 0.0

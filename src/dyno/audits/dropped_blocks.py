@@ -36,7 +36,7 @@ class DroppedBlocks:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each primary whose word falls with the dropped blocks; else one."""
-        dropped = len(view.dropped)
+        dropped = sum(each.standstill is None for each in view.dropped)
         if not dropped:
             return [Finding("dropped_blocks", "sound", "no block was dropped for noise")]
         words = f"with the {dropped} dropped blocks in it, no primary would be judged otherwise"

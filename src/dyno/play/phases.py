@@ -14,7 +14,7 @@ from dyno.engines import Counts, CountsContention, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.play.job import DrivenProcess, TrialJob
-from dyno.play.turns import Place, TurnSeat
+from dyno.play.turns import BlockTurns, Place, TurnSeat
 from dyno.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
 from dyno.probes import Probe, ProbeTarget, SamplesAfterDisconnect
 from dyno.probes._proc import stopping_family
@@ -137,6 +137,7 @@ class PhaseLoop:
         before: Sample = {}
         after: Sample | None = None
         seat: TurnSeat | None = None
+        block: BlockTurns | None = None
         while True:
             match self._next(process, limit):
                 case driver.Settle():
@@ -146,8 +147,9 @@ class PhaseLoop:
                 case driver.Ready(phase=phase) as ready:
                     self.before(phase, watched.server_pid)
                     seat = self.job.seat if ready.takes_turns else None
-                    if seat:
-                        seat.block.ready()
+                    block = seat.block if seat else None
+                    if block:
+                        block.ready()
                     before, after = sample_before(probes, watched), None
                     process.go(seat.block.start_ns() if seat else None)
                     limit = self._begun(phase)
@@ -168,6 +170,8 @@ class PhaseLoop:
                         **(after or sample_answered(probes, watched)),
                         **sample_after_disconnect(probes, watched),
                     }
+                    if block and self.job.seat:
+                        done = replace(done, switches=block.switches(self.job.seat.own))
                     self._over(add_readings(probes, done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()

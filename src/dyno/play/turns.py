@@ -2,8 +2,8 @@
 
 What else a host does is slow: it meets neighbouring windows alike, and cancels in their ratio. The
 drivers know whose window it is from the clock alone (`schedule/timeline.rs`); here is the rest: the
-order of the turns, where the trials of a block meet before and after each phase, and that the
-engine of whoever has no turn stands still.
+order of the turns, and where the trials of a block meet before and after each phase. `switch.py`
+lets the engine of whoever has no turn stand still.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count, groupby, islice
+from itertools import islice
 
-from dyno.errors import InternalError
 from dyno.plan import Turns
 from dyno.play.freezer import Freezable
-from dyno.record import Candidate, Run, WorkloadPlan
+from dyno.play.switch import Switch
+from dyno.record import Candidate, Run, Switches, WorkloadPlan
 from dyno.record import Turns as TurnsDesign
 
 #: Slots after which an order comes again: more than most phases have.
@@ -29,8 +29,6 @@ ORDER_SLOTS = 1024
 CONNECT_S, CONNECTION_S = 0.01, 0.003
 #: An epoch is so much longer at least than what its beginning takes.
 EPOCH_TIMES_CONNECT = 10
-#: An engine is woken so long before its time, where the drain before that is as long.
-WAKE_BEFORE_NS = 1_000_000
 #: From the last `go` to the common start: what a driver takes to hear it.
 START_AFTER_S = 0.05
 
@@ -74,23 +72,6 @@ def _order(candidates: int, dice: random.Random) -> Iterator[int]:
         yield from reversed(row)
 
 
-def slots(turns: Turns) -> Iterator[tuple[int, int]]:
-    """Whose time begins when, in ns from the start, without end: the driver's timeline."""
-    candidates = max(turns.order) + 1
-    epoch_ns = 0
-    for epoch in count():
-        if turns.epoch_slots:
-            owns = range(candidates) if epoch % 2 == 0 else reversed(range(candidates))
-            for place, own in enumerate(owns):
-                yield own, epoch_ns + place * turns.connect_ns
-        begin_ns = epoch_ns + (candidates * turns.connect_ns if turns.epoch_slots else 0)
-        width = turns.epoch_slots or len(turns.order)
-        for place in range(width):
-            slot = epoch * width + place
-            yield turns.order[slot % len(turns.order)], begin_ns + place * turns.slot_ns
-        epoch_ns = begin_ns + width * turns.slot_ns
-
-
 class BlockTurns:
     """What the trials of a block share that take turns: where they meet, and who stands still."""
 
@@ -100,6 +81,7 @@ class BlockTurns:
         self.broken = False
         self._start_ns = 0
         self._switch: Switch | None = None
+        self._switches: dict[int, Switches] = {}
         self._ready = threading.Barrier(len(turns))
         self._started = threading.Barrier(len(turns), action=self._start)
         self._ended = threading.Barrier(len(turns), action=self._end)
@@ -138,7 +120,14 @@ class BlockTurns:
         except threading.BrokenBarrierError:
             raise TurnsBroken from None
 
+    def switches(self, own: int) -> Switches | None:
+        """How the turns of the phase that is over were switched, beside what the candidate of this
+        number lost by it; None where no engine was suspended.
+        """
+        return self._switches.get(own)
+
     def _start(self) -> None:
+        self._switches = {}
         self._start_ns = time.monotonic_ns() + round(START_AFTER_S * 1e9)
         if self.frozen:
             engines = {own: place.engine for own, place in self.places.items()}
@@ -149,6 +138,7 @@ class BlockTurns:
         switch, self._switch = self._switch, None
         if switch is not None:
             switch.stop()
+            self._switches = switch.lateness.switches()
 
 
 @dataclass(frozen=True)
@@ -201,52 +191,3 @@ class TurnSeat:
         """The processes of the others: their engines' and their drivers'."""
         places = list(self.block.places.items())
         return tuple(pid for own, place in places if own != self.own for pid in place.pids)
-
-
-class Switch(threading.Thread):
-    """Lets the engine run whose time it is, and no other; at its end all run."""
-
-    def __init__(self, turns: Turns, start_ns: int, engines: dict[int, Freezable]) -> None:
-        super().__init__(name="turns", daemon=True)
-        self._turns, self._start_ns, self._engines = turns, start_ns, engines
-        self._stopped = threading.Event()
-
-    def run(self) -> None:
-        """Wakes each candidate's engine a moment before its time, and stops the others at it.
-
-        A server is awake only half a millisecond or more after it is told to be. Was it told at
-        its time, that is gone from its window: of MySQL 8.0.33's point select windows of 5 ms left
-        2.7 % in a block so, and 1.7 % as it is now. Whoever has the turn before is in its drain by
-        then, and begins nothing.
-        """
-        lead_ns = min(self._turns.drain_ns, WAKE_BEFORE_NS)
-        try:
-            for own, slots_ns in groupby(slots(self._turns), key=lambda slot: slot[0]):
-                begin_ns = self._start_ns + next(begin_ns for _, begin_ns in slots_ns)
-                if self._wait_until(begin_ns - lead_ns):
-                    return
-                self._engines[own].thaw()
-                if self._wait_until(begin_ns):
-                    return
-                for number, engine in self._engines.items():
-                    if number != own:
-                        engine.freeze()
-        finally:
-            self._wake_all()
-
-    def _wait_until(self, monotonic_ns: int) -> bool:
-        """Waits until then; True at once where it is stopped."""
-        return self._stopped.wait(max(0.0, (monotonic_ns - time.monotonic_ns()) / 1e9))
-
-    def _wake_all(self) -> None:
-        for engine in self._engines.values():
-            engine.thaw()
-
-    def stop(self) -> None:
-        """Ends it; nobody stands still when this returns."""
-        self._stopped.set()
-        if self.is_alive():
-            self.join(10.0)
-        if self.is_alive():
-            raise InternalError("the turns of a phase do not end")
-        self._wake_all()

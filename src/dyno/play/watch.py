@@ -75,7 +75,9 @@ class TrialEnded:
 
 @dataclass(frozen=True)
 class BlockDropped:
-    """A block counts for nothing: it broke a noise limit, or a trial failed in it for good."""
+    """A block counts for nothing: it broke a noise limit, somebody stood still in it, or a trial
+    failed in it for good.
+    """
 
     block: int
     reason: str

@@ -3,6 +3,8 @@
 - `realtime_step_ns`: what CLOCK_REALTIME gained on CLOCK_MONOTONIC. Both are slewed alike, so it
   is 0 unless somebody set the clock (clock_settime(2), a leap second, ntpd's step).
 - `clock_slew_ns`: what CLOCK_MONOTONIC gained on CLOCK_MONOTONIC_RAW, which nobody bends.
+- `suspended_ns`: what CLOCK_BOOTTIME gained on CLOCK_MONOTONIC, which stands still while the
+  machine is suspended.
 - `clock_read_ns`: what reading the clock costs, Python's call included. Some 50 ns where the clock
   source is read in user space (TSC, kvm-clock), several hundred where the kernel is asked.
 
@@ -23,11 +25,12 @@ READS = 100
 class Clock:
     """CLOCK_MONOTONIC beside the two other clocks, and the price of it."""
 
-    summary = "steps of the wall clock, slewing, and what reading the clock costs"
+    summary = "steps of the wall clock, slewing, suspends, and what reading the clock costs"
     is_condition = True
     measures = (
         Measure("realtime_step_ns", "ns", "lower", per_operation=False),
         Measure("clock_slew_ns", "ns", "lower", per_operation=False),
+        Measure("suspended_ns", "ns", "lower", per_operation=False),
         Measure("clock_read_ns", "ns", "lower", counter=False, per_operation=False),
     )
 
@@ -37,6 +40,7 @@ class Clock:
         return {
             "realtime_step_ns": float(_offset_ns(time.CLOCK_REALTIME)),
             "clock_slew_ns": -float(_offset_ns(time.CLOCK_MONOTONIC_RAW)),
+            "suspended_ns": float(_offset_ns(time.CLOCK_BOOTTIME)),
             "clock_read_ns": _cost_ns(),
         }
 

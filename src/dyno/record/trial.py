@@ -150,13 +150,27 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Switches:
+    """How the turns of a phase were switched, where engines were suspended: how many turns began,
+    by how much the latest did, and how much of its own time the candidate lost by late ones, in
+    which its engine stood still and another's went on.
+    """
+
+    count: int
+    late_ns_max: int
+    lost_ns: int
+
+
+@dataclass(frozen=True)
 class PhaseRecord:
     """What one phase of one trial measured; times are CLOCK_MONOTONIC.
 
     Where turns were taken, `own_ns` is how much of the time from `started_ns` to `ended_ns` was its
     own, and `counted_ns` what counts of that after the warm-up: its windows without their edges.
     `together` are the latencies of all streams that count in a unit, where two or more answered in
-    it. Records of older drivers have none of these.
+    it. `stood_still_ns` is how much of its own time the whole driver stood still, and
+    `stood_still_ns_max` the longest of these standstills, others' time included. Records of older
+    drivers have none of these. `switches` are Dyno's own, by turns.
     """
 
     phase: str
@@ -170,6 +184,9 @@ class PhaseRecord:
     together: dict[str, Latency] = field(default_factory=dict)
     own_ns: int | None = None
     counted_ns: int | None = None
+    stood_still_ns: int = 0
+    stood_still_ns_max: int = 0
+    switches: Switches | None = None
 
     @property
     def duration_s(self) -> float:

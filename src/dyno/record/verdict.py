@@ -100,14 +100,27 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Standstill:
+    """Who stood still while a block was played (`Dyno`, `the driver of new`, `the host`), and how
+    long at a stretch.
+    """
+
+    who: str
+    duration_s: float
+
+
+@dataclass(frozen=True)
 class Dropped:
-    """A block that broke a noise limit: `percent` was its share, `most` what the limit allows."""
+    """A block that does not count: `percent` was its share of what `limit` is on, `most` what that
+    allows. Where somebody stood still it is the share of a candidate's own time.
+    """
 
     workload: str
     block: int
     limit: str
     percent: float
     most: float
+    standstill: Standstill | None = None
 
     @property
     def what(self) -> str:
@@ -116,7 +129,9 @@ class Dropped:
 
     @property
     def reason(self) -> str:
-        """`foreign CPU 12.3 % > 10 %`."""
+        """`foreign CPU 12.3 % > 10 %`, or `Dyno stood still for 4.0 s`."""
+        if self.standstill:
+            return f"{self.standstill.who} stood still for {self.standstill.duration_s:.1f} s"
         return f"{self.what} {self.percent:.1f} % > {self.most:g} %"
 
 
@@ -125,7 +140,8 @@ class Verdict:
     """`verdict.json`: everything derived from a run's trials.
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
-    `sentence` says it in words; `dropped` are the blocks that broke a noise limit; `spread`
+    `sentence` says it in words; `dropped` are the blocks that do not count: a noise limit was
+    broken, or somebody stood still; `spread`
     is that of every candidate in every primary metric, over the blocks judged. Where the design's
     gate is the mean, `means` holds a row for each candidate (or main effect), the geometric mean of
     the time ratios of all primaries, and `overall` is the worst of these alone; else it is empty.

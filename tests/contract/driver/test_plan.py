@@ -42,7 +42,7 @@ PAIRS: dict[type, str] = {
     driver.End: "Event=end",
 }
 #: What the record adds to what the driver said.
-OURS_ALONE: dict[type, set[str]] = {record.PhaseRecord: {"readings"}}
+OURS_ALONE: dict[type, set[str]] = {record.PhaseRecord: {"readings", "switches"}}
 
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 

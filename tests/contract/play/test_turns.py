@@ -23,7 +23,8 @@ from dyno.plan import Turns
 from dyno.play import watch
 from dyno.play.freezer import ProcessFreezer
 from dyno.play.run import play_run, resume_run
-from dyno.play.turns import BlockTurns, Place, Switch, TurnsBroken, slots, turns_of
+from dyno.play.switch import Switch, slots
+from dyno.play.turns import BlockTurns, Place, TurnsBroken, turns_of
 from dyno.probes._proc import process_family, stopping_family
 from dyno.record import Trial
 from dyno.resolve.design import TURNS

@@ -184,6 +184,10 @@ pub struct Done {
     pub own_ns: Option<u64>,
     /// How much of that counts after the warm-up: its windows without their edges.
     pub counted_ns: Option<u64>,
+    /// How much of its own time the whole driver stood still, warm-up included.
+    pub stood_still_ns: u64,
+    /// The longest of these standstills, others' time included.
+    pub stood_still_ns_max: u64,
     /// A SIGINT ended it.
     pub interrupted: bool,
     /// What the driver's process itself spent between `started_ns` and `ended_ns`.

@@ -6,6 +6,7 @@
 //! run_queue    who is to be played next        monitor    progress, SIGINT, the phase's end
 //! own_loop     a user whose script has a loop of its own
 //! rests        a user who rests between two events
+//! standstill   time in which the whole driver stood still
 //! report       what sysbench reports, and a script's report hooks are given
 //! ```
 
@@ -15,6 +16,7 @@ mod phase_state;
 mod report;
 mod rests;
 mod run_queue;
+mod standstill;
 mod user_slot;
 mod worker;
 mod workers;
@@ -163,6 +165,8 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
         ended_ns: timeline.monotonic_ns(ended_ns),
         own_ns: takes_turns.then(|| ended_ns.saturating_sub(measured.start_ns)),
         counted_ns: takes_turns.then_some(counted_ns),
+        stood_still_ns: measured.standstill.own_ns,
+        stood_still_ns_max: measured.standstill.longest_ns,
         interrupted: measured.interrupted,
         usage: measured.usage,
         streams,

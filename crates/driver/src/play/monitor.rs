@@ -8,11 +8,12 @@ use nix::sys::time::TimeVal;
 
 use super::phase_state::PhaseState;
 use super::report::Reporter;
+use super::standstill::{Moment, Standstill};
 use super::workers::WorkerPool;
 use crate::plan::error::Error;
 use crate::plan::event::{Event, Progress, StreamProgress, Usage};
 use crate::plan::parent::{Instruction, Parent, emit};
-use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, wait_until};
+use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, process_cpu_ns, wait_until};
 use crate::script::MainState;
 use crate::sessions::{self, Engine};
 use crate::tally::live::LiveWorker;
@@ -37,7 +38,15 @@ pub struct Measured {
     pub interrupted: bool,
     /// A report hook's error, which ended it.
     pub hook_error: Option<Error>,
+    pub standstill: Standstill,
     pub usage: Usage,
+}
+
+/// How the monitor's watch over a phase ended: a SIGINT ended it, or a report hook's error.
+struct Followed {
+    interrupted: bool,
+    hook_error: Option<Error>,
+    standstill: Standstill,
 }
 
 /// What is monitored, and who is told.
@@ -82,12 +91,13 @@ impl PhaseMonitor<'_> {
         if followed.is_err() {
             self.phase.cut_short();
         }
-        let (interrupted, hook_error) = followed?;
+        let Followed { interrupted, hook_error, standstill } = followed?;
         if self.phase.is_failing() && self.phase.phase_ref.turns().is_some() {
             emit(&Event::Failing { phase: self.phase.name() })?;
         }
         let usage = usage_now()?.since(&before);
-        Ok(Measured { start_ns, finished_ns: now_ns(), interrupted, hook_error, usage })
+        let finished_ns = now_ns();
+        Ok(Measured { start_ns, finished_ns, interrupted, hook_error, standstill, usage })
     }
 
     /// Has the parent look at a server while its connections are open: some end a process or a
@@ -102,18 +112,19 @@ impl PhaseMonitor<'_> {
         Ok(())
     }
 
-    /// Tells the progress until all workers have finished: whether a SIGINT ended it, and the error
-    /// of a report hook.
-    fn follow(&self, pool: &WorkerPool, start_ns: u64) -> Result<(bool, Option<Error>), Error> {
+    /// Tells the progress until all workers have finished.
+    fn follow(&self, pool: &WorkerPool, start_ns: u64) -> Result<Followed, Error> {
         let every_ns = ns(self.phase.phase_ref.plan.progress_s);
         let mut meter = ProgressMeter::new(self.phase, self.live, start_ns);
         let mut next_ns = if every_ns > 0 { start_ns + every_ns } else { NEVER };
         let hooks = self.observers.hooks;
         let mut reporter = hooks.map(|hooks| Reporter::new(hooks, self.phase, self.live));
+        let mut standstill = Standstill::new(SIGINT_CHECK_NS, self.moment(start_ns));
         let (mut interrupted, mut hook_error) = (false, None);
         let mut missing = pool.size();
         while missing > 0 {
             let now = now_ns();
+            standstill.look(self.moment(now));
             interrupted |= self.observers.parent.is_interrupted();
             if interrupted || hook_error.is_some() {
                 self.phase.cut_short();
@@ -129,7 +140,13 @@ impl PhaseMonitor<'_> {
             let wait_ns = next_ns.saturating_sub(now).min(SIGINT_CHECK_NS);
             missing -= usize::from(pool.wait_for_message(Duration::from_nanos(wait_ns))?);
         }
-        Ok((interrupted, hook_error))
+        standstill.look(self.moment(now_ns()));
+        Ok(Followed { interrupted, hook_error, standstill })
+    }
+
+    fn moment(&self, monotonic_ns: u64) -> Moment {
+        let phase_ns = self.phase.timeline().phase_ns(monotonic_ns);
+        Moment { monotonic_ns, phase_ns, cpu_ns: process_cpu_ns() }
     }
 }
 

@@ -28,6 +28,12 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * SECOND_NS + now.tv_nsec as u64
 }
 
+/// What all threads of this process have used of the cores.
+pub fn process_cpu_ns() -> u64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.tv_sec as u64 * SECOND_NS + used.tv_nsec as u64
+}
+
 /// Seconds to nanoseconds; negative and NaN become 0.
 pub fn ns(seconds: f64) -> u64 {
     (seconds * SECOND_NS as f64) as u64

@@ -20,7 +20,7 @@ _TEMPLATE = """
 {% endfor %}</tbody></table></div>
 {% else %}<p>No audit has judged this run.</p>{% endif %}
 {% if dropped %}
-<h3>Blocks dropped for noise</h3>
+<h3>Blocks dropped</h3>
 <ul>{% for each in dropped %}
 <li><b>{{ each.workload }}/{{ each.block }}</b>: {{ each.reason }}</li>
 {% endfor %}</ul>

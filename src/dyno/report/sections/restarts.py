@@ -25,7 +25,7 @@ from dyno.report.html.drawing import figure
 _CAPTION = (
     "A dot is one trial: fresh process, fresh data. A line joins the trials of one block, which "
     "are compared with each other only. Hollow dots on a shaded ground do not count: their block "
-    "was dropped for noise or begun anew."
+    "was dropped or begun anew."
 )
 
 #: A trial and its number in one metric.

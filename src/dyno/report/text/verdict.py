@@ -152,7 +152,8 @@ def _dropped(verdict: Verdict) -> list[RenderableType]:
     lines = [f"{each.workload}/{each.block}: {each.reason}" for each in verdict.dropped]
     more = len(lines) - DROPPED_SHOWN
     lines = lines[:DROPPED_SHOWN] + ([f"and {more} more, in report.html"] if more > 0 else [])
-    return _list(f"{words.plural(len(verdict.dropped), 'block')} dropped for noise", lines)
+    noise = "" if any(each.standstill for each in verdict.dropped) else " for noise"
+    return _list(f"{words.plural(len(verdict.dropped), 'block')} dropped{noise}", lines)
 
 
 def _findings(findings: Sequence[Finding]) -> list[RenderableType]:
