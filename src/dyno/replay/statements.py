@@ -11,52 +11,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-Quoting = Literal["backslashes", "dollars"]
+from dyno.replay.tokens import LONGEST, Quoting, Token, shorten, split
+
 #: What a statement does. `state`: to the session alone; `admin`: to the server, and never played.
 Kind = Literal["read", "write", "begin", "commit", "rollback", "state", "use", "admin", "unknown"]
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a family of servers quotes (backslashes escape, or `$$…$$` quotes), the schemas that
-    each of them has, and what brings a session into another database ("": nothing does).
+    """How a session of a family of servers quotes, the schemas that each of them has, and what
+    brings a session into another database ("": nothing does).
     """
 
     quoting: Quoting
     catalogs: tuple[str, ...]
     use: str = ""
-
-
-_STRING: dict[Quoting, str] = {
-    "backslashes": r"""[nNxXbB_]?'(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*\"""",
-    "dollars": r"""[eE]'(?:[^'\\]|''|\\.)*'|[nNxXbBuU]?&?'(?:[^']|'')*'"""
-    r"""|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$""",
-}
-_NAME: dict[Quoting, str] = {
-    "backslashes": r"`(?:[^`]|``)*`",
-    "dollars": r'"(?:[^"]|"")*"',
-}
-_COMMENT: dict[Quoting, str] = {
-    "backslashes": r"\#[^\n]*|--(?=\s|$)[^\n]*|/\*(?![!+]).*?\*/",
-    "dollars": r"--[^\n]*|/\*.*?\*/",
-}
-
-
-def _tokens(quoting: Quoting) -> re.Pattern[str]:
-    return re.compile(
-        rf"(?P<space>\s+|{_COMMENT[quoting]})|(?P<string>{_STRING[quoting]})"
-        rf"|(?P<name>{_NAME[quoting]})"
-        r"|(?P<number>0x[0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w))"
-        r"|(?P<parameter>\$\d+|\?)|(?P<word>[^\W\d][\w$]*)|(?P<open>['\"`]|/\*(?!!))"
-        r"|(?P<mark>@{1,2}[\w.$]+|.)",
-        re.DOTALL,
-    )
-
-
-_TOKENS: dict[Quoting, re.Pattern[str]] = {
-    "backslashes": _tokens("backslashes"),
-    "dollars": _tokens("dollars"),
-}
 
 
 def _words(text: str) -> list[str]:
@@ -127,30 +96,39 @@ class Statement:
     why: str = ""
 
 
-@lru_cache(maxsize=1 << 16)
 def read_statement(text: str, dialect: Dialect) -> Statement:
-    """The statement that `text` is to servers of a family."""
-    words: list[tuple[str, str]] = []
-    for found in _TOKENS[dialect.quoting].finditer(text):
-        kind, token = str(found.lastgroup), found.group()
-        if kind == "open":
-            what = "comment" if token == "/*" else "quoted text"
-            return Statement("unknown", text[:60], why=f"it ends within a {what}")
-        if kind != "space":
-            words.append((kind, token))
+    """The statement that `text` is to servers of a family, whatever its literals and comments: what
+    rests on their values has to be judged by the text.
+    """
+    short = shorten(text, dialect.quoting)
+    if len(short) > LONGEST:
+        return Statement("unknown", short[:60], why="it is too long without its literals")
+    return _judge(short, dialect) if len(short) <= REMEMBERED else _judge_anew(short, dialect)
+
+
+def _judge_anew(short: str, dialect: Dialect) -> Statement:
+    """The statement that a shortened text is."""
+    words = split(short, dialect.quoting)
+    if isinstance(words, str):
+        return Statement("unknown", short[:60], why=f"it ends within a {words}")
     while words and words[-1][1] == ";":
         words.pop()
-    while words and words[0][1] == "(":
-        words = words[1:]
+    opened = next((at for at, (_, token) in enumerate(words) if token != "("), len(words))
+    words = words[opened:]
     if not words:
         return Statement("unknown", "", why="it is empty")
     if ("mark", ";") in words:
-        return Statement("unknown", text[:60], why="it is several statements in one")
+        return Statement("unknown", short[:60], why="it is several statements in one")
     kind, why = _kind([token.upper() for each, token in words if each == "word"], words[0])
     return Statement(kind, _digest(words), _tables(words, dialect.catalogs), why)
 
 
-def _kind(words: list[str], first: tuple[str, str]) -> tuple[Kind, str]:
+#: Letters of the shortened texts that are judged once, and how many are remembered.
+REMEMBERED = 1 << 11
+_judge = lru_cache(maxsize=1 << 14)(_judge_anew)
+
+
+def _kind(words: list[str], first: Token) -> tuple[Kind, str]:
     """What a statement does, by its bare words."""
     verb = words[0] if words and first[0] == "word" else first[1][:20]
     kind = _VERBS.get(verb)
@@ -181,29 +159,28 @@ def _makes_table(words: list[str]) -> bool:
     return words.index("INTO") < words.index("FROM")
 
 
-def _digest(words: list[tuple[str, str]]) -> str:
+def _digest(words: list[Token]) -> str:
     """The text with `?` for literals, one space between words, lists of literals as one."""
-    text, before = "", ""
+    parts, before = list[str](), ""
     for kind, token in words:
         is_keyword = kind == "word" and token.upper() in _KEYWORDS
         part = token.upper() if is_keyword else token
-        part = "?" if kind in ("string", "number", "parameter") else part
+        part = "?" if kind == "parameter" else part
         joined = part in ",);." or before in "(." or (part == "(" and before == "name")
-        text += part if joined else f" {part}"
+        parts.append(part if joined else f" {part}")
         before = "name" if kind in ("word", "name") and not is_keyword else part
-    text = text.lstrip()
-    text = re.sub(r"\(\?(?:, [-+]?\s?\?)+\)", "(?, …)", text)
-    return re.sub(r"(\((?:\?|\?, …)\))(?:, \((?:\?|\?, …)\))+", r"\1, …", text)
+    text = re.sub(r"\(\?(?:, [-+]?\s?\?)++\)", "(?, …)", "".join(parts).lstrip())
+    return re.sub(r"(\((?:\?|\?, …)\))(?:, \((?:\?|\?, …)\))++", r"\1, …", text)
 
 
-def _tables(words: list[tuple[str, str]], catalogs: tuple[str, ...]) -> frozenset[str]:
+def _tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str]:
     """Names where a table stands: behind FROM, JOIN, INTO, UPDATE, TABLE, and after their commas;
     no function, no name that the statement itself makes by WITH, no server's own catalog.
     """
-    made, found, at = _made_here(words), set[str](), 0
+    made, openers, found, at = _made_here(words), _openers(words), set[str](), 0
     while at < len(words):
         if words[at][0] == "word" and words[at][1].upper() in _BEFORE_TABLE:
-            if words[at][1].upper() == "FROM" and _is_within_call(words, at):
+            if words[at][1].upper() == "FROM" and _is_within_call(words, openers, at):
                 at += 1
                 continue
             at = _list_of_tables(words, at + 1, found)
@@ -214,7 +191,7 @@ def _tables(words: list[tuple[str, str]], catalogs: tuple[str, ...]) -> frozense
     )
 
 
-def _list_of_tables(words: list[tuple[str, str]], at: int, found: set[str]) -> int:
+def _list_of_tables(words: list[Token], at: int, found: set[str]) -> int:
     skipped = ("IF", "NOT", "EXISTS", "ONLY", "LATERAL", "LOW_PRIORITY", "IGNORE")
     while at < len(words) and words[at][1].upper() in skipped:
         at += 1
@@ -235,7 +212,7 @@ def _list_of_tables(words: list[tuple[str, str]], at: int, found: set[str]) -> i
     return at
 
 
-def _after_alias(words: list[tuple[str, str]], at: int) -> int:
+def _after_alias(words: list[Token], at: int) -> int:
     if at < len(words) and words[at][1].upper() == "AS":
         at += 1
     if at + 1 < len(words) and words[at][0] in ("word", "name") and words[at + 1][1] == ",":
@@ -243,25 +220,32 @@ def _after_alias(words: list[tuple[str, str]], at: int) -> int:
     return at
 
 
-def _is_within_call(words: list[tuple[str, str]], at: int) -> bool:
+def _openers(words: list[Token]) -> list[int]:
+    """For each token the place of the parenthesis that it stands in, -1 for none."""
+    found, stack = list[int](), list[int]()
+    for at, (_, token) in enumerate(words):
+        if token == ")" and stack:
+            stack.pop()
+        found.append(stack[-1] if stack else -1)
+        if token == "(":
+            stack.append(at)
+    return found
+
+
+def _is_within_call(words: list[Token], openers: list[int], at: int) -> bool:
     """`extract(year FROM x)`, `trim(a FROM b)`, `IS DISTINCT FROM`: a FROM that names no table."""
     if at and words[at - 1][1].upper() == "DISTINCT":
         return True
-    depth = 0
-    for place in range(at - 1, -1, -1):
-        token = words[place][1]
-        depth += (token == ")") - (token == "(")
-        if depth < 0:
-            opener = words[place - 1][1].upper() if place else ""
-            return opener in ("EXTRACT", "TRIM", "SUBSTRING", "OVERLAY", "POSITION")
-    return False
+    opener = openers[at]
+    word = words[opener - 1][1].upper() if opener > 0 else ""
+    return word in ("EXTRACT", "TRIM", "SUBSTRING", "OVERLAY", "POSITION")
 
 
-def _plain(word: tuple[str, str]) -> str:
+def _plain(word: Token) -> str:
     return word[1].strip('`"').lower()
 
 
-def _made_here(words: list[tuple[str, str]]) -> set[str]:
+def _made_here(words: list[Token]) -> set[str]:
     """Names of WITH: those that `AS (` follows."""
     made = set()
     for name, between, after in zip(words, words[1:], words[2:], strict=False):

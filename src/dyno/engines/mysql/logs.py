@@ -12,9 +12,11 @@ from pathlib import Path
 
 from dyno.replay.logs import Entry, Log, Unread, by_time, numbered
 from dyno.replay.statements import Dialect
+from dyno.replay.tokens import Quoting
 
 SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys")
-DIALECT = Dialect("backslashes", SCHEMAS, "USE `{}`")
+QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
+DIALECT = Dialect(QUOTING, SCHEMAS, "USE `{}`")
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
 _OLD = r"\d{6}\s+\d{1,2}:\d\d:\d\d"
 #: Time (in old logs only where it is a new second), number of the session, command, argument.

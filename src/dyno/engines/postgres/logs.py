@@ -19,8 +19,10 @@ from typing import Any
 from dyno.errors import UsageError
 from dyno.replay.logs import Entry, Log, Unread, by_time, numbered
 from dyno.replay.statements import Dialect
+from dyno.replay.tokens import Quoting
 
-DIALECT = Dialect("dollars", ("information_schema", "pg_catalog"))
+QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
+DIALECT = Dialect(QUOTING, ("information_schema", "pg_catalog"))
 #: What logs statements.
 LOGS_ALL = "log_statement=all, or log_min_duration_statement=0"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: ([A-Z]{2,5}|[+-]\d\d))?")
