@@ -14,7 +14,7 @@ from fakes import make_run, make_trial
 
 from dyno.cli import exit_code
 from dyno.record import Candidate
-from dyno.run_folder import create_run
+from dyno.run_folder import RunFolder, create_run
 
 HistoryCommand = Callable[..., str]
 
@@ -50,6 +50,13 @@ def write_run(
             per_s = 1e4 * math.exp(-log - dice.normal(0, 0.01))
             kept.write_trial(make_trial(next(numbers), side.name, block, per_s))
     return kept.path
+
+
+def fail_restarts(run: Path, candidate: str, times: int = 2) -> None:
+    """So many restarts of a candidate fail besides: what is compared are those that did not."""
+    kept = RunFolder(run)
+    for number in range(900, 900 + times):
+        kept.write_trial(make_trial(number, candidate, 0, 1.0, status="failed", attempt=0))
 
 
 def write_nightly_runs(

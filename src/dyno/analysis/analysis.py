@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
 from dyno.analysis.audit import Audit, JudgesEveryTrial, audits
 from dyno.analysis.blocks import latest_attempts
-from dyno.analysis.comparisons import ComparisonContext, PairedMetric, paired_metrics
+from dyno.analysis.comparisons import ComparisonContext, PairedMetric, Place, paired_metrics
 from dyno.analysis.effects import effects
 from dyno.analysis.rows import judged_comparisons
 from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import restart_spreads
 from dyno.analysis.suite import suite_means
-from dyno.record import Comparison, Finding, Spread
+from dyno.record import Comparison, Doubt, Finding, Soundness, Spread
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
 BLOCKS_LEAST = 2
@@ -48,7 +48,8 @@ class Analysis:
         rivals = sum(not effect.interaction for effect in effects(self.run))
         declared = len(self.view.primaries)
         dropped = {name: len(blocks.dropped) for name, blocks in self.view.blocks.items()}
-        return ComparisonContext(self.run, declared * rivals, self._invalid(), dropped, rivals)
+        primaries, doubts = declared * rivals, self._doubts()
+        return ComparisonContext(self.run, primaries, self._invalid(), dropped, rivals, doubts)
 
     @property
     def deciding(self) -> int:
@@ -140,21 +141,39 @@ class Analysis:
             not phase or (workload, phase) in judged for workload, _, phase in self.case.invalid
         )
 
-    def _invalid(self) -> dict[tuple[str, str, str], str]:
+    def _invalid(self) -> dict[Place, str]:
         """(workload, candidate, phase or "" for all) to the sentence that makes it invalid.
 
         A finding that names no trial makes all invalid; one of the floor's trials, the base and
         with it the workload. Trials that count for nothing (torn, failed) make nothing so.
         """
-        counted = self._counted_places()
-        every = {(w.name, self.run.design.base) for w in self.run.workloads}
-        found: dict[tuple[str, str, str], str] = {}
-        for finding in self.findings:
-            if finding.soundness == "invalid":
-                named = {counted[n] for n in finding.trials if n in counted}
-                for side in named if finding.trials else every:
-                    found.setdefault((*side, finding.phase), finding.sentence)
+        found: dict[Place, str] = {}
+        for finding, places in self._places_of("invalid", self._counted_places()):
+            for place in places:
+                found.setdefault(place, finding.sentence)
         return found
+
+    def _doubts(self) -> dict[Place, list[Doubt]]:
+        """What doubts a candidate in a phase (or "", in all) of a workload. Trials that count for
+        nothing doubt theirs too: who often failed is doubtful by those that failed.
+        """
+        every = {trial.number: (trial.workload, trial.candidate) for trial in self.view.trials}
+        found: dict[Place, list[Doubt]] = {}
+        for finding, places in self._places_of("doubtful", every | self._counted_places()):
+            for place in places:
+                found.setdefault(place, []).append(Doubt(finding.audit, finding.sentence))
+        return found
+
+    def _places_of(
+        self, word: Soundness, sides: Mapping[int, tuple[str, str]]
+    ) -> Iterator[tuple[Finding, list[Place]]]:
+        """The findings of this word, each with what it concerns by the sides of its trials."""
+        every = {(w.name, self.run.design.base) for w in self.run.workloads}
+        for finding in self.findings:
+            if finding.soundness == word:
+                named = {sides[number] for number in finding.trials if number in sides}
+                concerned = sorted(named) if finding.trials else sorted(every)
+                yield finding, [(*side, finding.phase) for side in concerned]
 
     def _counted_places(self) -> dict[int, tuple[str, str]]:
         """Good trials of each block's latest attempt, and the floor's, by number."""

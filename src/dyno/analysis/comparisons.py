@@ -6,8 +6,8 @@ A `PairedMetric` is one such pair with its data, an `Estimate` the pair with its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from dyno.analysis.blocks import shared_loads
 from dyno.analysis.effects import Effect, effects
 from dyno.analysis.measures import Numbers
 from dyno.analysis.run_view import RunView
-from dyno.record import Metric, Phase, Run, Trial, WorkloadPlan
+from dyno.record import Doubt, Metric, Phase, Run, Trial, WorkloadPlan
 from dyno.stats.interval import Floats, Interval, independent_data
 from dyno.stats.looks import Looks
 
@@ -116,20 +116,26 @@ def _missed_target(phase: Phase, blocks: Sequence[dict[str, Trial]], sides: Sequ
     return ""
 
 
+#: Workload, candidate, and phase or "" for all of them.
+Place = tuple[str, str, str]
+
+
 @dataclass(frozen=True)
 class ComparisonContext:
     """What is the same for all comparisons of a run.
 
     `primaries` counts those declared, measured or not, over all `rivals` (candidates, or effects);
     `invalid` maps (workload, candidate, phase) to the finding that makes it so, with "" for all
-    phases; `dropped` the blocks lost to noise, by workload.
+    phases; `doubts` likewise to the findings that doubt it; `dropped` the blocks lost to noise, by
+    workload.
     """
 
     run: Run
     primaries: int
-    invalid: dict[tuple[str, str, str], str]
+    invalid: dict[Place, str]
     dropped: dict[str, int]
     rivals: int = 1
+    doubts: Mapping[Place, Sequence[Doubt]] = field(default_factory=dict)
 
     @property
     def looks(self) -> Looks:
@@ -138,10 +144,18 @@ class ComparisonContext:
 
     def invalid_sentence(self, line: PairedMetric) -> str:
         """The finding that makes `line` invalid, by one of its sides; else empty."""
-        sides, phases = line.effect.cells, ("", line.metric.phase)
-        places = [(line.metric.workload, side, phase) for side in sides for phase in phases]
-        found = (self.invalid.get(place, "") for place in places)
+        found = (self.invalid.get(place, "") for place in _places(line))
         return next((sentence for sentence in found if sentence), "")
+
+    def doubts_of(self, line: PairedMetric) -> tuple[Doubt, ...]:
+        """What doubts `line`, by one of its sides."""
+        found = (doubt for place in _places(line) for doubt in self.doubts.get(place, ()))
+        return tuple(dict.fromkeys(found))
+
+
+def _places(line: PairedMetric) -> list[Place]:
+    sides, phases = line.effect.cells, ("", line.metric.phase)
+    return [(line.metric.workload, side, phase) for side in sides for phase in phases]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from dyno.analysis.analysis import Analysis
 from dyno.analysis.audit import Audit
 from dyno.analysis.effects import note_interactions
 from dyno.analysis.run_view import RunView
-from dyno.analysis.sentence import sentence, worst_verdict
+from dyno.analysis.sentence import lead_with_doubt, sentence, worst_verdict
 from dyno.record import Comparison, Run, Trial, Verdict
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
@@ -75,11 +75,10 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
     decisive = means if run.design.gate == "mean" else primaries
     word = worst_verdict(decisive, analysis.deciding, invalid=analysis.has_invalid_primary)
     complete = now.state in ("decided", "undecided", "too noisy")
-    return Verdict(
+    told = sentence(run, word, decisive, _reason(analysis, now)) + _beside(means, primaries)
+    verdict = Verdict(
         overall=word,
-        sentence=sentence(run, word, decisive, _reason(analysis, now))
-        + _beside(means, primaries)
-        + _imprecise(run.design.precision_percent, decisive, complete),
+        sentence=told + _imprecise(run.design.precision_percent, decisive, complete),
         complete=complete,
         comparisons=tuple(rows),
         findings=tuple(analysis.findings),
@@ -88,6 +87,7 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
         spread=tuple(analysis.spread()),
         means=tuple(means),
     )
+    return replace(verdict, sentence=lead_with_doubt(verdict.sentence, verdict.doubts))
 
 
 def _beside(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:

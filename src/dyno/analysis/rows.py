@@ -101,6 +101,7 @@ def _row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         hodges_lehmann_percent=to_percent(hodges_lehmann(line.data)) if second else None,
         levels=line.effect.levels,
         share_unseen_percent=_share_unseen_percent(n) if verdict in CLEARED else None,
+        doubts=context.doubts_of(line),
     )
 
 

@@ -16,12 +16,14 @@ from dyno.analysis.effect_words import (
     size_words,
 )
 from dyno.numbers import quantity
-from dyno.record import FOREIGN_PERCENT, Comparison, Run, Saturation, VerdictName
+from dyno.record import FOREIGN_PERCENT, Comparison, Doubt, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
 #: Words that leave a comparison open.
 OPEN_WORDS = ("inconclusive", "invalid")
+#: Audits whose doubt is told before others': of what differs between the candidates.
+TOLD_FIRST = ("same_program", "settings", "durability")
 #: Effects that a clause names, and candidates that a sentence does; the table has all.
 NAMED = 3
 
@@ -126,6 +128,16 @@ def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reaso
         told = _result_clause(run, word, primaries) + conditions_words(run)
         text = told + (f" ({reason})" if reason else "")
     return f"{QUICK}{text}" if run.design.quick else text
+
+
+def lead_with_doubt(told: str, doubts: Sequence[Doubt]) -> str:
+    """The sentence with the word and the reason: `Doubtful: B is faster than A: …, because …`."""
+    if not doubts:
+        return told
+    first = min(doubts, key=lambda doubt: doubt.audit not in TOLD_FIRST)
+    others = dict.fromkeys(each.audit for each in doubts if each.audit != first.audit)
+    also = f"; {' and '.join(others)} {'doubts' if len(others) == 1 else 'doubt'} it too"
+    return f"Doubtful: {told}, because {first.sentence}{also if others else ''}"
 
 
 def _result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:

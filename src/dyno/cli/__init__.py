@@ -78,11 +78,12 @@ def _with_stars(word: bytes) -> bytes:
 
 
 EPILOG = """\b
-Exit codes of `compare`, `resume`, `run --gate` and `history --gate`:
+Exit codes of `compare`, `resume`, `run --gate`, `history --gate` and `report --strict`:
    0  not slower (or faster)     64  wrong word, number, file or host
    1  slower                     70  a fault of Dyno's own
    2  inconclusive              130  interrupted
    3  invalid
+   4  doubtful, with --strict
 Without --gate, `run` ends with 0 once it is complete, and `history` whatever it nominates."""
 
 

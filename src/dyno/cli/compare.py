@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @options.BLOCKS
 @options.BUDGET
 @options.QUICK
+@options.STRICT
 @options.JSON
 @options.FACTOR
 @options.ONE_AT_A_TIME
@@ -93,7 +94,7 @@ def command(**words: Any) -> int:
     """
     wanted = judged_run.RunWishes(words["budget"], words["json_file"])
     verdict = judged_run.play_and_judge(experiment(**words), wanted)
-    return judged_run.EXITS[verdict.overall]
+    return judged_run.exit_of(verdict, strict=words["strict"])
 
 
 def experiment(**words: Any) -> Experiment:

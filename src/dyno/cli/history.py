@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.judged_run import EXITS
-from dyno.cli.options import OutputFile
+from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
+from dyno.cli.options import STRICT, OutputFile
 from dyno.cli.runs import runs_home, runs_under
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -28,15 +28,20 @@ if TYPE_CHECKING:
 WORST = ("invalid", "slower", "inconclusive")
 
 
-def gate_code(history: History, since: datetime | None) -> int:
-    """That of the worst slowdown which stands and was nominated on a run since then; 0 without."""
+def gate_code(history: History, since: datetime | None, *, strict: bool = False) -> int:
+    """That of the worst slowdown which stands and was nominated on a run since then; 0 without.
+    Where `strict`, that of a doubt where a fresh comparison of one of them is doubtful.
+    """
     day = since.strftime("%Y-%m-%d") if since else ""
-    words = {
-        nomination_word(each)
+    standing = [
+        each
         for series, each in history.nominations
         if each.slowdown_percent > 0 and each.stands and series.counts(each)
         if series.points[each.at].began_utc >= day
-    }
+    ]
+    if strict and any(each.trial and each.trial.doubts for each in standing):
+        return DOUBTFUL_EXIT
+    words = {nomination_word(each) for each in standing}
     return EXITS[next((each for each in WORST if each in words), "not slower")]
 
 
@@ -124,6 +129,7 @@ class HistoryWishes:
     json_file: Path | None
     html_file: Path | None
     gate: bool
+    strict: bool
     since: datetime | None
 
 
@@ -152,6 +158,7 @@ class HistoryWishes:
     help="Write series, points and nominations as JSON (docs/reference/record.md, `History`).",
 )
 @click.option("--gate", is_flag=True, help="Set the exit code by the slowdowns that stand.")
+@STRICT
 @click.option(
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -170,7 +177,8 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     The exit code is 0, nominations or not. With --gate it is the worst over the slowdowns which
     the newest level still shows: 1 where a fresh comparison convicted one, 2 where one is nominated
     and no comparison has decided, 0 where there is none or all were acquitted; 64 where no series
-    is long enough to tell. The gate may be asked every night: SHARE is spent over all nights.
+    is long enough to tell. --strict is a gate that ends with 4 where a fresh comparison of one of
+    them is doubtful. The gate may be asked every night: SHARE is spent over all nights.
     """
     from dyno.history import build_history
 
@@ -180,12 +188,13 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
         raise no_series_error(found)
     print_history(found)
     write_files(found, asked)
-    return gate_code(found, asked.since) if asked.gate else 0
+    is_gate = asked.gate or asked.strict
+    return gate_code(found, asked.since, strict=asked.strict) if is_gate else 0
 
 
 def check_asked(wishes: HistoryWishes) -> HistoryWishes:
     """`wishes`, if it makes sense together."""
-    if wishes.since and not wishes.gate:
+    if wishes.since and not (wishes.gate or wishes.strict):
         raise UsageError("--since says what the gate looks at", hint="add --gate")
     files = [file.resolve() for file in (wishes.json_file, wishes.html_file) if file]
     if len(set(files)) < len(files):

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 #: Exit codes of a comparison; those of errors stand in `errors`.
 EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
+#: That of a doubtful one, whatever it says, where `--strict` asks for it.
+DOUBTFUL_EXIT = 4
+
+
+def exit_of(verdict: Verdict, *, strict: bool = False) -> int:
+    """The exit code of a verdict."""
+    return DOUBTFUL_EXIT if strict and verdict.doubts else EXITS[verdict.overall]
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,10 @@ def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
         screen.line(f"to go on: dyno resume {folder.path.name}")
     elif book.run.command:
         screen.line(f"to repeat: {repeat_command(book.run)}")
+    if book.verdict.doubts:
+        audits = ", ".join(dict.fromkeys(doubt.audit for doubt in book.verdict.doubts))
+        told = f"doubtful by {audits}: read why before you rely on it (exit code 4 with --strict)"
+        screen.line(screen.Styled(told, "yellow"))
     return book.verdict
 
 

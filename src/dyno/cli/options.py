@@ -247,6 +247,9 @@ QUICK: Decorator = click.option(
 BLOCKS: Decorator = click.option(
     "--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 24]"
 )
+STRICT: Decorator = click.option(
+    "--strict", is_flag=True, help="Exit with 4 where an audit doubts what is said."
+)
 JSON: Decorator = click.option(
     "--json",
     "json_file",

@@ -13,8 +13,9 @@ from dyno.cli.runs import run_folder
 
 @click.command("resume")
 @click.argument("run", type=RUN, metavar="RUN")
+@options.STRICT
 @options.JSON
-def command(run: str, json_file: Path | None) -> int:
+def command(run: str, *, strict: bool, json_file: Path | None) -> int:
     """Go on with a run that was interrupted.
 
     RUN is its folder, its name, a unique beginning of the name, or `last`. The torn block is
@@ -26,4 +27,4 @@ def command(run: str, json_file: Path | None) -> int:
     made.run()
     with judged_run.shown_progress(made, None) as watch:
         resume_run(made, watch, judged_run.print_progress)
-    return judged_run.EXITS[judged_run.tell_verdict(made, json_file).overall]
+    return judged_run.exit_of(judged_run.tell_verdict(made, json_file), strict=strict)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 @options.LIMIT
 @options.BUDGET
 @options.QUICK
+@options.STRICT
 @options.JSON
-def command(experiment: str, *, gate: bool, **words: Any) -> int:
+def command(experiment: str, *, gate: bool, strict: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
 
     What --set names is set for all of its workloads, in the place of the file's own value: a larger
@@ -35,7 +36,7 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     --set threads=1,16.
 
     Ends with 0 once the run is complete, whatever its verdict; with --gate the verdict is the
-    exit code.
+    exit code, and with --strict a doubtful one ends with 4, too.
     """
     from dyno import experiment as experiments
 
@@ -52,7 +53,7 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     verdict = judged_run.play_and_judge(
         made, judged_run.RunWishes(words["budget"], words["json_file"])
     )
-    return judged_run.EXITS[verdict.overall] if gate else 0
+    return judged_run.exit_of(verdict, strict=strict) if gate or strict else 0
 
 
 def override_options(

@@ -137,4 +137,4 @@ def compare_builds(words: Words) -> int:
         command=judged_run.typed_command(),
     )
     verdict = judged_run.play_and_judge(made, judged_run.RunWishes())
-    return judged_run.EXITS[verdict.overall]
+    return judged_run.exit_of(verdict)

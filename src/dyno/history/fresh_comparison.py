@@ -56,7 +56,8 @@ def find_fresh_comparison(nomination: Nomination, alpha: float) -> FreshComparis
         if found and _is_fresh(nomination, point, alpha):
             bounds = (found.low_percent, found.high_percent)
             low, high = (each if math.isfinite(each) else None for each in bounds)
-            return FreshComparison(point.folder, found.verdict, low, high)
+            doubts = found.doubts if found.is_doubtful else ()
+            return FreshComparison(point.folder, found.verdict, low, high, doubts)
     return None
 
 

@@ -57,6 +57,7 @@ from dyno.record.trial import (
 )
 from dyno.record.verdict import (
     Comparison,
+    Doubt,
     Dropped,
     Finding,
     Soundness,
@@ -90,6 +91,7 @@ __all__ = [
     "Crossing",
     "DataCondition",
     "Design",
+    "Doubt",
     "DriverCondition",
     "Dropped",
     "Evidence",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dyno.record.schema import SCHEMA
 from dyno.record.trial import Metric
-from dyno.record.verdict import VerdictName
+from dyno.record.verdict import Doubt, VerdictName
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,14 @@ class FreshComparison:
     """The fresh paired comparison of a nomination's two builds: its run's folder and its verdict.
 
     The newest of those without which the place would have been nominated just the same. The
-    percentages bound the slowdown, as in `Comparison`.
+    percentages bound the slowdown, as in `Comparison`; `doubts` are the comparison's.
     """
 
     run: str
     verdict: VerdictName
     low_percent: float | None
     high_percent: float | None
+    doubts: tuple[Doubt, ...] = ()
 
 
 @dataclass(frozen=True)

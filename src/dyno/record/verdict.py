@@ -12,6 +12,20 @@ from dyno.record.trial import Metric
 VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
 
 
+#: Words that say something of a candidate, and that a doubt therefore concerns.
+CLAIMS: tuple[VerdictName, ...] = ("slower", "not slower", "faster")
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a comparison's figures may not say what they seem to: an audit's name and its sentence
+    (a finding that is *doubtful*, and that concerns one of the comparison's sides).
+    """
+
+    audit: str
+    sentence: str
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One candidate against the base in one metric: a row of the table and of `--json`.
@@ -24,6 +38,7 @@ class Comparison:
     From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
     `share_unseen_percent` stands with *not slower* and *faster*: a slow mode in less than that
     share of restarts may have been missed by so many `blocks` (95 %, Clopper and Pearson).
+    `doubts` are the doubtful findings that concern one of its sides.
 
     Where factors are crossed, it is an effect, and `levels` maps its factors to their levels: with
     one a main effect, that level against the factor's first; with several an interaction, the
@@ -52,6 +67,12 @@ class Comparison:
     hodges_lehmann_percent: float | None = None
     levels: dict[str, str] = field(default_factory=dict)
     share_unseen_percent: float | None = None
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """It says something, and an audit doubts it."""
+        return bool(self.doubts) and self.verdict in CLAIMS
 
     @property
     def reach_percent(self) -> float:
@@ -157,3 +178,13 @@ class Verdict:
     spread: tuple[Spread, ...] = ()
     means: tuple[Comparison, ...] = ()
     schema: int = SCHEMA
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Those of the primaries that say something; none where the run is invalid, or open in all
+        of them: it then claims nothing that could be doubted.
+        """
+        if self.overall == "invalid":
+            return ()
+        doubted = [row for row in self.comparisons if row.primary and row.is_doubtful]
+        return tuple(dict.fromkeys(doubt for row in doubted for doubt in row.doubts))

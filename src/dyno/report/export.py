@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     in its interval. `blocks` counts the valid ones, `dropped` those lost to noise. A number that
     is not known (an interval from one block) is None. `levels` is empty but where factors are
     crossed: there it maps the factors of the effect to their levels; several make an interaction.
+    `doubts` lists the audits that doubt the row, each with its sentence; it is empty where none do.
     """
     ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
     return [_json_row(comparison) for comparison in ordered]
@@ -52,6 +54,7 @@ def _json_row(comparison: Comparison) -> dict[str, Any]:
         "mde80_percent": finite(comparison.mde80_percent),
         "verdict": comparison.verdict,
         "levels": comparison.levels,
+        "doubts": [asdict(doubt) for doubt in comparison.doubts],
     }
 
 

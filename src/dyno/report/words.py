@@ -61,8 +61,13 @@ def main_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 def verdict(comparison: Comparison, margin: bool = True) -> str:
     """The verdict in the metric's own word, with its bound where it passes, and with the margin:
-    `not slower, ≤ 1.8 % (margin 2 %)`.
+    `not slower, ≤ 1.8 % (margin 2 %)`; and before it all that an audit doubts it.
     """
+    told = _verdict(comparison, margin)
+    return f"doubtful: {told}" if comparison.is_doubtful else told
+
+
+def _verdict(comparison: Comparison, margin: bool) -> str:
     word = verdict_words(comparison)
     if not word.startswith("not "):
         return word
@@ -166,7 +171,8 @@ def past_verdict(nomination: HistoryNomination) -> str:
         return f"nominated, not tried{later}"
     ends = [end for end in (trial.low_percent, trial.high_percent) if end is not None]
     bounds = f", {numbers.interval(*ends)} %," if len(ends) == 2 else ""
-    return f"{trial.verdict}{bounds} by the fresh comparison in {trial.run}{later}"
+    doubt = f", doubtful: {trial.doubts[0].sentence}" if trial.doubts else ""
+    return f"{trial.verdict}{bounds} by the fresh comparison in {trial.run}{doubt}{later}"
 
 
 def nominations_worth(history: History) -> str:

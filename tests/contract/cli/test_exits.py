@@ -15,7 +15,7 @@ import pytest
 
 from dyno.cli import exit_code, exits, judged_run
 from dyno.errors import HostError, InternalError, UsageError
-from dyno.record import Verdict, VerdictName
+from dyno.record import Comparison, Doubt, Metric, Verdict, VerdictName
 
 DYNO = [sys.executable, "-m", "dyno.cli"]
 
@@ -146,6 +146,29 @@ def test_a_comparison_ends_with_its_verdict(
     assert exit_code(["compare", "null", "null", "-w", "insert"]) == code
     assert exit_code(["run", str(file), "--gate"]) == code
     assert exit_code(["run", str(file)]) == 0
+
+
+@pytest.mark.parametrize(
+    "overall,code",
+    [("not slower", 0), ("slower", 1), ("inconclusive", 2), ("invalid", 3)],
+)
+def test_a_doubtful_comparison_ends_with_4_where_strict_asks_for_it(
+    overall: VerdictName, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is invalid or open claims nothing that could be doubted."""
+    metric = Metric("insert", "run", "insert", "rate_per_s", "row/s", "higher")
+    doubts = (Doubt("settings", "b logs every statement"),)
+    numbers = (1.0,) * 7
+    row = Comparison(metric, True, "a", "b", *numbers, 6, 0, 1.0, 1.0, 0.5, overall, doubts=doubts)
+    verdict = Verdict(overall, "so it is", True, (row,), (), ())
+    strict = 4 if overall in ("not slower", "slower") else code
+    monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
+    file = tmp_path / "x.toml"
+    file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
+    for words in (["compare", "null", "null", "-w", "insert"], ["run", str(file), "--gate"]):
+        assert exit_code(words) == code
+        assert exit_code([*words, "--strict"]) == strict
+    assert exit_code(["run", str(file), "--strict"]) == strict, "it is a gate by itself"
 
 
 def test_a_reader_that_leaves_is_no_failure() -> None:

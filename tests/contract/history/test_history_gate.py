@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nightly_runs import write_nightly_runs, write_run
+from nightly_runs import fail_restarts, write_nightly_runs, write_run
 
 from dyno.cli import exit_code
 
@@ -43,6 +43,36 @@ def test_a_fresh_comparison_convicts(runs: Path, gate: Gate) -> None:
     assert code == 1
     assert "verdict: slower, [+" in said
     assert f"by the fresh comparison in {fresh.name}" in said
+
+
+def test_a_strict_gate_ends_with_4_where_the_fresh_comparison_is_doubtful(
+    runs: Path, gate: Gate
+) -> None:
+    write_nightly_runs(runs, STEP)
+    fresh = write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6)
+    assert gate("--strict")[0] == 1
+    fail_restarts(fresh, "1.9")
+    code, said = gate("--strict")
+    assert code == 4
+    assert f"{fresh.name}, doubtful: select on 1.9: 2 of 8 restarts failed" in said
+    assert gate()[0] == 1, "without --strict its word counts"
+
+
+def test_a_doubtful_comparison_says_so_first_and_last_on_the_terminal(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = str(write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6))
+    assert exit_code(["report", made, "--strict"]) == 1
+    assert "doubtful" not in capsys.readouterr().out.replace(str(runs), "")
+    fail_restarts(Path(made), "1.9")
+    assert exit_code(["report", made, "--strict"]) == 4
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Doubtful: 1.9 is slower than 1.8: select takes 5.4 % more time" in said
+    assert "doubtful: slower" in said, "in the table, too"
+    assert said.endswith("before you rely on it (exit code 4 with --strict)")
+    page = (Path(made) / "report.html").read_text()
+    assert '<p class="verdict doubtful">Doubtful: 1.9' in page
+    assert "<title>fake: doubtful: slower</title>" in page
 
 
 def test_a_fresh_comparison_acquits(runs: Path, gate: Gate) -> None:

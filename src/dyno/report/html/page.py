@@ -85,7 +85,7 @@ def run_page(book: Book) -> str:
     """The page as text."""
     run = book.run
     front = PageHead(
-        title=f"{run.name}: {book.verdict.overall}",
+        title=f"{run.name}: {'doubtful: ' if book.verdict.doubts else ''}{book.verdict.overall}",
         eyebrow="Dyno report",
         heading=run.name,
         question=run.question,

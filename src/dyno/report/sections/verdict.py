@@ -9,13 +9,17 @@ from dyno.report import Book, words
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
-<p class="verdict {{ verdict.overall | replace(' ', '-') }}">{{ verdict.sentence | coded }}</p>
+<p class="verdict {{ 'doubtful' if verdict.doubts else verdict.overall | replace(' ', '-') }}">
+{{- verdict.sentence | coded }}</p>
 {% if run.design.quick %}<p class="mark">{{ quick }}</p>{% endif %}
 {% if not verdict.complete %}
 <p class="mark">The run is not complete: this is what has been measured so far.</p>
 {% endif %}
 {% for f in invalid %}
 <p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
+{% endfor %}
+{% for doubt in verdict.doubts %}
+<p><b class="doubtful">doubtful</b> {{ doubt.sentence | coded }}</p>
 {% endfor %}
 {% if means %}
 <p>{{ gate | capitalize }}.</p>
@@ -39,7 +43,8 @@ _TEMPLATE = """
 <td class="n">{{ c.candidate_value | quantity(c.metric.unit) }}</td>
 <td class="n">{{ c.slowdown_percent | signed }}&#8239;%</td>
 <td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
-<td>{% if c.primary %}<span class="badge {{ c.verdict | replace(' ', '-') }}">
+<td>{% if c.primary %}
+<span class="badge {{ 'doubtful' if c.is_doubtful else c.verdict | replace(' ', '-') }}">
 {{- c | verdict(False) }}</span>{% else %}<span class="quiet">{{ c | verdict(False) }},
 explored</span>{% endif %}</td>
 <td class="n">{{ "%g" | format(c.margin_percent) }}&#8239;%</td>

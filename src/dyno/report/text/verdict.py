@@ -31,6 +31,7 @@ _STYLES = {
     "faster": "green",
     "not slower": "green",
 }
+_DOUBTFUL = "bold yellow"
 
 
 def verdict_table(
@@ -172,7 +173,8 @@ def _overall(verdict: Verdict) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if not verdict.complete:
         parts.append(Text("the run is not complete: this is what has been measured so far"))
-    return [*parts, Text(verdict.sentence, style=_STYLES[verdict.overall])]
+    style = _DOUBTFUL if verdict.doubts else _STYLES[verdict.overall]
+    return [*parts, Text(verdict.sentence, style=style)]
 
 
 def _in_order(comparisons: Iterable[Comparison]) -> list[str]:
