@@ -30,7 +30,7 @@ BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpe
 #: Who may import whom inside the package (ARCHITECTURE.md, the rooms). A room that is not named
 #: here may import all but the report and the command line: those that resolve, forecast, play and
 #: calibrate.
-DOORS = {"errors", "plugins", "numbers", "tails", "printable"}
+DOORS = {"errors", "plugins", "numbers", "tails", "printable", "subprocesses"}
 ALLOWED: dict[str, set[str]] = {
     "stats": set(),
     "errors": set(),
@@ -41,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "passwords": set(),
     "printable": set(),
     "scratch": {"errors"},
+    "subprocesses": set(),
     "record": {"errors"},
     "plan": {"errors", "record"},
     "builds": DOORS | {"scratch"},
@@ -66,11 +67,11 @@ ALLOWED: dict[str, set[str]] = {
         "controls",
         "workloads",
     },
-    "driver": {"plan", "record", "errors", "decode", "tails"},
+    "driver": {"plan", "record", "errors", "decode", "tails", "subprocesses"},
     "kit": {"errors", "builds", "engines", "experiment", "plan"},
     "pgbench": DOORS | {"driver", "plan", "record", "workloads"},
     "sysbench": DOORS | {"driver", "plan", "engines", "passwords", "workloads"},
-    "watch": {"errors", "builds", "engines", "experiment", "plan", "kit"},
+    "watch": {"errors", "builds", "engines", "experiment", "plan", "kit", "subprocesses"},
 }
 CLI_ONLY = {"report", "cli"}
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from dyno import subprocesses
 from dyno.errors import HostError
 
 #: Told what is going on, a clause at a time ("compiling sqlite 3.24.0"); the CLI shows it.
@@ -86,16 +86,7 @@ class Client:
         """What the client ends with, working in `folder` to fetch `what`, however that is;
         `HostError` where it cannot be started, or takes longer than `limit_s`.
         """
-        run = partial(
-            subprocess.run,
-            command,
-            cwd=folder,
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=limit_s,
-        )
+        run = partial(subprocesses.run, command, limit_s, folder, os.environ | self.environment)
         try:
             return run_twice(run, say, self.absent)
         except subprocess.TimeoutExpired:
@@ -120,5 +111,5 @@ def run_twice(run: Callable[[], Done], say: Say, final: Sequence[str]) -> Done:
     if done.returncode == 0 or any(words in said for words in final):
         return done
     say(f"{done.args[0]} failed: trying once more")
-    time.sleep(PAUSE_S)
+    subprocesses.Heed().pause(PAUSE_S)
     return run()

@@ -25,20 +25,24 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno import numbers, tails
+from dyno import numbers, subprocesses, tails
 from dyno.builds import Say
 from dyno.errors import HostError, UsageError, space
+
+#: How often a lock that another process holds is tried.
+PAUSE_S = 0.1
 
 
 @contextmanager
 def exclusive_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
     """Holds the lock `file`, which it makes; calls `waiting` first where somebody else does."""
+    heed = subprocesses.Heed()
     with file.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _try_lock(lock.fileno()):
             waiting()
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            # a thread that the kernel keeps waiting hears of no interrupt
+            while not _try_lock(lock.fileno()):
+                heed.pause(PAUSE_S)
         yield
 
 
@@ -196,13 +200,13 @@ def copy(source: Path, target: Path) -> None:
     command = ["cp", "--archive", "--reflink=auto", str(source), str(target)]
     try:
         with _COPYING:
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=COPY_S)
+            done = subprocesses.run(command, COPY_S)
     except subprocess.TimeoutExpired:
         raise HostError(f"copying to {target} was not over after {COPY_S:.0f} s") from None
-    except subprocess.CalledProcessError as failed:
-        cause = tails.last_lines(failed.stderr, 1) or "cp failed"
+    if done.returncode:
+        cause = tails.last_lines(done.stderr, 1) or "cp failed"
         hint = "free some room (dyno clean), or set DYNO_TMP to another file system"
-        raise HostError(f"cannot copy to {target}", cause=cause, hint=hint) from None
+        raise HostError(f"cannot copy to {target}", cause=cause, hint=hint)
 
 
 def trim(kind: str, most_bytes: int) -> None:

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno import subprocesses
 from dyno.builds import Say, cache, sha256
 from dyno.errors import HostError, UsageError
 from dyno.tails import last_lines
 
 #: How many of the compiler's last lines a failure shows.
 TAIL_LINES = 15
+#: What a compiler may take over its own name, and over a library.
+VERSION_S, COMPILE_S = 60.0, 3600.0
 
 
 @dataclass(frozen=True)
@@ -86,15 +89,19 @@ def _version(compiler: list[str]) -> str:
     """The first line of `cc --version`: it names the compiler and its release."""
     try:
         command = [*compiler, "--version"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
+        done = subprocesses.run(command, VERSION_S)
+    except (OSError, subprocess.TimeoutExpired):
         hint = "install gcc or clang, or set CC to a compiler"
         raise HostError(f"no C compiler: {compiler[0]} does not run", hint=hint) from None
     return (done.stdout.strip().splitlines() or [compiler[0]])[0]
 
 
 def _run(command: list[str], recipe: Recipe) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocesses.run(command, COMPILE_S)
+    except subprocess.TimeoutExpired:
+        hint = "is another compiler at hand? CC names one"
+        raise HostError(f"{recipe.name} was not compiled in {COMPILE_S:.0f} s", hint=hint) from None
     if done.returncode:
         tail = last_lines(done.stderr, TAIL_LINES)
         cause = f"the compiler's last lines are\n{tail or f'(none; exit code {done.returncode})'}"

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
-from dyno import builds
+from dyno import builds, subprocesses
 from dyno.builds import Say, cache
 from dyno.errors import HostError
 
@@ -135,16 +135,8 @@ def _run(command: list[str], folder: Path, say: Say | None = None) -> str:
 
     It may fail once where it fetches, which `say` is told.
     """
-    run = partial(
-        subprocess.run,
-        command,
-        cwd=folder,
-        env=os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FETCH_S,
-    )
+    quietly = os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+    run = partial(subprocesses.run, command, FETCH_S, folder, quietly)
     try:
         done = builds.run_twice(run, say, ABSENT) if say else run()
     except FileNotFoundError:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dyno import subprocesses
 from dyno.builds import Say
 from dyno.errors import HostError, UsageError
 
@@ -18,6 +19,10 @@ with open("/proc/self/maps") as maps:
     files = [line.split(None, 5)[5].strip() for line in maps if "/" in line]
 print(next(file for file in files if file.rpartition("/")[2].startswith(sys.argv[2])))
 """
+
+
+#: What loading a library may take: its constructors may do anything.
+LOAD_S = 60.0
 
 
 def fetch(name: str, version: str, say: Say) -> Path:
@@ -36,7 +41,10 @@ def library(soname: str, package: str) -> Path:
     `package` names what to install in the hint of the `HostError`, where it finds none.
     """
     command = [sys.executable, "-I", "-S", "-c", LOCATE, soname, soname.split(".so")[0]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocesses.run(command, LOAD_S)
+    except subprocess.TimeoutExpired:
+        raise HostError(f"{soname} was not loaded in {LOAD_S:.0f} s") from None
     if done.returncode:
         cause = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
         hint = f"install it ({package}), or name the file by its path"

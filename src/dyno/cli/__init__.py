@@ -14,10 +14,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 import click
 
 import dyno
+from dyno import subprocesses
 from dyno.cli import (
     calibrate,
     clean,
@@ -107,6 +109,13 @@ for module in (*MEASURING, *READING, *OTHERS):
     command.add_command(module.command)
 
 
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Ends what any thread waits for, and says so in this one."""
+    del number, frame
+    subprocesses.interrupt()
+    raise KeyboardInterrupt
+
+
 def exit_code(words: Sequence[str] | None = None) -> int:
     """Plays the command line's words (those of the process if None): the exit code, which is
     `EXITS`' of a comparison, and else an error's own (`errors`)."""
@@ -114,7 +123,12 @@ def exit_code(words: Sequence[str] | None = None) -> int:
 
 
 def main() -> None:
-    """The program `dyno`. A SIGTERM ends it as SIGINT does: what was measured is written down."""
+    """The program `dyno`. A SIGTERM ends it as SIGINT does: what was measured is written down.
+
+    A SIGINT that a shell has us ignore (`dyno … &` in a script) stays ignored.
+    """
     hide_passwords()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     sys.exit(exit_code())

@@ -6,14 +6,16 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno import subprocesses
 from dyno.cli.options import Duration, OutputFile, Size
 from dyno.cli.terminal import screen
 from dyno.cli.watch_words import Moment, cell, told
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 FOLDER = "watched"
 #: How much a watcher gives way (nice(1)): a tenth of a busy core's time is left to it.
 NICENESS = 10
+#: How long an answer is waited for once a watch is to end.
+LAST_ANSWER_S = 2.0
 FROM = click.option(
     "--from",
     "folder",
@@ -104,10 +108,34 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
         if store.segments(into):
             recorder.go_on(Record(into.absolute(), driver.ask, reader))
         screen.line(f"recording {watched.version} at {watched.name} into {into}/")
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
-        taken = recorder.run()
+        with _ended_by_signals(stop, ask.abandon):
+            taken = recorder.run()
+    if not taken:
+        raise KeyboardInterrupt
     screen.line(f"{taken} samples, {screen.format_bytes(store.size_bytes(into))} in {into}/")
+
+
+@contextmanager
+def _ended_by_signals(stop: threading.Event, abandon: Callable[[], None]) -> Iterator[None]:
+    """The first SIGINT or SIGTERM sets `stop`, and has the server's answer waited for no longer
+    than a moment; another one ends everything at once.
+    """
+    late = threading.Timer(LAST_ANSWER_S, abandon)
+
+    def end(number: int, _: FrameType | None) -> None:
+        if stop.is_set():
+            subprocesses.interrupt()
+            raise KeyboardInterrupt
+        stop.set()
+        late.start()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        late.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
+from dyno import subprocesses
 from dyno.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, not_held
 from dyno.errors import unknown
 
@@ -58,7 +59,7 @@ class OneProcess:
 def try_command(command: Sequence[str]) -> tuple[bool, str]:
     """Did the command succeed, and what did it say? A missing one did not, and says nothing."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TRIED_S, check=False)
+        done = subprocesses.run(command, TRIED_S)
     except (OSError, subprocess.TimeoutExpired):
         return False, ""
     return done.returncode == 0, (done.stdout or done.stderr).strip()

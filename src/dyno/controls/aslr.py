@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import ClassVar
 
+from dyno import subprocesses
 from dyno.controls import RUNS_ALREADY, ControlResult, ControlTarget, _knob, not_held
 from dyno.errors import unknown
 
@@ -66,12 +67,16 @@ def _state() -> str:
     return {"0": "off", "1": "stack", "2": "on"}.get(digit, digit or "unknown")
 
 
+#: What trying it may take.
+TRIED_S = 10.0
+
+
 @cache
 def _refusal() -> str:
     """Why `setarch -R` does not work here, found by trying it; empty where it does."""
     try:
-        done = subprocess.run([*PREFIX, "true"], capture_output=True, text=True, check=False)
-    except OSError:
+        done = subprocesses.run([*PREFIX, "true"], TRIED_S)
+    except (OSError, subprocess.TimeoutExpired):
         return "no setarch (util-linux)"
     return "" if done.returncode == 0 else done.stderr.strip() or "setarch -R is refused"
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from dyno import subprocesses
 from dyno.driver.events import error_of_event, error_of_silence
 from dyno.driver.questions import (
     ANSWER_BYTES,
@@ -34,23 +35,34 @@ class Conversation:
     def __init__(self, limit_s: float = QUESTION_S) -> None:
         self._limit_s = limit_s
         self._session: Session | None = None
+        self._heed = subprocesses.Heed()
         self._process: subprocess.Popen[bytes] | None = None
         self._heard = bytearray()
 
     def __call__(self, session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
         """The rows of each statement as text; `TrialFailed` as `driver.ask`."""
+        self._heed = subprocesses.Heed()
         if self._process is None or self._session != session:
             self.close()
             self._open(session)
         question = {"version": VERSION, "session": session, "statements": list(statements)}
+        assert self._process
         try:
-            said = json.loads(self._answer(json.dumps(question)))
+            with subprocesses.waited_for(self._process, self._heed):
+                said = json.loads(self._answer(json.dumps(question)))
             if isinstance(said, dict):
                 raise error_of_event(said)
             return [answer["rows"] for answer in said]
         except BaseException:
             self.close()
             raise
+
+    def abandon(self) -> None:
+        """Waits for no answer any more: to be called by another thread. `TrialFailed` where one is
+        waited for.
+        """
+        if process := self._process:
+            subprocesses.kill(process)
 
     def close(self) -> None:
         """Ends the connection, at once."""
@@ -85,7 +97,7 @@ class Conversation:
 
     def _answer(self, line: str) -> bytes:
         """The line that answers this one."""
-        process, until_s = self._process, time.monotonic() + self._limit_s
+        process, until_s = self._process, time.monotonic() + subprocesses.limit_of(self._limit_s)
         assert process and process.stdin and process.stdout and process.stderr
         # a driver that is gone is noticed where its answer is missing
         with suppress(BrokenPipeError):

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dyno import decode
+from dyno import decode, subprocesses
 from dyno.driver.events import error_of_event, error_of_silence
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Description, Plan, Session
@@ -49,6 +49,12 @@ def driver_environment() -> dict[str, str]:
 #: settling an engine (checkpoint, vacuum) is such a question too.
 QUESTION_S = 300.0
 
+#: A server that has answered nothing yet is given less: it is not asked for much at first.
+FIRST_S = 60.0
+
+#: Those that have answered something, by host and port.
+_answered: set[tuple[object, object]] = set()
+
 #: What an answer may take: a row may be larger than the 16 MB of a packet of MySQL's.
 ANSWER_BYTES = 64 << 20
 #: How much of a statement an error shows.
@@ -72,12 +78,18 @@ def ask(
 ) -> list[list[list[str | None]]]:
     """The rows of each statement as text; None is NULL. This is the `engines.Ask` callable.
 
-    `TrialFailed` where the engine refuses one, has not answered all of them in `limit_s`, or
-    answers with more than `ANSWER_BYTES`.
+    `TrialFailed` where the engine refuses one, has not answered all of them in `limit_s` (a server
+    that never answered yet: `FIRST_S`), or answers with more than `ANSWER_BYTES`.
     """
     question = {"version": VERSION, "session": session, "statements": list(statements)}
+    server = session.get("host"), session.get("port")
+    is_known = server in _answered or not server[0]
     try:
-        return [answer["rows"] for answer in _question("ask", json.dumps(question), limit_s)]
+        said = _question(
+            "ask", json.dumps(question), limit_s if is_known else min(limit_s, FIRST_S)
+        )
+        _answered.add(server)
+        return [answer["rows"] for answer in said]
     except _TooLong as endless:
         number = _answers(endless.said)
         statement = " ".join(statements[min(number, len(statements) - 1)].split())
@@ -101,10 +113,11 @@ class _TooLong(TrialFailed):
 
 def _question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
     """One question to a driver of its own, and its answer."""
-    pipe = subprocess.PIPE
+    pipe, limit_s = subprocess.PIPE, subprocesses.limit_of(limit_s)
     with os.fdopen(os.memfd_create("question"), "w+b") as question:
         question.write(line.encode() + b"\n")
         question.seek(0)
+        heed = subprocesses.Heed()
         with subprocess.Popen(
             [driver_program(), command],
             stdin=question,
@@ -114,8 +127,9 @@ def _question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
             process_group=0,
         ) as process:
             try:
-                said, words = _read(process, _ASKED[command], limit_s)
-                code = process.wait(limit_s)
+                with subprocesses.waited_for(process, heed):
+                    said, words = _read(process, _ASKED[command], limit_s)
+                    code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
                 raise _late(_ASKED[command], limit_s) from None
             finally:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dyno import subprocesses
 from dyno.builds import Build
 from dyno.engines import Server
 from dyno.errors import UsageError
@@ -20,6 +21,10 @@ DATABASE = "dyno.db"
 def is_path(build: str) -> bool:
     """Does this name a library's file?"""
     return "/" in build or ".so" in build
+
+
+#: What loading a library may take: what is something else may do anything.
+LOAD_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,10 @@ class LibraryKind:
         Not in our own process: what is something else may do anything when it is loaded.
         """
         command = [sys.executable, "-I", "-S", "-c", self.inspect, str(library)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            done = subprocesses.run(command, LOAD_S)
+        except subprocess.TimeoutExpired:
+            raise UsageError(f"{library} was not loaded in {LOAD_S:.0f} s") from None
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
             hint = f"name a shared library of {self.name}, usually {self.file}"

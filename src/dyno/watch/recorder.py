@@ -104,6 +104,10 @@ class Recorder:
                     self.sample()
                     wait_s = self.wishes.retry_s
                 except TrialFailed as failed:
+                    if self.stop.is_set():
+                        # it did not answer before the end, and is asked no more
+                        self._connect = True
+                        break
                     if not self._taken:
                         raise
                     self.say(f"the server does not answer, trying on: {failed.sentence}")

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dyno import subprocesses
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import account
 from dyno.engines._server import log as _words
@@ -106,7 +107,7 @@ def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = R
 
 def _why_not_ready(running: Running, probe: Callable[[], object], limit_s: float) -> str:
     """Why the server is not there; empty once it is."""
-    name, ends_s = running.launch.name, time.monotonic() + limit_s
+    name, ends_s, heed = running.launch.name, time.monotonic() + limit_s, subprocesses.Heed()
     why = f"{name} did not answer in {limit_s:.0f} s"
     while time.monotonic() < ends_s:
         if running.process.poll() is not None:
@@ -117,7 +118,7 @@ def _why_not_ready(running: Running, probe: Callable[[], object], limit_s: float
                 return ""
             except TrialFailed as refused:
                 why = f"{name} did not answer in {limit_s:.0f} s ({refused.message})"
-        time.sleep(PAUSE_S)
+        heed.pause(PAUSE_S)
     return why
 
 
@@ -133,7 +134,7 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
         _process.wake_family(Path(running.launch.command[0]), running.launch.home)
         process.send_signal(running.launch.stops_on)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(limit_s)
+            process.wait(subprocesses.limit_of(limit_s))
     late = process.poll() is None
     kill_server(running)
     if late:

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dyno import subprocesses
 from dyno.builds import Say, deb
 from dyno.errors import HostError
 
@@ -94,14 +95,7 @@ def _missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]:
     """The libraries that the loader does not find; empty where it cannot be asked."""
     variables = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
     try:
-        done = subprocess.run(
-            ["ldd", str(program)],
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = subprocesses.run(["ldd", str(program)], 60.0, environment=variables)
     except (OSError, subprocess.TimeoutExpired):
         return []
     said = MISSING.findall(done.stdout + done.stderr)

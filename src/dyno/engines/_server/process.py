@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from dyno import scratch
+from dyno import scratch, subprocesses
 from dyno.engines._server import account, watchdog
 from dyno.engines._server import log as _words
 from dyno.engines._server.watchdog import family, send
@@ -87,9 +87,10 @@ def _run(
 ) -> subprocess.CompletedProcess[str] | None:
     """A tool played to its end, its errors among its words; None where it takes too long."""
     try:
-        return subprocess.run(
+        heed = subprocesses.Heed()
+        process = subprocess.Popen(
             command,
-            input=given,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -97,9 +98,8 @@ def _run(
             env=server_environment(home, more),
             cwd=home,
             start_new_session=True,
-            timeout=TOOL_S,
-            check=False,
         )
+        return subprocesses.finish(process, heed, TOOL_S, given)
     except subprocess.TimeoutExpired:
         return None
 

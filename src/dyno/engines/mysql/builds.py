@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno import subprocesses
 from dyno.builds import Build, Say, maven, npm, sha256
 from dyno.engines import _builds
 from dyno.engines._server import libraries
@@ -112,9 +113,7 @@ def version_of(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
     command = [str(prefix.program), "--no-defaults", "--version"]
     environment = {"PATH": os.defpath, "LC_ALL": "C", **prefix.environment()}
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=ANSWER_S, check=False
-        )
+        done = subprocesses.run(command, ANSWER_S, environment=environment)
         said = done.stdout + done.stderr
     except (OSError, subprocess.TimeoutExpired) as refused:
         said = str(refused)

@@ -19,6 +19,7 @@ import re
 import time
 from collections.abc import Callable
 
+from dyno import subprocesses
 from dyno.engines.mysql.data import Query
 from dyno.errors import TrialFailed
 
@@ -97,12 +98,12 @@ def _is_compacted(query: Query) -> bool:
 
 
 def _wait(what: str, over: Callable[[], bool], limit_s: float) -> None:
-    ends_s = time.monotonic() + limit_s
+    ends_s, heed = time.monotonic() + limit_s, subprocesses.Heed()
     while not over():
         if time.monotonic() > ends_s:
             hint = "a smaller load, or a faster disk"
             raise TrialFailed(f"{what} were not written back in {limit_s:.0f} s", hint=hint)
-        time.sleep(PAUSE_S)
+        heed.pause(PAUSE_S)
 
 
 #: Each index's first column; an index over an expression has none, and is left out.

@@ -1,0 +1,125 @@
+"""Programs that are started and waited for: each has a time limit, and ends at the first interrupt.
+
+Python raises an interrupt in the main thread alone, while another thread would wait for its program
+to the end. So what is waited for is known here, and `interrupt`, which the command line calls at
+SIGINT and SIGTERM, kills all of it; whichever thread waited has a `KeyboardInterrupt` then. What is
+asked after an interrupt, to clean up, is given `AFTERWARDS_S` at most.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+#: What may still be waited for once we were interrupted.
+AFTERWARDS_S = 10.0
+
+#: Those that are waited for, and how often we were interrupted. A signal's handler reads them in
+#: the middle of anything, so they have no lock: each change is one step of the interpreter's.
+_waited: dict[int, subprocess.Popen[Any]] = {}
+_interrupts: list[float] = []
+
+
+def interrupt() -> None:
+    """Ends every program that is waited for; to be called by a signal's handler."""
+    _interrupts.append(time.monotonic())
+    for process in list(_waited.values()):
+        kill(process)
+
+
+def limit_of(limit_s: float) -> float:
+    """The time limit of a new wait, in s: shorter once we were interrupted."""
+    return min(limit_s, AFTERWARDS_S) if _interrupts else limit_s
+
+
+class Heed:
+    """Whether we were interrupted since this was made: for loops that wait in any thread."""
+
+    def __init__(self) -> None:
+        self._before = len(_interrupts)
+
+    def check(self) -> None:
+        """`KeyboardInterrupt` where we were."""
+        if len(_interrupts) > self._before:
+            raise KeyboardInterrupt
+
+    def pause(self, seconds: float) -> None:
+        """Sleeps so long; `KeyboardInterrupt` where we were interrupted before or meanwhile."""
+        self.check()
+        time.sleep(seconds)
+        self.check()
+
+
+@contextmanager
+def waited_for(process: subprocess.Popen[Any], heed: Heed) -> Iterator[None]:
+    """While `process` is waited for; `KeyboardInterrupt` where an interrupt has ended it.
+
+    `heed` was made before the process was.
+    """
+    _waited[id(process)] = process
+    try:
+        heed.check()
+        yield
+    except Exception:
+        heed.check()
+        raise
+    finally:
+        del _waited[id(process)]
+    heed.check()
+
+
+def run(
+    command: Sequence[str],
+    limit_s: float,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """What a program ends with, its output and errors as text; its input is empty.
+
+    It leads a session, which is killed whole: registries' clients start others.
+    `subprocess.TimeoutExpired` after `limit_s`, `OSError` where it cannot be started.
+    """
+    heed = Heed()
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+    return finish(process, heed, limit_s)
+
+
+def finish(
+    process: subprocess.Popen[str], heed: Heed, limit_s: float, given: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What a program that is started ends with, as `run` has it, `given` its input; `heed` was made
+    before the process was.
+    """
+    with process:
+        try:
+            with waited_for(process, heed):
+                said, words = process.communicate(given, timeout=limit_of(limit_s))
+        except BaseException:
+            kill(process)
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, said, words or "")
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """Kills a program with the group that it leads, if it leads one."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
