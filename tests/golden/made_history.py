@@ -45,7 +45,7 @@ def make_nominated(
     """A change of that size, one percent to either side."""
     command = "dyno compare a b -w insert"
     return HistoryNomination(
-        at, slowdown, slowdown - 1, slowdown + 1, 0.002, True, command, trial=trial
+        at, at, at, slowdown, slowdown - 1, slowdown + 1, 0.002, True, command, trial=trial
     )
 
 

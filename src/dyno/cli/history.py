@@ -99,13 +99,21 @@ def draw_bars(values: Sequence[float], changes: Sequence[int]) -> str:
 
 def print_nomination(series: HistorySeries, nomination: HistoryNomination, alpha: float) -> None:
     """What seems to have changed, between which builds, and what settles it or has."""
-    from dyno.report.words import nomination_size, past_verdict, point_name, series_name
+    from dyno.report.words import (
+        nomination_place,
+        nomination_size,
+        past_verdict,
+        point_name,
+        series_name,
+    )
 
     before, after = series.points[nomination.at - 1 : nomination.at + 1]
     nominated = screen.bold("nominated")
     screen.line(nominated, f": {series_name(series)}: {nomination_size(nomination, alpha)}")
     screen.line(f"  before: {point_name(before)}")
     screen.line(f"  after:  {point_name(after)}")
+    if place := nomination_place(series, nomination):
+        screen.line(f"  place:  {place}")
     screen.line(f"  verdict: {past_verdict(nomination)}")
     screen.line(f"  to convict or acquit: {nomination.convict or nomination.why_none}")
     screen.gap()

@@ -1,23 +1,26 @@
 """Fresh comparisons: the command that plays one for a nomination, and the run that already did.
 
-Its verdict convicts or acquits the nomination. Fresh is a run without which the place would have
-been nominated just the same: so its verdict was not chosen for being bad. Of several the newest
-counts, whatever it says.
+Its verdict convicts or acquits the nomination. The place of a small step is known to a few points
+only, so the builds compared lie to either side of all places that it may have: two neighbours may
+both be of one level. Fresh is a run without which a change between its two builds would have been
+nominated just the same: so its verdict was not chosen for being bad. Of several the newest counts.
 """
 
 from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dyno import workloads
 from dyno.analysis.analysis import Analysis
 from dyno.analysis.run_view import RunView
 from dyno.controls import controls
-from dyno.history.points import Point, build_of, conditions_of
+from dyno.history.points import Named, build_of, conditions_of
 from dyno.history.series import Nomination, nominate
 from dyno.record import Comparison, FreshComparison
+from dyno.run_folder import RunFolder
 
 #: Where both sides are one program, no comparison of builds can tell: something else changed.
 SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno doctor`"
@@ -50,43 +53,63 @@ def _file(script: str) -> str:
 
 
 def find_fresh_comparison(nomination: Nomination, alpha: float) -> FreshComparison | None:
-    """The newest fresh comparison of the build before, as the base, with the one after."""
-    for point in _runs_of_both(nomination):
-        found = _comparison(nomination, point)
-        if found and _is_fresh(nomination, point, alpha):
-            bounds = (found.low_percent, found.high_percent)
-            low, high = (each if math.isfinite(each) else None for each in bounds)
-            doubts = found.doubts if found.is_doubtful else ()
-            return FreshComparison(point.folder, found.verdict, low, high, doubts)
+    """The newest fresh comparison of the two levels, a build of the old one as its base.
+
+    Of two builds that surely lie on either side, every verdict counts. Of two that may both lie on
+    one side *slower* counts alone: that they are alike says nothing of the levels.
+    """
+    for folder in _runs_of_both(nomination):
+        tried = _nominate_without(nomination, folder, alpha)
+        if tried is None:
+            continue
+        for sides, row in _comparisons(nomination, folder):
+            if tried.parts(*sides, sure=row.verdict != "slower"):
+                bounds = (row.low_percent, row.high_percent)
+                low, high = (each if math.isfinite(each) else None for each in bounds)
+                doubts = row.doubts if row.is_doubtful else ()
+                return FreshComparison(folder.path.name, row.verdict, low, high, doubts)
     return None
 
 
-def _runs_of_both(nomination: Nomination) -> list[Point]:
-    """The new build's points in runs that played the old one too, the newest first."""
-    before, after = nomination.before.build, nomination.after.build
-    points = (*nomination.series.points, *nomination.series.aside)
-    olds = {point.source for point in points if point.build == before}
-    both = [point for point in points if point.build == after and point.source in olds]
-    return sorted(both, key=lambda p: p.run.created_utc, reverse=True) if before != after else []
+def _runs_of_both(nomination: Nomination) -> list[RunFolder]:
+    """The runs that played builds from before the place and from after it, the newest first."""
+    points, change = nomination.series.points, nomination.change
+    olds = {point.build for point in points[: change.last]}
+    news = {point.build for point in points[change.first :]}
+    played: dict[RunFolder, set[Named]] = {}
+    for point in (*points, *nomination.series.aside):
+        played.setdefault(point.source, set()).add(point.build)
+    both = [f for f, own in played.items() if len(own) > 1 and own & olds and own & news]
+    return sorted(both, key=lambda folder: folder.run().created_utc, reverse=True)
 
 
-def _comparison(nomination: Nomination, point: Point) -> Comparison | None:
-    """What its run's verdict says of the two builds in the metric of the series."""
+def _nominate_without(nomination: Nomination, folder: RunFolder, alpha: float) -> Nomination | None:
+    """The nomination that there would be without the run, where the places of both may be one."""
+    series, change = nomination.series, nomination.change
+    others = [point.source != folder for point in series.points]
+    rest = replace(series, points=tuple(p for p in series.points if p.source != folder))
+    first, last = (sum(others[:at]) for at in (change.first, change.last))
+    near = (n for n in nominate(rest, alpha) if n.change.first <= last and first <= n.change.last)
+    return next(near, None)
+
+
+def _comparisons(
+    nomination: Nomination, folder: RunFolder
+) -> Iterator[tuple[tuple[Named, Named], Comparison]]:
+    """What the run says of the metric of the series, by builds of base and candidate; what is
+    *slower* comes first.
+    """
     conditions = nomination.series.conditions
+    run = folder.run()
+    (workload,) = (w for w in run.workloads if w.name == conditions.metric.workload)
     builds = {
         each.name: build_of(each)
-        for each in point.run.candidates
+        for each in run.candidates
         if each.engine == conditions.engine
-        and conditions_of(point.run, point.workload, each) == conditions.alike
+        and conditions_of(run, workload, each) == conditions.alike
     }
-    sides = (nomination.before.build, nomination.after.build)
-    rows = Analysis(RunView(point.run, point.source.trials())).comparisons()
-    ours = (row for row in rows if row.metric == conditions.metric and row.primary)
-    return next((r for r in ours if (builds.get(r.base), builds.get(r.candidate)) == sides), None)
-
-
-def _is_fresh(nomination: Nomination, point: Point, alpha: float) -> bool:
-    series = nomination.series
-    rest = replace(series, points=tuple(p for p in series.points if p.source != point.source))
-    sides = (nomination.before.build, nomination.after.build)
-    return any((n.before.build, n.after.build) == sides for n in nominate(rest, alpha))
+    rows = Analysis(RunView(run, folder.trials())).comparisons()
+    for row in sorted(rows, key=lambda each: each.verdict != "slower"):
+        ours = row.metric == conditions.metric and row.primary
+        if ours and row.base in builds and row.candidate in builds:
+            yield (builds[row.base], builds[row.candidate]), row

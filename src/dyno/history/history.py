@@ -91,6 +91,8 @@ def _nomination(nomination: Nomination, alpha: float, stands: bool) -> HistoryNo
     command, why_none = conviction_command(nomination)
     return HistoryNomination(
         at=change.at,
+        first=change.first,
+        last=change.last,
         slowdown_percent=to_percent(change.estimate),
         low_percent=to_percent(change.low),
         high_percent=to_percent(change.high),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dyno.history.points import Conditions, Point
+from dyno.history.points import Conditions, Named, Point
 from dyno.stats.changes import Change, changes, nightly_alpha
 from dyno.stats.interval import Floats
 
@@ -50,20 +50,34 @@ class Series:
 
 @dataclass(frozen=True)
 class Nomination:
-    """A place at which the level seems to have changed: between two neighbouring points."""
+    """A place at which the level seems to have changed, and the two levels beside it: the points
+    from `start` to the place, and from there to `end`, without those that another change may own.
+    """
 
     series: Series
     change: Change
+    start: int
+    end: int
 
     @property
     def before(self) -> Point:
-        """The last point at the old level."""
-        return self.series.points[self.change.at - 1]
+        """The last point that lies at the old level wherever the place truly is."""
+        return self.series.points[self.change.first - 1]
 
     @property
     def after(self) -> Point:
-        """The first point at the new level."""
-        return self.series.points[self.change.at]
+        """The first point that lies at the new level wherever the place truly is."""
+        return self.series.points[self.change.last]
+
+    def parts(self, old: Named, new: Named, *, sure: bool) -> bool:
+        """Whether the first build is of the level before and the second of the one after; where
+        `sure`, wherever the place truly is. A build that stands on both sides is of neither.
+        """
+        change, points = self.change, self.series.points
+        last, first = (change.first, change.last) if sure else (change.at, change.at)
+        before = {point.build for point in points[self.start : last]}
+        after = {point.build for point in points[first : self.end]}
+        return old in before - after and new in after - before
 
 
 def group_series(points: Mapping[Conditions, Sequence[Point]]) -> list[Series]:
@@ -97,8 +111,15 @@ def _apart(conditions: Conditions, points: Sequence[Point]) -> Iterator[Series]:
 
 def nominate(series: Series, alpha: float) -> list[Nomination]:
     """The changes of a series' level; of series without any, at most `alpha` get one."""
-    finest = nightly_alpha(alpha, len(series.points)) if series.points else 1.0
-    return [Nomination(series, each) for each in changes(series.values, alpha, finest=finest)]
+    size = len(series.points)
+    finest = nightly_alpha(alpha, size) if size else 1.0
+    found = changes(series.values, alpha, finest=finest)
+    starts = [0, *(each.last for each in found)]
+    ends = [*(each.first for each in found[1:]), size]
+    return [
+        Nomination(series, each, min(start, each.first - 1), max(end, each.last + 1))
+        for each, start, end in zip(found, starts, ends, strict=False)
+    ]
 
 
 def _in_build_order(points: Sequence[Point]) -> tuple[Point, ...]:

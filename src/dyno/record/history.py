@@ -34,10 +34,11 @@ class HistoryPoint:
 
 @dataclass(frozen=True)
 class FreshComparison:
-    """The fresh paired comparison of a nomination's two builds: its run's folder and its verdict.
+    """The fresh paired comparison of a nomination's two levels: its run's folder and its verdict.
 
-    The newest of those without which the place would have been nominated just the same. The
-    percentages bound the slowdown, as in `Comparison`; `doubts` are the comparison's.
+    The newest of those without which a change between its builds would have been nominated, too.
+    The percentages bound the slowdown, as in `Comparison`; `doubts` are the
+    comparison's.
     """
 
     run: str
@@ -49,17 +50,20 @@ class FreshComparison:
 
 @dataclass(frozen=True)
 class HistoryNomination:
-    """A level that seems to change before the point `at` of its series (counted from 0).
+    """A level that seems to change before the point `at` of its series (counted from 0); in 99 % of
+    steps the true place is one from `first` to `last`.
 
     `slowdown_percent` is the level after against the one before (positive is worse, whatever the
     metric's direction), with Welch's interval of level 1 − `alpha`; `p_value` is that of the search
     which chose the place. `stands` is False where the series' newest level lies nearer to the one
-    before. `convict` is the command that compares the two builds afresh; where there is none it is
-    empty, and `why_none` says why. `trial` is what a fresh comparison found; None where there was
-    none yet.
+    before. `convict` is the command that compares afresh the builds before `first` and from `last`
+    on; where there is none it is empty, and `why_none` says why. `trial` is what a fresh comparison
+    found; None where there was none yet.
     """
 
     at: int
+    first: int
+    last: int
     slowdown_percent: float
     low_percent: float
     high_percent: float

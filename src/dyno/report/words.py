@@ -163,6 +163,17 @@ def nomination_size(nomination: HistoryNomination, alpha: float) -> str:
     return f"slowdown {slowdown} %, {level} {bounds}, p {nomination.p_value:.3f}"
 
 
+def nomination_place(series: HistorySeries, nomination: HistoryNomination) -> str:
+    """Which builds may have changed the level, where it may be another than the one named; else
+    empty.
+    """
+    first, last = nomination.first, nomination.last
+    if first == last:
+        return ""
+    ends = (series.points[at].candidate for at in (first, last))
+    return f"any of {last - first + 1} builds, {' to '.join(ends)}, may have brought it (99 %)"
+
+
 def past_verdict(nomination: HistoryNomination) -> str:
     """What a fresh comparison said, or that there was none, and whether the level came back."""
     trial = nomination.trial

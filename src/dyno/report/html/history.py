@@ -82,6 +82,7 @@ values themselves, and the table of points each distance.</p>
 <dl class="commands">
 <dt>before</dt><dd class="wrap">{{ place(series.points[n.at - 1]) }}</dd>
 <dt>after</dt><dd class="wrap">{{ place(series.points[n.at]) }}</dd>
+{% if where(series, n) %}<dt>place</dt><dd>{{ where(series, n) }}</dd>{% endif %}
 <dt>to convict or acquit</dt>
 <dd>{% if n.convict %}<pre>{{ n.convict }}</pre>{% else %}{{ n.why_none | coded }}{% endif %}</dd>
 </dl>
@@ -143,6 +144,7 @@ def _body(series: HistorySeries, alpha: float) -> Markup:
         size=words.nomination_size,
         verdict=words.past_verdict,
         place=words.point_name,
+        where=words.nomination_place,
         said=timeline.point_value,
     )
 
