@@ -10,6 +10,7 @@ from dyno.analysis.audit import Audit, JudgesEveryTrial, audits
 from dyno.analysis.blocks import latest_attempts
 from dyno.analysis.comparisons import ComparisonContext, PairedMetric, Place, paired_metrics
 from dyno.analysis.effects import effects
+from dyno.analysis.failures import count_restarts
 from dyno.analysis.rows import judged_comparisons
 from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import restart_spreads
@@ -49,7 +50,9 @@ class Analysis:
         declared = len(self.view.primaries)
         dropped = {name: len(blocks.dropped) for name, blocks in self.view.blocks.items()}
         primaries, doubts = declared * rivals, self._doubts()
-        return ComparisonContext(self.run, primaries, self._invalid(), dropped, rivals, doubts)
+        restarts = count_restarts(self.view.trials)
+        invalid = self._invalid()
+        return ComparisonContext(self.run, primaries, invalid, dropped, rivals, doubts, restarts)
 
     @property
     def deciding(self) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dyno.analysis.blocks import shared_loads
 from dyno.analysis.effects import Effect, effects
+from dyno.analysis.failures import Restarts, Side, find_excess_failures
 from dyno.analysis.measures import Numbers
 from dyno.analysis.run_view import RunView
 from dyno.record import Doubt, Metric, Phase, Run, Trial, WorkloadPlan
@@ -127,7 +128,7 @@ class ComparisonContext:
     `primaries` counts those declared, measured or not, over all `rivals` (candidates, or effects);
     `invalid` maps (workload, candidate, phase) to the finding that makes it so, with "" for all
     phases; `doubts` likewise to the findings that doubt it; `dropped` the blocks lost to noise, by
-    workload.
+    workload; `restarts` those of each side, failed ones included.
     """
 
     run: Run
@@ -136,6 +137,7 @@ class ComparisonContext:
     dropped: dict[str, int]
     rivals: int = 1
     doubts: Mapping[Place, Sequence[Doubt]] = field(default_factory=dict)
+    restarts: Mapping[Side, Restarts] = field(default_factory=dict)
 
     @property
     def looks(self) -> Looks:
@@ -146,6 +148,11 @@ class ComparisonContext:
         """The finding that makes `line` invalid, by one of its sides; else empty."""
         found = (self.invalid.get(place, "") for place in _places(line))
         return next((sentence for sentence in found if sentence), "")
+
+    def excess_failures(self, line: PairedMetric) -> str:
+        """That the candidate's restarts failed more often than the base's; else empty."""
+        alpha = self.run.design.alpha
+        return find_excess_failures(self.restarts, line.metric.workload, line.effect, alpha)
 
     def doubts_of(self, line: PairedMetric) -> tuple[Doubt, ...]:
         """What doubts `line`, by one of its sides."""

@@ -140,7 +140,10 @@ def verdict_word(
         last=n >= context.looks.maximum,
         significant=estimate.p <= context.looks.alpha,
     )
-    return cast("VerdictName", str(said)), tuple(_notes(context, estimate, str(said)))
+    word, notes = cast("VerdictName", str(said)), tuple(_notes(context, estimate, str(said)))
+    if failures := context.excess_failures(line):
+        return "inconclusive" if word in CLEARED else word, (failures, *notes)
+    return word, notes
 
 
 def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterator[str]:

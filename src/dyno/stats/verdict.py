@@ -7,6 +7,8 @@ collects garbage in every call (50 ms); the tests hold it against statsmodels.
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,3 +80,12 @@ def share_unseen(restarts: int, confidence: float = 0.95) -> float:
     of 10, 12 % of 24.
     """
     return float(1.0 - (1.0 - confidence) ** (1.0 / restarts))
+
+
+def fisher_p(failed: int, ended: int, base_failed: int, base_ended: int) -> float:
+    """The chance of so many failures or more among `ended`, if all that failed fell on both sides
+    by lot: Fisher's exact test, one-sided (*The Design of Experiments*, 1935). 1 without failures.
+    """
+    every, of = failed + base_failed, ended + base_ended
+    ways = [comb(ended, n) * comb(base_ended, every - n) for n in range(failed, every + 1)]
+    return sum(ways) / comb(of, every)
