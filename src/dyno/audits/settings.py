@@ -6,51 +6,36 @@
 - Another value in another restart of the same candidate: doubtful.
 - The same program with the same settings and controls asked of it, and another value: doubtful,
   since neither the version nor the user made the difference.
-- Defaults that differ between versions belong to them: told, and sound.
+- A server that runs already, and another value on the other side of a setting that is known to
+  cost time (`src/dyno/settings`: durability, logging, memory, parallelism, checks): doubtful, since
+  nobody chose it for this comparison. `--like` starts the others with its settings.
+- Defaults that differ between versions belong to them: told, the dearest first, and sound.
 
-Sizes, times and switches are compared as numbers, however they are spelled (`quantity`); where one
-side only has a unit, the two are not compared (8192 pages and 64MB may be the same).
+Sizes, times and switches are compared as numbers, however they are spelled, and without the place
+that they came from; where one side only has a unit, the two are not compared (8192 pages and 64MB
+may be the same).
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 
-from dyno import numbers
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import conclude
 from dyno.record import Candidate, Finding, Soundness, Trial
+from dyno.settings import Cost, known_costs
+from dyno.settings.values import is_same_value, plain_value, quantity
 
-QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
-SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
-
-
-def quantity(text: str) -> tuple[str, float] | None:
-    """A number and its kind (`bytes`, `seconds`, or none); None for words."""
-    word = text.strip().casefold()
-    if word in SWITCHES:
-        return "", SWITCHES[word]
-    match = QUANTITY.fullmatch(word)
-    if match is None:
-        return None
-    number, unit = float(match[1]), match[2]
-    if unit in SECONDS:
-        return "seconds", number * SECONDS[unit]
-    if unit and (size := numbers.size_bytes(word.lstrip("-"))) is not None:
-        return "bytes", math.copysign(size, number)
-    return None if unit else ("", number)
-
-
-#: Where a value came from, as one engine adds it.
-SOURCE = re.compile(r" \([a-z, ]+\)$")
 #: Reported sizes are rounded by some.
 ROUNDED = 0.01
 #: Names of what tells a version from another, and is no setting.
 TOLD = re.compile(r"version|^built with|^assertions$", re.IGNORECASE)
 SHOWN = 5
+#: Classes of settings that cost enough to explain a difference.
+COSTLY = ("durability", "logging", "memory", "parallelism", "checks")
+#: Classes of which a sentence tells a setting's values and reason; of others the names.
+EXPLAINED = 3
 
 
 class Settings:
@@ -70,9 +55,11 @@ class Settings:
             if names := _differences(base, side, own):
                 differing |= set(names)
                 findings += _unexplained_differences(base, side, names, own[side.name])
+                findings += _unchosen_costs(base, side, names, own)
+        ranked = known_costs(base.engine).rank(differing)
         silent = [side.name for side in run.candidates if not own[side.name]]
         unchecked = [("the engine did not report its settings", name) for name in silent]
-        return conclude("settings", findings, _sound(len(good), sorted(differing)), unchecked)
+        return conclude("settings", findings, _sound(len(good), ranked), unchecked)
 
 
 def _unexplained_differences(
@@ -86,6 +73,32 @@ def _unexplained_differences(
         yield _finding("doubtful", words, own)
 
 
+def _unchosen_costs(
+    base: Candidate, side: Candidate, names: Sequence[str], own: dict[str, list[Trial]]
+) -> Iterator[Finding]:
+    """Beside a server that runs already: what differs and is known to cost time."""
+    if not (base.attached or side.attached):
+        return
+    known = known_costs(side.engine)
+    costly = [(name, cost) for name in names if (cost := known.of(name)) and cost.kind in COSTLY]
+    if not costly:
+        return
+    values = [_values(own[each.name][-1]) for each in (base, side)]
+    dearest = {cost.kind: name for name, cost in reversed(costly)}
+    explained = [each for each in costly if each[0] in dearest.values()][:EXPLAINED]
+    told = [_explain(name, cost, *values) for name, cost in explained]
+    others = [name for name, cost in costly if (name, cost) not in explained]
+    more = f"; also {_list_names(others)}" if others else ""
+    words = f"{base.name} and {side.name} differ in settings that cost time, which nobody asked for"
+    yield _finding("doubtful", f"{words}: {'; '.join(told)}{more}", own[side.name])
+
+
+def _explain(name: str, cost: Cost, theirs: dict[str, str], ours: dict[str, str]) -> str:
+    """`log_statement is none and all (logging: statements are logged)`, the base's value first."""
+    values = " and ".join(each[name] or "empty" for each in (theirs, ours))
+    return f"{name} is {values} ({cost.kind}: {cost.why})"
+
+
 def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     for name, asked in side.settings.items():
         told = {trial.settings[name] for trial in own if name in trial.settings}
@@ -96,8 +109,10 @@ def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     seen: dict[str, set[str]] = {}
     for trial in own:
         for name, value in trial.settings.items():
-            seen.setdefault(name, set()).add(value)
-    changed = sorted(name for name, values in seen.items() if len(values) > 1)
+            seen.setdefault(name, set()).add(plain_value(value))
+    changed = known_costs(side.engine).rank(
+        name for name, values in seen.items() if len(values) > 1
+    )
     if changed:
         first = f"{changed[0]} is {' or '.join(sorted(seen[changed[0]])[:3])}"
         words = f"{side.name} does not run alike in every restart: {_list_names(changed)} ({first})"
@@ -110,14 +125,14 @@ def _finding(soundness: Soundness, words: str, own: Sequence[Trial]) -> Finding:
 
 def _mismatch(asked: str, told: str) -> Soundness | None:
     """How wrong the value is; None where it is right, or cannot be compared."""
-    wanted, found = quantity(asked), quantity(SOURCE.sub("", told))
+    wanted, found = quantity(asked), quantity(plain_value(told))
     if asked == "-1":
         return None
     if wanted and found:
         (kind, number), (other, value) = wanted, found
         near = abs(number - value) <= ROUNDED * max(abs(number), abs(value))
         return None if kind != other or near else "invalid"
-    spelled = SOURCE.sub("", told).casefold()
+    spelled = plain_value(told).casefold()
     return None if set(_words(asked)) <= set(_words(spelled)) else "doubtful"
 
 
@@ -126,20 +141,20 @@ def _words(text: str) -> list[str]:
 
 
 def _differences(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:
-    """Settings that both report, with other values, though neither was asked for them.
-
-    Places of files are the build's, and no choice.
+    """Settings that both report, with other values, though neither was asked for them; the dearest
+    first. Places of files are the build's, and no choice.
     """
     if not own[base.name] or not own[side.name]:
         return []
     ours, theirs = (_values(own[each.name][-1]) for each in (side, base))
     asked = {*base.settings, *side.settings}
-    shared = sorted(set(ours) & set(theirs) - asked)
-    return [name for name in shared if ours[name] != theirs[name] and not TOLD.search(name)]
+    shared = (name for name in set(ours) & set(theirs) - asked if not TOLD.search(name))
+    differing = (name for name in shared if not is_same_value(ours[name], theirs[name]))
+    return known_costs(side.engine).rank(differing)
 
 
 def _values(trial: Trial) -> dict[str, str]:
-    told = {name: SOURCE.sub("", value) for name, value in trial.settings.items()}
+    told = {name: plain_value(value) for name, value in trial.settings.items()}
     return {name: value for name, value in told.items() if not value.startswith("/")}
 
 

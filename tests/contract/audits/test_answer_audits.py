@@ -9,7 +9,7 @@ import pytest
 from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only
 
 from dyno.play.evidence import digest_rows
-from dyno.record import Evidence, Trial
+from dyno.record import Evidence, Finding, Trial
 
 ASKED = "SELECT c FROM t"
 
@@ -145,3 +145,69 @@ def test_defaults_that_differ_between_versions_are_told_and_no_fault() -> None:
         "doubtful",
         (3,),
     ) and "unasked" in finding.sentence
+
+
+ATTACHED = {"address": "unix:/tmp"}
+THEIRS = {"log_min_duration_statement": "0 (configuration file)", "work_mem": "4MB (database)"}
+OURS = {"log_min_duration_statement": "-1", "work_mem": "4096kB"}
+
+
+def _beside_a_server(
+    theirs: dict[str, str], ours: dict[str, str], asked: dict[str, str] | None = None
+) -> Finding:
+    old = engine("old", "postgres", embedded=False)
+    sides = (
+        dataclasses.replace(old, build=ATTACHED),
+        dataclasses.replace(old, name="new", settings=asked or {}),
+    )
+    told = ((2, "old", theirs), (3, "new", ours))
+    trials = [dataclasses.replace(a_trial(n, side), settings=s) for n, side, s in told]
+    return only("settings", a_run(*sides), *trials)
+
+
+def test_a_costly_setting_that_differs_beside_a_server_that_runs_already_is_doubtful() -> None:
+    """A server that logged every statement lost to the same build by a third, under a green bar."""
+    finding = _beside_a_server(THEIRS, OURS)
+    assert (finding.soundness, finding.trials) == ("doubtful", (3,))
+    assert finding.sentence.endswith(
+        "log_min_duration_statement is 0 and -1 (logging: statements that take as long are logged)"
+    ), "a value that is spelled otherwise, or set elsewhere, is no other value"
+
+
+def test_beside_such_a_server_the_dearest_settings_are_told_first() -> None:
+    names = ("jit", "log_directory", "log_duration", "fsync", "data_checksums", "shared_buffers")
+    more, less = dict.fromkeys(names, "on"), dict.fromkeys(names, "off")
+    told = _beside_a_server(THEIRS | more, OURS | less).sentence.split(": ", 1)[1]
+    parts = [part.partition(" ")[0] for part in told.split("; ")]
+    assert parts == ["fsync", "log_min_duration_statement", "shared_buffers", "also"]
+    assert told.endswith("also log_duration, data_checksums"), "plans and places are not costly"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "asked"),
+    [
+        (OURS, {}),
+        (OURS | {"jit": "on", "port": "5433"}, {}),
+        (THEIRS, {"log_min_duration_statement": "-1"}),
+    ],
+)
+def test_what_costs_nothing_or_was_asked_for_is_no_doubt(
+    theirs: dict[str, str], asked: dict[str, str]
+) -> None:
+    assert _beside_a_server(theirs, OURS | {"jit": "off", "port": "1"}, asked).soundness == "sound"
+
+
+def test_a_value_that_comes_from_elsewhere_in_another_restart_is_the_same() -> None:
+    found, sentence = _told({}, {"cache": "1"}, {"cache": "1 (configuration file)"})
+    assert found == "sound", sentence
+
+
+def test_defaults_that_differ_are_told_by_their_cost() -> None:
+    sides = (engine("old", "postgres"), engine("new", "postgres"))
+    names = ("a_new_one", "jit", "log_statement", "synchronous_commit")
+    old, new = (
+        dataclasses.replace(a_trial(number, side.name), settings=dict.fromkeys(names, value))
+        for number, side, value in zip((2, 3), sides, ("on", "off"), strict=True)
+    )
+    sentence = only("settings", a_run(*sides), old, new).sentence
+    assert sentence.endswith("synchronous_commit, log_statement, jit, a_new_one")

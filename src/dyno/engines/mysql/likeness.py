@@ -11,12 +11,21 @@ from dyno.engines.mysql.settings import FAST, STOCK, sort_settings
 from dyno.engines.mysql.values import variables
 from dyno.plan import Session
 
+#: What is written of statements, and when; files and their places are the server's own.
+LOGGING = (
+    *("general_log", "slow_query_log", "long_query_time", "log_output"),
+    *("log_queries_not_using_indexes", "min_examined_row_limit", "log_slow_admin_statements"),
+    *("log_slow_extra", "log_slow_rate_limit", "log_slow_verbosity", "log_slow_filter"),
+    *("binlog_row_image", "innodb_print_all_deadlocks", "userstat"),
+)
+
 
 def settings_like(
     ask: Ask, running: Session, build: Build, prefix: Prefix, left: Iterable[str]
 ) -> dict[str, str]:
-    """What it has where our profiles have a value for memory, disk and work: those variables that
-    `build` knows, over its own defaults. Names that are `left` mean something else there.
+    """What it has where our profiles have a value for memory, disk and work, and what it logs:
+    those variables that `build` knows, over its own defaults. Names that are `left` mean something
+    else there.
     """
     (rows,) = ask(running, ["SHOW GLOBAL VARIABLES"])
     told = {str(name).lower(): value or "" for name, value in rows}
@@ -25,4 +34,6 @@ def settings_like(
     asked = {"profile": STOCK} | ({"engine": storage} if storage else {})
     asked |= {"log_bin": logged} if logged in ("on", "off") else {}
     known = variables(build, prefix, sort_settings(asked, {})) - set(left)
-    return asked | {name: told[name] for name in FAST if name in told and name in known}
+    return asked | {
+        name: told[name] for name in (*FAST, *LOGGING) if name in told and name in known
+    }

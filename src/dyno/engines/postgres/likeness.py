@@ -10,13 +10,17 @@ from dyno.engines._server import libraries, process
 from dyno.engines.postgres.settings import OURS, STOCK, TABLE, UNTOUCHABLE
 from dyno.plan import Session
 
-#: Groups of settings that decide how fast it is. Left out are those of connections and identity, of
-#: logs, replication, archives and clients: they belong to the place where it runs.
+#: Groups of settings that decide how fast it is: also what it logs and counts, but not where.
+#: Left out are those of connections and identity, of replication, archives and clients: they belong
+#: to the place where it runs.
 GROUPS = (
     "Autovacuum",
     "Lock Management",
     "Query Tuning",
+    "Reporting and Logging / What to Log",
+    "Reporting and Logging / When to Log",
     "Resource Usage",
+    "Statistics",
     "Vacuuming",
     "Write-Ahead Log / Checkpoints",
     "Write-Ahead Log / Settings",

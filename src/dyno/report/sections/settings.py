@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import groupby
+
 from dyno.report import Book
 from dyno.report.html.markup import render
+from dyno.settings import KnownCosts, known_costs
+from dyno.settings.values import is_same_value
 
 _TEMPLATE = """
 {% macro table(rows) %}
@@ -14,7 +19,10 @@ _TEMPLATE = """
 {% for value in values %}<td><code>{{ value }}</code></td>{% endfor %}</tr>{% endfor %}
 </tbody></table></div>
 {% endmacro %}
-{% if differing %}<h3>Different between candidates</h3>{{ table(differing) }}
+{% if differing %}<h3>Different between candidates</h3>
+{% for kind, rows in differing %}
+<h4>{{ kind }}</h4>{{ table(rows) }}
+{% endfor %}
 {% else %}<p>The candidates' settings do not differ.</p>{% endif %}
 {% if alike %}<details><summary>{{ alike | length | plural("setting") }} alike</summary>
 {{ table(alike) }}</details>{% endif %}
@@ -33,18 +41,32 @@ class _Settings:
     place = 84
 
     def render(self, book: Book) -> str:
-        """Settings that differ first; those alike folded; the workloads' options."""
+        """Settings that differ first, the dearest class before the others; those alike folded; the
+        workloads' options.
+        """
         names = book.view.candidates
         read = {name: _read_back(book, name) for name in names}
-        keys = sorted({key for found in read.values() for key in found})
+        costs = known_costs(book.run.candidates[0].engine)
+        keys = costs.rank({key for found in read.values() for key in found})
         rows = [(key, [read[name].get(key, "") for name in names]) for key in keys]
+        apart = [row for row in rows if not _is_alike(row[1])]
         return render(
             _TEMPLATE,
             names=names,
-            differing=[row for row in rows if len(set(row[1])) > 1],
-            alike=[row for row in rows if len(set(row[1])) == 1],
+            differing=[(kind, list(own)) for kind, own in groupby(apart, partial(_kind, costs))],
+            alike=[row for row in rows if _is_alike(row[1])],
             workloads=book.run.workloads,
         )
+
+
+def _is_alike(values: list[str]) -> bool:
+    """The same value everywhere, wherever each came from."""
+    return all(is_same_value(values[0], value) for value in values)
+
+
+def _kind(costs: KnownCosts, row: tuple[str, list[str]]) -> str:
+    cost = costs.of(row[0])
+    return cost.kind if cost else "others"
 
 
 def _read_back(book: Book, candidate: str) -> dict[str, str]:
