@@ -28,7 +28,7 @@ RIGHTS = (
     "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, UPDATE, DELETE, CREATE VIEW, CREATE ROUTINE,"
     " ALTER ROUTINE, EXECUTE, EVENT"
 )
-READING = "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE, EXECUTE"
+READING = "CREATE, DROP, SELECT, INSERT, UPDATE, CREATE ROUTINE, ALTER ROUTINE, EXECUTE"
 #: A table's two names, there and back.
 AWAY = (("psh_boot", "psh_away"), ("psh_away", "psh_boot"))
 #: What moves while it is read, whatever the consumers say.
@@ -190,9 +190,9 @@ def test_collections_do_not_overlap(server: KitServer) -> None:
 
 
 def test_a_table_that_is_away_for_a_moment_is_not_damage(server: KitServer) -> None:
-    """As those are that MySQL 5.6 alters: whoever does that holds the lock."""
+    """As those are that MySQL 5.6 alters."""
     hide, show = ("RENAME TABLE ps_history.{} TO ps_history.{}".format(*it) for it in AWAY)
-    statements = ("CALL ps_history.psh_lock(10)", hide, "DO SLEEP(2)", show)
+    statements = (hide, "DO SLEEP(1)", show)
     with ThreadPoolExecutor() as pool:
         altering = pool.submit(server.ask, *statements)
         gone = "information_schema.tables WHERE table_name = 'psh_away'"
@@ -204,13 +204,14 @@ def test_a_table_that_is_away_for_a_moment_is_not_damage(server: KitServer) -> N
 def test_the_session_is_as_it_was(server: KitServer) -> None:
     asked = (
         "SELECT @@SESSION.time_zone, @@SESSION.sql_log_bin, instrumented,"
-        " IFNULL(IS_USED_LOCK('ps_history') = CONNECTION_ID(), 0), @psh_command"
+        " (SELECT connection_id FROM sys_history.psh_turn), @psh_command,"
+        " @@SESSION.lock_wait_timeout = @@GLOBAL.lock_wait_timeout"
         " FROM performance_schema.threads"
         " WHERE processlist_id = CONNECTION_ID()"
     )
     for last in ("CALL ps_history.collect()", "CALL ps_history.cleanup_history('1 DAY')"):
         rows = server.ask("SET SESSION time_zone = '+05:00'", last, asked)
-        assert rows == [["+05:00", "1", "YES", "0", None]]
+        assert rows == [["+05:00", "1", "YES", "0", None, "1"]]
     server.ask("DROP TABLE ps_history.accounts")
     for _ in range(2):
         with pytest.raises(TrialFailed, match="accounts"):

@@ -151,7 +151,7 @@ def test_a_job_has_the_rights_of_who_queued_it_and_no_more(server: KitServer) ->
         "CALL async.run_2(1, @a, @b)",
         "CALL async.text_of(1, 2, @a, @b)",
         "CALL async.execute_job(1, 1)",
-        "CALL async.keep_rows('async_2.rs_1', 'async_1.jobs')",
+        "CALL async.keep_rows(1, 1)",
         "INSERT INTO async_2.jobs (account, sql_text) VALUES (1, 'SELECT 1')",
         "INSERT INTO async_1.jobs (account, sql_text) VALUES (1, 'SELECT 1')",
         "UPDATE async_2.jobs SET account = 1",

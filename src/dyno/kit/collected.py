@@ -33,9 +33,6 @@ COUNTS = ("COUNT_STAR", "COUNT_ALLOC", "SUM_ERROR_RAISED")
 OF_ALL = "'statement/sql/select', 'wait/io/file/sql/binlog'"
 #: Partitions are added as time goes on: psh_add_partitions.
 PARTITIONED = "PARTITION BY RANGE (TO_SECONDS(ts)) (PARTITION p0 VALUES LESS THAN (0))"
-#: While our tables are looked at no collection adds partitions: MySQL 5.6 does not tell of a table
-#: that is being altered. The lock goes with the connection.
-ALONE = f"DO GET_LOCK('{SCHEMA}', 10)"
 #: What reports ask for and not every version has: NULL there.
 NEWER = ("COUNT_SECONDARY", "SUM_CPU_TIME", "MAX_CONTROLLED_MEMORY", "MAX_TOTAL_MEMORY")
 #: In place of the tables that MySQL 5.6 has not, those of memory and status: what reports ask of
@@ -184,7 +181,6 @@ class Table:
 def tables(server: Server, schema: str = "performance_schema") -> dict[str, Table]:
     """What is collected on this server, or with `schema` what its history has."""
     rows = server.query(
-        *([ALONE] if schema == SCHEMA else []),
         "SELECT table_name, column_name, column_type, character_set_name, collation_name"
         f" FROM information_schema.columns WHERE table_schema = '{schema}'"
         " ORDER BY table_name, ordinal_position",

@@ -7,13 +7,15 @@ information_schema, so that each version gets its own, and an upgrade adds what 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import dyno
 from dyno.errors import TrialFailed, UsageError
-from dyno.kit.collected import ALONE, PARTITIONED, REPORTS, SCHEMA, reports, tables
+from dyno.kit import rights
+from dyno.kit.collected import PARTITIONED, REPORTS, SCHEMA, Table, reports, tables
 from dyno.kit.server import Server, check_scheduler, run_all, words
 
 SQL = Path(__file__).parent / "sql/history"
@@ -25,16 +27,20 @@ STRANGE = "not ours"
 RIGHTS = (
     "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, UPDATE, DELETE, CREATE VIEW, CREATE ROUTINE,"
     " ALTER ROUTINE, EXECUTE and EVENT on ps_history.*",
-    "CREATE, DROP, SELECT, INSERT, CREATE ROUTINE, ALTER ROUTINE and EXECUTE on sys_history.*",
+    "CREATE, DROP, SELECT, INSERT, UPDATE, CREATE ROUTINE, ALTER ROUTINE and EXECUTE on"
+    " sys_history.*",
     "SELECT and UPDATE on performance_schema.*",
     "and where the server keeps a binary log SUPER (MySQL 8.0: SESSION_VARIABLES_ADMIN, MariaDB:"
     " BINLOG ADMIN)",
 )
-REPORTS_TABLE = f"table_schema = '{READING}' AND table_name = 'reports'"
+REPORTS_TABLE = f"table_schema = '{READING}' AND table_name IN ('reports', 'psh_turn')"
 EVENT = (
     f"CREATE EVENT {SCHEMA}.snapshot_performance_schema ON SCHEDULE EVERY 1 SECOND"
     f" ON COMPLETION PRESERVE ENABLE DO CALL {SCHEMA}.collect_at_interval()"
 )
+NO_EVENT = f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema"
+#: How often tables are looked for that a collection may be altering, and how long apart.
+LOOKS, LOOK_PAUSE_S = 6, 0.5
 #: Names in procedures are compared, and zero dates kept, as performance_schema has them.
 BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
 
@@ -57,17 +63,38 @@ def state(server: Server) -> tuple[str, str]:
     return version, f"{version}, every {settings['interval']} s, {at}"
 
 
+def stopped(server: Server) -> str:
+    """What is to be told where collections do not come although the scheduler runs; else nothing.
+    Of one that is late by less than three intervals and ten seconds nothing is told.
+    """
+    asked = (
+        "SELECT MAX(ts), IFNULL(MAX(ts) + INTERVAL 3 * (SELECT value + 0 FROM"
+        f" {SCHEMA}.psh_settings WHERE variable = 'interval') + 10 SECOND > UTC_TIMESTAMP(), 0),"
+        f" (SELECT MAX(problem) FROM {READING}.psh_turn) FROM {SCHEMA}.psh_collections"
+    )
+    try:
+        ((last, is_recent, problem),) = server.query("SET SESSION time_zone = '+00:00'", asked)
+    except TrialFailed:
+        return ""
+    if is_recent == "1" or not (last or problem):
+        return ""
+    since = f"nothing collected since {last[:19]} UTC" if last else "nothing collected"
+    return f"{since}: {problem}" if problem else since
+
+
 def install(server: Server) -> bool:
     """Makes the part where it is not there: was anything made? What a refusal leaves half-made
     goes again. `UsageError` where the event scheduler or performance_schema is off, a right is
     missing, or the schema is somebody else's.
     """
     found, _ = state(server)
-    if found == dyno.__version__:
+    unsafe = rights.unsafe(server, PART)
+    if found == dyno.__version__ and not unsafe:
         return False
     if found:
+        older = f"{found}, with {unsafe[0]}" if unsafe else found
         raise UsageError(
-            f"the schema '{SCHEMA}' is there already, and not this version's ({found})",
+            f"the schema '{SCHEMA}' is there already, and not this version's ({older})",
             hint="dyno kit upgrade brings ours to this version; what another tool made must be "
             "dropped by hand",
         )
@@ -172,9 +199,11 @@ def upgrade(server: Server) -> bool:
     """Brings routines, tables and columns to this version and to what the server has now; what
     was collected stays. Was anything changed?
     """
-    if is_whole(server) and state(server)[0] == dyno.__version__:
+    whole = is_whole(server) and state(server)[0] == dyno.__version__
+    if whole and not rights.unsafe(server, PART):
         return False
-    had, made_by = tables(server, SCHEMA), list(_routines(server))
+    run_all(server, [NO_EVENT], "upgrade history", RIGHTS)
+    had, made_by = _had(server), list(_routines(server))
     added = [
         f"ALTER TABLE {SCHEMA}.`{name}` ADD COLUMN {column.quoted} {column.kind} NULL"
         for name, table in tables(server).items()
@@ -189,7 +218,7 @@ def upgrade(server: Server) -> bool:
         f"UPDATE {SCHEMA}.psh_settings SET value = '{dyno.__version__}' WHERE variable = 'version'"
     )
     all_of_it = [
-        *(*BEGIN, f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema", *drops, *added),
+        *(*BEGIN, *drops, *added),
         *(*_missing(server), *made_by, *_reading(server), EVENT, told),
     ]
     run_all(server, all_of_it, "upgrade history", RIGHTS, together=True)
@@ -199,7 +228,7 @@ def upgrade(server: Server) -> bool:
 def _missing(server: Server) -> list[str]:
     """What makes those of the kit's own tables and views that somebody dropped."""
     rows = server.query(
-        ALONE, f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
+        f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
     )
     there = {name for (name,) in rows}
     texts = _script(server, "tables")
@@ -207,10 +236,29 @@ def _missing(server: Server) -> list[str]:
     return [text for name, text in made if name and name[1] not in there]
 
 
+def _had(server: Server) -> dict[str, Table]:
+    """The tables of the history. One that is being altered MySQL 5.6 does not tell of."""
+    wanted = tables(server)
+    for _ in range(LOOKS):
+        found = tables(server, SCHEMA)
+        if wanted.keys() <= found.keys():
+            break
+        time.sleep(LOOK_PAUSE_S)
+    return found
+
+
 def is_whole(server: Server) -> bool:
     """Whether all tables, views and procedures are there, the event, and all columns that the
-    server has now.
+    server has now. What is missing is looked for once more: a collection may be altering it.
     """
+    for _ in range(LOOKS):
+        if _is_whole_now(server):
+            return True
+        time.sleep(LOOK_PAUSE_S)
+    return False
+
+
+def _is_whole_now(server: Server) -> bool:
     if _missing(server):
         return False
     had = tables(server, SCHEMA)
@@ -226,7 +274,7 @@ def is_whole(server: Server) -> bool:
 
 def _has_reports(server: Server) -> bool:
     """Whether it has those that this version has."""
-    if not server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}"):
+    if len(server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}")) < 2:
         return False
     names = {name for (name,) in server.query(f"SELECT name FROM {READING}.reports")}
     return names == {path.stem for path in REPORTS.glob("*.sql")}
@@ -251,7 +299,6 @@ def uninstall(server: Server) -> bool:
             f"the schema '{SCHEMA}' is not one of this kit's, or damaged",
             hint=f"DROP DATABASE {SCHEMA} by hand",
         )
-    drops = [f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema"]
-    run_all(server, [*drops, f"DROP DATABASE {SCHEMA}"], "uninstall history", RIGHTS)
+    run_all(server, [NO_EVENT, f"DROP DATABASE {SCHEMA}"], "uninstall history", RIGHTS)
     _drop_reading(server)
     return True

@@ -6,6 +6,7 @@ PROCEDURE cannot be prepared, so no procedure in the server could make them.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import dyno
 from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.kit import rights
 from dyno.kit.server import Server, check_scheduler, run_all
 
 #: In this order.
@@ -38,6 +40,8 @@ WRITTEN = "account, sql_text, priority, after_list, timeout_s"
 RIGHTS = ("the rights of an administrator with GRANT OPTION, as root has them",)
 #: In place of a version: the schema is there, and is not ours.
 STRANGE = "not ours"
+#: The event that tends runs each second; later than that is told.
+LATE_S = 15
 #: How long workers may take to end.
 END_S = 30.0
 
@@ -84,6 +88,13 @@ def version(server: Server) -> str:
     return rows[0][0] or "" if rows else STRANGE
 
 
+def stopped(server: Server) -> str:
+    """What is to be told where nobody tends the jobs although the scheduler runs; else nothing."""
+    late = f"lap_on < UTC_TIMESTAMP() - INTERVAL {LATE_S} SECOND"
+    rows = server.query(f"SELECT lap_on FROM async.worker WHERE slot = 0 AND {late}")
+    return f"nobody tends the jobs since {str(rows[0][0])[:19]} UTC" if rows else ""
+
+
 def accounts(server: Server) -> list[Account]:
     """Those that may queue."""
     rows = server.query("SELECT name, id FROM async.account ORDER BY id")
@@ -97,11 +108,13 @@ def install(server: Server, names: Sequence[str]) -> list[str]:
     wanted = [parse_account(name) for name in names]
     check_scheduler(server, "jobs run by it")
     found = version(server)
-    if found and found != dyno.__version__:
+    unsafe = rights.unsafe(server, SCHEMA)
+    if found and (found != dyno.__version__ or unsafe):
+        older = f"{found}, with {unsafe[0]}" if unsafe else found
         raise UsageError(
-            f"the schema '{SCHEMA}' is there already, and not this version's ({found})",
-            hint="dyno kit uninstall async takes out what Dyno installed; what another tool made "
-            "must be dropped by hand",
+            f"the schema '{SCHEMA}' is there already, and not this version's ({older})",
+            hint="dyno kit upgrade brings ours to this version; what another tool made must be "
+            "dropped by hand",
         )
     for account in wanted:
         _check_account(server, account)
@@ -147,15 +160,51 @@ def _create(server: Server) -> None:
     # the mark by which an uninstall knows its own comes before all that may be refused
     begin, made_by, *rest = (it for script in SCRIPTS for it in statements(script))
     run_all(server, [begin, made_by, settings], "install async", RIGHTS)
-    rest += [
-        *_workers(),
-        "CREATE EVENT async.tend ON SCHEDULE EVERY 1 SECOND DO CALL async.tend()",
+    run_all(server, [*rest, *_workers()], "install async", RIGHTS, together=True)
+
+
+def upgrade(server: Server) -> bool:
+    """Brings procedures and events to this version; jobs and results stay, and what runs is ended.
+    Was anything changed?
+    """
+    if version(server) == dyno.__version__ and not rights.unsafe(server, SCHEMA):
+        return False
+    _end_workers(server)
+    made_by = [
+        text
+        for script in SCRIPTS
+        for text in statements(script)
+        if re.search("^CREATE (PROCEDURE|FUNCTION|TRIGGER)", text, re.M)
     ]
-    run_all(server, rest, "install async", RIGHTS, together=True)
+    all_of_it = [
+        *_drops(server),
+        *made_by,
+        *(runner(account) for account in accounts(server)),
+        *(grant for account in accounts(server) for grant, _ in grants(account)),
+        f"UPDATE async.settings SET value = '{dyno.__version__}' WHERE variable = 'version'",
+        *_workers(),
+    ]
+    run_all(server, all_of_it, "upgrade async", RIGHTS, together=True)
+    return True
+
+
+def _drops(server: Server) -> list[str]:
+    """Statements that drop triggers and routines."""
+    triggers = server.query(
+        "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = 'async'"
+    )
+    routines = server.query(
+        "SELECT routine_type, routine_name FROM information_schema.routines"
+        " WHERE routine_schema = 'async'"
+    )
+    return [
+        *(f"DROP TRIGGER async.{name}" for (name,) in triggers),
+        *(f"DROP {kind} async.{name}" for kind, name in routines),
+    ]
 
 
 def _workers() -> Iterator[str]:
-    """The events that take turns, and what wakes each.
+    """The events that take turns, what wakes each, and the one that tends.
 
     An event of one time only (AT) that has run once is never run again, whatever ALTER EVENT says,
     while the server has others (5.6.14, 8.0.33, 10.11.19); one of every year is, from STARTS on.
@@ -166,9 +215,11 @@ def _workers() -> Iterator[str]:
             f" DO CALL async.work({place})"
         )
         yield (
-            f"CREATE PROCEDURE async.wake_{place}() MODIFIES SQL DATA ALTER EVENT"
-            f" async.worker_{place} ON SCHEDULE EVERY 1 YEAR STARTS CURRENT_TIMESTAMP ENABLE"
+            f"CREATE PROCEDURE async.wake_{place}() SQL SECURITY INVOKER MODIFIES SQL DATA"
+            f" ALTER EVENT async.worker_{place} ON SCHEDULE EVERY 1 YEAR"
+            " STARTS CURRENT_TIMESTAMP ENABLE"
         )
+    yield "CREATE EVENT async.tend ON SCHEDULE EVERY 1 SECOND DO CALL async.tend()"
 
 
 def _let_in(server: Server, name: str) -> None:

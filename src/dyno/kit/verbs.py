@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import ModuleType
 
 import dyno
 from dyno.builds import Say
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
-from dyno.kit import history, jobs, library, routines
+from dyno.kit import history, jobs, library, rights, routines
 from dyno.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
 from dyno.kit.server import LIBRARY, Server, run_all, scheduler
 
@@ -30,9 +31,11 @@ class State:
 ABSENT, INSTALLED, NATIVE, DAMAGED = "not installed", "installed", "the server's own", "damaged"
 #: What this user may not look at may be there, or whole, all the same.
 HIDDEN = "not seen"
-STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN)
+#: Of an older version, whose routines have rights that callers must not get.
+UNSAFE = "unsafe"
+STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN, UNSAFE)
 #: What an upgrade loads anew.
-MENDED = (INSTALLED, DAMAGED)
+MENDED = (INSTALLED, DAMAGED, UNSAFE)
 
 
 def status(server: Server) -> list[State]:
@@ -54,7 +57,17 @@ def _states(server: Server) -> list[State]:
     loaded, version = server.loaded(), ""
     if VERSION.name in loaded:
         version = server.library_version()
-    return [_state(server, part, loaded, version) for part in PARTS.values()]
+    states = [_state(server, part, loaded, version) for part in PARTS.values()]
+    return [_as_safe(server, state) for state in states]
+
+
+def _as_safe(server: Server, state: State) -> State:
+    """The state; another one where the part's routines give their callers rights."""
+    if state.state not in MENDED or not (found := rights.unsafe(server, state.part.name)):
+        return state
+    more = f" and {len(found) - 1} more" if found[1:] else ""
+    detail = f"{found[0]}{more} may give callers its definer's rights: dyno kit upgrade"
+    return State(state.part, UNSAFE, detail)
 
 
 def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> State:
@@ -90,20 +103,23 @@ def _state_of_jobs(server: Server, part: Part) -> State:
     if found in ("", jobs.STRANGE):
         return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
     names = ", ".join(account.name for account in jobs.accounts(server))
-    return State(part, INSTALLED, f"{found}, for {names}{_at_rest(server)}")
+    return State(part, INSTALLED, f"{found}, for {names}{_at_rest(server, jobs)}")
 
 
 def _state_of_history(server: Server, part: Part) -> State:
     found, detail = history.state(server)
     if found and not history.is_whole(server):
         return State(part, DAMAGED, detail)
-    return State(part, INSTALLED, detail + _at_rest(server)) if found else State(part, ABSENT)
+    at_rest = _at_rest(server, history)
+    return State(part, INSTALLED, detail + at_rest) if found else State(part, ABSENT)
 
 
-def _at_rest(server: Server) -> str:
-    """What is to be told of a part that events run, where the server runs none."""
-    found = scheduler(server)
-    return "" if found == "ON" else f"; the event scheduler is {found}: nothing runs"
+def _at_rest(server: Server, part: ModuleType) -> str:
+    """What is to be told of a part that events run, where nothing runs."""
+    if (found := scheduler(server)) != "ON":
+        return f"; the event scheduler is {found}: nothing runs"
+    told = part.stopped(server)
+    return f"; {told}" if told else ""
 
 
 def _is_native(server: Server, part: Part) -> bool:
@@ -209,14 +225,12 @@ def upgrade(server: Server, say: Say) -> None:
 
 
 def _upgrade_schemas(server: Server, say: Say) -> bool:
-    """Those parts that have no functions: is one of them there? There is one version of the jobs'
-    procedures yet, so nothing of theirs to upgrade.
-    """
+    """Those parts that have no functions: is one of them there?"""
     found = False
     for part in [it for it in PARTS.values() if not it.functions]:
         if part.routines and not routines.is_there(server, part.name):
             continue
-        if part.name == jobs.SCHEMA and jobs.version(server) != dyno.__version__:
+        if part.name == jobs.SCHEMA and jobs.version(server) in ("", jobs.STRANGE):
             continue
         if part.name == history.PART and history.state(server)[0] in ("", history.STRANGE):
             continue
@@ -224,7 +238,7 @@ def _upgrade_schemas(server: Server, say: Say) -> bool:
         if part.routines:
             made = routines.install(server, part.name)
         else:
-            made = part.name == history.PART and history.upgrade(server)
+            made = (history if part.name == history.PART else jobs).upgrade(server)
         told = "upgraded to" if made else "is of version"
         say(f"{part.name} {told} {dyno.__version__}{'' if made else ' already'}")
     return found
@@ -241,7 +255,8 @@ def _upgrade_library(server: Server, ours: Sequence[str], say: Say) -> None:
     behind = [
         state.part.name
         for state in found
-        if state.part.routines and routines.version(server, state.part.name) != dyno.__version__
+        if state.part.routines
+        and (state.state == UNSAFE or routines.version(server, state.part.name) != dyno.__version__)
     ]
     whole = whole and not behind
     if whole and not written and server.library_version() == dyno.__version__:

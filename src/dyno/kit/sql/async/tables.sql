@@ -62,7 +62,7 @@ CREATE TABLE async.needs (
   KEY (needed)
 ) ENGINE=InnoDB $$
 
--- Who fills a slot, and when it came around to its first place. Nothing of it outlives the server's
+-- Who fills a slot, and when it came around to its first place; slot 0 is of who tends. Nothing of it outlives the server's
 -- end, so it is written without a transaction; async.tend makes the rows.
 CREATE TABLE async.worker (
   slot SMALLINT UNSIGNED NOT NULL PRIMARY KEY,
@@ -79,7 +79,7 @@ CREATE TABLE async.boot (
 
 -- Begins with SELECT, WITH, VALUES or TABLE, behind spaces, comments and brackets?
 CREATE FUNCTION async.is_query(v_sql LONGTEXT) RETURNS TINYINT
-DETERMINISTIC NO SQL
+SQL SECURITY INVOKER DETERMINISTIC NO SQL
 BEGIN
   DECLARE v_at, v_end BIGINT DEFAULT 1;
   DECLARE v_two VARCHAR(2);

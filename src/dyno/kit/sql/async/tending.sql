@@ -2,7 +2,7 @@
 
 -- Jobs whose predecessors have all succeeded are queued; where one has not, they fail.
 CREATE PROCEDURE async.follow()
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_rounds, v_changed INT DEFAULT 0;
   DECLARE CONTINUE HANDLER FOR 1213, 1205 SET v_changed = 0;
@@ -30,7 +30,7 @@ END $$
 
 -- Ends the statement of a job that is to end; its session may be gone already.
 CREATE PROCEDURE async.stop_job(IN v_job BIGINT UNSIGNED)
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_connection BIGINT UNSIGNED;
   DECLARE CONTINUE HANDLER FOR 1094 BEGIN END;
@@ -45,7 +45,7 @@ END $$
 
 -- Jobs that somebody wants cancelled or forgotten.
 CREATE PROCEDURE async.heed()
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_job BIGINT UNSIGNED;
   DECLARE v_wish VARCHAR(10);
@@ -76,7 +76,7 @@ BEGIN
 END $$
 
 CREATE PROCEDURE async.drop_job(IN v_job BIGINT UNSIGNED)
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_account SMALLINT UNSIGNED;
   CALL async.only_workers();
@@ -93,7 +93,7 @@ END $$
 
 -- Jobs whose session is gone, and those whose time is up.
 CREATE PROCEDURE async.watch()
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_job, v_connection BIGINT UNSIGNED;
   DECLARE v_is_late, v_is_here, v_done INT DEFAULT 0;
@@ -127,7 +127,7 @@ BEGIN
 END $$
 
 CREATE PROCEDURE async.expire()
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_job BIGINT UNSIGNED;
   DECLARE v_done INT DEFAULT 0;
@@ -146,14 +146,42 @@ BEGIN
   CLOSE v_jobs;
 END $$
 
+-- One session tends at a time: slot 0 is its. Nobody but the kit reaches that table, so nobody can hold it. These rows
+-- are of this server only, and would be written to its binary log each second.
+CREATE PROCEDURE async.take_turn(OUT v_is_mine INT)
+SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+  IF @@GLOBAL.log_bin THEN
+    SET SESSION sql_log_bin = 0;
+  END IF;
+  INSERT IGNORE INTO async.worker (slot, lap_on) VALUES (0, UTC_TIMESTAMP(6));
+  UPDATE async.worker SET connection_id = CONNECTION_ID(), lap_on = UTC_TIMESTAMP(6)
+   WHERE slot = 0 AND (connection_id = 0
+         OR connection_id NOT IN (SELECT id FROM information_schema.processlist));
+  SET v_is_mine = ROW_COUNT();
+  IF @@GLOBAL.log_bin THEN
+    SET SESSION sql_log_bin = 1;
+  END IF;
+END $$
+
+CREATE PROCEDURE async.end_turn()
+SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+  IF @@GLOBAL.log_bin THEN
+    SET SESSION sql_log_bin = 0;
+  END IF;
+  UPDATE async.worker SET connection_id = 0 WHERE slot = 0;
+END $$
+
 CREATE PROCEDURE async.tend()
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_slot INT DEFAULT 1;
-  DECLARE v_slots, v_most, v_places INT;
+  DECLARE v_slots, v_most, v_places, v_is_mine INT;
   CALL async.only_workers();
   SET SESSION autocommit = 1;
-  IF GET_LOCK('async.tend', 0) THEN
+  CALL async.take_turn(v_is_mine);
+  IF v_is_mine THEN
     INSERT IGNORE INTO async.boot (one, id) VALUES (1, UUID());
     CALL async.heed();
     CALL async.watch();
@@ -163,7 +191,7 @@ BEGIN
            MAX(IF(variable = 'thread_max', value + 0, 0)),
            MAX(IF(variable = 'places', value + 0, 0))
       INTO v_slots, v_most, v_places FROM async.settings;
-    WHILE (SELECT COUNT(*) FROM async.worker) < v_most DO
+    WHILE (SELECT COUNT(*) FROM async.worker WHERE slot > 0) < v_most DO
       INSERT IGNORE INTO async.worker (slot, lap_on) VALUES (v_slot, UTC_TIMESTAMP(6));
       SET v_slot = v_slot + 1;
     END WHILE;
@@ -178,6 +206,6 @@ BEGIN
       END IF;
       SET v_slot = v_slot + 1;
     END WHILE;
-    DO RELEASE_LOCK('async.tend');
+    CALL async.end_turn();
   END IF;
 END $$

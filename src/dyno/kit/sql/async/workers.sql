@@ -2,7 +2,7 @@
 
 -- What follows runs in events only.
 CREATE PROCEDURE async.only_events()
-NO SQL
+SQL SECURITY INVOKER NO SQL
 BEGIN
   IF USER() <> 'event_scheduler@localhost' THEN
     SIGNAL SQLSTATE '99995' SET MESSAGE_TEXT = 'only a worker of async may do this';
@@ -12,7 +12,7 @@ END $$
 -- And what hands out rights, by the tables of this schema: whoever may execute everything and make
 -- events, too, could have put temporary ones in their place; and so could a job.
 CREATE PROCEDURE async.only_workers()
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   CALL async.only_events();
   DROP TEMPORARY TABLE IF EXISTS async.settings, async.account, async.q, async.needs,
@@ -22,7 +22,7 @@ END $$
 -- What the job is that this connection runs for this account. Nobody else is told.
 CREATE PROCEDURE async.text_of(IN v_q_id BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED,
                                OUT v_sql LONGTEXT, OUT v_keeps TINYINT)
-MODIFIES SQL DATA
+SQL SECURITY DEFINER MODIFIES SQL DATA
 BEGIN
   CALL async.only_workers();
   SELECT MIN(sql_text), MIN(keeps) INTO v_sql, v_keeps FROM async.q
@@ -34,7 +34,7 @@ END $$
 
 -- Fills a slot, and runs one job. A fresh session compiles all that it calls: so it calls little.
 CREATE PROCEDURE async.work(IN v_place SMALLINT UNSIGNED)
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 work: BEGIN
   DECLARE v_slot, v_slots, v_places SMALLINT UNSIGNED;
   DECLARE v_job BIGINT UNSIGNED;
@@ -86,7 +86,7 @@ END $$
 
 -- Has an event run, at once.
 CREATE PROCEDURE async.wake(IN v_place SMALLINT UNSIGNED)
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   CALL async.only_events();
   SET @async_command = CONCAT('CALL async.wake_', v_place, '()');
@@ -98,7 +98,7 @@ END $$
 -- The slot is free, and the next job gets a session that no job has touched.
 CREATE PROCEDURE async.hand_over(IN v_place SMALLINT UNSIGNED, IN v_slot SMALLINT UNSIGNED,
                                  IN v_places SMALLINT UNSIGNED)
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_slots SMALLINT UNSIGNED
     DEFAULT (SELECT value + 0 FROM async.settings WHERE variable = 'thread_count');
@@ -118,30 +118,33 @@ BEGIN
   END IF;
 END $$
 
--- A temporary table's rows in one that stays.
-CREATE PROCEDURE async.keep_rows(IN v_table VARCHAR(64), IN v_kept VARCHAR(64))
-MODIFIES SQL DATA
+-- The rows that a job kept, of a temporary table, in one that stays.
+CREATE PROCEDURE async.keep_rows(IN v_account SMALLINT UNSIGNED, IN v_job BIGINT UNSIGNED)
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   -- With GTIDs, MySQL before 8.0.21 makes no table from rows.
   DECLARE EXIT HANDLER FOR 1786
   BEGIN
-    SET @async_command = CONCAT('CREATE TABLE ', v_table, ' LIKE ', v_kept);
+    SET @async_command = CONCAT('CREATE TABLE async_', v_account, '.rs_', v_job,
+                                ' LIKE async_', v_account, '.kept_rows');
     PREPARE async_command FROM @async_command;
     EXECUTE async_command;
-    SET @async_command = CONCAT('INSERT INTO ', v_table, ' SELECT * FROM ', v_kept);
+    SET @async_command = CONCAT('INSERT INTO async_', v_account, '.rs_', v_job,
+                                ' SELECT * FROM async_', v_account, '.kept_rows');
     PREPARE async_command FROM @async_command;
     EXECUTE async_command;
     DEALLOCATE PREPARE async_command;
   END;
   CALL async.only_events();
-  SET @async_command = CONCAT('CREATE TABLE ', v_table, ' ENGINE=InnoDB AS SELECT * FROM ', v_kept);
+  SET @async_command = CONCAT('CREATE TABLE async_', v_account, '.rs_', v_job,
+                              ' ENGINE=InnoDB AS SELECT * FROM async_', v_account, '.kept_rows');
   PREPARE async_command FROM @async_command;
   EXECUTE async_command;
   DEALLOCATE PREPARE async_command;
 END $$
 
 CREATE PROCEDURE async.execute_job(IN v_job BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED)
-MODIFIES SQL DATA
+SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_sql_state CHAR(5) CHARACTER SET ascii;
   DECLARE v_errno INT UNSIGNED;
@@ -163,8 +166,7 @@ BEGIN
     COMMIT;
     IF @async_kept THEN
       -- As the kit, since accounts may make nothing here that stays.
-      CALL async.keep_rows(CONCAT('async_', v_account, '.rs_', v_job),
-                           CONCAT('async_', v_account, '.kept_rows'));
+      CALL async.keep_rows(v_account, v_job);
       SET v_has_result = 1;
     END IF;
   END;

@@ -12,6 +12,14 @@ CREATE TABLE sys_history.reports (
   between_sql MEDIUMTEXT NOT NULL
 ) ENGINE=InnoDB COMMENT 'dyno kit history' $$
 
+-- Whose turn it is to collect, and why the last one failed. It lies here, where readers have rights on single tables only.
+CREATE TABLE sys_history.psh_turn (
+  one TINYINT NOT NULL PRIMARY KEY,
+  connection_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  since DATETIME NOT NULL DEFAULT '2000-01-01',
+  problem VARCHAR(500) CHARACTER SET utf8 NOT NULL DEFAULT ''
+) ENGINE=MEMORY COMMENT 'dyno kit history' $$
+
 CREATE PROCEDURE sys_history.psh_collection_at(INOUT v_at DATETIME(6))
 READS SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN

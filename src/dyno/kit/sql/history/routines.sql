@@ -2,7 +2,7 @@
 
 -- How many seconds '2 WEEK' are. A month is 31 days here, a year 366.
 CREATE PROCEDURE ps_history.psh_period(IN v_text VARCHAR(64), OUT v_s BIGINT)
-NO SQL COMMENT 'dyno kit history {version}'
+NO SQL SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   SET v_s = NULL;
   IF v_text REGEXP '^[0-9]{1,6} +(SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR)$' THEN
@@ -16,19 +16,9 @@ BEGIN
   END IF;
 END $$
 
-CREATE PROCEDURE ps_history.psh_run(IN v_sql LONGTEXT)
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
-BEGIN
-  SET @psh_command = v_sql;
-  PREPARE psh_command FROM @psh_command;
-  SET @psh_command = NULL;
-  EXECUTE psh_command;
-  DEALLOCATE PREPARE psh_command;
-END $$
-
 -- The partition for what is collected now, in every table that has none: an eighth of the retention period, an hour at least.
 CREATE PROCEDURE ps_history.psh_add_partitions()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_table VARCHAR(64) CHARACTER SET utf8;
   DECLARE v_width, v_bound BIGINT;
@@ -45,8 +35,12 @@ BEGIN
   OPEN v_tables;
   FETCH v_tables INTO v_table;
   WHILE NOT v_done DO
-    CALL ps_history.psh_run(CONCAT('ALTER TABLE ps_history.`', v_table, '` ADD PARTITION (PARTITION p',
-                                   v_bound, ' VALUES LESS THAN (', v_bound, '))'));
+    SET @psh_command = CONCAT('ALTER TABLE ps_history.`', REPLACE(v_table, '`', '``'),
+      '` ADD PARTITION (PARTITION p', v_bound, ' VALUES LESS THAN (', v_bound, '))');
+    PREPARE psh_command FROM @psh_command;
+    SET @psh_command = NULL;
+    EXECUTE psh_command;
+    DEALLOCATE PREPARE psh_command;
     SET v_done = 0;
     FETCH v_tables INTO v_table;
   END WHILE;
@@ -55,7 +49,7 @@ END $$
 
 -- Partitions that end then or before go, but never the newest of a table.
 CREATE PROCEDURE ps_history.psh_drop_partitions(IN v_until BIGINT)
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_table, v_partition VARCHAR(64) CHARACTER SET utf8;
   DECLARE v_newest BIGINT;
@@ -72,7 +66,12 @@ BEGIN
   OPEN v_partitions;
   FETCH v_partitions INTO v_table, v_partition;
   WHILE NOT v_done DO
-    CALL ps_history.psh_run(CONCAT('ALTER TABLE ps_history.`', v_table, '` DROP PARTITION ', v_partition));
+    SET @psh_command = CONCAT('ALTER TABLE ps_history.`', REPLACE(v_table, '`', '``'),
+      '` DROP PARTITION `', REPLACE(v_partition, '`', '``'), '`');
+    PREPARE psh_command FROM @psh_command;
+    SET @psh_command = NULL;
+    EXECUTE psh_command;
+    DEALLOCATE PREPARE psh_command;
     SET v_done = 0;
     FETCH v_partitions INTO v_table, v_partition;
   END WHILE;
@@ -81,7 +80,7 @@ END $$
 
 -- Too many rows: the oldest partitions go, and where the newest holds too many by itself nothing more is collected.
 CREATE PROCEDURE ps_history.psh_check_rows()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_most, v_oldest BIGINT;
   SET v_most = (SELECT value + 0 FROM ps_history.psh_settings WHERE variable = 'max_rows');
@@ -97,24 +96,50 @@ BEGIN
   END WHILE;
 END $$
 
--- Does a task in a session that writes no binary log and is not counted; the session is as it was afterwards.
-CREATE PROCEDURE ps_history.psh_alone(IN v_task VARCHAR(16), IN v_argument BIGINT)
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+-- Whoever has the turn collects or cleans; whoever has none waits so many seconds, and is told. A turn is a row that only
+-- the kit reaches, of a table without transactions, so that nobody else can hold it; one whose session is gone ends after a minute.
+CREATE PROCEDURE ps_history.psh_take_turn(IN v_wait_s INT, OUT v_is_mine INT)
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
+BEGIN
+  DECLARE v_waited_s DECIMAL(6,2) DEFAULT 0;
+  INSERT IGNORE INTO sys_history.psh_turn (one) VALUES (1);
+  turn: LOOP
+    UPDATE sys_history.psh_turn SET connection_id = CONNECTION_ID(), since = UTC_TIMESTAMP()
+     WHERE connection_id IN (0, CONNECTION_ID()) OR since < UTC_TIMESTAMP() - INTERVAL 1 MINUTE
+       AND connection_id NOT IN (SELECT id FROM information_schema.processlist);
+    SET v_is_mine = (SELECT connection_id = CONNECTION_ID() FROM sys_history.psh_turn);
+    IF v_is_mine OR v_waited_s >= v_wait_s THEN
+      LEAVE turn;
+    END IF;
+    DO SLEEP(0.05);
+    SET v_waited_s = v_waited_s + 0.05;
+  END LOOP;
+END $$
+
+-- Ends the turn; a failure is kept for `dyno kit status`.
+CREATE PROCEDURE ps_history.psh_end_turn(IN v_problem VARCHAR(500) CHARACTER SET utf8)
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
+UPDATE sys_history.psh_turn SET connection_id = 0, problem = IFNULL(v_problem, '')
+ WHERE connection_id = CONNECTION_ID() $$
+
+-- Does a task (1 collects, 2 drops what is older than v_argument seconds, 3 empties, 0 collects if it is time) in a session that writes
+-- no binary log and is not counted, nor waits long for readers; the session is as it was afterwards.
+CREATE PROCEDURE ps_history.psh_alone(IN v_task INT, IN v_argument BIGINT, IN v_wait_s INT)
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_log INT DEFAULT @@SESSION.sql_log_bin;
   DECLARE v_zone VARCHAR(64) DEFAULT @@SESSION.time_zone;
+  DECLARE v_lock_s BIGINT DEFAULT @@SESSION.lock_wait_timeout;
+  DECLARE v_row_lock_s BIGINT DEFAULT @@SESSION.innodb_lock_wait_timeout;
   DECLARE v_counted VARCHAR(3);
+  DECLARE v_is_mine, v_is_due INT;
+  DECLARE v_problem TEXT CHARACTER SET utf8;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION
   BEGIN
+    GET DIAGNOSTICS CONDITION 1 v_problem = MESSAGE_TEXT;
     ROLLBACK;
-    UPDATE performance_schema.threads SET instrumented = IFNULL(v_counted, instrumented)
-     WHERE processlist_id = CONNECTION_ID();
-    COMMIT;
-    IF @@GLOBAL.log_bin THEN
-      SET SESSION sql_log_bin = v_log;
-    END IF;
-    SET SESSION time_zone = v_zone;
-    DO RELEASE_LOCK('ps_history');
+    CALL ps_history.psh_end_turn(LEFT(v_problem, 500));
+    CALL ps_history.psh_leave(v_counted, v_log, v_zone, v_lock_s, v_row_lock_s);
     RESIGNAL;
   END;
   COMMIT;
@@ -122,30 +147,49 @@ BEGIN
     SET SESSION sql_log_bin = 0;
   END IF;
   SET SESSION time_zone = '+00:00';
-  SELECT MIN(instrumented) INTO v_counted FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID();
-  UPDATE performance_schema.threads SET instrumented = 'NO' WHERE processlist_id = CONNECTION_ID();
-  IF v_task = 'collect' THEN
-    CALL ps_history.psh_clean();
-    CALL ps_history.psh_check_rows();
-    CALL ps_history.psh_take();
-  ELSEIF v_task = 'clean' THEN
-    CALL ps_history.psh_drop_partitions(TO_SECONDS(UTC_TIMESTAMP()) - v_argument);
-  ELSE
-    CALL ps_history.psh_drop_partitions(0);
-    CALL ps_history.psh_empty();
+  SET SESSION lock_wait_timeout = 5, SESSION innodb_lock_wait_timeout = 5;
+  CALL ps_history.psh_take_turn(v_wait_s, v_is_mine);
+  IF v_is_mine THEN
+    SELECT MIN(instrumented) INTO v_counted FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID();
+    UPDATE performance_schema.threads SET instrumented = 'NO' WHERE processlist_id = CONNECTION_ID();
+    -- Somebody may have collected until it had the turn.
+    CALL ps_history.psh_due(v_is_due);
+    IF v_task = 1 OR v_task = 0 AND v_is_due THEN
+      CALL ps_history.psh_clean();
+      CALL ps_history.psh_check_rows();
+      CALL ps_history.psh_take();
+    ELSEIF v_task = 2 THEN
+      CALL ps_history.psh_drop_partitions(TO_SECONDS(UTC_TIMESTAMP()) - v_argument);
+    ELSEIF v_task = 3 THEN
+      CALL ps_history.psh_drop_partitions(0);
+      CALL ps_history.psh_empty();
+    END IF;
+    COMMIT;
+    CALL ps_history.psh_end_turn('');
   END IF;
-  COMMIT;
-  UPDATE performance_schema.threads SET instrumented = v_counted WHERE processlist_id = CONNECTION_ID();
-  COMMIT;
+  CALL ps_history.psh_leave(v_counted, v_log, v_zone, v_lock_s, v_row_lock_s);
+  IF NOT v_is_mine AND v_task > 0 THEN
+    SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT = 'another collection is under way';
+  END IF;
+END $$
+
+-- The session as it was.
+CREATE PROCEDURE ps_history.psh_leave(IN v_counted VARCHAR(3), IN v_log INT, IN v_zone VARCHAR(64), IN v_lock_s BIGINT, IN v_row_lock_s BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
+BEGIN
+  IF v_counted IS NOT NULL THEN
+    UPDATE performance_schema.threads SET instrumented = v_counted WHERE processlist_id = CONNECTION_ID();
+    COMMIT;
+  END IF;
   IF @@GLOBAL.log_bin THEN
     SET SESSION sql_log_bin = v_log;
   END IF;
   SET SESSION time_zone = v_zone;
-  DO RELEASE_LOCK('ps_history');
+  SET SESSION lock_wait_timeout = v_lock_s, SESSION innodb_lock_wait_timeout = v_row_lock_s;
 END $$
 
 CREATE PROCEDURE ps_history.psh_clean()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_s BIGINT;
   CALL ps_history.psh_period(
@@ -154,7 +198,7 @@ BEGIN
 END $$
 
 CREATE PROCEDURE ps_history.psh_empty()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_table VARCHAR(64) CHARACTER SET utf8;
   DECLARE v_done INT DEFAULT 0;
@@ -165,31 +209,23 @@ BEGIN
   OPEN v_tables;
   FETCH v_tables INTO v_table;
   WHILE NOT v_done DO
-    CALL ps_history.psh_run(CONCAT('TRUNCATE TABLE ps_history.`', v_table, '`'));
+    SET @psh_command = CONCAT('TRUNCATE TABLE ps_history.`', REPLACE(v_table, '`', '``'), '`');
+    PREPARE psh_command FROM @psh_command;
+    SET @psh_command = NULL;
+    EXECUTE psh_command;
+    DEALLOCATE PREPARE psh_command;
     SET v_done = 0;
     FETCH v_tables INTO v_table;
   END WHILE;
   CLOSE v_tables;
 END $$
 
--- One at a time: who comes second is told, or waits so many seconds.
-CREATE PROCEDURE ps_history.psh_lock(IN v_wait_s INT)
-READS SQL DATA COMMENT 'dyno kit history {version}'
-BEGIN
-  IF IFNULL(GET_LOCK('ps_history', v_wait_s), 0) <> 1 THEN
-    SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT = 'another collection is under way';
-  END IF;
-END $$
-
 CREATE PROCEDURE ps_history.collect()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
-BEGIN
-  CALL ps_history.psh_lock(10);
-  CALL ps_history.psh_alone('collect', 0);
-END $$
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
+CALL ps_history.psh_alone(1, 0, 10) $$
 
 CREATE PROCEDURE ps_history.psh_due(OUT v_is_due INT)
-READS SQL DATA COMMENT 'dyno kit history {version}'
+READS SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_last DATETIME(6) DEFAULT (SELECT MAX(ts) FROM ps_history.psh_collections);
   DECLARE v_interval_s INT;
@@ -198,24 +234,19 @@ BEGIN
     OR v_last + INTERVAL v_interval_s SECOND <= UTC_TIMESTAMP(6) + INTERVAL 500000 MICROSECOND;
 END $$
 
--- What the event calls each second. Somebody may have collected until it has the lock.
+-- What the event calls each second.
 CREATE PROCEDURE ps_history.collect_at_interval()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_is_due INT;
   CALL ps_history.psh_due(v_is_due);
-  IF v_is_due AND GET_LOCK('ps_history', 0) = 1 THEN
-    CALL ps_history.psh_due(v_is_due);
-    IF v_is_due THEN
-      CALL ps_history.psh_alone('collect', 0);
-    ELSE
-      DO RELEASE_LOCK('ps_history');
-    END IF;
+  IF v_is_due THEN
+    CALL ps_history.psh_alone(0, 0, 0);
   END IF;
 END $$
 
 CREATE PROCEDURE ps_history.set_collect_interval(IN v_interval INT)
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   IF v_interval IS NULL OR v_interval < 1 OR v_interval > 86400 THEN
     SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT = 'Interval must be 1 to 86400 seconds';
@@ -226,11 +257,11 @@ BEGIN
 END $$
 
 CREATE PROCEDURE ps_history.set_collection_interval(IN v_interval INT)
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 CALL ps_history.set_collect_interval(v_interval) $$
 
 CREATE PROCEDURE ps_history.test_retention_period(IN v_period VARCHAR(64))
-READS SQL DATA COMMENT 'dyno kit history {version}'
+READS SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_s BIGINT;
   CALL ps_history.psh_period(v_period, v_s);
@@ -238,7 +269,7 @@ BEGIN
 END $$
 
 CREATE PROCEDURE ps_history.set_retention_period(IN v_period VARCHAR(64))
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_s BIGINT;
   CALL ps_history.psh_period(v_period, v_s);
@@ -248,7 +279,7 @@ BEGIN
 END $$
 
 CREATE PROCEDURE ps_history.set_max_rows(IN v_rows BIGINT)
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   IF v_rows IS NULL OR v_rows < 1 THEN
     SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT = 'at least one row must be kept';
@@ -259,22 +290,18 @@ BEGIN
 END $$
 
 CREATE PROCEDURE ps_history.cleanup_history(IN v_period VARCHAR(64))
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_s BIGINT;
   CALL ps_history.psh_period(v_period, v_s);
-  CALL ps_history.psh_lock(10);
-  CALL ps_history.psh_alone('clean', v_s);
+  CALL ps_history.psh_alone(2, v_s, 10);
 END $$
 
 CREATE PROCEDURE ps_history.auto_cleanup_history()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 CALL ps_history.cleanup_history(
   (SELECT value FROM ps_history.psh_settings WHERE variable = 'retention_period')) $$
 
 CREATE PROCEDURE ps_history.truncate_tables()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
-BEGIN
-  CALL ps_history.psh_lock(10);
-  CALL ps_history.psh_alone('empty', 0);
-END $$
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
+CALL ps_history.psh_alone(3, 0, 10) $$

@@ -1,7 +1,7 @@
 -- The part history: one collection; the statements for each table are the server's own version's.
 
 CREATE PROCEDURE ps_history.psh_take()
-MODIFIES SQL DATA COMMENT 'dyno kit history {version}'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'dyno kit history {version}'
 BEGIN
   DECLARE v_ts DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
   DECLARE v_begin DATETIME(6) DEFAULT SYSDATE(6);
@@ -12,10 +12,12 @@ BEGIN
   SET v_start = (SELECT server_start FROM ps_history.psh_collections WHERE ts = v_previous);
   -- Starts are known to a second. Who began after the last collection began anew, however soon after the one
   -- before; who did not is the same, though somebody emptied the table (replicas do as their source restarts).
-  INSERT IGNORE INTO ps_history.psh_boot
-    SELECT 1, IF(began + INTERVAL 1 SECOND <= v_previous, v_start, GREATEST(began, IFNULL(v_start + INTERVAL 1 SECOND, began)))
-      FROM (SELECT UTC_TIMESTAMP(6) - INTERVAL (variable_value + 0) SECOND AS began
-              FROM {status} WHERE variable_name = 'UPTIME') AS up;
+  IF NOT EXISTS (SELECT 1 FROM ps_history.psh_boot) THEN
+    INSERT IGNORE INTO ps_history.psh_boot
+      SELECT 1, IF(began + INTERVAL 1 SECOND <= v_previous, v_start, GREATEST(began, IFNULL(v_start + INTERVAL 1 SECOND, began)))
+        FROM (SELECT UTC_TIMESTAMP(6) - INTERVAL (variable_value + 0) SECOND AS began
+                FROM {status} WHERE variable_name = 'UPTIME') AS up;
+  END IF;
   SET v_start = (SELECT server_start FROM ps_history.psh_boot);
   IF v_previous >= v_ts THEN
     SIGNAL SQLSTATE '99999' SET MESSAGE_TEXT =

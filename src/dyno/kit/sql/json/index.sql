@@ -91,6 +91,8 @@ BEGIN
     CALL kit.refuse(CONCAT('not a table of InnoDB but of ', IFNULL(v_engine, 'no engine'), ': ', v_column));
   ELSEIF v_key = '' THEN
     CALL kit.refuse(CONCAT('the table has no primary key: ', v_column));
+  ELSEIF v_key NOT REGEXP '^`[^`]+`(, `[^`]+`)*$' THEN
+    CALL kit.refuse(CONCAT('a column of its primary key is named with a backtick: ', v_column));
   ELSEIF EXISTS (
     SELECT * FROM information_schema.key_column_usage k
       JOIN information_schema.key_column_usage f USING (table_schema, table_name, column_name)
@@ -191,23 +193,47 @@ BEGIN
   UNION ALL SELECT CONCAT('DROP TABLE kit.`', v_column, '`');
 END $$
 
--- The primary key's columns that an index has; an error unless it is whole: filled, and kept by all its
--- triggers. These only an account with rights on them may see, so this one procedure has the rights of
--- whoever installed it.
-CREATE PROCEDURE kit.check_index(IN v_column TEXT, IN v_schema VARCHAR(64), IN v_table VARCHAR(64),
-                                 OUT v_key TEXT)
+-- How many of its four triggers the index has whose name has this number. Only an account with rights on them may see
+-- triggers, so this one procedure has the rights of whoever installed it; it takes a number, and finds names by itself.
+CREATE PROCEDURE kit.count_triggers(IN v_number BIGINT UNSIGNED, OUT v_count INT)
 SQL SECURITY DEFINER READS SQL DATA COMMENT 'dyno kit json {version}'
 BEGIN
-  SET v_key = (SELECT MAX(SUBSTR(table_comment, 1 + LENGTH('dyno kit json index: ')))
-               FROM information_schema.tables WHERE table_schema = 'kit'
-               AND table_name = v_column AND table_comment LIKE 'dyno kit json index: %');
+  DECLARE v_column VARCHAR(64) CHARACTER SET utf8;
+  SET v_column = (SELECT MAX(table_name) FROM information_schema.tables
+                  WHERE table_schema = 'kit' AND table_comment LIKE 'dyno kit json index: %'
+                  AND CONV(LEFT(MD5(CONVERT(table_name USING utf8)), 15), 16, 10) = v_number);
+  SET v_count = (SELECT COUNT(*) FROM information_schema.triggers
+    WHERE trigger_schema = SUBSTRING_INDEX(v_column, '.', 1)
+      AND event_object_table = SUBSTRING_INDEX(SUBSTRING_INDEX(v_column, '.', 2), '.', -1)
+      AND trigger_name IN (
+        CONCAT('kit.', v_column, '.insert'), CONCAT('kit.', v_column, '.change'),
+        CONCAT('kit.', v_column, '.update'), CONCAT('kit.', v_column, '.delete')));
+END $$
+
+-- Text that is put into a statement is a list of quoted names, and nothing else.
+CREATE PROCEDURE kit.check_key(IN v_column TEXT, IN v_key TEXT)
+SQL SECURITY INVOKER NO SQL COMMENT 'dyno kit json {version}'
+BEGIN
+  IF v_key IS NULL OR v_key NOT REGEXP '^`[^`]+`(, `[^`]+`)*$' THEN
+    CALL kit.refuse(CONCAT('what its index says of the key is no list of columns, make it anew: ', v_column));
+  END IF;
+END $$
+
+-- The primary key's columns that an index has; an error unless it is whole: filled, and kept by all its triggers.
+CREATE PROCEDURE kit.check_index(IN v_column TEXT, OUT v_key TEXT)
+SQL SECURITY INVOKER READS SQL DATA COMMENT 'dyno kit json {version}'
+BEGIN
+  DECLARE v_number BIGINT UNSIGNED;
+  DECLARE v_count INT;
+  SELECT MAX(SUBSTR(table_comment, 1 + LENGTH('dyno kit json index: '))),
+         MAX(CONV(LEFT(MD5(CONVERT(table_name USING utf8)), 15), 16, 10))
+    INTO v_key, v_number FROM information_schema.tables WHERE table_schema = 'kit'
+     AND table_name = v_column AND table_comment LIKE 'dyno kit json index: %';
   IF v_key IS NULL THEN
     CALL kit.refuse(CONCAT('dyno kit index-json ', v_column, ' first: it has no index'));
   END IF;
-  IF (SELECT COUNT(*) FROM information_schema.triggers
-      WHERE trigger_schema = v_schema AND event_object_table = v_table AND trigger_name IN (
-        CONCAT('kit.', v_column, '.insert'), CONCAT('kit.', v_column, '.change'),
-        CONCAT('kit.', v_column, '.update'), CONCAT('kit.', v_column, '.delete'))) < 4 THEN
+  CALL kit.count_triggers(v_number, v_count);
+  IF v_count < 4 THEN
     CALL kit.refuse(CONCAT('its triggers are gone, drop its index and make it anew: ', v_column));
   END IF;
 END $$
@@ -229,10 +255,11 @@ BEGIN
   IF NOT (v_seen <=> @kit_seen) THEN
     -- else a refusal would leave what was seen of another index beside the key of this one
     SET @kit_seen = NULL;
-    CALL kit.check_index(v_column, v_schema, v_table, @kit_key);
+    CALL kit.check_index(v_column, @kit_key);
     SET @kit_seen = v_seen;
   END IF;
   SET v_key = @kit_key;
+  CALL kit.check_key(v_column, v_key);
   SET v_order = CONCAT('d.', REPLACE(v_key, '`, `', '`, d.`'));
   IF v_pattern IS NULL THEN
     CALL kit.refuse('the pattern is NULL; JSON''s own is ''null''');

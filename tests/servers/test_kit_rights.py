@@ -1,0 +1,198 @@
+"""Nobody gets rights by the kit: every routine with another account's rights is known, and called
+by a nobody with hostile arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from kit_servers import KitServer
+
+from dyno import driver
+from dyno.errors import DynoError
+from dyno.kit import jobs, rights
+from dyno.kit.parts import PARTS
+from dyno.kit.verbs import INSTALLED, NATIVE, UNSAFE, status
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+SCHEMAS = "(async|async_[0-9]+|ps_history|sys_history|kit)"
+#: With a name that no grant's pattern meant: _ stands for any letter in a grant's schema.
+NOBODY = {"user": "nob", "password": "Nob-1", "database": "information_schema"}
+ACCOUNT = "'nob'@'localhost'"
+#: In place of each text: a statement, names and values that break out of what they are put into.
+HOSTILE = (
+    f"'GRANT ALL ON *.* TO {ACCOUNT.replace(chr(39), chr(39) * 2)} WITH GRANT OPTION'",
+    "'mysql.user'",
+    "'async_1.rs_1'",
+    "'1 DAY; DROP DATABASE dyno'",
+    "'`; DROP DATABASE dyno; -- `'",
+    "'dyno.loot.doc'",
+    "NULL",
+)
+NUMBERS = ("0", "1", "2", "-1", "18446744073709551615", "NULL")
+
+
+@pytest.fixture(scope="module")
+def server(kit_server: KitServer) -> Iterator[KitServer]:
+    """With every part, and a nobody who may queue jobs."""
+    kit_server.ask("CREATE USER 'nob'@'localhost' IDENTIFIED BY 'Nob-1'")
+    assert kit_server.kit("install", *PARTS, "--account", "nob@localhost") == 0
+    kit_server.ask("CALL async.queue('SELECT 42 AS secret')", "CALL async.wait(@query_number)")
+    yield kit_server
+    for part in PARTS:
+        assert kit_server.kit("uninstall", part) == 0
+    kit_server.ask("DROP USER 'nob'@'localhost'")
+
+
+def definers(server: KitServer) -> set[str]:
+    """Every routine of the kit's that has not its caller's rights."""
+    rows = server.ask(
+        "SELECT CONCAT(routine_schema, '.', routine_name) FROM information_schema.routines"
+        f" WHERE security_type = 'DEFINER' AND routine_schema REGEXP '^{SCHEMAS}$'"
+    )
+    return {str(name) for (name,) in rows}
+
+
+def arguments(server: KitServer, routine: str) -> list[tuple[str, str]]:
+    """Mode and type of each."""
+    schema, name = routine.split(".")
+    rows = server.ask(
+        "SELECT parameter_mode, data_type FROM information_schema.parameters"
+        f" WHERE specific_schema = '{schema}' AND specific_name = '{name}'"
+        " AND ordinal_position > 0 ORDER BY ordinal_position"
+    )
+    return [(str(mode), str(kind)) for mode, kind in rows]
+
+
+def test_the_routines_with_definers_rights_are_those_of_the_list(server: KitServer) -> None:
+    allowed = re.compile("|".join(rights.DEFINERS.values()))
+    found = definers(server)
+    assert found and not [name for name in found if not allowed.fullmatch(name)]
+
+
+def test_no_routine_with_definers_rights_takes_text(server: KitServer) -> None:
+    taken = {
+        name: [kind for mode, kind in arguments(server, name) if mode != "OUT"]
+        for name in definers(server)
+    }
+    numbers = {"tinyint", "smallint", "int", "bigint"}
+    assert taken and not {name: kinds for name, kinds in taken.items() if set(kinds) - numbers}
+
+
+def calls(server: KitServer) -> Iterator[str]:
+    """Each routine of the kit with each hostile argument in each place."""
+    rows = server.ask(
+        "SELECT CONCAT(routine_schema, '.', routine_name), routine_type"
+        f" FROM information_schema.routines WHERE routine_schema REGEXP '^{SCHEMAS}$'"
+        " AND routine_name NOT REGEXP '^wake_([2-9]|[0-9]{2,})$'"
+    )
+    for name, kind in rows:
+        chosen = [
+            ("@out",) if mode == "OUT" else NUMBERS if "int" in kind else HOSTILE
+            for mode, kind in arguments(server, str(name))
+        ]
+        verb = "CALL" if kind == "PROCEDURE" else "SELECT"
+        for turn in range(max(map(len, chosen), default=1)):
+            values = (each[(turn + place) % len(each)] for place, each in enumerate(chosen))
+            yield f"{verb} {name}({', '.join(values)})"
+
+
+def spoils(server: KitServer) -> list[object]:
+    """What a nobody must not change: grants and accounts, other accounts' jobs and results, tables,
+    settings.
+    """
+    return [
+        server.ask("SHOW GRANTS FOR 'nob'@'localhost'"),
+        server.ask("SELECT user, host FROM mysql.user ORDER BY 1, 2"),
+        server.ask("SELECT * FROM ps_history.psh_settings ORDER BY 1"),
+        server.ask("SELECT * FROM async.settings ORDER BY 1"),
+        server.inventory(),
+    ]
+
+
+def granted(server: KitServer) -> Iterator[list[str]]:
+    """Each documented grant by itself, and all routines of the server."""
+    yield from (grant.statements(ACCOUNT) for grant in rights.GRANTS)
+    yield [f"GRANT EXECUTE ON *.* TO {ACCOUNT}"]
+    yield queueing(server)
+
+
+def queueing(server: KitServer) -> list[str]:
+    """What an account is granted that may queue jobs."""
+    found = [it for it in jobs.accounts(server.reached()) if it.name == "nob@localhost"]
+    return [grant for account in found for grant, _ in jobs.grants(account)]
+
+
+def test_a_nobody_gains_nothing_by_any_routine(server: KitServer) -> None:
+    """With each documented grant by itself, and with EXECUTE on everything: each routine is called
+    with hostile arguments.
+    """
+    server.ask("CALL ps_history.set_collect_interval(86400)")
+    hostile = list(calls(server))
+    assert len(hostile) > 200
+    for statements in granted(server):
+        server.ask(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {ACCOUNT}", *statements)
+        before = spoils(server)
+        for call in hostile:
+            with suppress(DynoError):
+                driver.ask(server.engine.session | NOBODY, [call], 20)
+        after = spoils(server)
+        if any("psh_settings" in it for it in statements):
+            before[2] = after[2]
+        assert after == before, statements
+    with pytest.raises(DynoError):
+        server.ask("SELECT COUNT(*) FROM mysql.user", **NOBODY)
+
+
+def test_an_installation_that_gives_rights_is_told_and_mended(server: KitServer) -> None:
+    """As those of older versions did."""
+    old = {
+        "history": "CREATE PROCEDURE ps_history.psh_run(IN v_sql LONGTEXT) MODIFIES SQL DATA BEGIN"
+        " SET @psh_command = v_sql; PREPARE c FROM @psh_command; EXECUTE c; END",
+        "async": "CREATE PROCEDURE async.keep_rows(IN v_table VARCHAR(64), IN v_kept VARCHAR(64))"
+        " MODIFIES SQL DATA DO 1",
+        "json": "CREATE PROCEDURE kit.check_index(IN v_column TEXT, IN v_schema VARCHAR(64),"
+        " IN v_table VARCHAR(64), OUT v_key TEXT) SQL SECURITY DEFINER READS SQL DATA"
+        " COMMENT 'dyno kit json 0.1.0' DO 1",
+    }
+    for part, create in old.items():
+        name = re.findall(r"PROCEDURE ([\w.]+)", create)[0]
+        server.ask(f"DROP PROCEDURE IF EXISTS {name}", create)
+        states = {it.part.name: (it.state, it.detail) for it in status(server.reached())}
+        state, detail = states[part]
+        assert state == UNSAFE and name in detail and "dyno kit upgrade" in detail
+        assert part == "json" or server.kit("install", part) == 64
+        assert server.kit("upgrade") == 0
+        assert not rights.unsafe(server.reached(), part)
+        assert {it.state for it in status(server.reached())} <= {INSTALLED, NATIVE}
+    assert server.ask("CALL async.queue('SELECT 7 AS a')", "CALL async.wait(@query_number)") == [
+        ["7"]
+    ]
+
+
+def test_a_job_s_rows_are_kept_for_its_account_only(server: KitServer) -> None:
+    """What an account with EXECUTE on everything and events of its own could once copy."""
+    server.ask(
+        f"GRANT EXECUTE ON *.* TO {ACCOUNT}",
+        "CREATE DATABASE nobs",
+        f"GRANT ALL ON nobs.* TO {ACCOUNT}",
+    )
+    names = [*sorted(definers(server)), "async.keep_rows", "async.execute_job", "async.drop_job"]
+    event = (
+        "CREATE EVENT nobs.e{} ON SCHEDULE AT CURRENT_TIMESTAMP DO CALL {}({})".format(
+            number, name, ", ".join(["@o" if mode == "OUT" else "1" for mode, _ in args])
+        )
+        for number, name in enumerate(names)
+        if (args := arguments(server, name))
+    )
+    texts = "CALL async.keep_rows('nobs.stolen', 'mysql.user')"
+    for statement in (*event, f"CREATE EVENT nobs.f ON SCHEDULE AT CURRENT_TIMESTAMP DO {texts}"):
+        with suppress(DynoError):
+            server.ask(statement, **NOBODY)
+    server.ask("DO SLEEP(2)")
+    assert server.ask("SHOW TABLES FROM nobs") == []
+    server.ask("DROP DATABASE nobs", f"REVOKE EXECUTE ON *.* FROM {ACCOUNT}")
