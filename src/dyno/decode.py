@@ -15,10 +15,15 @@ class WrongShape(ValueError):
     """Data that does not have the shape of its type; says where."""
 
 
+class UnknownField(WrongShape):
+    """A field that its type does not have: one of a newer Dyno, which adds them with defaults."""
+
+
 def decode(kind: type[T], data: Any) -> T:
     """`data` as a `kind`; fields with defaults may be missing, unknown ones may not be there.
 
-    Raises `WrongShape` with the path of the field that does not fit.
+    Raises `WrongShape` with the path of the field that does not fit, `UnknownField` of one too
+    many.
     """
     read: Loader = _loader(kind)  # type: ignore[arg-type]
     made: T = read(data, kind.__name__)
@@ -53,7 +58,7 @@ def _dataclass(kind: type) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         _expect(data, dict, place)
         if unknown := data.keys() - fields.keys():
-            raise WrongShape(f"{place}: unknown field {sorted(unknown)[0]}")
+            raise UnknownField(f"{place}: unknown field {sorted(unknown)[0]}")
         if missing := needed - data.keys():
             raise WrongShape(f"{place}: no field {sorted(missing)[0]}")
         values = {n: _loader(hints[n])(v, f"{place}.{n}") for n, v in data.items()}

@@ -50,6 +50,8 @@ def read_json(kind: type[T], file: Path) -> T:
         raise _damage_error(file, "a field of it is not what schema 1 has there") from error
     try:
         return decode.decode(kind, data)
+    except decode.UnknownField as error:
+        raise _newer_error(f"{file} was made by a newer dyno: {error}") from error
     except ValueError as error:
         raise _damage_error(file, error) from error
 
@@ -66,10 +68,13 @@ def _damage_error(file: Path, cause: object) -> UsageError:
 def _refuse_newer(file: Path, data: Any) -> None:
     written = data.get("schema", 0) if isinstance(data, dict) else 0
     if isinstance(written, int) and written > SCHEMA:
-        raise UsageError(
-            f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}",
-            hint="use the dyno that wrote it, or a newer one",
+        raise _newer_error(
+            f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}"
         )
+
+
+def _newer_error(sentence: str) -> UsageError:
+    return UsageError(sentence, hint="use the dyno that wrote it, or a newer one")
 
 
 def _drop_extended(file: Path, data: Any) -> None:

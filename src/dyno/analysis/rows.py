@@ -36,6 +36,7 @@ from dyno.stats.verdict import (
     LAST_SHARE,
     NOT_SLOWER,
     OPEN,
+    SLOWER,
     benjamini_hochberg,
     holm,
     share_unseen,
@@ -155,6 +156,12 @@ def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterato
         yield f"a slow mode in less than {share:.0f} % of restarts may have been missed"
     if word == OPEN:
         yield from _why_open(context, estimate)
+    found, seen = abs(to_percent(float(interval.estimate))), _mde80_percent(context, estimate)
+    if word in (SLOWER, FASTER) and found < seen:
+        yield (
+            f"the true effect is probably smaller: {estimate.line.logs.size} blocks like these "
+            f"find {seen:.2g} % in 80 of 100 runs, and what they find below that exaggerates"
+        )
     r, p = lag_one(estimate.line.data)
     if estimate.line.primary and p <= ALIKE_LEVEL:
         yield f"neighbouring blocks are alike (correlation {r:.2f}), so the interval is too narrow"

@@ -17,7 +17,7 @@ from dyno.analysis.run_view import DeclaredPrimary, RunView
 from dyno.calibration.store import relevant_facts
 from dyno.controls import controls
 from dyno.errors import DynoError, HostError, UsageError
-from dyno.record import Candidate, LeftOut, Metric, Run, Trial, WorkloadPlan
+from dyno.record import Candidate, LeftOut, Metric, Run, Trial, Turns, WorkloadPlan
 from dyno.run_folder import RunFolder
 from dyno.stats.interval import Floats
 
@@ -43,7 +43,7 @@ def build_of(candidate: Candidate) -> Named:
 
 def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
     """Workload, settings, controls that are not left at their default, host and driver; whether
-    turns were taken, since what counts of a phase differs.
+    turns were taken and how, since what counts of a phase differs.
     """
     room = controls()
     held = run.design.controls | candidate.controls
@@ -58,8 +58,19 @@ def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Nam
     found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
     found |= {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
     found |= {"length": "quick"} if run.design.quick else {}
-    found |= {"order": "by turns"} if run.design.turns else {}
+    found |= _turns_conditions(run.design.turns, workload) if run.design.turns else {}
     return tuple(sorted(found.items()))
+
+
+def _turns_conditions(turns: Turns, workload: WorkloadPlan) -> dict[str, str]:
+    """What a run's pilot chose of the turns: rates and effects depend on all of it."""
+    window = turns.window_of(workload.name)
+    return {
+        "order": "by turns",
+        "window": f"{1e3 * window.length_s:g} ms, {1e3 * window.drain_s:g} ms of drain",
+        "epoch": f"{turns.epoch_s:g} s",
+        "engines without a turn": "suspended" if turns.freezes(workload.name) else "run on",
+    }
 
 
 #: A build under its conditions.

@@ -165,7 +165,8 @@ class Run:
     records of a Dyno that did not look. `calibration` is what was known of the method's errors on
     it; None: never calibrated. `pilot` is what was tried before the first block
     to choose pinning and connections; None: nothing was. Where `factors` are crossed, the
-    candidates are the cells.
+    candidates are the cells. `sources_sha256` is that of Dyno's own Python sources, empty in old
+    records.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Run:
     survey: tuple[Observation, ...] | None = None
     calibration: Calibration | None = None
     pilot: Pilot | None = None
+    sources_sha256: str = ""
     schema: int = SCHEMA
 
     def echo_stand(self, side: Candidate) -> Candidate:

@@ -5,11 +5,13 @@ Also whether an interrupted run can go on: what is no longer as it was when it b
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import dyno
@@ -102,6 +104,7 @@ def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
         published=experiment.published,
         dyno=dyno.__version__,
         driver_sha256=sha256(driver.driver_program()),
+        sources_sha256=own_sources_sha256(),
         survey=host.host_complaints(_data_folder()),
         factors=crossed,
     )
@@ -232,10 +235,23 @@ def changes_since(
     ]
     if run.driver_sha256 != driver_now:
         found.append("dyno-driver is another one")
+    if run.sources_sha256 not in ("", own_sources_sha256()):
+        found.append(f"dyno itself is another one (it was {run.dyno}, this is {dyno.__version__})")
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
         if candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
             found.append(f"the program of {was.name} is another one")
     return found + [f"{w.script} was edited" for w in run.workloads if _is_edited(w)]
+
+
+@cache
+def own_sources_sha256() -> str:
+    """A checksum of every Python file of this Dyno, with its name: what plays and judges a run."""
+    package = Path(dyno.__file__).parent
+    whole = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        text = file.read_bytes()
+        whole.update(f"{file.relative_to(package)} {len(text)}\0".encode() + text)
+    return whole.hexdigest()
 
 
 def _is_edited(workload: WorkloadPlan) -> bool:

@@ -137,3 +137,13 @@ def test_no_sentence_says_no_change() -> None:
     for mean in (0.05, 0.0, 0.01, -0.05):
         text = judged(mean, sd=0.02).sentence
         assert "no change" not in text and "same" not in text
+
+
+def test_what_is_found_by_luck_is_said_to_exaggerate() -> None:
+    """Blocks that vary as much find so small an effect by luck alone."""
+    lucky = primary(judged(0.042, sd=0.05, blocks=10, looks=(10,)))
+    sure = primary(judged(0.045, sd=0.005, blocks=10, looks=(10,)))
+    assert (lucky.verdict, sure.verdict) == ("slower", "slower")
+    assert lucky.mde80_percent > lucky.slowdown_percent
+    assert any("true effect is probably smaller" in note for note in lucky.notes)
+    assert not any("probably smaller" in note for note in sure.notes)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes import make_run
 from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
 
 from dyno.cli import exit_code
+from dyno.record import Turns, Window
 from dyno.run_folder import create_run
 
 
@@ -35,6 +37,12 @@ def refused(capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
     return refuse
 
 
+def in_turns(length_s: float, drain_s: float = 0.005, *, frozen: bool = True) -> dict[str, Any]:
+    """A run whose trials take turns in windows of that length."""
+    turns = Turns(Window(length_s, drain_s), 0.25, frozen)
+    return {"design": dataclasses.replace(make_run().design, turns=turns)}
+
+
 CUTS: dict[str, tuple[dict[str, object], str]] = {
     "host": ({"host": {"cpu": "four of them"}}, "host's cpu was 'two of them' and is 'four of"),
     "driver": ({"driver_sha256": "f" * 64}, "driver was '' and is 'ffffffff'"),
@@ -42,7 +50,26 @@ CUTS: dict[str, tuple[dict[str, object], str]] = {
         {"design": dataclasses.replace(make_run().design, controls={"aslr": "off"})},
         "control aslr was '' and is 'off'",
     ),
+    "order": (in_turns(0.02), "order was '' and is 'by turns'"),
 }
+
+
+@pytest.mark.parametrize(
+    "other, clause",
+    [
+        (in_turns(0.02), "window was '5 ms, 5 ms of drain' and is '20 ms, 5 ms of drain'"),
+        (in_turns(0.005, 0.001), "window was '5 ms, 5 ms of drain' and is '5 ms, 1 ms of drain'"),
+        (in_turns(0.005, frozen=False), "without a turn was 'suspended' and is 'run on'"),
+    ],
+)
+def test_a_series_is_cut_where_the_pilot_chose_other_turns(
+    other: dict[str, Any], clause: str, runs: Path, shown: HistoryCommand
+) -> None:
+    write_nightly_runs(runs, [0.0] * 10, **in_turns(0.005))
+    write_nightly_runs(runs, [0.1] * 10, first=11, **other)
+    flat = " ".join(shown().split())
+    assert "0 nominations in 2 series" in flat
+    assert clause in flat
 
 
 @pytest.mark.parametrize("what", CUTS)

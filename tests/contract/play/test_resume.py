@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -149,4 +150,7 @@ def test_a_run_goes_on_only_where_nothing_changed(begun: RunFolder) -> None:
     assert changes_since(run, prepared, here | {"load_1min": "99"}, driver_sha256="0") == [
         "dyno-driver is another one"
     ]
+    (clause,) = changes_since(dataclasses.replace(run, sources_sha256="0"), prepared, here)
+    assert clause.startswith("dyno itself is another one")
+    assert changes_since(dataclasses.replace(run, sources_sha256=""), prepared, here) == []
     assert begun.trials() == []

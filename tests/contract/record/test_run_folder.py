@@ -136,3 +136,11 @@ def test_a_run_is_played_by_one_dyno_at_a_time(kept: RunFolder) -> None:
         with pytest.raises(UsageError, match="another dyno plays 2026"), kept.alone():
             pass
     assert not kept.is_played()
+
+
+def test_a_field_that_a_newer_dyno_added_is_no_damage(kept: RunFolder) -> None:
+    file = kept.path / "run.json"
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps(data | {"added_later": 1}))
+    with pytest.raises(UsageError, match=r"made by a newer dyno: Run: unknown field added_later"):
+        kept.run()
