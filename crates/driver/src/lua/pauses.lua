@@ -1,12 +1,10 @@
 -- What would stop all users of a thread gives way to them: sleeping, and waiting for programs.
-local raw, WAITING = ...
+local raw, pause = ...
 local ffi = require("ffi")
-local co_yield = coroutine.yield
 
 -- Rests for so long. Where nobody else could play (while a script loads), the thread rests too.
 local function rest(seconds)
-   raw.sleep(seconds)
-   if not pcall(co_yield, WAITING) then
+   if not pause(seconds) then
       raw.nap(seconds)
    end
 end

@@ -25,7 +25,7 @@ part("event", raw, requests.wait, requests.raise, is_random, is_choice)
 
 -- Every user is a state of its own, so what few scripts speak of is there for these alone.
 raw.brought_by({ "ffi", "thread_run", "execute" }, function()
-   part("symbols", raw, requests, counted, part("pauses", raw, requests.WAITING), loop)
+   part("symbols", raw, requests, counted, part("pauses", raw, requests.pause), loop)
 end)
 raw.brought_by({ "%f[%w_]db_", "DB_ERROR", "%f[%w_]test%f[^%w_]", "sysbench%.db",
    "mysql_table_engine", "myisam_max_rows" }, function() part("legacy", raw, identity) end)

@@ -51,10 +51,22 @@ local function wait()
    return reply
 end
 
+-- Lets the other users of the thread play for so long; false: it cannot here. A sleep does not
+-- outlast its phase for long: it fails as a request does whose answer does not come.
+local function pause(seconds)
+   if raw.sleep(seconds) and not pcall(co_yield, WAITING) then
+      return false
+   end
+   local problem = raw.given_up()
+   if problem then
+      error(raw.thrown(problem), 0)
+   end
+   return true
+end
+
 -- Lets the other users of the thread play for so long.
 function dyno.sleep(seconds)
-   raw.sleep(seconds)
-   if not pcall(co_yield, WAITING) then
+   if not pause(seconds) then
       error("a script cannot sleep while it loads, or inside table.sort, a gsub callback or "
          .. "require", 2)
    end
@@ -266,5 +278,5 @@ end
 
 return {
    raise = raise, slow = slow, finish = finish, result_of = result_of, first_row = first_row,
-   wait = wait, WAITING = WAITING, under_way = under_way,
+   wait = wait, pause = pause, WAITING = WAITING, under_way = under_way,
 }

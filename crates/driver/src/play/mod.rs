@@ -127,10 +127,16 @@ fn finish(
     (shares, error): (Vec<StreamShare>, Option<Error>),
     hooks: Option<&MainState>,
 ) -> Result<PhaseEnd, Error> {
-    let report = hooks.map(|hooks| report::report_of_phase(&shares, hooks)).transpose()?;
-    let done = done(phase, &measured, shares)?;
-    let report = report.map(|report| report::with_times(report, &done));
+    let report = hooks.map(|hooks| report::report_of_phase(&shares, hooks)).transpose();
+    let done = done(phase, &measured, shares);
     let error = measured.hook_error.or(error);
+    // What ended the phase goes before what it left that does not add up.
+    let (done, error) = match (done, error) {
+        (Err(mismatch), error) => return Err(error.unwrap_or(mismatch)),
+        (Ok(done), error) => (done, error),
+    };
+    let report = if error.is_none() { report? } else { None };
+    let report = report.map(|report| report::with_times(report, &done));
     let told = match (hooks, report, &error) {
         (Some(hooks), Some(report), None) => {
             report::tell(report, hooks, phase.phase_ref.plan.reports)
@@ -172,4 +178,38 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
         streams,
         together,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::plan::event::Usage;
+    use crate::script;
+    use crate::testing::Folder;
+
+    #[test]
+    fn what_ended_a_phase_is_told_rather_than_that_its_counts_do_not_add_up() {
+        let folder = Folder::new();
+        let mut plan = folder.plan("function event() end");
+        let options = [("events", "9"), ("time", "0")];
+        plan.script.options.extend(options.map(|(name, text)| (name.into(), text.into())));
+        let (phases, _) = script::phases(&plan, "run").unwrap();
+        let before = Default::default();
+        let phase_ref = PhaseRef { plan: &plan, command: "run", phase: &phases[0], before };
+        let phase = PhaseState::new(phase_ref).unwrap();
+        phase.streams[0].take_ticket();
+        let end = |error| {
+            let measured = Measured {
+                start_ns: 0,
+                finished_ns: 1,
+                interrupted: false,
+                hook_error: None,
+                usage: Usage::default(),
+            };
+            finish(&phase, measured, (Vec::new(), error), None).unwrap_err().to_string()
+        };
+        assert!(end(None).contains("does not add up"));
+        assert_eq!(end(Some(Error::engine("the disk is full"))), "the disk is full");
+    }
 }

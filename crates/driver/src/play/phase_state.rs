@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::phase::Stop;
-use crate::schedule::clock::{NEVER, now_ns};
+use crate::schedule::clock::{NEVER, PATIENCE_NS, SECOND_NS, now_ns};
 use crate::schedule::stream::StreamState;
 use crate::schedule::timeline::Timeline;
 
@@ -24,6 +24,9 @@ pub struct PhaseState<'a> {
     cut_short: AtomicBool,
     timeline: OnceLock<Timeline>,
 }
+
+/// What is waited for an answer after a SIGINT.
+const PATIENCE_CUT_NS: u64 = SECOND_NS;
 
 /// A user's place in a phase: which stream, which number in it.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +120,13 @@ impl<'a> PhaseState<'a> {
     pub fn waits_on(&self) -> bool {
         let is_cut = self.is_failing() || self.cut_short.load(Ordering::Relaxed);
         self.phase_ref.plan.is_line_of_sysbench() && !is_cut
+    }
+
+    /// How long after its end its users may still wait: less where somebody wants it to be over.
+    #[inline]
+    pub fn patience_ns(&self) -> u64 {
+        let is_cut = self.cut_short.load(Ordering::Relaxed);
+        if is_cut { PATIENCE_CUT_NS } else { PATIENCE_NS }
     }
 
     /// Has an error ended it?

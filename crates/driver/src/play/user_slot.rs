@@ -3,7 +3,7 @@
 use super::phase_state::{PhaseState, UserPlace};
 use crate::plan::error::Error;
 use crate::plan::phase::Pace;
-use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
+use crate::schedule::clock::{NAP_NS, now_ns};
 use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Step, User, UserIdentity};
 use crate::tally::UserCounts;
@@ -259,7 +259,7 @@ pub fn finish(phase: &PhaseState, user: &mut User, mut step: Step) -> Result<(),
             Step::Waiting { until_ns } => {
                 wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
                 let ended_ns = phase.ends_by_ns().max(began_ns);
-                if now_ns() > ended_ns.saturating_add(PATIENCE_NS) && !phase.waits_on() {
+                if now_ns() > ended_ns.saturating_add(phase.patience_ns()) && !phase.waits_on() {
                     user.drop_connections();
                 }
                 user.advance()?

@@ -14,7 +14,7 @@ use super::phase_state::{PhaseState, UserPlace};
 use super::run_queue::RunQueue;
 use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
-use crate::schedule::clock::{NEVER, PATIENCE_NS, wait_until};
+use crate::schedule::clock::{NEVER, wait_until};
 use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Ended, Step};
 use crate::tally::count::EventTimes;
@@ -100,7 +100,7 @@ impl<'a> Worker<'a> {
                 stop_ns = self.phase.stop_ns();
                 queue.ready.extend(0..slots.len() as u32);
             }
-            if now > stop_ns.saturating_add(PATIENCE_NS) && !self.phase.waits_on() {
+            if now > stop_ns.saturating_add(self.phase.patience_ns()) && !self.phase.waits_on() {
                 disconnect(&mut slots, &mut queue);
             }
             if self.clock.is_to_connect() {
@@ -307,7 +307,10 @@ impl<'a> Worker<'a> {
     fn failed(&mut self, slot: &mut UserSlot, event: EventTimes) {
         let share = &mut self.shares[slot.share];
         slot.show_end(share, None);
-        if slot.disconnected { share.cut(event) } else { share.failed(event) }
+        match slot.disconnected {
+            true => share.cut(event, self.phase.stop_ns()),
+            false => share.failed(event),
+        }
     }
 
     /// Ends the trial: this event failed, all users stop.
@@ -315,6 +318,11 @@ impl<'a> Worker<'a> {
     pub(super) fn fatal(&mut self, slot: &mut UserSlot, event: Option<EventTimes>, error: Error) {
         if let Some(event) = event {
             self.failed(slot, event);
+        }
+        if slot.disconnected && error.is_engine() {
+            // We have cut it off ourselves, which ends nothing but its event.
+            slot.state = self.finished(slot.share);
+            return;
         }
         self.phase.fail(event.map_or(self.phase.now_ns(), |it| it.answered_ns));
         self.error.get_or_insert(self.phase.of_user(error, slot.place));
@@ -409,7 +417,7 @@ mod tests {
     use super::*;
     use crate::plan::phase::Phase;
     use crate::plan::{PhaseRef, Plan, Session};
-    use crate::schedule::clock::{SECOND_NS, now_ns};
+    use crate::schedule::clock::{PATIENCE_NS, SECOND_NS, now_ns};
     use crate::script;
     use crate::tally::live::LiveCounts;
     use crate::testing::Folder;

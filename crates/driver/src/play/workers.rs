@@ -4,6 +4,7 @@
 //! worker  loads users ── Ready ──▶ · ◀── start_ns ── plays ── Finished ──▶ · ◀── hang up ── closes
 //! ```
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -61,7 +62,17 @@ impl<'s, 'a: 's> WorkerPool<'s, 'a> {
             let link = PoolLink { messages: sender.clone(), start_ns, cpu };
             let thread = Builder::new()
                 .name(format!("worker-{number}"))
-                .spawn_scoped(scope, move || work(phase, &places, live, &link))
+                .spawn_scoped(scope, move || {
+                    // Caught here, since a scope whose thread panicked panics itself.
+                    let worked = catch_unwind(AssertUnwindSafe(|| {
+                        work(phase, &places, live, &link) //
+                    }));
+                    worked.unwrap_or_else(|_| {
+                        // The monitor must not wait for a message of this worker's.
+                        let _ = link.messages.send(Message::Panicked);
+                        None
+                    })
+                })
                 .map_err(|cause| Error::host("cannot start a worker thread").because(cause))?;
             threads.push(WorkerThread { start_ns: start, thread });
         }
@@ -99,15 +110,6 @@ impl<'s, 'a: 's> WorkerPool<'s, 'a> {
         drop(senders);
         let joined = threads.into_iter().map(|thread| thread.join().ok().flatten());
         joined.map(|report| report.ok_or_else(panicked)).collect()
-    }
-}
-
-impl Drop for PoolLink {
-    /// A panic must not leave the monitor waiting for a message.
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let _ = self.messages.send(Message::Panicked);
-        }
     }
 }
 
@@ -180,4 +182,31 @@ fn prepare_thread(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set).map_err(|cause| refused(cause.to_string()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::plan::PhaseRef;
+    use crate::script;
+    use crate::testing::Folder;
+
+    #[test]
+    fn a_workers_panic_is_an_error_of_the_drivers() {
+        let folder = Folder::new();
+        let plan = folder.plan("function event() end");
+        let (phases, _) = script::phases(&plan, "run").unwrap();
+        let before = Default::default();
+        let phase_ref = PhaseRef { plan: &plan, command: "run", phase: &phases[0], before };
+        let phase = PhaseState::new(phase_ref).unwrap();
+        // No counts for the phase's one stream: the worker looks for them in vain, and panics.
+        let live = [LiveWorker { streams: Vec::new(), report: None }];
+        let error = std::thread::scope(|scope| {
+            let pool = WorkerPool::spawn(scope, &phase, &live)?;
+            let waited = pool.wait_for_message(Duration::from_secs(60)).map(drop);
+            pool.join().map(drop).and(waited)
+        });
+        assert_eq!(error.unwrap_err().failure(None).blame, "driver");
+    }
 }

@@ -92,7 +92,9 @@ impl Shared {
     pub fn poll_pending(&mut self) -> Option<u64> {
         let connection = match self.wait {
             Wait::Request { connection, .. } => connection,
-            Wait::Sleep { until_ns } if now_ns() < until_ns => return Some(until_ns),
+            Wait::Sleep { until_ns } if now_ns() < until_ns && !self.is_given_up => {
+                return Some(until_ns);
+            }
             _ => {
                 self.wait = Wait::Nothing;
                 return None;

@@ -1,6 +1,6 @@
 //! What a script declares: options, commands, phases, ledger, size.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mlua::{LuaSerdeExt, Value};
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use super::UserIdentity;
 use super::lua_state::LuaState;
 use super::main_state::MainState;
 use crate::plan::Plan;
-use crate::plan::error::Error;
+use crate::plan::error::{self, Error};
 use crate::plan::event::{Description, ScriptOption};
 use crate::plan::phase::{OWN_LOOP, Pace, Phase, Primary, Role, Stop, Stream};
 
@@ -106,8 +106,10 @@ fn run_phases(state: &LuaState) -> Result<Vec<Phase>, Error> {
         return Ok(vec![general_phase(state)?]);
     }
     let phases: Vec<Phase> = read(state, "phases", declared)?;
+    differ("phases", phases.iter().map(|phase| phase.name.as_str()))?;
     for phase in &phases {
         ends(phase)?;
+        differ("streams of a phase", phase.streams.iter().map(|stream| stream.name.as_str()))?;
     }
     for stream in phases.iter().flat_map(|phase| &phase.streams) {
         if !USERS.contains(&stream.connections) {
@@ -126,14 +128,42 @@ fn run_phases(state: &LuaState) -> Result<Vec<Phase>, Error> {
     Ok(phases)
 }
 
-/// Refuses a phase that would measure nothing.
+/// Refuses a phase that would measure nothing, or never end.
 fn ends(phase: &Phase) -> Result<(), Error> {
-    match phase.stop {
-        Stop::Time { duration_s } if !(duration_s > 0.0 && duration_s.is_finite()) => {
-            let error = Error::user(format!("phase {} lasts {duration_s} s", phase.name));
+    let name = &phase.name;
+    let is_length = |it: f64| it >= 0.0 && it.is_finite();
+    if !is_length(phase.warmup_s) {
+        let error = Error::user(format!("the warm-up of phase {name} is {} s", phase.warmup_s));
+        return Err(error.hint("warmup_s takes seconds from 0 on"));
+    }
+    match &phase.stop {
+        Stop::Time { duration_s } if !(*duration_s > 0.0 && is_length(*duration_s)) => {
+            let error = Error::user(format!("phase {name} lasts {duration_s} s"));
             Err(error.hint("set the script's option for its length (often time) above 0"))
         }
+        Stop::Count { within_s, .. } if !is_length(*within_s) => {
+            let error = Error::user(format!("phase {name} ends within {within_s} s"));
+            Err(error.hint("within_s takes seconds; 0: however long it takes"))
+        }
+        Stop::Stream { stream, .. } => {
+            let names = phase.streams.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+            if names.contains(stream) {
+                return Ok(());
+            }
+            let message = format!("phase {name} ends with stream {stream}, which it has not");
+            Err(Error::user(message).hint(error::nearest_or_all(stream, names)))
+        }
         _ => Ok(()),
+    }
+}
+
+/// Refuses two things of one name, since all that is told of them is told by it.
+fn differ<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    match names.into_iter().find(|name| !seen.insert(*name)) {
+        Some(name) => Err(Error::user(format!("two {what} are called {name}"))
+            .hint("give each a name of its own")),
+        None => Ok(()),
     }
 }
 

@@ -14,7 +14,6 @@ use super::recording::Recording;
 use super::statement::{Form, Kind, Statement, TextCell};
 use super::watch::{self, InEngine};
 use crate::plan::error::{Error, shorten};
-use crate::schedule::clock::{now_ns, ns};
 use crate::sessions::rows::TOO_LARGE;
 use crate::sessions::sql::Quoting;
 use crate::sessions::{Engine, Reply};
@@ -74,6 +73,8 @@ pub struct Shared {
     /// The script is being loaded, and its engine does not answer at once.
     pub is_loading: bool,
     is_embedded: bool,
+    /// Its phase is over, and nobody waits for it any more.
+    pub is_given_up: bool,
     /// Programs that the script started, until they have ended.
     pub children: Slab<Child>,
     pub session: plan::Session,
@@ -156,6 +157,12 @@ pub enum RequestState {
 /// More text cells than a script has in use.
 const MOST_TEXT_CELLS: usize = 1000;
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.end_programs();
+    }
+}
+
 impl Shared {
     pub fn new(session: plan::Session, rand: Rand) -> Self {
         Self {
@@ -188,6 +195,7 @@ impl Shared {
             quoting: sessions::descriptor(&session).quoting,
             is_loading: false,
             is_embedded: sessions::descriptor(&session).engine == Engine::Embedded,
+            is_given_up: false,
             children: Slab::new(),
             session,
             connections: Vec::new(),
@@ -397,7 +405,6 @@ impl Shared {
         self.take_reply(connection, reply)
     }
 
-    /// Gives all connections up: a request under way is lost, and so is whatever is sent later.
     /// New connections in the place of all; how many there are.
     pub fn renew_connections(&mut self) -> Result<u64, Error> {
         let mut renewed = 0;
@@ -407,7 +414,11 @@ impl Shared {
         Ok(renewed)
     }
 
+    /// Gives all connections up: a request or a sleep under way is lost, and so is whatever is sent
+    /// later. Programs under way are ended.
     pub fn drop_connections(&mut self) {
+        self.is_given_up = true;
+        self.end_programs();
         for connection in self.connections.iter_mut().flatten() {
             connection.count(&mut self.counts);
             *connection = Connection::new(sessions::disconnected(), false);
@@ -417,10 +428,6 @@ impl Shared {
     /// Has the last answer on a connection left a transaction open?
     pub fn in_transaction(&self, connection: usize) -> bool {
         matches!(self.connections.get(connection), Some(Some(it)) if it.in_transaction())
-    }
-
-    pub fn sleep(&mut self, seconds: f64) {
-        self.wait = Wait::Sleep { until_ns: now_ns().saturating_add(ns(seconds.max(0.0))) };
     }
 
     /// Ends transactions that a failed event left open.

@@ -39,7 +39,7 @@ pub struct EventCounts {
     pub warmup: u64,
     /// The latest intended time of all events begun.
     pub last_intended_ns: u64,
-    /// The latest answer.
+    /// The latest answer, to an event that was not cut.
     pub last_answer_ns: u64,
     /// Latency by transaction type; 0 is the unnamed one.
     pub latency: Vec<Histogram<u64>>,
@@ -149,12 +149,17 @@ impl EventCounts {
         Some(second)
     }
 
-    /// Counts an event that was given up without an answer: it failed, and would have taken longer
-    /// than it had waited.
+    /// Counts an event that was given up without an answer at `answered_ns`, in a phase that was to
+    /// end at `stop_ns`: it failed, and would have taken longer than it had waited. The phase did
+    /// not last until it was given up, so it stands in the phase's last second.
     #[cold]
-    pub fn cut(&mut self, event: EventTimes) {
-        if let Some(second) = self.failed(event) {
-            let waited_ns = event.answered_ns.saturating_sub(event.intended_ns);
+    pub fn cut(&mut self, event: EventTimes, stop_ns: u64) {
+        let waited_ns = event.answered_ns.saturating_sub(event.intended_ns);
+        let until_ns = stop_ns.saturating_sub(1).clamp(event.intended_ns, event.answered_ns);
+        let last_answer_ns = self.last_answer_ns;
+        let second = self.failed(EventTimes { answered_ns: until_ns, ..event });
+        self.last_answer_ns = last_answer_ns;
+        if let Some(second) = second {
             self.cut_ns.push(waited_ns);
             let longest = &mut self.series.latency_ns_max[second];
             *longest = waited_ns.max(*longest);
@@ -229,13 +234,14 @@ mod tests {
     fn what_was_waited_for_no_answer_is_kept_but_in_the_warm_up() {
         let mut counts = EventCounts::new(0).unwrap();
         counts.start(&Timeline::new(0, None, true), 1_000);
-        counts.cut(times(999, 5_000));
-        counts.cut(times(2_000, 2_000 + SECOND_NS));
+        counts.cut(times(999, 5_000), 3_000);
+        counts.cut(times(2_000, 2_000 + 11 * SECOND_NS), 1_000 + 2 * SECOND_NS);
         assert_eq!((counts.warmup, counts.failed, counts.latency[0].len()), (1, 1, 0));
         assert_eq!(
             (counts.cut_ns, counts.series.latency_ns_max),
-            (vec![SECOND_NS], vec![0, SECOND_NS])
+            (vec![11 * SECOND_NS], vec![0, 11 * SECOND_NS])
         );
+        assert_eq!(counts.last_answer_ns, 0, "nobody answered");
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub struct StreamShare<'a> {
     pub rested_ns: u64,
     /// Intended times of arrivals that were taken but not begun: at most one per user.
     pub dropped_ns: Vec<u64>,
+    /// Events of a count that were taken but not begun, in a closed loop: they were due when the
+    /// phase was over.
+    pub returned: u64,
     /// Where its users show what they do, if reports are made.
     pub report: Option<&'a LiveReport>,
     /// Events and nanoseconds of each of its users after the warm-up, where reports are made.
@@ -76,6 +79,7 @@ impl<'a> StreamShare<'a> {
             renewed: 0,
             rested_ns: 0,
             dropped_ns: Vec::with_capacity(users),
+            returned: 0,
             schedule: stream.schedule.clone(),
             live: &live.streams[index],
             report: live.report.as_ref(),
@@ -115,13 +119,15 @@ impl<'a> StreamShare<'a> {
     fn next_closed(&self, free_ns: u64, now: u64, stop_ns: u64) -> NextEvent {
         let intended_ns = self.timeline.opens_ns(free_ns);
         let over = now >= stop_ns
-            || match self.stream.limit {
-                Some(limit) if intended_ns >= self.measured_ns => {
-                    self.stream.take_ticket() >= limit
-                }
-                _ => false,
-            };
+            || self.draws_ticket(intended_ns)
+                && self.stream.limit.is_some_and(|limit| self.stream.take_ticket() >= limit);
         if over { NextEvent::None } else { NextEvent::At(intended_ns) }
+    }
+
+    /// Does an event of a closed loop that is due then take one of a count's?
+    #[inline]
+    fn draws_ticket(&self, intended_ns: u64) -> bool {
+        self.stream.limit.is_some() && intended_ns >= self.measured_ns
     }
 
     /// Before when a user who has begun an event may begin others, each as the last one ends: no
@@ -151,10 +157,13 @@ impl<'a> StreamShare<'a> {
         }
     }
 
-    /// Gives an arrival up. Whether it was due is known when the phase is over.
+    /// Gives an arrival up. Whether it was due is known when the phase is over, but in a closed
+    /// loop, where an event is due when it is begun: nobody intended this one.
     pub fn drop_arrival(&mut self, intended_ns: u64) -> NextEvent {
         if self.schedule.is_some() {
             self.dropped_ns.push(intended_ns);
+        } else if self.draws_ticket(intended_ns) {
+            self.returned += 1;
         }
         NextEvent::None
     }
@@ -207,9 +216,10 @@ impl<'a> StreamShare<'a> {
         self.count_failed();
     }
 
-    /// Counts an event whose connection was cut before it had an answer.
-    pub fn cut(&mut self, event: EventTimes) {
-        self.events.cut(event);
+    /// Counts an event whose connection was cut before it had an answer, in a phase that was to end
+    /// at `stop_ns`.
+    pub fn cut(&mut self, event: EventTimes, stop_ns: u64) {
+        self.events.cut(event, stop_ns);
         self.count_failed();
     }
 

@@ -90,6 +90,7 @@ struct StreamSum<'a> {
     claimed_before: u64,
     last_intended_ns: u64,
     dropped_ns: Vec<u64>,
+    returned: u64,
     counts: UserCounts,
     latency: BTreeMap<String, Histogram<u64>>,
     lateness: Histogram<u64>,
@@ -113,6 +114,7 @@ impl<'a> StreamSum<'a> {
             claimed_before: 0,
             last_intended_ns: 0,
             dropped_ns: Vec::new(),
+            returned: 0,
             counts: UserCounts::default(),
             latency: BTreeMap::new(),
             lateness: histogram()?,
@@ -137,6 +139,7 @@ impl<'a> StreamSum<'a> {
         self.rested_ns += share.rested_ns;
         self.last_intended_ns = self.last_intended_ns.max(events.last_intended_ns);
         self.dropped_ns.extend(share.dropped_ns);
+        self.returned += share.returned;
         self.counts.add(share.statements);
         for (name, latency) in events.names.into_iter().zip(&events.latency) {
             if !latency.is_empty() {
@@ -230,7 +233,10 @@ impl StreamSum<'_> {
     fn intended_and_skipped(&self, span: &PhaseSpan) -> (u64, u64) {
         let Some(schedule) = &self.stream.schedule else {
             let by_tickets = self.stream.limit.is_some() && !self.stream.own_loop;
-            let begun = if by_tickets { self.stream.tickets_taken() } else { self.begun };
+            let begun = match by_tickets {
+                true => self.stream.tickets_taken().saturating_sub(self.returned),
+                false => self.begun,
+            };
             return (begun.saturating_sub(self.withdrawn), 0);
         };
         // A user may have begun an event in the very moment that another ended the phase.

@@ -90,12 +90,16 @@ fn the_wait_for_an_answer_that_never_comes_is_a_latency() {
     let hang = r#"{ name = "hang", stop = { kind = "time", duration_s = 0.2 }, streams = {
         { name = "s", run = "event", connections = 2 } } }"#;
     let output = play(&plan(&phase(hang), 3_600_000_000_000));
+    let done = output.done("hang");
+    // What was waited for in vain is no part of what rates are divided by.
+    assert_eq!(count(done, "ended_ns") - count(done, "measured_ns"), 200_000_000);
     let tally = output.tally("hang", 0);
     assert_eq!((count(tally, "failed"), count(tally, "cut"), count(tally, "done")), (2, 2, 0));
     let waited_ns = count(tally, "cut_ns_max");
     assert!((10_100_000_000..20_000_000_000).contains(&waited_ns), "{tally}");
     let longest_ns = count(&tally["latency"], "max_ns");
     assert!(longest_ns.abs_diff(waited_ns) < waited_ns / 500, "{longest_ns} {waited_ns}");
+    assert_eq!(tally["series"]["failed"], serde_json::json!([2]), "{tally}");
 }
 
 #[test]

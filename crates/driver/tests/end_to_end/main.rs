@@ -4,6 +4,7 @@
 mod accounting;
 mod driver;
 mod echo;
+mod ends;
 mod failing;
 mod handshake;
 mod hooks;

@@ -1,22 +1,23 @@
 //! The functions by which a script gives way: to a time, to a program, to whoever plays its loop.
 
-use std::os::unix::process::ExitStatusExt;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use mlua::LuaString;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{RawTable, stop};
 use crate::plan::error::Error;
-use crate::schedule::clock::{SECOND_NS, ns};
+use crate::schedule::clock::{SECOND_NS, now_ns, ns};
 use crate::script::shared::{Ask, Ended, Shared, Wait};
 
 impl RawTable<'_> {
     pub fn pauses(&self) -> mlua::Result<()> {
-        self.add("sleep", |_, it, seconds: f64| {
-            it.sleep(seconds);
-            Ok(())
-        })?;
+        self.add("sleep", |_, it, seconds: f64| Ok(it.sleep(seconds)))?;
+        self.add("given_up", |_, it, ()| Ok(it.fail_if_given_up()))?;
         self.add("rest", |_, it, seconds: f64| Ok(it.rest(seconds)))?;
         self.add("nap", |_, it, seconds: f64| {
             it.wait = Wait::Nothing;
@@ -40,13 +41,15 @@ impl RawTable<'_> {
         self.children()
     }
 
-    /// Programs get no stdin, which is the driver's own, and write to stderr.
+    /// Programs get no stdin, which is the driver's own, and write to stderr. Each leads a process
+    /// group, so that what it has started ends with it.
     fn children(&self) -> mlua::Result<()> {
         self.add("spawn", |_, it, command: LuaString| {
             let mut shell = Command::new("/bin/sh");
-            let command = command.to_string_lossy();
-            let child = shell.arg("-c").arg(&command).stdin(Stdio::null()).spawn();
+            shell.arg("-c").arg(OsStr::from_bytes(&command.as_bytes())).process_group(0);
+            let child = shell.stdin(Stdio::null()).spawn();
             let child = child.map_err(|cause| {
+                let command = command.to_string_lossy();
                 stop(it, Error::host(format!("cannot start `{command}`")).because(cause))
             })?;
             Ok(it.children.insert(child))
@@ -68,6 +71,34 @@ impl RawTable<'_> {
 const LONGEST_REST_S: f64 = 1e8;
 
 impl Shared {
+    /// Sleeps from now on; false: not at all, since its phase is over.
+    fn sleep(&mut self, seconds: f64) -> bool {
+        if !self.is_given_up {
+            let until_ns = now_ns().saturating_add(ns(seconds.max(0.0)));
+            self.wait = Wait::Sleep { until_ns };
+        }
+        !self.is_given_up
+    }
+
+    /// Fails a sleep that was cut, and says how.
+    fn fail_if_given_up(&mut self) -> Option<String> {
+        self.is_given_up.then(|| {
+            let error = Error::engine("the phase was over before a sleep or a program had ended");
+            let error = error.code("lost");
+            let text = error.to_string();
+            self.fail(error);
+            text
+        })
+    }
+
+    /// Ends the programs that the script has started, and all that these have.
+    pub fn end_programs(&mut self) {
+        for mut child in self.children.drain() {
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            let _ = child.wait();
+        }
+    }
+
     /// Has the user rest once its event has ended; the last word holds. Why not, where it may not.
     fn rest(&mut self, seconds: f64) -> Option<String> {
         if self.no_rest.is_none() {
