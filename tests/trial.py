@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 
 from dyno import driver
 from dyno.driver import Launch, Limit, Process
@@ -32,6 +35,21 @@ def played(plan: Plan, begun: Callable[[int], None] = lambda _pid: None) -> Phas
             process.go()
     assert record is not None, "no phase was played"
     return record
+
+
+def play_interrupted(session: Session, text: str, folder: Path, after_s: float) -> None:
+    """Plays `run` of a script until a SIGINT so long after its driver began, and to its end."""
+    path = folder / "script.lua"
+    path.write_text(text)
+    script = Script(str(path), {"time": "600"})
+    plan = Plan(session, script, seed=7, commands=("run",), progress_s=0)
+    alarms = []
+
+    def begun(pid: int) -> None:
+        alarms.append(Timer(after_s, os.kill, (pid, signal.SIGINT)))
+        alarms[0].start()
+
+    played(plan, begun)
 
 
 def number(session: Session, statement: str) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from private_mysql import private
-from trial import number, play
+from trial import number, play, play_interrupted
 
 from dyno import driver
 from dyno.engines import Server
@@ -108,3 +109,19 @@ def test_a_server_that_is_gone_ends_the_trial(tmp_path: Path) -> None:
     with private("mysql@5.6.14") as server, pytest.raises(DynoError) as failed:
         play(server.session, GOES.replace("SERVER", str(server.pid)), tmp_path, events=1000)
     assert server.session["host"] in str(failed.value)
+
+
+SLEEPS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT SLEEP(300)") end
+"""
+ASLEEP = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'"
+
+
+def test_a_statement_that_nobody_waits_for_any_more_ends_at_the_server(
+    mysql: Server, tmp_path: Path
+) -> None:
+    play_interrupted(mysql.session, SLEEPS, tmp_path, 1.5)
+    began = time.monotonic()
+    while number(mysql.session, ASLEEP):
+        assert time.monotonic() - began < 30, "it sleeps on"

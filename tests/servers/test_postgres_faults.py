@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from private_postgres import VERSIONS, private
-from trial import play
+from trial import play, play_interrupted
 
 from dyno import driver
 from dyno.engines import Server
@@ -196,3 +197,19 @@ def test_a_copy_that_the_server_refuses_half_way_is_an_error_of_its_event(
     done = play(server.session, LOAD, tmp_path, events=2)
     assert (done.failed, done.errors) == (2, {"23514": 2})
     assert number(server.session, "SELECT count(*) FROM lineitem") == 0
+
+
+SLEEPS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT pg_sleep(300)") end
+"""
+ASLEEP = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'"
+
+
+def test_a_statement_that_nobody_waits_for_any_more_ends_at_the_server(
+    server: Server, tmp_path: Path
+) -> None:
+    play_interrupted(server.session, SLEEPS, tmp_path, 1.5)
+    began = time.monotonic()
+    while number(server.session, ASLEEP):
+        assert time.monotonic() - began < 30, "it sleeps on"

@@ -10,7 +10,7 @@ use crate::tally::UserCounts;
 use crate::tally::count::EventTimes;
 use crate::tally::live::{self, LiveReport};
 use crate::tally::share::StreamShare;
-use crate::wire;
+use crate::{sessions, wire};
 
 /// One user, as its worker plays it.
 pub struct UserSlot {
@@ -260,7 +260,7 @@ pub fn finish(phase: &PhaseState, user: &mut User, mut step: Step) -> Result<(),
                 wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
                 let ended_ns = phase.ends_by_ns().max(began_ns);
                 if now_ns() > ended_ns.saturating_add(phase.patience_ns()) && !phase.waits_on() {
-                    user.drop_connections();
+                    sessions::cancel_all(user.drop_connections());
                 }
                 user.advance()?
             }

@@ -21,7 +21,7 @@ use crate::tally::count::EventTimes;
 use crate::tally::live::LiveWorker;
 use crate::tally::share::{NextEvent, StreamShare};
 use crate::tally::{Counters, add};
-use crate::wire;
+use crate::{sessions, wire};
 
 /// An event that waits for this time begins anew, for as long as its phase lasts.
 const RESTART: u64 = 0;
@@ -320,9 +320,8 @@ impl<'a> Worker<'a> {
             self.failed(slot, event);
         }
         if slot.disconnected && error.is_engine() {
-            // We have cut it off ourselves, which ends nothing but its event.
-            slot.state = self.finished(slot.share);
-            return;
+            // We have cut it off ourselves.
+            return slot.state = self.finished(slot.share);
         }
         self.phase.fail(event.map_or(self.phase.now_ns(), |it| it.answered_ns));
         self.error.get_or_insert(self.phase.of_user(error, slot.place));
@@ -398,17 +397,19 @@ fn wait(queue: &mut RunQueue, clock: &mut PhaseClock, now: &mut u64) {
     queue.wake_due(*now);
 }
 
-/// Drops the connections of users who still wait: an answer that never comes must not hold the
-/// phase.
+/// Drops the connections of users who still wait, and ends what they wait for: an answer that never
+/// comes must not hold the phase, nor the engine in the next one.
 #[cold]
 fn disconnect(slots: &mut [UserSlot], queue: &mut RunQueue) {
+    let mut cancellers = Vec::new();
     for (user, slot) in slots.iter_mut().enumerate() {
         if matches!(slot.state, UserState::Busy { .. }) && !slot.disconnected {
             slot.disconnected = true;
-            slot.user.drop_connections();
+            cancellers.extend(slot.user.drop_connections());
             queue.ready.push(user as u32);
         }
     }
+    sessions::cancel_all(cancellers);
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Declared events at play: from one statement to the next as answers come, also while the script's
 //! coroutine waits.
 
-use super::connection::open;
+use super::connection::{Connection, open};
 use super::shared::{RequestState, Shared, Wait};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
+use crate::sessions::{self, Canceller};
 use crate::wire;
 
 impl Shared {
@@ -85,7 +86,7 @@ impl Shared {
     }
 }
 
-// Requests under way: polled for the coroutine, or waited for.
+// Requests under way: polled for the coroutine, waited for, or given up.
 
 impl Shared {
     /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
@@ -113,6 +114,20 @@ impl Shared {
         }
     }
 
+    /// Gives all connections up: a request or a sleep under way is lost, and so is whatever is sent
+    /// later. Programs under way are ended. What ends the requests at their servers is handed back.
+    pub fn drop_connections(&mut self) -> Vec<Canceller> {
+        self.is_given_up = true;
+        self.end_programs();
+        let open = self.connections.iter_mut().flatten();
+        let cancellers = open.filter_map(|it| it.session().canceller()).collect();
+        for connection in self.connections.iter_mut().flatten() {
+            connection.count(&mut self.counts);
+            *connection = Connection::new(sessions::disconnected(), false);
+        }
+        cancellers
+    }
+
     /// Waits for the request under way, outside the driver's coroutine: nobody else of the thread
     /// plays meanwhile, so that an answer which does not come soon is given up.
     pub fn drain(&mut self) {
@@ -120,7 +135,7 @@ impl Shared {
         let limit_ns = now_ns() + PATIENCE_NS;
         while let Wait::Request { connection, until_ns } = self.wait {
             if now_ns() > limit_ns {
-                self.drop_connections();
+                sessions::cancel_all(self.drop_connections());
             }
             wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
             self.poll(connection);

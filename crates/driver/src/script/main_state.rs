@@ -11,7 +11,7 @@ use crate::plan::error::Error;
 use crate::plan::event::Report;
 use crate::plan::parent::Parent;
 use crate::schedule::clock::{NAP_NS, now_ns};
-use crate::wire;
+use crate::{sessions, wire};
 
 /// A script's `init`, `done` and report hooks, at least one of them there.
 pub struct MainState {
@@ -51,6 +51,7 @@ impl MainState {
             }
             step = self.user.advance().map_err(Error::without_connection)?;
         }
+        sessions::cancel_all(self.user.drop_connections());
         Ok(false)
     }
 

@@ -29,6 +29,7 @@ use crate::plan::Plan;
 use crate::plan::error::Error;
 use crate::plan::event::Description;
 use crate::plan::phase::{OWN_LOOP, Phase};
+use crate::sessions::Canceller;
 use crate::tally::UserCounts;
 use lua_state::{Declared, LuaState};
 pub use main_state::MainState;
@@ -248,9 +249,10 @@ impl User {
     }
 
     /// Gives its connections up: the request under way fails as `lost` with the next
-    /// [`User::advance`], and so does every other.
-    pub fn drop_connections(&mut self) {
-        self.state.shared.borrow_mut().drop_connections();
+    /// [`User::advance`], and so does every other. What ends the requests at their servers is for
+    /// [`crate::sessions::cancel_all`].
+    pub fn drop_connections(&mut self) -> Vec<Canceller> {
+        self.state.shared.borrow_mut().drop_connections()
     }
 
     /// Transaction names seen so far, by index; 0 is the unnamed one.

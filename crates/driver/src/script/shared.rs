@@ -414,17 +414,6 @@ impl Shared {
         Ok(renewed)
     }
 
-    /// Gives all connections up: a request or a sleep under way is lost, and so is whatever is sent
-    /// later. Programs under way are ended.
-    pub fn drop_connections(&mut self) {
-        self.is_given_up = true;
-        self.end_programs();
-        for connection in self.connections.iter_mut().flatten() {
-            connection.count(&mut self.counts);
-            *connection = Connection::new(sessions::disconnected(), false);
-        }
-    }
-
     /// Has the last answer on a connection left a transaction open?
     pub fn in_transaction(&self, connection: usize) -> bool {
         matches!(self.connections.get(connection), Some(Some(it)) if it.in_transaction())

@@ -1,6 +1,7 @@
 //! Ways of talking to an engine: a file or folder each, and an arm each in [`descriptor`].
 
 pub mod bulk;
+mod cancel;
 mod duckdb;
 pub mod echo;
 pub mod literal;
@@ -11,12 +12,15 @@ pub mod rows;
 pub mod sql;
 mod sqlite;
 
+use std::time::Duration;
+
 use slab::Slab;
 
 use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
 use crate::wire::Bytes;
+pub use cancel::{Canceller, cancel_all};
 pub use rows::Rows;
 use sql::Quoting;
 
@@ -172,6 +176,12 @@ pub trait Session {
         Ok(false)
     }
 
+    /// What ends the requests under way at the server once this session is dropped, where there are
+    /// any; counted as asked.
+    fn canceller(&mut self) -> Option<Canceller> {
+        None
+    }
+
     /// The rows of the last answer; valid until the next request.
     fn rows(&self) -> &Rows;
 
@@ -180,6 +190,16 @@ pub trait Session {
 }
 
 // What a session is given and what it answers.
+
+/// Reads of one poll, at most: a server that sends for ever must not hold the thread.
+pub const MOST_READS: usize = 64;
+
+/// More has come than one poll may read: poll again as soon as others have had their turn.
+pub const SOON: Reply = Reply::Pending { until_ns: 1 };
+
+/// What a session waits at most where it waits itself (preparing), however much the server says
+/// meanwhile.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Where a request stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

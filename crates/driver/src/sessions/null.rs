@@ -123,7 +123,7 @@ impl Session for Null {
         self.batching = false;
         self.rows.clear();
         if keeps {
-            (0..self.batched).for_each(|_| self.rows.end_result(0, 0));
+            (0..self.batched).try_for_each(|_| self.rows.end_result(0, 0))?;
         }
         Ok(self.send())
     }

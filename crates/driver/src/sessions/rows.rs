@@ -25,6 +25,8 @@ pub struct Rows {
     pub results: Vec<OneResult>,
     /// Nobody will read them: where they fill their memory, later ones take the place of earlier.
     pub is_unread: bool,
+    /// Bytes of results beside their fields: names, earlier rows, what each is.
+    held: usize,
     grant: Grant,
 }
 
@@ -120,6 +122,7 @@ impl Rows {
     /// Forgets the last answer and keeps the memory.
     pub fn clear(&mut self) {
         self.width = 0;
+        self.held = 0;
         self.earlier.clear();
         self.results.clear();
         self.columns.clear();
@@ -128,20 +131,43 @@ impl Rows {
     }
 
     /// Makes room for the next result of the same answer.
-    pub fn next_result(&mut self) {
-        let mut earlier = std::mem::take(&mut self.earlier);
-        earlier.extend(self.fields().last_row());
+    pub fn next_result(&mut self) -> Result<(), Error> {
+        let (mut earlier, mut held) = (std::mem::take(&mut self.earlier), self.held);
+        if let Some(row) = self.fields().last_row() {
+            let bytes = |(name, field): &(String, Option<Vec<u8>>)| {
+                size_of::<(String, Option<Vec<u8>>)>()
+                    + name.len()
+                    + field.as_ref().map_or(0, Vec::len)
+            };
+            held += row.iter().map(bytes).sum::<usize>();
+            earlier.push(row);
+        }
         self.clear();
         self.earlier = earlier;
+        self.hold(held)
+    }
+
+    /// Takes room for what lies beside the fields.
+    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+        self.held += bytes;
+        let all = self.size() + self.held;
+        if all >= self.grant.bytes { self.grant.grow(all + 1) } else { Ok(()) }
+    }
+
+    /// Adds a column's name.
+    pub fn name(&mut self, name: &[u8]) -> Result<(), Error> {
+        self.columns.push(name);
+        self.hold(name.len() + size_of::<usize>())
     }
 
     /// Ends a result of several; the next one's columns and rows follow.
     #[cold]
-    pub fn end_result(&mut self, rows: u64, changed: u64) {
+    pub fn end_result(&mut self, rows: u64, changed: u64) -> Result<(), Error> {
         let width = std::mem::take(&mut self.width);
         let columns = std::mem::take(&mut self.columns);
         let end = (self.ends.len(), self.bytes.len());
         self.results.push(OneResult { width, rows, changed, columns, end });
+        self.hold(size_of::<OneResult>())
     }
 
     /// The fields of an answer of one result; of several, those of the last with columns.
@@ -180,7 +206,7 @@ impl Rows {
     /// Adds a field to the last row.
     pub fn push(&mut self, field: Option<&[u8]>) -> Result<(), Error> {
         let more = field.map_or(0, <[u8]>::len);
-        if self.size() + more >= self.grant.bytes {
+        if self.size() + self.held + more >= self.grant.bytes {
             self.make_room(more)?;
         }
         self.ends.push(match field {
@@ -205,7 +231,7 @@ impl Rows {
             self.ends.clear();
             return Ok(());
         }
-        self.grant.grow(self.size() + more + 1)
+        self.grant.grow(self.size() + self.held + more + 1)
     }
 }
 
@@ -291,6 +317,20 @@ mod tests {
         }
         assert_eq!(rows.grant.bytes, FREE);
         assert!(rows.size() <= FREE && rows.bytes.capacity() <= 2 * FREE);
+    }
+
+    #[test]
+    fn results_without_rows_take_of_the_answers_memory() {
+        let mut rows = Rows::default();
+        (0..10_000).for_each(|_| rows.end_result(0, 1).unwrap());
+        assert!(rows.grant.bytes > 10_000 * size_of::<OneResult>());
+        rows.clear();
+        for _ in 0..10_000 {
+            rows.name(b"a").unwrap();
+            rows.push(Some(b"1")).unwrap();
+            rows.next_result().unwrap();
+        }
+        assert!(rows.held > 10_000 * size_of::<String>());
     }
 
     #[test]

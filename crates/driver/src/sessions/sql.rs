@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use crate::plan::error::{Error, shorten};
+
 /// How an engine reads quotes and comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
@@ -125,6 +127,29 @@ fn plain_places(sql: &[u8], quoting: Quoting) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Refuses a text with a NUL where a NUL ends the text: the engine would play a part of it.
+pub fn refuse_nul(sql: &[u8]) -> Result<(), Error> {
+    match sql.contains(&0) {
+        true => Err(Error::user("a statement's text holds a NUL")
+            .because(shorten(&String::from_utf8_lossy(sql)))
+            .hint("the engine would end it there; send the byte as a parameter's value")),
+        false => Ok(()),
+    }
+}
+
+/// Parameters of a statement, at most: both servers count them in 16 bits.
+const MOST_PARAMETERS: usize = u16::MAX as usize;
+
+/// Refuses more parameters than a server can be told of.
+pub fn refuse_parameters(count: usize) -> Result<(), Error> {
+    match count > MOST_PARAMETERS {
+        true => Err(Error::user(format!("a prepared statement has {count} parameters"))
+            .because(format!("servers take {MOST_PARAMETERS} at most"))
+            .hint("put fewer rows into one statement, or send it as text (con:query)")),
+        false => Ok(()),
+    }
+}
+
 /// Places of the question marks that stand for parameters.
 pub fn parameters(sql: &[u8], quoting: Quoting) -> Vec<usize> {
     let places = plain_places(sql, quoting);
@@ -150,10 +175,26 @@ pub fn number_placeholders(sql: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn has_numbers(sql: &[u8]) -> bool {
-    plain_places(sql, Quoting::Postgres).any(|at| {
+    numbers(sql).next().is_some()
+}
+
+/// The numbers of PostgreSQL's parameters in a text, each as often as it stands there.
+fn numbers(sql: &[u8]) -> impl Iterator<Item = usize> {
+    plain_places(sql, Quoting::Postgres).filter_map(|at| {
         let in_word = at > 0 && is_word_byte(sql[at - 1]);
-        sql[at] == b'$' && !in_word && sql.get(at + 1).is_some_and(u8::is_ascii_digit)
+        let digits = sql[at + 1..].iter().take_while(|it| it.is_ascii_digit());
+        let add = |number: usize, digit: &u8| {
+            number.saturating_mul(10).saturating_add(usize::from(digit - b'0'))
+        };
+        let is_number = sql.get(at + 1).is_some_and(u8::is_ascii_digit);
+        (sql[at] == b'$' && !in_word && is_number).then(|| digits.fold(0, add))
     })
+}
+
+/// How many parameters PostgreSQL will see: the greatest number, or all question marks.
+pub fn count_parameters(sql: &[u8]) -> usize {
+    let numbered = numbers(sql).max();
+    numbered.unwrap_or_else(|| parameters(sql, Quoting::Postgres).len())
 }
 
 /// PostgreSQL's SERIAL in a `CREATE TABLE`; each engine has its own words for it.

@@ -2,6 +2,8 @@
 
 use std::io::ErrorKind;
 
+use rustix::net::{SocketAddrAny, getpeername};
+
 use super::connect::{self, PATIENCE};
 use super::thread::{CURRENT_SLOT, Shared, thread_exchange};
 use super::tls::TlsState;
@@ -20,6 +22,8 @@ pub struct Bytes {
 
 /// A connection to a server, before and after its log-in.
 pub struct Line {
+    /// Who answers there; none where it cannot be asked.
+    pub peer: Option<SocketAddrAny>,
     exchange: Shared,
     number: u32,
     out: Vec<u8>,
@@ -34,11 +38,13 @@ impl Line {
     /// Connects to the host or socket; where nobody answers, an error of code `connect` names it.
     pub fn connect(login: &Login) -> Result<Self, Error> {
         let socket = connect::connect(login)?;
+        let peer = getpeername(&socket).ok().flatten();
         let joined =
             thread_exchange().and_then(|it| Ok((it.borrow_mut().add(socket)?, it.clone())));
         let (number, exchange) = joined
             .map_err(|cause| Error::host("cannot make the thread's event loop").because(cause))?;
         Ok(Self {
+            peer,
             exchange,
             number,
             out: Vec::new(),
@@ -117,7 +123,9 @@ impl Line {
         };
         let mut came = false;
         while !came && received(&self.exchange, self.number, &mut tls_state.sealed)? {
-            came = tls_state.open(&mut self.inbox)?;
+            let is_handshaking = tls_state.is_handshaking();
+            let opened = tls_state.open(&mut self.inbox);
+            came = opened.map_err(|it| if is_handshaking { it } else { lost(it) })?;
         }
         if tls_state.wants_write() {
             self.flush();

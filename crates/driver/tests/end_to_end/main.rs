@@ -8,6 +8,7 @@ mod ends;
 mod failing;
 mod handshake;
 mod hooks;
+mod hostile;
 mod memory;
 mod pacing;
 mod rests;

@@ -115,6 +115,11 @@ impl Answer {
         self.wanted > 0
     }
 
+    /// Are there answers to come, wanted or not?
+    pub fn is_under_way(&self) -> bool {
+        self.wanted + self.unwanted > 0
+    }
+
     /// Is a transaction open, by the last that the server said of it? Errors say nothing.
     pub fn in_transaction(&self) -> bool {
         self.status & IN_TRANSACTION != 0
@@ -199,7 +204,7 @@ impl Answer {
     fn column(&mut self, content: &[u8], left: u64) -> Result<(), Error> {
         let (name, column) = Column::parse(content).ok_or_else(|| garbage("a torn column"))?;
         if !self.asked.is_batch {
-            self.rows.columns.push(name);
+            self.rows.name(name)?;
         }
         self.columns.push(column);
         self.next_packet = self.after_column(left);
@@ -235,8 +240,7 @@ impl Answer {
         }
         let mut reader = Reader(content);
         let status = reader.bytes(3).and_then(|_| reader.u16());
-        self.result_end(status.ok_or_else(|| garbage("a torn end of rows"))?, 0);
-        Ok(())
+        self.result_end(status.ok_or_else(|| garbage("a torn end of rows"))?, 0)
     }
 
     #[inline]
@@ -245,12 +249,11 @@ impl Answer {
         let mut parse = || Some((reader.number()?, reader.number()?, reader.u16()?));
         let (changed, _, status) = parse().ok_or_else(|| garbage("a torn OK"))?;
         self.changed = self.changed.saturating_add(changed);
-        self.result_end(status, changed);
-        Ok(())
+        self.result_end(status, changed)
     }
 
     #[inline]
-    fn result_end(&mut self, status: u16, changed: u64) {
+    fn result_end(&mut self, status: u16, changed: u64) -> Result<(), Error> {
         self.status = status;
         self.next_packet = NextPacket::Head;
         let rows = std::mem::take(&mut self.counted);
@@ -261,13 +264,14 @@ impl Answer {
             false => !is_last || !self.rows.results.is_empty(),
         };
         if is_one_of_several {
-            self.rows.end_result(rows, changed);
+            self.rows.end_result(rows, changed)?;
         }
         if is_last {
             self.command_end();
         } else {
             self.further += 1;
         }
+        Ok(())
     }
 
     #[cold]

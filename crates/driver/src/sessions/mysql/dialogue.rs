@@ -6,6 +6,7 @@ use super::packet::{COM_STMT_PREPARE, HEADER, Reader, begin, end, garbage};
 use super::statement::Statement;
 use super::{failure, packet};
 use crate::plan::error::Error;
+use crate::sessions::LONGEST_WAIT;
 use crate::wire::Line;
 
 /// Not supported in the prepared statement protocol.
@@ -20,12 +21,13 @@ pub struct Dialogue<'a> {
     /// The connection.
     pub line: &'a mut Line,
     number: u8,
+    began: Instant,
 }
 
 impl<'a> Dialogue<'a> {
     /// Begins one.
     pub fn new(line: &'a mut Line) -> Self {
-        Self { line, number: 0 }
+        Self { line, number: 0, began: Instant::now() }
     }
 
     /// Writes a packet; it leaves with the next [`Self::receive`].
@@ -49,6 +51,9 @@ impl<'a> Dialogue<'a> {
             }
             if began.elapsed() > PATIENCE {
                 return Err(garbage("a packet without an end within 10 s"));
+            }
+            if self.began.elapsed() > LONGEST_WAIT {
+                return Err(garbage("an answer without an end within a minute"));
             }
             self.line.wait().map_err(failure::of_line)?;
         }

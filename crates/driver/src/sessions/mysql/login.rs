@@ -1,11 +1,12 @@
 //! The log-in: the server's greeting, TLS, who we are, the settings.
 
 use mysql_common::constants::CapabilityFlags as Can;
+use rustix::net::SocketAddrAny;
 
 use super::auth::Auth;
 use super::dialogue::Dialogue;
 use super::failure;
-use super::packet::{COM_QUERY, Reader, garbage, put_length};
+use super::packet::{COM_QUERY, COM_QUIT, Reader, garbage, put_length};
 use crate::plan::error::Error;
 use crate::plan::{Login, TlsMode};
 use crate::wire::Line;
@@ -21,17 +22,43 @@ pub struct LoggedIn {
     pub line: Line,
     /// The server ends rows with an OK and columns with nothing.
     pub deprecates_eof: bool,
+    /// The connection's number at the server.
+    pub number: u32,
 }
 
 /// Connects, logs in, makes the settings.
 pub fn open(login: &Login) -> Result<LoggedIn, Error> {
     let mut line = Line::connect(login)?;
     let dialogue = Dialogue::new(&mut line);
-    let can = introduce(dialogue, login).map_err(|error| failure::with_place(error, login))?;
-    Ok(LoggedIn { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF) })
+    let introduced = introduce(dialogue, login);
+    let (can, number) = introduced.map_err(|error| failure::with_place(error, login))?;
+    Ok(LoggedIn { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF), number })
 }
 
-fn introduce(mut dialogue: Dialogue, login: &Login) -> Result<Can, Error> {
+/// Ends a connection of ours and what it is at, by another to the same server: whoever else answers
+/// to the host's name has other connections of these numbers.
+pub fn kill(login: &Login, peer: Option<&SocketAddrAny>, number: u32) -> Result<(), Error> {
+    let login = Login { settings: Vec::new(), database: String::new(), ..login.clone() };
+    let LoggedIn { mut line, .. } = open(&login)?;
+    if peer.is_none() || line.peer.as_ref() != peer {
+        return Err(Error::engine(format!("another server answers at {} now", login.host)));
+    }
+    let mut dialogue = Dialogue::new(&mut line);
+    dialogue.command(COM_QUERY, format!("KILL {number}").as_bytes());
+    let answer = dialogue.receive()?;
+    dialogue.command(COM_QUIT, b"");
+    dialogue.line.send()?;
+    match (answer[0], failure::of_packet(&answer)) {
+        (0xff, error) if error.number() != NO_SUCH_THREAD => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// It has ended by itself.
+const NO_SUCH_THREAD: i32 = 1094;
+
+/// What both sides can do, and the connection's number.
+fn introduce(mut dialogue: Dialogue, login: &Login) -> Result<(Can, u32), Error> {
     let packet = dialogue.receive()?;
     let greeting = Greeting::of(&packet, login)?;
     let can = greeting.capabilities(login)?;
@@ -42,7 +69,7 @@ fn introduce(mut dialogue: Dialogue, login: &Login) -> Result<Can, Error> {
     dialogue.write(&response(&greeting, can, login, (auth.name(), &proof)));
     await_admission(&mut dialogue, auth, login)?;
     make_settings(&mut dialogue, login)?;
-    Ok(can)
+    Ok((can, greeting.number))
 }
 
 fn secure(
@@ -125,6 +152,7 @@ const UTF8MB4: u8 = 45;
 /// What the server says first.
 pub struct Greeting {
     can: Can,
+    number: u32,
     /// The character set in which we shall speak.
     pub charset: u8,
     /// By which method it would have us prove who we are, and its challenge.
@@ -145,7 +173,7 @@ impl Greeting {
     fn parse(packet: &[u8]) -> Option<Self> {
         let mut reader = Reader(&packet[1..]);
         let charset = charset(reader.until_zero());
-        reader.u32()?;
+        let number = reader.u32()?;
         let mut nonce = reader.bytes(8)?.to_vec();
         reader.u8()?;
         let low = u32::from(reader.u16()?);
@@ -156,7 +184,7 @@ impl Greeting {
         reader.bytes(10)?;
         let rest = reader.bytes(length.saturating_sub(8).max(13))?;
         nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
-        Some(Self { can, charset, plugin: reader.until_zero().to_vec(), nonce })
+        Some(Self { can, number, charset, plugin: reader.until_zero().to_vec(), nonce })
     }
 
     /// What both sides can do, and what must be.

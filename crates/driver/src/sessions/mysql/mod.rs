@@ -54,6 +54,8 @@ struct Mysql {
     login: Login,
     line: Line,
     deprecates_eof: bool,
+    /// Its number at the server.
+    number: u32,
     answer: Answer,
     statements: Slab<Statement>,
     batch: Batch,
@@ -91,11 +93,12 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
 }
 
 fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
-    let login::LoggedIn { line, deprecates_eof } = login::open(login)?;
+    let login::LoggedIn { line, deprecates_eof, number } = login::open(login)?;
     Ok(Box::new(Mysql {
         login: login.clone(),
         line,
         deprecates_eof,
+        number,
         answer: Answer::new(deprecates_eof),
         statements: Slab::new(),
         batch: Batch::default(),

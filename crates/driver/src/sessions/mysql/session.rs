@@ -1,5 +1,7 @@
 //! The session's requests, their answers as they come, and bulk loads.
 
+use std::time::Instant;
+
 use super::answer::{Answer, AnswerShape, FeedState};
 use super::dialogue::Dialogue;
 use super::packet::{COM_QUERY, COM_QUIT, COM_STMT_CLOSE, HEADER, begin, end, garbage};
@@ -7,7 +9,10 @@ use super::statement::Statement;
 use super::{Mysql, PENDING, QUEUED, login, packet};
 use crate::generate::Source;
 use crate::plan::error::Error;
-use crate::sessions::{Counts, Reply, Rows, Session, Value, open_statement};
+use crate::sessions::sql::{Quoting, parameters, refuse_parameters};
+use crate::sessions::{
+    Canceller, Counts, LONGEST_WAIT, MOST_READS, Reply, Rows, SOON, Session, Value, open_statement,
+};
 use crate::wire::Line;
 
 impl Session for Mysql {
@@ -23,6 +28,7 @@ impl Session for Mysql {
 
     fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
         self.check()?;
+        refuse_parameters(parameters(sql, Quoting::Mysql).len())?;
         let statement = self.prepare_statement(sql).map_err(|error| self.fail(error))?;
         Ok(self.statements.insert(statement) as u32)
     }
@@ -87,7 +93,10 @@ impl Session for Mysql {
     }
 
     fn reset(&mut self) -> Result<(), Error> {
-        self.batch.is_open = false;
+        if std::mem::take(&mut self.batch.is_open) {
+            // The types that it told the server of have not been told.
+            self.statements.iter_mut().for_each(|(_, it)| it.forget_types());
+        }
         if self.is_lost || self.load.is_some() {
             return self.reconnect();
         }
@@ -119,6 +128,16 @@ impl Session for Mysql {
         Ok(true)
     }
 
+    fn canceller(&mut self) -> Option<Canceller> {
+        if self.is_lost || !self.answer.is_under_way() {
+            return None;
+        }
+        let (login, peer, number) = (self.login.clone(), self.line.peer.clone(), self.number);
+        // `KILL`, and the goodbye after it.
+        self.asked += 2;
+        Some(Box::new(move || login::kill(&login, peer.as_ref(), number)))
+    }
+
     fn rows(&self) -> &Rows {
         &self.answer.rows
     }
@@ -139,7 +158,7 @@ impl Session for Mysql {
 impl Mysql {
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Reply, Error> {
-        loop {
+        for _ in 0..MOST_READS {
             let (used, state) = self.answer.feed(self.line.inbox())?;
             self.line.consume(used);
             match state {
@@ -154,6 +173,7 @@ impl Mysql {
                 return Ok(PENDING);
             }
         }
+        Ok(SOON)
     }
 
     #[inline]
@@ -187,7 +207,11 @@ impl Mysql {
 
     /// Waits for the answers that nobody wants.
     fn drain(&mut self) -> Result<(), Error> {
+        let began = Instant::now();
         loop {
+            if began.elapsed() > LONGEST_WAIT {
+                return Err(garbage("an answer without an end within a minute"));
+            }
             let (used, state) = self.answer.feed(self.line.inbox())?;
             self.line.consume(used);
             match state {
@@ -206,8 +230,9 @@ impl Mysql {
 
     /// A new connection in the place of a lost one, with all its statements.
     pub(super) fn reconnect(&mut self) -> Result<(), Error> {
-        let login::LoggedIn { line, deprecates_eof } = login::open(&self.login)?;
+        let login::LoggedIn { line, deprecates_eof, number } = login::open(&self.login)?;
         self.line = line;
+        self.number = number;
         self.deprecates_eof = deprecates_eof;
         let further = self.answer.further;
         self.answer = Answer::new(deprecates_eof);

@@ -41,6 +41,11 @@ impl Statement {
         self.emulated.is_none().then_some(self.id)
     }
 
+    /// Has its parameters' types told again with its next execution.
+    pub fn forget_types(&mut self) {
+        self.types.fill(0);
+    }
+
     /// Appends the packet that executes it; true: the rows will be binary. Types are sent only
     /// where they are not as before.
     #[inline]

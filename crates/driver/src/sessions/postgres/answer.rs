@@ -134,8 +134,8 @@ impl Answer {
                     row(body, rows)?;
                 }
             }
-            b'C' => self.complete(body, rows),
-            b'I' => self.complete(b"", rows),
+            b'C' => self.complete(body, rows)?,
+            b'I' => self.complete(b"", rows)?,
             b'Z' => {
                 self.status = Body(body).byte()?;
                 self.is_over = true;
@@ -171,7 +171,7 @@ impl Answer {
 impl Answer {
     /// The end of a result: only the last one counts, unless all are summed.
     #[inline]
-    pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) {
+    pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) -> Result<(), Error> {
         let (count, changed) = (std::mem::take(&mut self.count), changed(tag));
         match self.mode {
             AnswerMode::Sum => {
@@ -182,17 +182,18 @@ impl Answer {
                 self.rows += count;
                 self.changed += changed;
                 self.expect_width(rows);
-                rows.end_result(count, changed);
+                rows.end_result(count, changed)?;
             }
             AnswerMode::Nothing => {}
             AnswerMode::Rows | AnswerMode::Counts => {
                 if self.is_between {
-                    rows.next_result();
+                    rows.next_result()?;
                 }
                 (self.rows, self.changed) = (count, changed);
             }
         }
         self.is_between = true;
+        Ok(())
     }
 
     #[inline]
@@ -220,15 +221,15 @@ impl Answer {
             return Ok(());
         }
         if self.is_between {
-            rows.next_result()
+            rows.next_result()?;
         } else {
-            rows.clear()
+            rows.clear();
         }
         rows.width = u32::from(width);
         self.is_between = false;
         if self.mode == AnswerMode::Rows {
             for _ in 0..width {
-                rows.columns.push(body.text()?);
+                rows.name(body.text()?)?;
                 body.take(18)?;
             }
         }

@@ -1,12 +1,14 @@
 //! A logged-in connection, the answers that are due on it, and how it ends.
 
+use std::time::Instant;
+
 use super::answer::{Answer, AnswerMode};
 use super::copy::Load;
-use super::frame::query;
+use super::frame::{garbage, query};
 use super::login;
 use crate::plan::Login;
 use crate::plan::error::Error;
-use crate::sessions::{Reply, Rows};
+use crate::sessions::{LONGEST_WAIT, MOST_READS, Reply, Rows, SOON};
 use crate::wire::{Bytes, Line};
 
 const PENDING: Reply = Reply::Pending { until_ns: u64::MAX };
@@ -17,6 +19,8 @@ const WINDOW: usize = 128 * 1024;
 /// A connection in one of the states: idle, an answer awaited, lost.
 pub struct Channel {
     line: Line,
+    /// By which its statements are cancelled.
+    key: Option<(i32, i32)>,
     answer: Answer,
     /// What is wanted of the answer that is awaited, once the owed ones have come.
     mode: Option<AnswerMode>,
@@ -34,11 +38,12 @@ pub struct Channel {
 impl Channel {
     /// Logs in: a line that is ready for queries.
     pub fn open(login: &Login) -> Result<Self, Error> {
-        let line = login::open(login)?;
+        let login::LoggedIn { line, key } = login::open(login)?;
         let mut answer = Answer::new();
         answer.tells_notices = login.tells_notices;
         Ok(Self {
             line,
+            key,
             answer,
             mode: None,
             owed: 0,
@@ -96,7 +101,7 @@ impl Channel {
     /// Reads what came.
     #[inline]
     pub fn poll(&mut self, rows: &mut Rows) -> Result<Reply, Error> {
-        loop {
+        for _ in 0..MOST_READS {
             match self.line.more() {
                 Ok(true) => {}
                 Ok(false) => {
@@ -111,12 +116,18 @@ impl Channel {
                 return self.finish();
             }
         }
+        Ok(SOON)
     }
 
     /// Sends, and waits for the answer.
     pub fn wait(&mut self, mode: AnswerMode, rows: &mut Rows) -> Result<Reply, Error> {
         self.send(mode)?;
+        let began = Instant::now();
         loop {
+            if began.elapsed() > LONGEST_WAIT {
+                self.is_lost = true;
+                return Err(garbage("an answer without an end within a minute"));
+            }
             if let Err(error) = self.line.wait() {
                 return Err(self.connection_error(error));
             }
@@ -239,6 +250,12 @@ impl Channel {
 }
 
 impl Channel {
+    /// What a statement under way is cancelled by.
+    pub fn key_of_request(&self) -> Option<(i32, i32)> {
+        let is_under_way = self.mode.is_some() || self.owed + self.parts > 0;
+        self.key.filter(|_| is_under_way && !self.is_lost)
+    }
+
     /// Is nothing owed, and no transaction open?
     pub fn is_idle(&self) -> bool {
         self.owed + self.parts == 0 && self.load.is_none() && matches!(self.answer.status, 0 | b'I')

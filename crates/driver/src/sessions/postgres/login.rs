@@ -1,5 +1,7 @@
 //! The log-in: from nothing to a connection that is ready for queries.
 
+use std::time::Instant;
+
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
@@ -11,6 +13,7 @@ use super::failure::{ErrorResponse, place};
 use super::frame::{HEAD, garbage, head};
 use crate::plan::error::Error;
 use crate::plan::{Login, TlsMode};
+use crate::sessions::LONGEST_WAIT;
 use crate::wire::Line;
 
 /// During the log-in nothing is longer than this, as libpq has it.
@@ -19,17 +22,45 @@ const LONGEST: usize = 30_000;
 /// No server has as many settings and notices to tell before it is ready.
 const MOST_MESSAGES: usize = 1000;
 
+/// A connection that is ready for queries.
+pub struct LoggedIn {
+    /// The connection.
+    pub line: Line,
+    /// The server's process and its secret, by which its statements are cancelled; none where the
+    /// server does not say.
+    pub key: Option<(i32, i32)>,
+}
+
+/// Cancels what a server's process is at: a request of its own, by a connection of its own, which
+/// the server ends without a word.
+pub fn cancel(login: &Login, (process, secret): (i32, i32)) -> Result<(), Error> {
+    let mut connection = LoginConnection(Line::connect(login)?, Instant::now());
+    if login.tls.mode != TlsMode::Disable {
+        connection.encrypt(login)?;
+    }
+    connection.write(|out| {
+        frontend::cancel_request(process, secret, out);
+        Ok(())
+    })?;
+    // Its end is its answer.
+    let _ = connection.0.wait();
+    Ok(())
+}
+
 /// Connects, encrypts, proves who we are, and makes the session's settings.
-pub fn open(login: &Login) -> Result<Line, Error> {
-    let mut connection = LoginConnection(Line::connect(login)?);
+pub fn open(login: &Login) -> Result<LoggedIn, Error> {
+    let mut connection = LoginConnection(Line::connect(login)?, Instant::now());
     if login.tls.mode != TlsMode::Disable {
         connection.encrypt(login)?;
     }
     connection.write(|out| frontend::startup_message(parameters(login), out))?;
     prove(&mut connection, login)?;
+    let mut key = None;
     for _ in 0..MOST_MESSAGES {
-        if matches!(connection.next(login)?, Message::ReadyForQuery(_)) {
-            return Ok(connection.0);
+        match connection.next(login)? {
+            Message::ReadyForQuery(_) => return Ok(LoggedIn { line: connection.0, key }),
+            Message::BackendKeyData(body) => key = Some((body.process_id(), body.secret_key())),
+            _ => {}
         }
     }
     Err(garbage("a log-in without an end"))
@@ -47,7 +78,7 @@ fn parameters(login: &Login) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// A connection that is not ready yet.
-pub struct LoginConnection(Line);
+pub struct LoginConnection(Line, Instant);
 
 impl LoginConnection {
     /// Writes a message of the library's; it leaves when the answer is awaited.
@@ -78,6 +109,9 @@ impl LoginConnection {
     }
 
     fn wait(&mut self, login: &Login) -> Result<(), Error> {
+        if self.1.elapsed() > LONGEST_WAIT {
+            return Err(garbage("a log-in without an end within a minute"));
+        }
         self.0.wait().map_err(|cause| {
             let (message, code) = (format!("cannot log in to {}", place(login)), "lost");
             Error::engine(message).because(cause).code(code).hint("does the server's log say why?")

@@ -22,7 +22,8 @@ use slab::Slab;
 
 use super::sql::Quoting;
 use super::{
-    Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected, open_statement, sql,
+    Canceller, Counts, Descriptor, Engine, Reply, Rows, Session, Value, misdirected,
+    open_statement, sql,
 };
 use crate::generate::Source;
 use crate::plan::error::Error;
@@ -112,6 +113,7 @@ impl Session for Postgres {
     }
 
     fn query_bytes(&mut self, sql: &[u8]) -> Result<Reply, Error> {
+        sql::refuse_nul(sql)?;
         if self.is_batching {
             return Ok(self.queue_unnamed(sql, &[]));
         }
@@ -122,10 +124,12 @@ impl Session for Postgres {
     }
 
     fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        sql::refuse_nul(sql)?;
         if self.channel.has_parts() {
             return Err(Error::user("a statement was prepared inside a batch that is being sent"));
         }
         self.made += 1;
+        sql::refuse_parameters(sql::count_parameters(sql))?;
         let mut prepared = Prepared::new(&sql::number_placeholders(sql), self.made);
         prepared.make(&mut self.channel)?;
         Ok(self.statements.insert(prepared) as u32)
@@ -147,6 +151,8 @@ impl Session for Postgres {
     }
 
     fn execute_unnamed(&mut self, sql: &[u8], values: &[Value]) -> Result<Reply, Error> {
+        sql::refuse_nul(sql)?;
+        sql::refuse_parameters(values.len())?;
         if self.is_batching {
             return Ok(self.queue_unnamed(sql, values));
         }
@@ -200,6 +206,7 @@ impl Session for Postgres {
     }
 
     fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
+        sql::refuse_nul(sql.as_bytes())?;
         self.text_rows.clear();
         self.last = None;
         self.channel.load(sql, Load::new(rows))
@@ -232,6 +239,11 @@ impl Session for Postgres {
         self.reconnect()?;
         self.reconnected = reconnected;
         Ok(true)
+    }
+
+    fn canceller(&mut self) -> Option<Canceller> {
+        let (key, login) = (self.channel.key_of_request()?, self.login.clone());
+        Some(Box::new(move || login::cancel(&login, key)))
     }
 
     fn rows(&self) -> &Rows {

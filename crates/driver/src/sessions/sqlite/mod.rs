@@ -16,7 +16,7 @@ use slab::Slab;
 use super::literal;
 use super::sql::Quoting;
 use super::{
-    Counts, Descriptor, Engine, Reply, Rows, Session, Value, bulk, misdirected, open_statement,
+    Counts, Descriptor, Engine, Reply, Rows, Session, Value, bulk, misdirected, open_statement, sql,
 };
 use crate::generate::Source;
 use crate::plan;
@@ -87,7 +87,7 @@ impl Sqlite {
             let (statement, tail) = Statement::compile(&self.connection, rest)?;
             rest = tail;
             if let Some(mut statement) = statement {
-                rows.next_result();
+                rows.next_result()?;
                 reply = statement.execute(&[], rows, sql)?;
             }
         }
@@ -110,6 +110,7 @@ impl Sqlite {
 
 impl Session for Sqlite {
     fn query(&mut self, sql: &str) -> Result<Reply, Error> {
+        sql::refuse_nul(sql.as_bytes())?;
         let sql = statement::with_integer_key(sql)?;
         let mut rows = std::mem::take(&mut self.text_rows);
         rows.clear();
@@ -121,6 +122,7 @@ impl Session for Sqlite {
     }
 
     fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        sql::refuse_nul(sql)?;
         let sql = literal::sql(sql)?;
         let (statement, mut rest) = Statement::compile(&self.connection, sql)?;
         let statement = statement.ok_or_else(|| Error::user("an empty statement was prepared"))?;

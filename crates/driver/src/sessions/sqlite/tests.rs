@@ -274,3 +274,17 @@ fn a_load_within_a_transaction_is_a_part_of_it() {
     session.query("ROLLBACK").unwrap();
     assert_eq!(ask(session.as_mut(), "SELECT COUNT(*) FROM t"), [Some("0".to_owned())]);
 }
+
+#[test]
+fn a_text_with_a_nul_is_refused() {
+    let folder = Folder::new();
+    let mut session = open_session(&folder, &[]);
+    for sql in ["SELECT 1\0", "SELECT 1;\0SELECT 2", "\0"] {
+        let errors = [session.query(sql).map(drop), session.prepare(sql.as_bytes()).map(drop)];
+        for error in errors {
+            let failure = error.unwrap_err().failure(None);
+            assert_eq!((failure.blame, failure.hint.is_empty()), ("user".into(), false), "{sql:?}");
+        }
+    }
+    assert_eq!(ask(session.as_mut(), "SELECT 1"), [Some("1".to_owned())]);
+}

@@ -103,6 +103,31 @@ pub fn what_goes_through_tls_comes_back() {
 }
 
 #[test]
+fn what_breaks_tls_amid_a_session_loses_the_connection() {
+    let authority = Authority::new();
+    let config = Arc::new(authority.server("db.example", 2500));
+    let server = Server::start(1, move |mut peer| {
+        peer.read_exact(&mut [0]).unwrap();
+        peer.write_all(b"S").unwrap();
+        let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut secured = StreamOwned::new(connection, peer.try_clone().unwrap());
+        secured.read_exact(&mut [0]).unwrap();
+        // A record of application data that no key of ours has sealed.
+        peer.write_all(&[&[23, 3, 3, 0, 32][..], &[7; 32]].concat()).unwrap();
+        let _ = peer.read_to_end(&mut Vec::new());
+    });
+    let mut line = Line::connect(&server.login).unwrap();
+    line.out().push(8);
+    assert_eq!(exchange(&mut line, 0, 1).unwrap(), b"S");
+    line.secure(&authority.tls(TlsMode::VerifyFull), "db.example").unwrap();
+    line.out().push(8);
+    let error = exchange(&mut line, 4, 1).unwrap_err();
+    assert_eq!(error.engine_code(), Some("lost"), "{error}");
+    drop(line);
+    server.end();
+}
+
+#[test]
 fn bytes_that_came_before_tls_began_are_refused() {
     let server = Server::start(1, |mut peer| peer.write_all(b"SELECT").unwrap());
     let mut line = Line::connect(&server.login).unwrap();

@@ -137,3 +137,50 @@ fn a_request_before_the_answer_is_the_scripts_mistake() {
     let error = session.query("SELECT 2").unwrap_err();
     assert!(!error.is_engine(), "{error}");
 }
+
+#[test]
+fn types_that_an_abandoned_batch_would_have_told_are_told_again() {
+    let steps = [Step::Hear, say(PREPARED_8), Step::Hear, say(ROW_8), Step::Hear];
+    let server = Server::start(vec![after_login(&steps)]);
+    let mut session = server.open().unwrap();
+    let statement = session.prepare(b"SELECT ?").unwrap();
+    session.begin_batch().unwrap();
+    session.execute(statement, &[Value::Integer(1)]).unwrap();
+    session.reset().unwrap();
+    execute(session.as_mut(), statement).unwrap();
+    drop(session);
+    let heard = server.received();
+    let execution = heard.iter().find(|it| it[0] == 0x17).unwrap();
+    // After the head (10 bytes) and a byte of NULLs: new types follow, the first a LONGLONG.
+    assert_eq!(execution[11..14], [1, 8, 0]);
+}
+
+#[test]
+fn more_parameters_than_the_protocol_counts_are_refused_before_they_are_sent() {
+    let server = Server::start(vec![after_login(&[Step::Hear])]);
+    let mut session = server.open().unwrap();
+    let marks = format!("SELECT {}", vec!["?"; 65_536].join(","));
+    let failure = session.prepare(marks.as_bytes()).unwrap_err().failure(None);
+    assert_eq!(failure.blame, "user");
+    assert!(failure.message.contains("65536 parameters"), "{}", failure.message);
+    drop(session);
+    assert_eq!(server.received().last().unwrap(), &[1], "goodbye, and nothing before");
+}
+
+#[test]
+fn a_statement_under_way_is_killed_by_its_connections_number() {
+    let done = Step::Say(answer(&[&ok(0, 2)]));
+    let silent = after_login(&[Step::Hear, done.clone(), Step::Hear, Step::Hear]);
+    let second = after_login(&[Step::Hear, done, Step::Hear]);
+    let server = Server::start(vec![silent, second]);
+    let mut session = server.open().unwrap();
+    assert!(session.canceller().is_none(), "nothing is under way");
+    query(session.as_mut(), "SELECT 1").unwrap();
+    assert!(session.canceller().is_none(), "nor is it after the answer");
+    session.query("SELECT SLEEP(1000)").unwrap();
+    let cancel = session.canceller().unwrap();
+    drop(session);
+    cancel().unwrap();
+    let heard = server.received();
+    assert!(heard.contains(&b"\x03KILL 48".to_vec()), "{heard:?}");
+}

@@ -319,3 +319,51 @@ fn a_copy_sent_as_a_query_is_refused_and_the_connection_goes_on() {
     assert!(end(session.as_mut(), reply).is_ok());
     server.end();
 }
+
+#[test]
+fn what_the_protocol_has_no_room_for_is_refused_before_it_is_sent() {
+    let server = Server::start(vec![Box::new(|peer| {
+        peer.welcome();
+        assert_eq!(peer.hear().0, 'X', "nothing but a goodbye");
+    })]);
+    let mut session = connect(&server.login).unwrap();
+    let many = vec![Value::Integer(1); 65_536];
+    let marks = format!("SELECT {}", vec!["?"; 65_536].join(","));
+    let errors = [
+        session.query("SELECT 1\0").map(drop),
+        session.prepare(b"SELECT 1\0").map(drop),
+        session.execute_unnamed(b"SELECT 1\0", &[]).map(drop),
+        session.execute_unnamed(b"SELECT 1", &many).map(drop),
+        session.prepare(marks.as_bytes()).map(drop),
+        session.prepare(b"SELECT $65536").map(drop),
+    ];
+    for error in errors {
+        assert_eq!(error.unwrap_err().failure(None).blame, "user");
+    }
+    drop(session);
+    server.end();
+}
+
+#[test]
+fn a_statement_under_way_is_cancelled_by_its_processs_secret() {
+    let key = message('K', &[0, 0, 0, 7, 1, 2, 3, 4]);
+    let server = Server::start(vec![
+        Box::new(move |peer| {
+            peer.startup();
+            peer.say(b"R\0\0\0\x08\0\0\0\0");
+            peer.say(&key);
+            peer.say(READY);
+            peer.hear_query();
+        }),
+        Box::new(|peer| {
+            let said = peer.startup();
+            assert!(said.as_bytes().ends_with(&[0, 0, 0, 7, 1, 2, 3, 4]), "{said:?}");
+        }),
+    ]);
+    let mut session = connect(&server.login).unwrap();
+    assert!(session.canceller().is_none(), "nothing is under way");
+    session.query("SELECT pg_sleep(1000)").unwrap();
+    let cancel = session.canceller().unwrap();
+    cancel().unwrap();
+    server.end();
+}
