@@ -1,7 +1,7 @@
 """A run on disk: its folder, its files by name, and the list of all runs.
 
-A file is read and checked, and written whole or not at all, whatever kills us: under a temporary
-name, synced and renamed. A lock on the folder says that somebody plays the run.
+A file is read and checked, and written whole or not at all, whatever kills us; only we may read it
+(`private_files`). A lock on the folder says that somebody plays the run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dyno import decode
+from dyno import decode, private_files
 from dyno.errors import HostError, UsageError, space, unknown
 from dyno.record import SCHEMA, Run, Trial, Verdict
 from dyno.record.older import upgrade
@@ -91,30 +91,16 @@ def _drop_extended(file: Path, data: Any) -> None:
 
 def write_json(file: Path, data: dict[str, Any]) -> Path:
     """Writes a file of a run, whole or not at all; `HostError` where the disk is full."""
-    new = file.with_name(f".{file.name}.new")
     try:
-        with new.open("w") as out:
+        with private_files.new_file(file) as out:
             json.dump(data, out, separators=(",", ":"))
-            out.flush()
-            os.fsync(out.fileno())
-        new.rename(file)
-        _sync(file.parent)
     except OSError as error:
-        new.unlink(missing_ok=True)
         hint = "what was written before is kept; dyno resume goes on from there"
         if file.name == "verdict.json":
             hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
         cause = f"{error.strerror}{space(error, file.parent)}"
         raise HostError(f"cannot write {file}", cause=cause, hint=hint) from error
     return file
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 #: The folder for what trials loaded into servers that go on running.
@@ -150,6 +136,7 @@ class RunFolder:
 
     def write_verdict(self, verdict: Verdict) -> Path:
         """Writes `verdict.json`, which is derived and may be written again."""
+        private_files.tighten(self.path)
         return write_json(self.path / "verdict.json", asdict(verdict))
 
     def log(self, number: int) -> Path:
@@ -166,6 +153,7 @@ class RunFolder:
 
         The kernel lets go of it however we end.
         """
+        private_files.tighten(self.path)
         with _try_lock(self.path) as ours:
             if not ours:
                 hint = "wait for its end, or interrupt it"
@@ -190,8 +178,13 @@ class RunFolder:
         return self.path.absolute() / "home"
 
     def make_homes(self) -> None:
-        """Makes that folder, which others may pass through and not look into."""
-        self.homes().mkdir(mode=0o711, parents=True)
+        """Makes that folder: private where only we go there, else others may pass through and not
+        look into it.
+        """
+        homes = self.homes()
+        private_files.make_folder(homes)
+        if homes.parent != self.path.absolute():
+            homes.chmod(0o711)
 
     def clear_homes(self) -> None:
         """Removes the engines' data, those of torn trials too."""
@@ -224,7 +217,7 @@ def create_run(run: Run, runs: Path) -> RunFolder:
     name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
     path = _new_folder(runs, f"{stamp}-{name}")
     for inner in ("trials", "logs"):
-        (path / inner).mkdir()
+        private_files.make_folder(path / inner)
     write_json(path / "run.json", asdict(run))
     return RunFolder(path)
 
@@ -233,7 +226,7 @@ def _new_folder(runs: Path, name: str) -> Path:
     for count in range(1, 1000):
         path = runs / (name if count == 1 else f"{name}-{count}")
         try:
-            path.mkdir(parents=True)
+            private_files.make_folder(path)
         except FileExistsError:
             continue
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from dyno.plan import Session
 from dyno.watch import mysql, store
 from dyno.watch.changes import Recorded
 from dyno.watch.reading import Record
+from dyno.watch.segments import segments
 from dyno.watch.servers import sources_of
 from dyno.watch.source import CHANGE, GONE, WHOLE
-from dyno.watch.store import SAMPLES, Store, opened, segments, with_samples
+from dyno.watch.store import SAMPLES, Store, opened, with_samples
 
 pytestmark = pytest.mark.slow
 
@@ -124,3 +126,93 @@ def test_a_folder_is_one_servers_and_one_watchers(tmp_path: Path, writer: Store)
         pass
     with pytest.raises(UsageError, match="no record"):
         store.owner(tmp_path / "none")
+
+
+def damage_file(file: Path, how: str) -> None:
+    """What a disk, or a copy that was cut off, makes of a file."""
+    content = bytearray(file.read_bytes())
+    if how == "cut off":
+        content = content[: len(content) // 2]
+    elif how == "empty":
+        content.clear()
+    elif how == "zeros":
+        content = bytearray(len(content))
+    else:  # a page in the middle; both ends are as they should be
+        content[4:40] = bytes(36)
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", ["cut off", "empty", "zeros", "a page"])
+@pytest.mark.parametrize("name", ["samples", "global_status"])
+def test_a_damaged_part_is_set_aside_told_once_and_the_rest_is_read(
+    how: str, name: str, writer: Store, duckdb: Session, tmp_path: Path
+) -> None:
+    for minute, kind, number in ((0, WHOLE, 100), (1, CHANGE, 7), (2, CHANGE, 5), (60, WHOLE, 112)):
+        put(writer, minute, kind, number)
+    bad = segments(writer.folder)[1]
+    damage_file(bad.folder / f"{name}.parquet", how)
+    said: list[str] = []
+    for _ in range(2):
+        record = Record(writer.folder, driver.ask, duckdb, said.append)
+        for _ in range(2):
+            span = record.span(BEGIN + timedelta(minutes=5))
+            rows = record.ask(record.report("metrics"), span).rows
+            assert rows[0][1] == "105", "the rest, and a word that something is missing"
+    assert len(said) == 2, "once by each reader"
+    assert "begins at 2026-11-22 21:01:00 UTC is damaged" in said[0]
+    assert not bad.folder.exists() and (tmp_path / "damaged" / bad.folder.name).exists()
+    later = Record(writer.folder, driver.ask, duckdb, said.append)
+    later.span(BEGIN + timedelta(minutes=61))
+    assert len(said) == 2, "an hour later all was written anew"
+
+
+@pytest.mark.parametrize("how", ["cut off", "a page"])
+def test_hours_are_merged_without_a_damaged_part(how: str, tmp_path: Path, duckdb: Session) -> None:
+    said: list[str] = []
+    with opened(tmp_path, "mysql", "here:0"):
+        writer = Store(tmp_path, driver.ask, duckdb, said.append)
+        for minute, kind, number in ((0, WHOLE, 100), (1, CHANGE, 7), (2, CHANGE, 5)):
+            put(writer, minute, kind, number)
+        damage_file(segments(tmp_path)[1].folder / "global_status.parquet", how)
+        writer.merge(BEGIN + timedelta(hours=1), SOURCES)
+        assert [it.is_hour for it in segments(tmp_path)] == [True]
+        assert len(said) == 1 and "set aside" in said[0]
+        assert value(writer, duckdb, 5) == "105"
+
+
+def test_a_record_of_which_all_is_damaged_says_so(writer: Store, duckdb: Session) -> None:
+    put(writer, 0, WHOLE, 100)
+    damage_file(segments(writer.folder)[0].folder / "samples.parquet", "cut off")
+    with pytest.raises(UsageError, match="nothing of the record can be read"):
+        value(writer, duckdb, 5)
+
+
+def test_a_damaged_word_of_whose_record_it_is_says_what_to_write(tmp_path: Path) -> None:
+    with opened(tmp_path, "mysql", "here:0"):
+        pass
+    (tmp_path / store.ABOUT).write_text("{")
+    with pytest.raises(UsageError, match="is damaged") as told, opened(tmp_path, "mysql", "here:0"):
+        pass
+    assert '"server"' in told.value.hint
+
+
+def test_a_record_is_private_and_an_open_one_is_closed(tmp_path: Path, duckdb: Session) -> None:
+    before = os.umask(0)
+    try:
+        place = tmp_path / "watched"
+        with opened(place, "mysql", "here:0"):
+            writer = Store(place, driver.ask, duckdb)
+            put(writer, 0, WHOLE, 100)
+            put(writer, 1, CHANGE, 1)
+            writer.merge(BEGIN + timedelta(hours=1), SOURCES)
+            assert open_to_others(place) == []
+        for path in (place, *place.rglob("*")):
+            path.chmod(0o777 if path.is_dir() else 0o666)
+        with opened(place, "mysql", "here:0"):
+            assert open_to_others(place) == []
+    finally:
+        os.umask(before)
+
+
+def open_to_others(place: Path) -> list[Path]:
+    return [path for path in (place, *place.rglob("*")) if path.stat().st_mode & 0o077]

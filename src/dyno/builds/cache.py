@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno import numbers, subprocesses, tails
+from dyno import numbers, private_files, subprocesses, tails
 from dyno.builds import Say
 from dyno.errors import HostError, UsageError, space
 
@@ -100,6 +100,8 @@ def _gone_error(entry: Path) -> HostError:
 
 #: A folder beside the entries, and the beginning of the name of an entry in the making.
 LOCKS, UNDER_WAY = "locks", ".making-"
+#: Kinds that hold what people's workloads hold: loaded data, logs that are laid out.
+PRIVATE = ("load", "replay")
 
 #: What the loads of data that are kept may take together; what is fetched or compiled has no limit.
 LIMIT_BYTES = 20 << 30
@@ -140,11 +142,18 @@ def cached_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -
             with _alone(kind, name, say):
                 _make(home, make)
         os.utime(home)
+        with suppress(PermissionError):  # somebody else's, that we may use
+            home.chmod(_mode(home))
     except OSError as refused:
         cause = _why(refused, name)
         hint = "free some room, or set DYNO_CACHE to a folder that can be written"
         raise HostError(f"cannot fill the cache at {root()}", cause=cause, hint=hint) from None
     return home
+
+
+def _mode(home: Path) -> int:
+    """Programs must be reached by a server's user; data and statements are for us alone."""
+    return 0o700 if home.parent.name in PRIVATE else 0o755
 
 
 def _why(refused: OSError, name: str) -> str:
@@ -243,8 +252,11 @@ def _make(home: Path, make: Callable[[Path], None]) -> None:
     fresh = Path(tempfile.mkdtemp(prefix=f"{UNDER_WAY}{home.name}-", dir=home.parent))
     try:
         make(fresh)
-        fresh.chmod(0o755)
+        fresh.chmod(_mode(home))
+        # else a power cut leaves an entry that seems whole, with files of zeros in it
+        private_files.sync_tree(fresh)
         fresh.rename(home)
+        private_files.sync(home.parent)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import dyno
-from dyno import calibration
+from dyno import calibration, private_files
 from dyno.builds import Say, sha256
 from dyno.calibration import METHOD, Entry
 from dyno.calibration.cases import (
@@ -52,11 +52,11 @@ def exclusive_folder(file: Path) -> Iterator[Path]:
     """
     place = file.with_suffix(".playing")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with file.with_suffix(".lock").open("w") as lock:
+        private_files.make_folder(place.parent, exist_ok=True)
+        with open(file.with_suffix(".lock"), "w", opener=private_files.open_private) as lock:
             _lock_store(lock.fileno(), file)
             clear_folder(place)
-            place.mkdir()
+            private_files.make_folder(place)
             try:
                 yield place
             finally:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from dyno import decode
+from dyno import decode, private_files
 from dyno.errors import HostError, space
 
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
@@ -101,13 +101,16 @@ def append(file: Path, entry: Entry) -> None:
     """
     line = json.dumps(asdict(entry), separators=(",", ":")).encode() + b"\n"
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("ab+", buffering=0) as out:
+        private_files.make_folder(file.parent, exist_ok=True)
+        is_new = not file.exists()
+        with open(file, "ab+", buffering=0, opener=private_files.open_private) as out:
             if out.tell():
                 out.seek(-1, os.SEEK_END)
                 line = line if out.read(1) == b"\n" else b"\n" + line
             out.write(line)
             os.fsync(out.fileno())
+        if is_new:
+            private_files.sync(file.parent)
     except OSError as error:
         hint = "set DYNO_STATE to a folder that can be written"
         raise HostError(

@@ -158,5 +158,6 @@ def derive_files(folder: RunFolder) -> Book:
 def write_rows(verdict: Verdict, file: Path) -> None:
     """`--json`: a list with a row per comparison."""
     from dyno.report.export import json_rows
+    from dyno.report.html.page import write_user_file
 
-    file.write_text(json.dumps(json_rows(verdict), indent=1) + "\n", encoding="utf-8")
+    write_user_file(file, json.dumps(json_rows(verdict), indent=1) + "\n")

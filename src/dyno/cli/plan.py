@@ -60,7 +60,9 @@ def command(
     else:
         plan = planner.plan_for(planner.run.design.looks[-1])
     if json_file:
-        json_file.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
+        from dyno.report.html.page import write_user_file
+
+        write_user_file(json_file, json.dumps(asdict(plan), indent=1) + "\n")
     print_plan(played_by, plan, planner.run.design.looks)
 
 

@@ -85,6 +85,7 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
     from dyno.watch import servers, store
     from dyno.watch.reading import Record
     from dyno.watch.recorder import Recorder, Wishes
+    from dyno.watch.segments import segments
 
     reader = store.library(driver.ask, screen.line)
     watched = servers.reach(driver.ask, dsn)
@@ -103,10 +104,13 @@ def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
         _at_low_priority(),
         driver.Conversation(limit_s=60) as ask,
     ):
-        writer = store.Store(into.absolute(), driver.ask, reader)
+        writer = store.Store(into.absolute(), driver.ask, reader, _note)
         recorder = Recorder(ask, watched, writer, wanted, screen.line, stop)
-        if store.segments(into):
-            recorder.go_on(Record(into.absolute(), driver.ask, reader))
+        if segments(into):
+            try:
+                recorder.go_on(Record(into.absolute(), driver.ask, reader, _note))
+            except UsageError as nothing:  # all of it is damaged
+                _note(f"{nothing.message}; counts begin anew")
         screen.line(f"recording {watched.version} at {watched.name} into {into}/")
         with _ended_by_signals(stop, ask.abandon):
             taken = recorder.run()
@@ -150,11 +154,21 @@ def _at_low_priority() -> Iterator[None]:
             os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
+def _note(sentence: str) -> None:
+    """What a reader of the record should know; on stderr, since stdout may be JSON."""
+    screen.line(f"note: {sentence}", err=True)
+
+
+def _progress(clause: str) -> None:
+    screen.line(f"{clause} …", err=True)
+
+
 def _open(folder: Path) -> Record:
     from dyno import driver
     from dyno.watch import reading, store
 
-    return reading.Record(folder.absolute(), driver.ask, store.library(driver.ask, screen.line))
+    library = store.library(driver.ask, _progress)
+    return reading.Record(folder.absolute(), driver.ask, library, _note)
 
 
 @command.command("as-of")

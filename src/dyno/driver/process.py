@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
+from dyno import private_files
 from dyno.driver.events import Event, Hello, error_of_silence, parse_event
 from dyno.driver.questions import driver_environment, driver_program
 from dyno.errors import HostError, InternalError, TrialFailed
@@ -43,6 +46,16 @@ class Limit:
     began_s: float = field(default_factory=time.monotonic)
 
 
+@contextmanager
+def _opened(launch: Launch) -> Iterator[IO[bytes] | int | None]:
+    """The driver's stderr."""
+    if launch.log is None:
+        yield launch.stderr
+        return
+    with open(launch.log, "ab", opener=private_files.open_private) as log:
+        yield log
+
+
 class Process:
     """A driver that plays a plan. It leads a process group of its own, so that Ctrl-C reaches it
     only through us; it dies with us (parent-death signal, and the end of its stdin).
@@ -53,7 +66,7 @@ class Process:
         self._log = launch.log
         command = [*launch.prefix, str(driver_program()), "run"]
         sys.stdout.flush()
-        with launch.log.open("ab") if launch.log else nullcontext(launch.stderr) as stderr:
+        with _opened(launch) as stderr:
             try:
                 self._process = subprocess.Popen(
                     command,

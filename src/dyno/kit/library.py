@@ -42,6 +42,8 @@ def put(server: Server) -> bool:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(source.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
         Path(name).chmod(0o644)
         Path(name).replace(there)
     except OSError as error:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from dyno.builds import Build, Say
 from dyno.engines import Attaches, Engine
 from dyno.play.job import TrialJob
+from dyno.private_files import make_folder
 from dyno.record import PhaseRecord
 from dyno.run_folder import LOADED, RunFolder, read_json, write_json
 
@@ -53,7 +54,7 @@ class LoadedTables:
         if self.before is not None:
             self.made, self.before = self._there() - self.before, None
         if self.made:
-            job.loaded.parent.mkdir(exist_ok=True)
+            make_folder(job.loaded.parent, exist_ok=True)
             write_json(job.loaded, asdict(_List(job.candidate.name, tuple(sorted(self.made)))))
 
     def drop(self) -> None:

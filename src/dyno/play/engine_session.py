@@ -22,6 +22,7 @@ from dyno.play.evidence import data_condition, read_ledger, read_plans, storage_
 from dyno.play.job import TrialJob, TrialNotes
 from dyno.play.phases import PhaseLoop
 from dyno.play.watch import Watch
+from dyno.private_files import open_private
 from dyno.record import DriverCondition, PhaseRecord
 from dyno.tails import last_lines, tail
 
@@ -155,7 +156,7 @@ def _stop(job: TrialJob, server: Server) -> None:
         job.engine.stop(server)
     finally:
         if said := tail(server.log):
-            with job.log.open("a") as log:
+            with open(job.log, "a", opener=open_private) as log:
                 log.write(said)
 
 

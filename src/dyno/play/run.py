@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dyno import engines, scratch
+from dyno import engines, private_files, scratch
 from dyno.analysis.blocks import sort_blocks
 from dyno.analysis.judge import Look, look
 from dyno.builds import Say, cache
@@ -110,7 +110,7 @@ def temporary_run() -> Iterator[RunFolder]:
         scratch.folder("play", temporary_folder()) as place,
         engine_homes(RunFolder(place)) as folder,
     ):
-        (folder.path / "logs").mkdir()
+        private_files.make_folder(folder.path / "logs")
         yield folder
 
 

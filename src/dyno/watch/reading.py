@@ -10,17 +10,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
+from dyno.builds import Say
 from dyno.engines import Ask
-from dyno.errors import UsageError, unknown
+from dyno.errors import TrialFailed, UsageError, unknown
 from dyno.plan import Session
+from dyno.watch.segments import Segment, is_torn, lost_segments, segments, set_aside, unreadable
 from dyno.watch.servers import sources_of
 from dyno.watch.source import CHANGE, GONE, WHOLE, Source
-from dyno.watch.store import TIME, owner, segments, with_samples
+from dyno.watch.store import TIME, owner, with_samples
 
 SQL = Path(__file__).parent / "sql"
 TOP, PLOT = "top", "plot"
@@ -78,14 +82,39 @@ def title_of(report: Path) -> str:
     return report.read_text().partition("\n")[0].removeprefix("-- ")
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _without_damaged(
+    read: Callable[Concatenate[Record, P], T],
+) -> Callable[Concatenate[Record, P], T]:
+    """Reads again, without what cannot be read, where something cannot."""
+
+    @wraps(read)
+    def tried(record: Record, /, *args: P.args, **named: P.kwargs) -> T:
+        while True:
+            try:
+                return read(record, *args, **named)
+            except TrialFailed:
+                if not record.leave_out_unreadable():
+                    raise
+
+    return tried
+
+
 class Record:
     """A folder that is read, perhaps while it is written to."""
 
-    def __init__(self, folder: Path, ask: Ask, duckdb: Session) -> None:
-        """`UsageError` where there is no record, or nothing in it yet."""
+    def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:
+        """`UsageError` where there is no record, or nothing in it yet; `say` is told of what is
+        damaged and belongs to a time that is read.
+        """
         self.kind, self.server = owner(folder)
         self.sources = with_samples(sources_of(self.kind))
-        self._ask, self._duckdb = ask, duckdb
+        self._ask, self._duckdb, self._say = ask, duckdb, say
+        self._lost, self._told = lost_segments(folder), set[Segment]()
+        self._sound: set[Segment] = set()
         self._segments = segments(folder)
         if not self._segments:
             raise UsageError(f"nothing is written in {folder} yet", hint="the first part takes 1 m")
@@ -93,10 +122,15 @@ class Record:
     @property
     def begins(self) -> datetime:
         """The first sample's time."""
+        while self._segments and not self._is_sound(self._segments[0]):
+            pass
+        if not self._segments:
+            raise UsageError("nothing of the record can be read")
         first = self._segments[0].folder / "samples.parquet"
         (((at,),),) = self._query([f"SELECT min(ts) FROM '{first}'"])
         return datetime.fromisoformat(str(at)).replace(tzinfo=UTC)
 
+    @_without_damaged
     def last(self) -> tuple[datetime, dict[str, list[list[str | None]]]]:
         """The last sample's time, and every source's rows as they stood then, by name."""
         span = self.span(datetime.now(UTC))
@@ -113,13 +147,16 @@ class Record:
             raise unknown("report", name, found)
         return found[name]
 
+    @_without_damaged
     def span(self, until: datetime, since: datetime | None = None) -> Span:
         """The samples at, or just before, these times; `UsageError` where there is none."""
         if since is not None and since >= until:
             raise UsageError("the first time must be before the second")
         end = self._sample(until)
         if since is None:
-            return Span(end, None, self._base(end))
+            base = self._base(end)
+            self._tell_lost(base, end)
+            return Span(end, None, base)
         begin = self._sample(since)
         if begin == end:
             raise UsageError("no sample was taken between these times")
@@ -130,6 +167,7 @@ class Record:
         files = self._files("samples", begin, end)
         ((samples, restarts),) = self._query([f"CREATE VIEW samples AS {files}", counted])[-1]
         base = self._base(begin)
+        self._tell_lost(base, end)
         return Span(end, begin, base, int(samples or 0), int(restarts or 0))
 
     def window(self, until: datetime, length_s: float) -> Span:
@@ -137,11 +175,13 @@ class Record:
         end = self._sample(until)
         return self.span(end, max(end - timedelta(seconds=length_s), self.begins))
 
+    @_without_damaged
     def ask(self, report: Path, span: Span, most: int = -1, where: str = "TRUE") -> Answer:
         """Of a report's rows over this span those `where` it is true, the first `most` of them."""
         limit = f" WHERE {where}" + (f" LIMIT {most}" if most >= 0 else "")
         return self._answer(report.read_text(), limit, span, partial(self._table, span=span))
 
+    @_without_damaged
     def plot(self, report: Path, span: Span) -> list[Curve]:
         """The curves of a report of `plot/`, whose rows are a time, a name and a value."""
         answer = self._answer(report.read_text(), "", span, partial(self._steps, span=span))
@@ -172,6 +212,36 @@ class Record:
     def _query(self, statements: Sequence[str]) -> list[list[list[str | None]]]:
         return self._ask(self._duckdb, statements)
 
+    def _is_sound(self, segment: Segment) -> bool:
+        """Has it all its files' ends? One that has not is left out from here on."""
+        if segment in self._sound:
+            return True
+        if is_torn(segment):
+            self._leave_out(segment)
+            return False
+        self._sound.add(segment)
+        return True
+
+    def _leave_out(self, segment: Segment) -> None:
+        """Sets a damaged segment aside, at least for us."""
+        self._segments.remove(segment)
+        self._lost.append(segment)
+        with suppress(OSError):  # it is somebody else's, or on a medium that nobody writes to
+            set_aside(segment)
+
+    def leave_out_unreadable(self) -> bool:
+        """Leaves out all that cannot be read: was there any?"""
+        bad = unreadable(self._segments, self._ask, self._duckdb)
+        for segment in bad:
+            self._leave_out(segment)
+        return bool(bad)
+
+    def _tell_lost(self, begin: datetime, end: datetime) -> None:
+        for segment in self._lost:
+            if segment not in self._told and segment.begins <= end and segment.ends > begin:
+                self._told.add(segment)
+                self._say(segment.sentence)
+
     def _sample(self, at: datetime) -> datetime:
         """The last sample until then."""
         return self._latest(at, "TRUE") or self._too_early()
@@ -198,7 +268,8 @@ class Record:
     def _files(self, name: str, begin: datetime, end: datetime) -> str:
         """All recorded rows of a source from the hour of `begin` on; none where it has no file."""
         hour = begin.replace(minute=0, second=0, microsecond=0)
-        folders = [it.folder for it in self._segments if hour <= it.hour and it.begins <= end]
+        meant = [it for it in self._segments if hour <= it.hour and it.begins <= end]
+        folders = [it.folder for it in meant if self._is_sound(it)]
         paths = [path for it in folders if (path := it / f"{name}.parquet").exists()]
         if paths:
             listed = ", ".join(f"'{path}'" for path in paths)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from dyno.builds import Say
 from dyno.engines import Ask
-from dyno.errors import TrialFailed
+from dyno.errors import HostError, TrialFailed, space
 from dyno.watch.changes import Changes, Look, Recorded
 from dyno.watch.reading import Record
 from dyno.watch.servers import Watched, sources_of
@@ -22,6 +23,8 @@ from dyno.watch.store import SAMPLES, TIME, Store, with_samples
 RETRY_MAX_S = 30.0
 #: How much less than awaited a server may say that it is up, both rounded to s.
 ROUNDING_S = 1.5
+#: Rows that are kept in memory where the disk is full: some 200 MB.
+KEPT_ROWS = 500_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class Recorder:
         self._since = ""
         self._taken = 0
         self._anew = self._connect = True
+        self._write_again_s = 0.0
 
     def go_on(self, record: Record) -> None:
         """Counts on from where a record ends: what happened since is a change, too."""
@@ -94,7 +98,7 @@ class Recorder:
 
         The first sample's failure is raised; later ones are said, and tried again.
         """
-        self.store.merge(_hour(datetime.now(UTC)), self._sources)
+        self._tidy(datetime.now(UTC))
         began_s = due_s = time.monotonic()
         wait_s = self.wishes.retry_s
         try:
@@ -121,7 +125,7 @@ class Recorder:
                 with suppress(TrialFailed):
                     self.sample(last=True)
         finally:
-            self.flush()
+            self.flush(last=True)
         return self._taken
 
     def sample(self, *, last: bool = False) -> None:
@@ -173,24 +177,55 @@ class Recorder:
         now, begins = datetime.now(UTC), self._begins
         if begins is None:
             return
+        if time.monotonic() < self._write_again_s:
+            return
         age_s = (now - begins).total_seconds()
         if age_s >= self.wishes.flush_s or _hour(now) != _hour(begins):
             self.flush()
 
-    def flush(self) -> None:
+    def flush(self, *, last: bool = False) -> None:
         """Writes what was taken since the last time, merges hours that are over, keeps the bounds.
 
         An hour begins with whole values; so does what follows, where the newest hour's were cut.
+        What cannot be written (the disk is full) is kept and written with the next; `HostError`
+        where it is the `last`, or more than is kept.
         """
         if self._begins is None:
             return
-        pending, begins = self._pending, self._begins
+        begins, now = self._begins, datetime.now(UTC)
+        try:
+            self.store.write(self._pending, begins)
+        except (OSError, TrialFailed) as refused:
+            self._keep(refused, last)
+            return
         self._pending, self._begins = {}, None
-        now = datetime.now(UTC)
-        self.store.write(pending, begins)
-        self.store.merge(_hour(now), self._sources)
-        cut = self.store.forget(self.wishes.keep_bytes, self.wishes.keep_s, now)
-        self._anew = cut or _hour(now) != _hour(begins)
+        self._anew = self._tidy(now) or _hour(now) != _hour(begins)
+
+    def _keep(self, refused: OSError | TrialFailed, last: bool) -> None:
+        """Says why nothing could be written, and goes on."""
+        place = getattr(self.store, "folder", Path())
+        why = refused.sentence if isinstance(refused, TrialFailed) else str(refused.strerror)
+        why += space(refused, place) if isinstance(refused, OSError) else ""
+        rows = sum(map(len, self._pending.values()))
+        if last or rows > KEPT_ROWS:
+            hint = "what was written before is kept; free some room (--keep bounds the record)"
+            raise HostError(
+                f"{rows:,} rows of the record are not written", cause=why, hint=hint
+            ) from refused
+        self._write_again_s = time.monotonic() + self.wishes.flush_s
+        self.say(f"the record cannot be written, trying on with {rows:,} rows kept: {why}")
+
+    def _tidy(self, now: datetime) -> bool:
+        """Merges hours that are over, and keeps the bounds: was the newest hour cut? What cannot be
+        done is said, and done the next time.
+        """
+        cut = False
+        try:
+            cut = self.store.forget(self.wishes.keep_bytes, self.wishes.keep_s, now)
+            self.store.merge(_hour(now), self._sources)
+        except (OSError, TrialFailed) as refused:
+            self.say(f"the record's hours are not merged yet: {refused}")
+        return cut
 
 
 def _hour(at: datetime) -> datetime:

@@ -1,6 +1,7 @@
 """A record on disk: a folder of segments, each a folder with one Parquet file per source.
 
-A segment is written aside and renamed, so that one that can be seen is whole. `20261122T210300.5Z`
+A segment is written aside and renamed, so that one that can be seen is whole; one that a disk has
+damaged since is set aside (`segments`). Only we may read a record. `20261122T210300.5Z`
 is what one flush wrote, a *part*; `20261122T21Z` the whole hour, which supersedes its parts. Each
 hour begins with whole values, so that older ones can go. All times are UTC.
 """
@@ -14,18 +15,29 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from dyno.builds import Say
 from dyno.engines import Ask, find_engine
-from dyno.errors import UsageError
+from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.plan import Session
+from dyno.private_files import FILE, make_folder, open_private, sync, sync_tree, write_whole
 from dyno.watch.changes import Recorded
+from dyno.watch.segments import (
+    HOUR,
+    PART,
+    Segment,
+    all_segments,
+    is_torn,
+    lost_segments,
+    segments,
+    set_aside,
+    unreadable,
+)
 from dyno.watch.source import Source
 
-PART, HOUR = "%Y%m%dT%H%M%S.%fZ", "%Y%m%dT%HZ"
 #: How a time stands in a record.
 TIME = "%Y-%m-%d %H:%M:%S.%f"
 ASIDE = ".aside"
@@ -41,43 +53,6 @@ _READ = (
 )
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A folder that is whole: its name's time, and how long it is of."""
-
-    folder: Path
-    begins: datetime
-    is_hour: bool
-
-    @property
-    def hour(self) -> datetime:
-        """The hour that it belongs to."""
-        return self.begins.replace(minute=0, second=0, microsecond=0)
-
-    @property
-    def size_bytes(self) -> int:
-        """What its files take."""
-        return sum(path.stat().st_size for path in self.folder.iterdir())
-
-
-def segments(folder: Path) -> list[Segment]:
-    """Every segment that counts, in time's order: parts only of hours that are not whole."""
-    found = [segment for path in folder.iterdir() if (segment := _segment(path))]
-    whole = {each.begins for each in found if each.is_hour}
-    kept = [each for each in found if each.is_hour or each.hour not in whole]
-    return sorted(kept, key=lambda each: each.begins)
-
-
-def _segment(path: Path) -> Segment | None:
-    for form, is_hour in ((PART, False), (HOUR, True)):
-        try:
-            begins = datetime.strptime(path.name, form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-        return Segment(path, begins, is_hour)
-    return None
-
-
 def library(ask: Ask, say: Say) -> Session:
     """A session on a DuckDB in memory, its library fetched where it is not there."""
     engine = find_engine("duckdb", ask)
@@ -89,20 +64,18 @@ def library(ask: Ask, say: Say) -> Session:
 class Store:
     """A folder that is written to, by one at a time (`opened`)."""
 
-    def __init__(self, folder: Path, ask: Ask, duckdb: Session) -> None:
+    def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:
         self.folder = folder
-        self._ask, self._duckdb = ask, duckdb
+        self._ask, self._duckdb, self._say = ask, duckdb, say
 
     def write(self, rows: Mapping[Source, Sequence[Recorded]], begins: datetime) -> None:
         """A part with these rows, which may be seen once it is whole."""
-        aside = self.folder / ASIDE
-        _clear(aside)
-        aside.mkdir()
+        aside = self._new_aside()
         told = {source: found for source, found in rows.items() if found}
         statements = []
         for source, found in told.items():
             path = aside / f"{source.name}.csv"
-            with path.open("w", newline="", encoding="utf-8") as file:
+            with open(path, "w", newline="", encoding="utf-8", opener=open_private) as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerows([["\\N" if it is None else it for it in row] for row in found])
             columns = ", ".join(f"'{name}': '{kind}'" for name, kind in source.types())
@@ -121,17 +94,34 @@ class Store:
             shutil.rmtree(part.folder)
         parts = [it for it in segments(self.folder) if not it.is_hour and it.hour < before]
         for hour in sorted({part.hour for part in parts}):
-            self._merge([part for part in parts if part.hour == hour], sources)
+            self._merge_sound([part for part in parts if part.hour == hour], sources)
+
+    def _merge_sound(self, parts: Sequence[Segment], sources: Mapping[str, Source]) -> None:
+        """Makes an hour of those of its parts that can be read; the others are set aside."""
+        sound = self._without([it for it in parts if is_torn(it)], parts)
+        try:
+            if sound:
+                self._merge(sound, sources)
+        except TrialFailed:
+            bad = unreadable(sound, self._ask, self._duckdb)
+            if not bad:
+                raise
+            if sound := self._without(bad, sound):
+                self._merge(sound, sources)
+
+    def _without(self, bad: Sequence[Segment], parts: Sequence[Segment]) -> list[Segment]:
+        for part in bad:
+            set_aside(part)
+            self._say(f"{part.sentence}; it was set aside")
+        return [it for it in parts if it not in bad]
 
     def _superseded(self) -> list[Segment]:
         """Parts that stand beside their hour."""
-        found = [segment for path in self.folder.iterdir() if (segment := _segment(path))]
+        found = all_segments(self.folder)
         return [it for it in found if not it.is_hour and _hour_folder(it).exists()]
 
     def _merge(self, parts: Sequence[Segment], sources: Mapping[str, Source]) -> None:
-        aside = self.folder / ASIDE
-        _clear(aside)
-        aside.mkdir()
+        aside = self._new_aside()
         names = sorted({path.stem for part in parts for path in part.folder.iterdir()})
         statements = []
         for source in (sources[name] for name in names if name in sources):
@@ -143,8 +133,18 @@ class Store:
         self._ask(self._duckdb, statements)
         _place(aside, _hour_folder(parts[0]))
 
+    def _new_aside(self) -> Path:
+        """An empty folder to write to."""
+        aside = self.folder / ASIDE
+        _clear(aside)
+        make_folder(aside)
+        return aside
+
     def forget(self, keep_bytes: int, keep_s: float, now: datetime) -> bool:
         """Removes the oldest segments until both bounds hold: has the newest hour lost any?"""
+        for gone in lost_segments(self.folder):
+            if gone.begins < now - timedelta(seconds=keep_s):
+                shutil.rmtree(gone.folder)
         kept = segments(self.folder)
         sizes = {each.folder: each.size_bytes for each in kept}
         total, cut = sum(sizes.values()), False
@@ -174,9 +174,10 @@ def size_bytes(folder: Path) -> int:
 def _place(aside: Path, folder: Path) -> None:
     """Renames a folder into its place once what is in it is on the disk."""
     for path in aside.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+        path.chmod(FILE)  # the driver wrote it
+    sync_tree(aside)
     aside.rename(folder)
+    sync(folder.parent)
 
 
 def _clear(aside: Path) -> None:
@@ -204,7 +205,7 @@ def opened(folder: Path, kind: str, name: str) -> Iterator[None]:
     """
     if "'" in str(folder):
         raise UsageError("the folder's name has a quote in it", hint="choose another with --into")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -223,14 +224,12 @@ def _check_owner(folder: Path, kind: str, name: str) -> None:
     about = folder / ABOUT
     ours = {"kind": kind, "server": name}
     if not about.exists():
-        if any(folder.iterdir()):
+        if any(path.name != ASIDE for path in folder.iterdir()):
             raise UsageError(f"{folder} holds something else", hint="choose another with --into")
-        aside = folder / f"{ABOUT}.new"
-        aside.write_text(json.dumps(ours))
-        aside.rename(about)
-    elif (theirs := json.loads(about.read_text())) != ours:
+        write_whole(about, json.dumps(ours))
+    elif (theirs := owner(folder)) != (kind, name):
         raise UsageError(
-            f"{folder} is the record of {theirs['server']}", hint="choose another with --into"
+            f"{folder} is the record of {theirs[1]}", hint="choose another with --into"
         )
 
 
@@ -239,11 +238,17 @@ def owner(folder: Path) -> tuple[str, str]:
     try:
         about = json.loads((folder / ABOUT).read_text())
         return str(about["kind"]), str(about["server"])
-    except (OSError, ValueError, KeyError):
+    except FileNotFoundError:
         raise UsageError(
             f"there is no record in {folder}",
             hint="dyno watch --dsn URL makes one in ./watched; --from FOLDER reads another",
         ) from None
+    except OSError as refused:
+        cause = (refused.strerror or "").lower()
+        raise HostError(f"cannot read the record in {folder}", cause=cause) from refused
+    except (ValueError, KeyError, TypeError, RecursionError):
+        hint = 'write into it whose record it is: {"kind": "mysql", "server": "HOST:PORT"}'
+        raise UsageError(f"{folder / ABOUT} is damaged", hint=hint) from None
 
 
 def with_samples(sources: Mapping[str, Source]) -> dict[str, Source]:

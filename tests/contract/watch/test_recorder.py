@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dyno.errors import TrialFailed
+from dyno.errors import HostError, TrialFailed
 from dyno.plan import Session
 from dyno.watch import mysql
 from dyno.watch.recorder import Recorder, Wishes
@@ -142,10 +143,74 @@ def test_a_server_that_is_silent_is_asked_again_and_a_first_silence_ends_it(
         recorder_of(server, Written()).run()
 
 
-def test_a_write_that_fails_ends_the_watch(server: Server) -> None:
-    class Full(Written):
+def test_a_write_that_fails_is_tried_again_and_fails_the_watch_at_its_end(server: Server) -> None:
+    tries = []
+
+    class Refused(Written):
         def write(self, rows: Mapping[Source, Sequence[list[Any]]], begins: datetime) -> None:
+            tries.append(begins)
             raise TrialFailed("the disk is full")
 
-    with pytest.raises(TrialFailed, match="full"):
-        recorder_of(server, Full(), flush_s=0.01, for_s=5.0).run()
+    with pytest.raises(HostError, match="full"):
+        recorder_of(server, Refused(), flush_s=0.01, for_s=0.5).run()
+    assert len(tries) > 2 and len(set(tries)) == 1, "the same part, again and again"
+
+
+class Full(Written):
+    """A disk that is full until a test frees it."""
+
+    is_full = True
+
+    def write(self, rows: Mapping[Source, Sequence[list[Any]]], begins: datetime) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().write(rows, begins)
+
+
+def test_what_a_full_disk_refused_is_kept_told_and_written_later(server: Server) -> None:
+    written, said = Full(), list[str]()
+    recorder = recorder_of(server, written)
+    recorder.say = said.append
+    recorder.sample()
+    recorder.flush()
+    server.counters["fast"] = 9
+    recorder.sample()
+    assert written.rows == [] and "No space left" in said[-1]
+    written.is_full = False
+    recorder.flush()
+    assert written.of("fast") == [[WHOLE, "a", 5], [CHANGE, "a", 4]]
+
+
+def test_what_cannot_be_written_at_the_end_is_an_error(server: Server) -> None:
+    recorder = recorder_of(server, Full())
+    recorder.sample()
+    with pytest.raises(HostError, match="rows of the record are not written"):
+        recorder.flush(last=True)
+
+
+def test_a_record_whose_hours_cannot_be_merged_goes_on(server: Server) -> None:
+    class Unmerged(Written):
+        def merge(self, *_: object) -> None:
+            raise TrialFailed("DuckDB cannot read a part")
+
+    written, said = Unmerged(), list[str]()
+    recorder = recorder_of(server, written)
+    recorder.say = said.append
+    recorder.sample()
+    recorder.flush()
+    assert written.of("fast") and "not merged yet" in said[-1]
+
+
+def test_a_server_that_does_not_answer_at_the_end_is_not_asked_again(server: Server) -> None:
+    written = Written()
+    recorder = recorder_of(server, written, flush_s=3600.0)
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        if len(server.asked) == 3:
+            recorder.stop.set()
+            server.silent = 1
+        return server(session, statements)
+
+    recorder.ask = ask
+    assert recorder.run() == 3
+    assert len(server.asked) == 3 and written.of("fast")

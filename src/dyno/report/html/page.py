@@ -6,7 +6,6 @@ fetch anything else, should a mistake here ever try. Files are written whole or 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,22 +13,19 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from dyno import private_files
 from dyno.report import Book, every_section
 from dyno.report.html.markup import asset, render
 
 
-def replace_file(path: Path, text: str) -> Path:
-    """Writes `text` under a temporary name beside `path`, then renames it into place."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+def replace_file(path: Path, text: str, mode: int = private_files.FILE) -> Path:
+    """Writes `text` whole or not at all, private unless `mode` is another (`private_files`)."""
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        private_files.write_whole(path, text, mode)
     except OSError as error:
         # a write that fails does not say of which file
         error.filename = str(path)
         raise
-    finally:
-        temporary.unlink(missing_ok=True)
     return path
 
 
@@ -40,7 +36,7 @@ def write_user_file(path: Path, text: str) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_text(text, encoding="utf-8")
     else:
-        replace_file(path, text)
+        replace_file(path, text, private_files.ANYBODYS)
 
 
 @dataclass(frozen=True)

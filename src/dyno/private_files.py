@@ -1,0 +1,102 @@
+"""Records that are ours alone: folders of mode 0700, files of 0600, whatever the umask says.
+
+A file is written whole or not at all, whatever kills us: beside its place, synced, renamed, and the
+folder synced. A file beside it is made anew, so that no link that somebody put there is followed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+FOLDER, FILE = 0o700, 0o600
+#: What a user's own file may be, before the umask.
+ANYBODYS = 0o666
+#: What others must not have.
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def make_folder(path: Path, *, exist_ok: bool = False) -> None:
+    """A private folder; those above it are made as any other. `OSError` as `Path.mkdir`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=FOLDER)
+    except FileExistsError:
+        if not exist_ok or not path.is_dir():
+            raise
+        tighten(path)
+
+
+def tighten(path: Path) -> None:
+    """Takes from others what they may do in a folder of ours, and in all within it; somebody
+    else's folder, and one that is closed to others, stays as it is.
+    """
+    with suppress(OSError):
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or not _is_open(found):
+            return
+        path.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
+        for folder, _, files in os.walk(path):
+            for place in (Path(folder), *(Path(folder, name) for name in files)):
+                _close(place)
+
+
+def _close(path: Path) -> None:
+    with suppress(OSError):
+        found = path.lstat()
+        if not stat.S_ISLNK(found.st_mode) and _is_open(found):
+            path.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
+
+
+def _is_open(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and bool(found.st_mode & _OTHERS)
+
+
+def open_private(path: str | Path, flags: int) -> int:
+    """An opener for `open`: a new file is private, and no link is followed."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, FILE)
+
+
+@contextmanager
+def new_file(path: Path, mode: int = FILE) -> Iterator[IO[str]]:
+    """A text file that gets its name once it is whole and on the disk; `OSError` leaves nothing."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    aside.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(aside, flags, mode), "w", encoding="utf-8", newline="") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        aside.replace(path)
+        sync(path.parent)
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str, mode: int = FILE) -> None:
+    """`new_file` with this text."""
+    with new_file(path, mode) as out:
+        out.write(text)
+
+
+def sync(path: Path) -> None:
+    """Has the system write a file, or a folder's names, to the disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """The same for all files and folders in `folder`, and for itself."""
+    for place, _, files in os.walk(folder):
+        for path in (*(Path(place, name) for name in files), Path(place)):
+            if not path.is_symlink() and (path.is_file() or path.is_dir()):
+                sync(path)
