@@ -206,7 +206,7 @@ mod tests {
                 interrupted: false,
                 hook_error: None,
                 usage: Usage::default(),
-                standstill: Default::default(),
+                standstill: standstill::Standstill::new(1, Default::default()),
             };
             finish(&phase, measured, (Vec::new(), error), None).unwrap_err().to_string()
         };
