@@ -124,6 +124,18 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("busy-client", "the driver is at 100 % of its core", "client_bottleneck", "invalid"),
         Way("client-time", "the time is the script's, not the engine's", "client_share", "invalid"),
         Way(
+            "failed-baseline",
+            "without an engine the script's events fail, and that is taken for its cost",
+            "client_share",
+            "not checked",
+        ),
+        Way(
+            "other-baseline",
+            "without an engine the script plays something else, at more cost",
+            "client_share",
+            "doubtful",
+        ),
+        Way(
             "no-baseline",
             "nobody knows what the script costs by itself",
             "client_share",

@@ -88,6 +88,8 @@ def _read_percentiles(texts: tuple[str, ...]) -> tuple[int, ...]:
 
 #: Costs of which the driver's own share is subtracted where the engine lives in its process.
 FLOORED = ("server_cpu_us", "server_user_us", "server_system_us")
+#: Of the events of a baseline, that may fail.
+BASELINE_FAILED_PERCENT = 1.0
 #: The reading that only trials of a server have: the driver's threads beside the engine's.
 SERVED = "driver_busy_percent"
 
@@ -100,10 +102,10 @@ def measures(trial: Trial, floor: Trial | None = None) -> Numbers:
 
     `floor` is the trial that played the same script on `null`: its CPU per operation is the
     driver's own and is subtracted from that of an embedded engine (METHOD.md, What is compared),
-    down to 0.
+    down to 0; not of a phase in which its events failed.
     """
     found: Numbers = {}
-    own = {record.phase: record for record in floor.phases} if floor else {}
+    own = {record.phase: record for record in floor.phases if is_baseline(record)} if floor else {}
     for record in trial.phases:
         found |= dict(_phase_measures(trial.workload, record, own.get(record.phase)))
     return found
@@ -117,6 +119,19 @@ def floors(trials: Iterable[Trial]) -> dict[Played, Trial]:
 def floor_key(trial: Trial) -> Played:
     """The workload, and the options of it that belong to the trial's cell."""
     return trial.workload, tuple(sorted(trial.options.items()))
+
+
+def failed_percent(record: PhaseRecord) -> float:
+    """The share of a phase's events that failed."""
+    played = sum(tally.done + tally.failed for tally in record.streams)
+    return 100.0 * sum(tally.failed for tally in record.streams) / played if played else 0.0
+
+
+def is_baseline(record: PhaseRecord) -> bool:
+    """Does a phase played without an engine tell what the client costs? Not where events fail: an
+    error takes another way through a script, often a longer one.
+    """
+    return failed_percent(record) <= BASELINE_FAILED_PERCENT
 
 
 def operations_of(record: PhaseRecord) -> int:

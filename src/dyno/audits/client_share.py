@@ -11,6 +11,10 @@ doubtful. At nine tenths it hides 20 %, and no verdict says anything about the e
 - `null` itself: the part of its users' time, their rests left out (`rested_ns`), that was not the
   delay that the driver measured.
 
+A baseline whose events fail is none, and the share is not checked: a script may want rows that
+`null` never has. One that costs more than the engine and the client together played something else:
+*doubtful*.
+
 Judged are the phases with a primary metric: elsewhere no verdict is at stake. `null` in a phase
 whose streams are all paced is passed over: its users rest on purpose. So is an engine inside the
 driver's process where users rest (`dyno.rest`): what the driver spins before each event is no cost
@@ -22,13 +26,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from dyno.analysis.measures import operations_of
+from dyno.analysis.measures import failed_percent, is_baseline, operations_of
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, Unchecked, cases, conclude, records
 from dyno.record import FLOOR, Finding, PhaseRecord, Trial
 
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
+#: More than the whole, and than what two measurements of it differ by.
+IMPOSSIBLE_PERCENT = 110.0
 
 
 class ClientShare:
@@ -41,14 +47,18 @@ class ClientShare:
         run, trials = view.run, view.trials
         shares: dict[str, float] = {}
         findings, unknown = [], []
+        failing: list[Unchecked] = []
         for case in cases(run, trials):
+            if failed := _failed_baseline(case, trials):
+                failing.append((failed, case.name))
+                continue
             share = _share_percent(case, trials)
             if share is None:
                 unknown.append(case)
                 continue
             shares[case.name] = share
             findings += _findings(case, share)
-        unchecked = _unchecked(unknown, shares)
+        unchecked = [*failing, *_unchecked(unknown, shares)]
         return conclude("client_share", findings, _sound(shares), unchecked)
 
 
@@ -63,6 +73,12 @@ def _unchecked(unknown: Sequence[Case], shares: dict[str, float]) -> list[Unchec
 def _findings(case: Case, share_percent: float) -> list[Finding]:
     if share_percent != share_percent:
         sentence = f"{case.name}: the client's share is unknown, since no floor was played"
+        return [Finding("client_share", "doubtful", sentence, case.trials)]
+    if share_percent > IMPOSSIBLE_PERCENT:
+        sentence = (
+            f"{case.name}: without an engine the client takes {share_percent:.0f} % of the time, "
+            "so that played something else, and the client's share is unknown"
+        )
         return [Finding("client_share", "doubtful", sentence, case.trials)]
     sentence = f"{case.name}: {share_percent:.0f} % of the time is the client's"
     if share_percent >= INVALID_PERCENT:
@@ -91,10 +107,27 @@ def _share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
         return None
     if any(tally.rested_ns for each in case.records for tally in each.streams):
         return None
-    own = (FLOOR, case.workload, case.candidate.options)
-    played = [t for t in trials if (t.candidate, t.workload, t.options) == own]
-    floors = [cost for each in records(played, case.phase) if (cost := _cpu_ns_per_operation(each))]
+    baseline = [each for each in _baselines(case, trials) if is_baseline(each)]
+    floors = [cost for each in baseline if (cost := _cpu_ns_per_operation(each))]
     return 100 * median(floors) / median(costs) if floors else float("nan")
+
+
+def _baselines(case: Case, trials: Sequence[Trial]) -> Sequence[PhaseRecord]:
+    """The case's phase as it was played without an engine."""
+    own = (FLOOR, case.workload, case.candidate.options, "ok")
+    played = [t for t in trials if (t.candidate, t.workload, t.options, t.status) == own]
+    return records(played, case.phase)
+
+
+def _failed_baseline(case: Case, trials: Sequence[Trial]) -> str:
+    """Why the share cannot be told though it was played without an engine; empty where it can."""
+    if case.candidate.engine == "null" or not case.candidate.embedded:
+        return ""
+    baselines = _baselines(case, trials)
+    if not baselines or any(map(is_baseline, baselines)):
+        return ""
+    percent = min(map(failed_percent, baselines))
+    return f"without an engine {percent:.0f} % of its events fail, so that is no baseline"
 
 
 def _cpu_ns_per_operation(record: PhaseRecord) -> float | None:

@@ -20,15 +20,16 @@ on another host has no echo.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from dyno.analysis.host_noise import is_calm
+from dyno.analysis.measures import is_baseline
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, Unchecked, cases, conclude, records
 from dyno.audits._server_share import server_percent
-from dyno.record import Finding, PhaseRecord, Soundness, Tally, echo_of
+from dyno.record import Finding, PhaseRecord, Soundness, Tally, Trial, echo_of
 
 #: Of the answer, as in `client_share`.
 DOUBTFUL_PERCENT = 50.0
@@ -113,7 +114,7 @@ def _ways(case: Case, view: RunView) -> Iterator[_Way]:
     own = (echo_of(view.run.echo_stand(case.candidate).name), case.workload)
     played = [t for t in view.trials if (t.candidate, t.workload) == own and t.status == "ok"]
     calm = [trial for trial in played if is_calm(trial, view.run.design.limits)]
-    trips = [us for each in records(calm or played, case.phase) if (us := _trip_us(each))]
+    trips = [us for each in _baselines(calm or played, case) if (us := _trip_us(each))]
     for name, tallies in case.streams.items() if trips else ():
         answers = [us for _, tally in tallies if (us := _median_us(tally))]
         often = [per for _, tally in tallies if (per := _round_trips(tally))]
@@ -127,6 +128,11 @@ def _ways(case: Case, view: RunView) -> Iterator[_Way]:
                 calm=bool(calm),
                 together=_is_together(case),
             )
+
+
+def _baselines(played: Sequence[Trial], case: Case) -> Sequence[PhaseRecord]:
+    """The case's phase as the echo played it, unless requests failed."""
+    return [each for each in records(played, case.phase) if is_baseline(each)]
 
 
 def _is_together(case: Case) -> bool:

@@ -6,13 +6,15 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audit_records import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, only
+from audit_records import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, only, recorded
 from fakes import make_latency
+from ways_to_be_fooled import assert_caught
 
 from dyno.analysis.analysis import Analysis
+from dyno.analysis.measures import measures
 from dyno.analysis.run_view import RunView
 from dyno.audits import Audit, audits
-from dyno.record import FLOOR, Evidence, Series
+from dyno.record import FLOOR, Evidence, Reading, Series, Trial
 
 ROOM = sorted(audits().items())
 
@@ -167,3 +169,36 @@ def test_users_who_rest_are_not_the_clients_time() -> None:
 def test_null_under_a_paced_load_rests_on_purpose() -> None:
     trial = a_trial(3, "new", service_ns=1, target_per_s=1000.0)
     assert only("client_share", a_run(engine("new", "null")), trial).soundness == "not checked"
+
+
+def _failing_floor(failed: int) -> Trial:
+    """A floor of which so many of 10,000 events fail, at nine times the cost of an event."""
+    counts = {"done": 10_000 - failed, "failed": failed, "intended": 10_000}
+    return a_trial(1, FLOOR, cpu_ns=90_000, **counts)
+
+
+def test_a_baseline_whose_events_fail_is_none() -> None:
+    (finding,) = findings("client_share", a_run(), _failing_floor(9_900), *CLEAN[1:])
+    assert finding.soundness == "not checked"
+    assert "without an engine 99 % of its events fail, so that is no baseline" in finding.sentence
+    assert_caught("failed-baseline", [finding])
+    again = (_failing_floor(9_900), a_trial(4, FLOOR, cpu_ns=1_000))
+    assert only("client_share", a_run(), *again, *CLEAN[1:]).soundness == "sound"
+
+
+def test_a_baseline_that_costs_more_than_the_whole_played_something_else() -> None:
+    found = findings("client_share", a_run(), _failing_floor(50), *CLEAN[1:])
+    assert "the client takes 900 % of the time, so that played something else" in found[0].sentence
+    assert_caught("other-baseline", found)
+
+
+def test_the_cost_of_events_that_fail_is_not_taken_off_an_engine_s() -> None:
+    cost = Reading("process", "server_cpu_us", "µs", "lower", 1e6, True)
+
+    def costs(failed: int) -> float:
+        floor = recorded(_failing_floor(failed), readings=(cost,))
+        numbers = measures(recorded(CLEAN[2], readings=(cost,)), floor)
+        return next(value for m, value in numbers.items() if m.name == "server_cpu_us_per_op")
+
+    assert costs(0) == 0.0
+    assert costs(9_900) == pytest.approx(100.0)
