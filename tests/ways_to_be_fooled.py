@@ -70,6 +70,12 @@ WAYS: dict[str, tuple[Way, ...]] = {
             "doubtful",
         ),
         Way(
+            "no-commit",
+            "one server's sessions begin without autocommit, so that nothing is ever committed",
+            "durability",
+            "doubtful",
+        ),
+        Way(
             "commit-lost", "commits of one side do not wait for the disk", "durability", "doubtful"
         ),
     ),

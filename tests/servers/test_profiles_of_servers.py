@@ -67,6 +67,20 @@ def test_a_server_runs_as_its_profile_says(name: str, profile: str, home: Path) 
     assert (vendors == VENDORS[name]) == (profile == "stock")
 
 
+@pytest.mark.parametrize("name", ["mysql-5.6", "mysql-8.0", "mariadb-innodb"])
+def test_a_durable_server_writes_its_binary_log_and_says_where_nothing_commits(
+    name: str, home: Path
+) -> None:
+    engine = find_engine(SERVERS[name][0], driver.ask)
+    assert isinstance(engine, WeighsData)
+    with serving(name, profile="durable", autocommit="0") as server:
+        told = engine.settings(server)
+        weighed = engine.weigh(server, {"profile": "durable"}, told)
+    assert (told["log_bin"], told["sync_binlog"]) == ("ON", "1")
+    assert (weighed.survives, weighed.autocommits) == ("a power cut", False)
+    assert weighed.decided_by["autocommit"] == "OFF"
+
+
 def memory_mib(kind: str, build: str, **settings: str) -> int:
     engine = find_engine(kind, driver.ask)
     assert isinstance(engine, HoldsMemory)

@@ -7,6 +7,10 @@ setting changes the rate of small writes as much. It is the first thing that a r
   the base's) are what is compared: told, and sound. Where nobody asked, a default did it: doubtful.
 - Different engines that promise differently are doubtful however it came: who waits less is faster.
 
+- A server whose sessions begin without autocommit commits no statement outside a transaction. What
+  a commit survives then says nothing of such statements: doubtful where it is one side's alone,
+  asked for or not, and not checked where it is all sides'.
+
 What a commit survives, each engine says itself from the settings that it reported (`data` among the
 conditions); what the disk below does with a flush, no engine knows.
 """
@@ -29,6 +33,8 @@ class Durability:
         """A finding for each candidate that promises otherwise than the base; else a sound one."""
         run, trials = view.run, view.trials
         told = {side.name: _last_condition(side, trials) for side in run.candidates}
+        if found := _without_autocommit(told, trials):
+            return found
         known = {name: found for name, found in told.items() if found and found.survives}
         base = next((side for side in run.candidates if side.name == run.design.base), None)
         if base is None or base.name not in known:
@@ -61,6 +67,21 @@ def _finding(
     )
     meant = tuple(t.number for t in trials if t.status == "ok" and t.candidate == side.name)
     return Finding("durability", soundness, words, () if asked else meant)
+
+
+def _without_autocommit(
+    told: dict[str, DataCondition | None], trials: Sequence[Trial]
+) -> list[Finding]:
+    """Where statements outside a transaction commit nothing, on one side or on all."""
+    names = [name for name, found in told.items() if found and found.autocommits is False]
+    if not names:
+        return []
+    words = f"a statement outside a transaction never commits on {', '.join(names)} (autocommit)"
+    if len(names) == len(told):
+        return [Finding("durability", "not checked", words)]
+    meant = tuple(t.number for t in trials if t.status == "ok" and t.candidate in names)
+    words = f"{words}, and does on the others: there it pays for a commit"
+    return [Finding("durability", "doubtful", words, meant)]
 
 
 def _last_condition(side: Candidate, trials: Sequence[Trial]) -> DataCondition | None:

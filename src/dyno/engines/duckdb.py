@@ -253,4 +253,5 @@ class Engine:
             size_bytes=_library.data_bytes(server),
             cache_bytes=None if pool_bytes is None else round(pool_bytes),
             survives=SURVIVES[-1],
+            autocommits=True,
         )

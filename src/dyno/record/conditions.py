@@ -56,7 +56,8 @@ class DataCondition:
     the profile claims of the two (`cached`, `io-bound`); None and empty: not known.
 
     `survives` is what outlives a commit (`engines.SURVIVES`), `decided_by` the settings it follows
-    from.
+    from. `autocommits` says whether a statement outside a transaction commits by itself; None: not
+    known.
     """
 
     size_bytes: int | None = None
@@ -64,6 +65,7 @@ class DataCondition:
     claim: str = ""
     survives: str = ""
     decided_by: dict[str, str] = field(default_factory=dict)
+    autocommits: bool | None = None
 
 
 @dataclass(frozen=True)

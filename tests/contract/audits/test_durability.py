@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, only
+from ways_to_be_fooled import assert_caught
 
 from dyno import engines
 from dyno.engines import SURVIVES, Server, WeighsData
@@ -43,6 +44,7 @@ def test_a_commit_that_survives_less_is_told(
 
 
 INNODB = {"default_storage_engine": "InnoDB", "innodb_flush_log_at_trx_commit": "1"}
+INNODB |= {"innodb_doublewrite": "ON", "autocommit": "ON"}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,7 @@ INNODB = {"default_storage_engine": "InnoDB", "innodb_flush_log_at_trx_commit": 
         ("sqlite", {"journal_mode": "delete", "synchronous": "normal"}, 3),
         ("sqlite", {"journal_mode": "delete", "synchronous": "off"}, 1),
         ("sqlite", {"journal_mode": "memory", "synchronous": "full"}, 0),
+        ("sqlite", {"journal_mode": "off", "synchronous": "full"}, 0),
         ("postgres", {"synchronous_commit": "on"}, 3),
         ("postgres", {"synchronous_commit": "off (configuration file)"}, 2),
         ("postgres", {"synchronous_commit": "on", "fsync": "off (configuration file)"}, 1),
@@ -61,7 +64,12 @@ INNODB = {"default_storage_engine": "InnoDB", "innodb_flush_log_at_trx_commit": 
         ("mysql", INNODB | {"innodb_flush_log_at_trx_commit": "2"}, 2),
         ("mysql", INNODB | {"innodb_doublewrite": "OFF"}, 1),
         ("mysql", INNODB | {"log_bin": "ON", "sync_binlog": "0"}, 2),
+        ("mysql", INNODB | {"log_bin": "ON", "sync_binlog": "100"}, 2),
+        ("mysql", INNODB | {"innodb_doublewrite": "DETECT_ONLY"}, 1),
+        ("mysql", INNODB | {"innodb_flush_method": "nosync"}, 1),
         ("mariadb", INNODB | {"log_bin": "ON", "sync_binlog": "1"}, 3),
+        ("mariadb", INNODB | {"innodb_flush_log_at_trx_commit": "3"}, 3),
+        ("mariadb", INNODB | {"innodb_flush_log_at_trx_commit": "0"}, 2),
         ("mariadb", {"default_storage_engine": "MyISAM"}, 0),
         ("duckdb", {}, 3),
     ],
@@ -78,6 +86,53 @@ def test_an_engine_knows_what_a_commit_survives(
         "full_page_writes": "on",
     } | told
     assert found.weigh(Server({}, tmp_path), {}, told).survives == SURVIVES[level]
+
+
+@pytest.mark.parametrize("missing", ["innodb_flush_log_at_trx_commit", "innodb_doublewrite"])
+def test_what_a_server_does_not_tell_is_not_made_up(missing: str, tmp_path: Path) -> None:
+    found = engines.find_engine("mysql", lambda session, statements: [])
+    assert isinstance(found, WeighsData)
+    told = {name: value for name, value in INNODB.items() if name != missing}
+    assert found.weigh(Server({}, tmp_path), {}, told).survives == ""
+    silent = engines.find_engine("postgres", lambda session, statements: [])
+    assert isinstance(silent, WeighsData)
+    assert silent.weigh(Server({}, tmp_path), {}, {"fsync": "on"}).survives == ""
+
+
+@pytest.mark.parametrize(
+    ("reported", "session", "autocommits"),
+    [("ON", "1", True), ("ON", "0", False), ("OFF", "0", False), ("OFF", "1", True)],
+)
+def test_what_counts_is_the_autocommit_of_a_session_like_the_driver_s(
+    reported: str, session: str, autocommits: bool, tmp_path: Path
+) -> None:
+    found = engines.find_engine("mysql", lambda at, statements: [[[session]]])
+    assert isinstance(found, WeighsData)
+    held = found.weigh(Server({}, tmp_path), {}, INNODB | {"autocommit": reported})
+    assert held.autocommits == autocommits
+    assert ("autocommit" in held.decided_by) != autocommits
+
+
+def test_a_server_that_says_nothing_of_autocommit_is_not_known(tmp_path: Path) -> None:
+    found = engines.find_engine("mysql", lambda session, statements: [])
+    assert isinstance(found, WeighsData)
+    told = {name: value for name, value in INNODB.items() if name != "autocommit"}
+    assert found.weigh(Server({}, tmp_path), {}, told).autocommits is None
+
+
+OPEN = DataCondition(survives="a power cut", decided_by={"autocommit": "OFF"}, autocommits=False)
+
+
+@pytest.mark.parametrize("side", [NEW, dataclasses.replace(NEW, settings={"autocommit": "0"})])
+def test_where_nothing_commits_by_itself_no_commit_is_said_to_survive(side: Candidate) -> None:
+    run = a_run(OLD, side)
+    one = only("durability", run, _trial(2, "old", SAFE), _trial(3, "new", OPEN))
+    assert (one.soundness, one.trials) == ("doubtful", (3,)), "asked for or not"
+    assert_caught("no-commit", [one])
+    both = only("durability", run, _trial(2, "old", OPEN), _trial(3, "new", OPEN))
+    assert both.soundness == "not checked"
+    for finding in (one, both):
+        assert "never commits on" in finding.sentence and "survives" not in finding.sentence
 
 
 def test_what_an_engine_holds_is_weighed_without_its_log(tmp_path: Path) -> None:

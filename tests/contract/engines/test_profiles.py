@@ -44,6 +44,8 @@ def test_durable_is_cached_but_for_the_commit() -> None:
         "rocksdb_flush_log_at_trx_commit": "1",
         "sync_binlog": "1",
     }
+    logs = [{"profile": "durable"}, {}, {"profile": "durable", "log_bin": "off"}]
+    assert [sort_settings(each, {}).log_bin for each in logs] == ["on", "off", "off"]
     assert dict(pragmas({"profile": "durable"})) == dict(pragmas({})) | {"synchronous": "full"}
 
 
@@ -61,7 +63,9 @@ def test_stock_sets_nothing_but_what_a_user_asks_for_and_nobody_else_is_let_in()
 def test_a_stock_load_is_never_taken_for_one_of_ours(name: str) -> None:
     engine = find_engine(name, ask_nothing)
     kept = getattr(engine, "file_settings")  # noqa: B009
-    assert kept({"profile": "stock"}) != kept({"profile": "durable"}) == kept({})
+    assert kept({"profile": "stock"}) != kept({"profile": "durable"})
+    logged = {"log_bin": "on"} if name in ("mysql", "mariadb") else {}
+    assert kept({"profile": "durable"}) == kept({}) | logged
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from dyno import numbers
 from dyno.engines import SURVIVES, Ask, Server
 from dyno.engines.mysql.settings import CLAIMS
+from dyno.errors import DynoError
 from dyno.record import DataCondition
 
 #: Storage engine to the variables of its cache, and of when a commit is flushed.
@@ -18,6 +20,12 @@ CACHES = {
     "aria": "aria_pagecache_buffer_size",
 }
 FLUSHED = {"innodb": "innodb_flush_log_at_trx_commit", "rocksdb": "rocksdb_flush_log_at_trx_commit"}
+#: The values under which a commit waits for that log; 3 is MariaDB's, which flushes twice.
+EACH_COMMIT = ("1", "3")
+#: How servers say off and on; the ways of `innodb_doublewrite` that mend no page that was torn, and
+#: of `innodb_flush_method` that flush nothing.
+OFF, ON = ("OFF", "0"), ("ON", "1")
+UNREPAIRED, UNFLUSHED = (*OFF, "DETECT_ONLY"), ("nosync",)
 #: What a server takes beside its cache, as an allowance (8.0.33: 0.29 GB, data of some MB loaded);
 #: what each connection does; what performance_schema does, with 2,000 connections allowed.
 SERVER_BYTES, CONNECTION_BYTES, SCHEMA_BYTES = 384 << 20, 4 << 20, 512 << 20
@@ -61,19 +69,38 @@ class WeighsServer:
         that runs already only the settings are known.
         """
         storage = reported.get("default_storage_engine", "").lower()
+        autocommit = self._autocommit(server) or reported.get("autocommit", "")
         decided_by = {name: reported[name] for name in _deciding_names(storage, reported)}
-        survives = SURVIVES[_safety(storage, reported)] if storage else ""
+        decided_by |= {"autocommit": "OFF"} if autocommit in OFF else {}
+        safety = _safety(storage, reported)
+        survives = "" if safety is None else SURVIVES[safety]
+        autocommits = autocommit not in OFF if autocommit else None
         cache = reported.get(CACHES.get(storage, ""), "")
         cache_bytes = int(cache) if cache.isdigit() else None
         if server.handle is None:
-            return DataCondition(cache_bytes=cache_bytes, survives=survives, decided_by=decided_by)
+            return DataCondition(
+                cache_bytes=cache_bytes,
+                survives=survives,
+                decided_by=decided_by,
+                autocommits=autocommits,
+            )
         return DataCondition(
             size_bytes=_data_bytes(server.home),
             cache_bytes=cache_bytes,
             claim="" if "config" in requested else CLAIMS[requested.get("profile", "cached")],
             survives=survives,
             decided_by=decided_by,
+            autocommits=autocommits,
         )
+
+    def _autocommit(self, server: Server) -> str:
+        """As a session like the driver's has it, which `init_connect` may have set; empty where
+        that is not told.
+        """
+        with suppress(DynoError):
+            answers = self._ask(server.session, ["SELECT @@SESSION.autocommit"])
+            return next((str(row[0]) for rows in answers for row in rows), "")
+        return ""
 
 
 def needed_bytes(values: Mapping[str, str], storage: str, connections: int) -> int:
@@ -93,18 +120,28 @@ def _data_bytes(home: Path) -> int:
 
 def _deciding_names(storage: str, reported: Mapping[str, str]) -> Iterator[str]:
     names = ["default_storage_engine", FLUSHED.get(storage, "")]
-    names += ["innodb_doublewrite"] if storage == "innodb" else []
-    names += ["sync_binlog"] if reported.get("log_bin", "OFF") == "ON" else []
+    names += ["innodb_doublewrite", "innodb_flush_method"] if storage == "innodb" else []
+    names += ["sync_binlog"] if reported.get("log_bin", "OFF") in ON else []
     return (name for name in names if name in reported)
 
 
-def _safety(storage: str, told: Mapping[str, str]) -> int:
-    """The place in `SURVIVES`. Without the doublewrite buffer a power cut may tear pages; where a
-    binary log is written, a commit is as safe as that is.
+def _safety(storage: str, told: Mapping[str, str]) -> int | None:
+    """The place in `SURVIVES`; None where a setting that decides of it is not told.
+
+    Without the doublewrite buffer a power cut may tear pages (8.0's DETECT_ONLY tells it, and
+    mends none), and a flush method that never flushes leaves all to the kernel. Where a binary log
+    is written, a commit is as safe as that is.
     """
+    if not storage:
+        return None
     if storage not in FLUSHED:
         return 0
-    if storage == "innodb" and told.get("innodb_doublewrite", "ON") in ("OFF", "0"):
+    flushed, logged = told.get(FLUSHED[storage]), told.get("log_bin", "OFF") in ON
+    if flushed is None or (storage == "innodb" and "innodb_doublewrite" not in told):
+        return None
+    if storage == "innodb" and told["innodb_doublewrite"].upper() in UNREPAIRED:
         return 1
-    logged = told.get("log_bin", "OFF") == "ON" and told.get("sync_binlog") == "0"
-    return 2 if told.get(FLUSHED[storage]) != "1" or logged else 3
+    if storage == "innodb" and told.get("innodb_flush_method", "").lower() in UNFLUSHED:
+        return 1
+    waits = flushed in EACH_COMMIT and (not logged or told.get("sync_binlog") == "1")
+    return 3 if waits else 2

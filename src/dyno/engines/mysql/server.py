@@ -35,6 +35,7 @@ from dyno.engines.mysql.settings import (
     STOCK,
     AskedSettings,
     check_settings,
+    is_logged,
     options,
     sort_settings,
 )
@@ -154,11 +155,12 @@ class Family(WeighsServer, AttachedTables):
     def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """All that may shape the files: every setting but those that pass with the process."""
         lasting = {name: value for name, value in settings.items() if name not in PASSING}
+        lasting |= {"log_bin": "on"} if is_logged(settings) == "on" else {}
         return lasting | ({"profile": STOCK} if settings.get("profile") == STOCK else {})
 
     def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Half-full pages, redo and system files; the binary log holds all rows once more."""
-        logged = data_bytes if settings.get("log_bin", "off").lower() == "on" else 0
+        logged = data_bytes if is_logged(settings) == "on" else 0
         return 2 * data_bytes + logged + FIXED_BYTES
 
     def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:

@@ -20,7 +20,8 @@ PROFILES = ("cached", "io-bound", "durable", "stock")
 #: What each claims of the data and the cache.
 CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached", "stock": ""}
 STOCK = "stock"
-#: What `durable` has otherwise: a commit waits until its logs are on the disk.
+#: What `durable` has otherwise: a commit waits until its logs are on the disk. The binary log is
+#: one of them, as 8.0 ships it; whoever needs a commit has it in older versions too.
 DURABLE = {
     "innodb_flush_log_at_trx_commit": "1",
     "rocksdb_flush_log_at_trx_commit": "1",
@@ -128,7 +129,8 @@ OURS = {
     "skip_grant_tables": ("off", "on: nobody's privileges are checked"),
     "log_bin": (
         "off",
-        "on: write the binary log; off by default before 8.0, and a second log at each commit",
+        "on: write the binary log, a second log at each commit; on where profile=durable, and by "
+        "default from 8.0 on",
     ),
 }
 
@@ -229,8 +231,14 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
         storage=chosen["engine"] if "engine" in mine or not (config or stock) else "",
         config=config,
         skip_grants=chosen["skip_grant_tables"].lower() == "on",
-        log_bin=chosen["log_bin"].lower() if "log_bin" in mine or not (config or stock) else "",
+        log_bin=is_logged(settings) if "log_bin" in mine or not (config or stock) else "",
     )
+
+
+def is_logged(settings: Mapping[str, str]) -> str:
+    """`on` or `off`: is the binary log written, unless a file or stock settings say so?"""
+    durable = settings.get("profile") == "durable"
+    return settings.get("log_bin", "on" if durable else OURS["log_bin"][0]).lower()
 
 
 def check_settings(settings: Mapping[str, str]) -> None:

@@ -86,10 +86,13 @@ def weigh_database(
     if server.handle is None:
         size = numbers.size_bytes(reported.get("shared_buffers", "").partition(" (")[0])
         cache_bytes = int(size) if size else None
-        return DataCondition(cache_bytes=cache_bytes, survives=survives, decided_by=decided_by)
+        return DataCondition(
+            cache_bytes=cache_bytes, survives=survives, decided_by=decided_by, autocommits=True
+        )
     (((data, cache),),) = ask(server.session, [SIZES])
     claim = "" if "config" in requested else CLAIMS[requested.get("profile", "cached")]
-    return DataCondition(int(data or 0), int(cache or 0), claim, survives, decided_by)
+    sizes = int(data or 0), int(cache or 0)
+    return DataCondition(*sizes, claim, survives, decided_by, autocommits=True)
 
 
 def _safety(settings: Mapping[str, str]) -> int:

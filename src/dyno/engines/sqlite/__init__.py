@@ -139,7 +139,8 @@ class Engine:
         """The file with its log; the cache of one connection; what the journal saves.
 
         SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; in a
-        write-ahead log `normal` flushes at checkpoints. A journal in memory dies with the program.
+        write-ahead log `normal` flushes at checkpoints. A journal in memory dies with the program,
+        and without one (`off`) a commit cannot even be undone half-way.
         """
         del requested
         decided_by = {name: reported[name] for name in ("journal_mode", "synchronous")}
@@ -148,11 +149,12 @@ class Engine:
             cache_bytes=cache_bytes(reported),
             survives=SURVIVES[_safety(**decided_by)],
             decided_by=decided_by,
+            autocommits=True,
         )
 
 
 def _safety(journal_mode: str, synchronous: str) -> int:
-    if journal_mode == "memory":
+    if journal_mode in ("memory", "off"):
         return 0
     if synchronous == "off":
         return 1
