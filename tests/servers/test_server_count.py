@@ -125,6 +125,26 @@ def test_a_clean_run_is_counted_by_both_alike(
     assert finding.soundness == "sound" and "1 phases" in finding.sentence
 
 
+MAINTENANCE = """
+local SQL = dyno.engine == "postgres" and "ANALYZE" or "ANALYZE TABLE t"
+function thread_init() con = sysbench.sql.driver():connect() con:query(SQL) end
+function event() con:query(SQL) end
+"""
+
+
+def test_maintenance_of_a_whole_database_is_nobody_else_s_work(
+    name: str, server: Server, tmp_path: Path
+) -> None:
+    options = {"time": "0.4", "warmup_time": "0"}
+    record = played(name, server, MAINTENANCE, tmp_path, **options)
+    for side in (NEW, replace(NEW, embedded=False, build={"address": "joe@db.example/bench"})):
+        trial = replace(a_trial(3, "new"), phases=(record,))
+        finding = only("server_count", a_run(OLD, side), trial)
+        assert finding.soundness in ("sound", "not checked"), finding.sentence
+    (tally,) = record.streams
+    assert bool(tally.claimed_further) == name.startswith("postgres")
+
+
 @contextmanager
 def theirs(kind: str) -> Iterator[tuple[Session, str]]:
     """Somebody's server with an empty database: its session, and its URL."""

@@ -10,10 +10,10 @@ statements that nothing is expected of by `results`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
 
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Unchecked, conclude
+from dyno.numbers import same_value
 from dyno.record import Evidence, Finding, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
@@ -71,11 +71,8 @@ def _keeps_nothing(run: Run, trial: Trial) -> bool:
 
 
 def is_as_expected(entry: Evidence) -> bool:
-    """As numbers: one engine's 10 is another's `10.0` or `10.000`; NULL counts as no number."""
-    try:
-        return Decimal(entry.found) == entry.expected
-    except InvalidOperation:
-        return False
+    """As numbers: one engine's 10 is another's `10.0` or `1e1`; NULL counts as no number."""
+    return same_value(entry.found, str(entry.expected))
 
 
 def _trial_name(trial: Trial) -> str:

@@ -15,6 +15,9 @@ A text of several statements is claimed as one, and what its further results tel
 whether they are a text's statements, which MySQL counts, or a procedure's, which it does not,
 cannot be seen in an answer. Either number of the server's is sound.
 
+`ANALYZE` and `VACUUM` of a whole PostgreSQL database take a transaction for each table, so up to
+10,000 of them for each such statement are possible, too.
+
 Either way some are free, since they are nobody's fault: 50 of a phase (our own questions, logging
 in, autovacuum), 4 of a user and of a connection made anew (hanging up, a last ROLLBACK), each
 failed statement, and what `thread_init` did, since a PostgreSQL adds that up to a second late. Of a

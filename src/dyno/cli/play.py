@@ -16,6 +16,7 @@ from dyno.cli.replay_words import replay_words
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import stream_line
 from dyno.errors import UsageError
+from dyno.numbers import same_value
 
 if TYPE_CHECKING:
     from dyno.play.watch import Event
@@ -179,7 +180,7 @@ def ledger_words(trial: Trial) -> list[str]:
     """Whether the database holds what the driver says it did."""
     return [
         f"ledger: {e.name}: {e.found} found, {e.expected} expected"
-        + ("" if e.found == str(e.expected) else "  <- they differ")
+        + ("" if same_value(e.found, str(e.expected)) else "  <- they differ")
         for e in trial.evidence
         if not e.digest
     ]

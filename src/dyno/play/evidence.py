@@ -14,6 +14,7 @@ from pathlib import Path
 from dyno.engines import Engine, Explains, Server, WeighsData
 from dyno.errors import DynoError
 from dyno.host import file_system
+from dyno.numbers import plain_value
 from dyno.plan import Plan
 from dyno.play.job import Tools
 from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
@@ -76,8 +77,11 @@ def _sum(entry: LedgerEntry, counters: dict[str, int]) -> int:
 
 
 def digest_rows(rows: _Rows) -> str:
-    """A checksum of the rows in any order: the same rows, the same digest."""
-    lines = sorted(json.dumps(row) for row in rows)
+    """A checksum of the rows in any order: the same values, the same digest, however an engine or a
+    version of it spells them.
+    """
+    plain = ([None if cell is None else plain_value(cell) for cell in row] for row in rows)
+    lines = sorted(json.dumps(row) for row in plain)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 

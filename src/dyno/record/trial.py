@@ -53,9 +53,10 @@ class Tally:
 
     `claimed` is what a server must have counted of it, too, in its own way (statements, or ended
     transactions), from the start to the close of the connections, warm-up, failures and restarts
-    included; None where nobody counts along. `claimed_before` is the same of `thread_init`.
-    `claimed_further` is what the server may have counted beyond that: results that followed the
-    first of a request, which are a text's next statements or a procedure's own.
+    included; None where nobody counts along. `claimed_further` is what the server may have counted
+    beyond that: results that followed the first of a request, which are a text's next statements or
+    a procedure's own, and a transaction for each table that maintenance (`ANALYZE`) went to.
+    `claimed_before` is both of `thread_init`.
     `windows` are the events done in each of its windows, where turns were taken; `straddled` of
     them ended after the slot that they began in, and `renewed` connections were made anew between
     epochs.

@@ -250,9 +250,10 @@ pub struct Tally {
     /// What the server must have counted, too, from the start to the close, warm-up included:
     /// statements (MySQL), ended transactions (PostgreSQL). Absent where the engine is embedded.
     pub claimed: Option<u64>,
-    /// What it may have counted beyond that: results that followed the first of a request.
+    /// What it may have counted beyond that: results that followed the first of a request, and the
+    /// transactions that maintenance of a whole database takes for each table.
     pub claimed_further: u64,
-    /// The same of `thread_init`, before the start.
+    /// Both of `thread_init`, before the start.
     pub claimed_before: u64,
     /// Answers that were waited for: a batch has one for all its statements, and what an embedded
     /// engine answers in the call is not waited for.

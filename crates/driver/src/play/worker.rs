@@ -72,7 +72,7 @@ impl<'a> Worker<'a> {
                 .map_err(|error| phase.of_user(error, *place))?;
             let counts = slot.user.take_counts();
             slot.holds_state = counts.queries > 0;
-            shares[share].claimed_before += counts.claimed.unwrap_or(0);
+            shares[share].claimed_before += counts.claimed.unwrap_or(0) + counts.further;
             shares[share].count_beside(&counts);
             slots.push(slot);
         }

@@ -55,9 +55,10 @@ impl MainState {
         Ok(false)
     }
 
-    /// What `init` and `done` had the engine count since the last call.
+    /// What `init` and `done` had the engine count since the last call, or may have had.
     pub fn take_claimed(&mut self) -> u64 {
-        self.user.take_counts().claimed.unwrap_or(0)
+        let counts = self.user.take_counts();
+        counts.claimed.unwrap_or(0) + counts.further
     }
 
     /// Has it a connection open?

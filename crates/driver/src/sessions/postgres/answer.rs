@@ -5,6 +5,11 @@ use super::frame::{Body, HEAD, check, garbage, head};
 use crate::plan::error::Error;
 use crate::sessions::rows::{Rows, check_room};
 
+/// The tags of statements that take a transaction for each table, and tables of a database, its
+/// catalogue's among them, that nobody has more of.
+const BY_TABLE: [&[u8]; 4] = [b"ANALYZE", b"VACUUM", b"REINDEX", b"CLUSTER"];
+const MOST_TABLES: u64 = 10_000;
+
 /// What is wanted of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerMode {
@@ -35,6 +40,8 @@ pub struct Answer {
     pub rows: u64,
     /// Rows changed, as the server reports them.
     pub changed: u64,
+    /// Transactions that statements may have committed beside their own.
+    pub(super) further: u64,
     /// The first error.
     pub error: Option<Error>,
     /// The types of a prepared statement's parameters.
@@ -63,6 +70,7 @@ impl Answer {
             status: b'I',
             rows: 0,
             changed: 0,
+            further: 0,
             error: None,
             parameters: Vec::new(),
             widths: Vec::new(),
@@ -173,6 +181,7 @@ impl Answer {
     #[inline]
     pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) -> Result<(), Error> {
         let (count, changed) = (std::mem::take(&mut self.count), changed(tag));
+        self.further += own_commits(tag);
         match self.mode {
             AnswerMode::Sum => {
                 self.rows += count;
@@ -276,9 +285,27 @@ fn changed(tag: &[u8]) -> u64 {
     number
 }
 
+/// Transactions that a statement may have committed by itself: one for each table that it went to.
+#[inline]
+fn own_commits(tag: &[u8]) -> u64 {
+    let each_table = matches!(tag.first(), Some(b'A' | b'V' | b'R' | b'C'))
+        && BY_TABLE.contains(&tag.strip_suffix(b"\0").unwrap_or(tag));
+    if each_table { MOST_TABLES } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::changed;
+    use super::{MOST_TABLES, changed, own_commits};
+
+    #[test]
+    fn a_statement_on_every_table_commits_as_often() {
+        for tag in ["ANALYZE", "VACUUM", "REINDEX", "CLUSTER"] {
+            assert_eq!(own_commits(format!("{tag}\0").as_bytes()), MOST_TABLES, "{tag}");
+        }
+        for tag in ["ALTER TABLE", "VALUES 1", "ROLLBACK", "COMMIT", "CREATE INDEX", "", "COPY 7"] {
+            assert_eq!(own_commits(format!("{tag}\0").as_bytes()), 0, "{tag}");
+        }
+    }
 
     #[test]
     fn a_tags_last_number_counts_where_rows_were_changed() {

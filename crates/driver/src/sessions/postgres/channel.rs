@@ -206,6 +206,17 @@ impl Channel {
         self.line.take_bytes()
     }
 
+    /// Transactions beyond those that ended, since the last call, which statements may have committed
+    /// by themselves.
+    pub fn take_further(&mut self) -> u64 {
+        std::mem::take(&mut self.answer.further)
+    }
+
+    /// Adds those of the connection before this one.
+    pub fn add_further(&mut self, more: u64) {
+        self.answer.further += more;
+    }
+
     /// The types of the parameters of the statement that was made last.
     pub fn parameters(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.answer.parameters)

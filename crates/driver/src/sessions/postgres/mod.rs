@@ -101,7 +101,8 @@ impl Postgres {
     /// Connects anew and makes all statements again under their old handles.
     #[cold]
     fn reconnect(&mut self) -> Result<(), Error> {
-        let lost = std::mem::replace(&mut self.channel, Channel::open(&self.login)?);
+        let mut lost = std::mem::replace(&mut self.channel, Channel::open(&self.login)?);
+        self.channel.add_further(lost.take_further());
         (self.channel.ended, self.reconnected) = (lost.ended, self.reconnected + 1);
         self.statements.iter_mut().try_for_each(|(_, it)| it.make(&mut self.channel))
     }
@@ -256,6 +257,7 @@ impl Session for Postgres {
         Counts {
             reconnected: std::mem::take(&mut self.reconnected),
             claimed,
+            further: self.channel.take_further(),
             bytes: self.channel.take_bytes(),
             ..Counts::default()
         }
