@@ -192,6 +192,12 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
         Way("other-core", "one side has a core of its own", "unlike_conditions", "doubtful"),
         Way(
+            "noisy-pilot",
+            "the number of connections was chosen while others took most of the host",
+            "pilot",
+            "doubtful",
+        ),
+        Way(
             "control-refused", "a control holds for one side only", "unlike_conditions", "doubtful"
         ),
         Way(

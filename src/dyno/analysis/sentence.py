@@ -16,7 +16,7 @@ from dyno.analysis.effect_words import (
     size_words,
 )
 from dyno.numbers import quantity
-from dyno.record import FOREIGN_PERCENT, Comparison, Doubt, Run, Saturation, VerdictName
+from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
@@ -80,6 +80,8 @@ def _by_workload(run: Run, told: dict[str, str]) -> str:
 
 
 def _saturation(found: Saturation) -> str:
+    if found.swept:
+        return _swept(found)
     if not found.connections:
         kept = f"{found.workload} keeps the script's own connections"
         return f"{kept} ({found.why}); threads=N sets them."
@@ -87,10 +89,22 @@ def _saturation(found: Saturation) -> str:
     idle = f"{found.base} leaves {found.chosen.idle_percent:.0f} % of its cores idle"
     most = found.tried[-1].connections
     more = f", and hardly less at {most}" if most > found.connections else ""
-    foreign = found.chosen.foreign_percent
-    if foreign > FOREIGN_PERCENT:
-        more = f"{more} (others took {foreign:.0f} % of the host: not to be relied on)"
-    return f"{found.workload} at {at}, where {idle}{more}; threads=1 asks for latency."
+    return (
+        f"{found.workload} at {at}, where {idle}{more}{_doubt(found)}; threads=1 asks for latency."
+    )
+
+
+def _swept(found: Saturation) -> str:
+    *fewer, most = map(str, found.swept)
+    swept = f"{found.workload} is swept over {', '.join(fewer)} and {most} connections"
+    idle = f"one client leaves {found.tried[0].idle_percent:.0f} % of {found.base}'s cores idle"
+    return f"{swept}: {found.why}, and {idle}{_doubt(found)}; threads=N plays one."
+
+
+def _doubt(found: Saturation) -> str:
+    if (noisy := found.doubted) is None:
+        return ""
+    return f" (others took {noisy.foreign_percent:.0f} % of the host: not to be relied on)"
 
 
 def conditions_words(run: Run) -> str:

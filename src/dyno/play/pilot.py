@@ -2,7 +2,8 @@
 
 - **How many.** Where the user names no `threads`, a script that heeds them is played with the
   fewest connections at which the base's server leaves next to nothing of its cores idle: then its
-  own work is what an answer waits for.
+  own work is what an answer waits for. Where one client waits for the disk, there is no such
+  number, and the workload is swept over `SWEPT`.
 - **Where.** Where one client waits for each answer, `pinning=auto` puts driver and server on one
   core if waking each other up across two takes three times as long.
 - **How long.** The windows of candidates that take turns (`windows.py`).
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dyno.experiment import Experiment
+from dyno.experiment import Experiment, Workload
 from dyno.play.echo import UNIX, EchoEngine, echo_plan
 from dyno.play.pilot_trial import PilotScene, pilot_job
 from dyno.play.run import temporary_run
@@ -47,7 +48,7 @@ def play_pilot(experiment: Experiment, prepared: Prepared, scene: PilotScene) ->
     As it was where there is nothing to choose.
     """
     if found := saturate(experiment, prepared, scene):
-        prepared = _with_connections(experiment, prepared, found)
+        experiment, prepared = _with_connections(experiment, prepared, found)
         pilot = Pilot(saturation=tuple(found))
         prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
     return settle_windows(experiment, settle_pinning(prepared, scene), scene)
@@ -143,18 +144,33 @@ def _with_pinning(run: Run, value: str) -> Run:
 
 def _with_connections(
     experiment: Experiment, prepared: Prepared, found: Sequence[Saturation]
-) -> Prepared:
-    """`prepared` with its workloads resolved anew, under the connections that were chosen."""
-    chosen = {each.workload: each.connections for each in found if each.connections}
+) -> tuple[Experiment, Prepared]:
+    """Both with their workloads under the connections that were chosen, resolved anew; one that is
+    swept stands there once for each number.
+    """
+    chosen = {each.workload: each for each in found if each.connections or each.swept}
     if not chosen:
-        return prepared
-    workloads = tuple(
-        replace(each, options=each.options | {THREADS: str(chosen[plan.name])})
-        if plan.name in chosen
-        else each
+        return experiment, prepared
+    workloads = [
+        under
         for each, plan in zip(experiment.workloads, prepared.run.workloads, strict=True)
-    )
+        for under in under_connections(each, chosen.get(plan.name))
+    ]
+    experiment = replace(experiment, workloads=tuple(workloads))
     crossed, requests = resolve_factors(experiment)
-    anew = with_base_options(replace(experiment, workloads=workloads), crossed)
+    anew = with_base_options(experiment, crossed)
     plans = tuple(plan for plan, _ in resolve_workloads(anew, requests))
-    return replace(prepared, run=replace(prepared.run, workloads=plans))
+    return experiment, replace(prepared, run=replace(prepared.run, workloads=plans))
+
+
+def under_connections(workload: Workload, found: Saturation | None) -> Iterator[Workload]:
+    """A workload under the number of connections that was chosen, or under each that it is swept
+    over; as it is where neither was found.
+    """
+    swept = found.swept if found else ()
+    for count in swept:
+        named = {THREADS: str(count)}
+        yield replace(workload, options=workload.options | named, sweep=workload.sweep | named)
+    if not swept:
+        chosen = {THREADS: str(found.connections)} if found else {}
+        yield replace(workload, options=workload.options | chosen)

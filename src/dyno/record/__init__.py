@@ -23,7 +23,7 @@ from dyno.record.history import (
     HistorySeries,
     LeftOut,
 )
-from dyno.record.pilot import FOREIGN_PERCENT, IDLE_PERCENT, Pilot, Saturation, TriedLoad
+from dyno.record.pilot import FOREIGN_PERCENT, IDLE_PERCENT, SWEPT, Pilot, Saturation, TriedLoad
 from dyno.record.run import (
     Candidate,
     Crossing,
@@ -82,6 +82,7 @@ __all__ = [
     "FOREIGN_PERCENT",
     "IDLE_PERCENT",
     "SCHEMA",
+    "SWEPT",
     "Better",
     "Calibration",
     "Candidate",

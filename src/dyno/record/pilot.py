@@ -6,6 +6,12 @@ from dataclasses import dataclass, field
 
 #: A server is saturated that leaves so much of its cores idle at most.
 IDLE_PERCENT = 5.0
+#: A workload that changes rows waits for the disk where a server leaves so much idle under one
+#: client and some task waited for a disk for so much of the time.
+WAITING_IDLE_PERCENT, WAITING_PERCENT = 30.0, 30.0
+#: Numbers of connections that such a workload is swept over: what waits for one commit can share
+#: its flush with others'.
+SWEPT = (1, 8, 32)
 #: Where others took more of all cores, what was found idle is not to be relied on.
 FOREIGN_PERCENT = 10.0
 
@@ -14,7 +20,9 @@ FOREIGN_PERCENT = 10.0
 class TriedLoad:
     """A number of connections, what part of its cores the base's server left idle under it, what
     part of all cores others took meanwhile, how long an event took, how many rows were changed, and
-    what percentage of one core the server took afterwards, when nobody asked it.
+    what percentage of one core the server took afterwards, when nobody asked it; how many events a
+    second were done, what an event wrote to storage, and for what part of the time some task of the
+    host waited for a disk (None: the kernel does not say, PSI).
     """
 
     connections: int
@@ -23,6 +31,21 @@ class TriedLoad:
     latency_ns_p99: int = 0
     rows_changed: int = 0
     resting_percent: float = 0.0
+    rate_per_s: float = 0.0
+    written_bytes_per_event: float = 0.0
+    disk_wait_percent: float | None = None
+
+    @property
+    def is_relied_on(self) -> bool:
+        """Were others so quiet that it tells of the server?"""
+        return self.foreign_percent <= FOREIGN_PERCENT
+
+    @property
+    def waits_for_disk(self) -> bool:
+        """Changes it rows, with cores idle, while something waits for a disk?"""
+        waits = self.disk_wait_percent is None or self.disk_wait_percent >= WAITING_PERCENT
+        writes = self.rows_changed > 0 and self.written_bytes_per_event > 0
+        return writes and waits and self.idle_percent >= WAITING_IDLE_PERCENT
 
 
 @dataclass(frozen=True)
@@ -30,6 +53,8 @@ class Saturation:
     """How many connections a workload is played with, chosen on the candidate `base`.
 
     `connections` is 0 where none were chosen, and `why` says why: the script's own stand then.
+    Where one client waits for the disk, on `base` or another candidate, the workload is `swept`
+    over several numbers, each with a verdict of its own.
     """
 
     workload: str
@@ -37,6 +62,7 @@ class Saturation:
     connections: int
     tried: tuple[TriedLoad, ...] = ()
     why: str = ""
+    swept: tuple[int, ...] = ()
 
     @property
     def chosen(self) -> TriedLoad:
@@ -47,6 +73,14 @@ class Saturation:
     def is_reached(self) -> bool:
         """Do they saturate the server? Else none of the numbers does, and more do no more."""
         return self.connections > 0 and self.chosen.idle_percent <= IDLE_PERCENT
+
+    @property
+    def doubted(self) -> TriedLoad | None:
+        """What decided, where others took too much of the host meanwhile to rely on it."""
+        if not self.tried:
+            return None
+        decisive = self.chosen if self.connections else self.tried[0]
+        return None if decisive.is_relied_on else decisive
 
 
 @dataclass(frozen=True)

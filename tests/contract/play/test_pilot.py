@@ -6,18 +6,24 @@ import dataclasses
 
 import pytest
 from fakes import make_record, make_run, make_tally, make_workload
+from ways_to_be_fooled import assert_caught
 
+from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import conditions_words, pilot_words
+from dyno.audits import audits
 from dyno.cli.judged_run import repeat_command
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.pilot import chosen_pinning, play_pilot
+from dyno.experiment import Measuring, Workload, compare_candidates
+from dyno.play.pilot import chosen_pinning, play_pilot, under_connections
 from dyno.play.pilot_trial import PilotScene
 from dyno.play.saturation import (
     fewest_connections,
     foreign_percent,
     idle_percent,
+    tried_load,
 )
 from dyno.record import (
+    SWEPT,
+    Finding,
     PhaseRecord,
     Pilot,
     PinningCondition,
@@ -182,3 +188,76 @@ def test_to_repeat_a_run_asks_for_the_connections_that_its_pilot_chose() -> None
     for numbers in ((), (8, 4), (0, 0), (8,)):
         assert repeated(compare, *numbers) == f"{compare} --seed 1"
     assert repeated("dyno run mine.toml", 8, 8) == "dyno run mine.toml"
+
+
+def _waiting(idle: float, waited: float | None, written: float = 9e3, rows: int = 7) -> TriedLoad:
+    """One client that left so much idle, while something waited for a disk for so much of it."""
+    return TriedLoad(
+        1, idle, rows_changed=rows, written_bytes_per_event=written, disk_wait_percent=waited
+    )
+
+
+def test_a_client_that_waits_for_the_disk_is_known_by_idle_cores_writes_and_waits() -> None:
+    assert _waiting(90.0, 80.0).waits_for_disk
+    assert _waiting(90.0, None).waits_for_disk, "a kernel that does not say"
+    others = (
+        _waiting(3.0, 80.0),
+        _waiting(90.0, 2.0),
+        _waiting(90.0, 80.0, 0),
+        _waiting(90, 80, 9, 0),
+    )
+    assert not any(each.waits_for_disk for each in others)
+
+
+def test_what_waits_for_the_disk_is_swept_and_each_number_has_its_own_name() -> None:
+    plain = Workload("oltp_insert", {"table_size": "9"})
+    found = Saturation("oltp_insert", "old", 0, (_waiting(90.0, 80.0),), "old waits", SWEPT)
+    swept = list(under_connections(plain, found))
+    assert [each.options["threads"] for each in swept] == ["1", "8", "32"]
+    assert [each.sweep for each in swept] == [{"threads": count} for count in ("1", "8", "32")]
+    eight = Saturation("oltp_insert", "old", 8, (TriedLoad(8, 3.0),))
+    assert [each.options for each in under_connections(plain, eight)] == [
+        {"table_size": "9", "threads": "8"}
+    ]
+    assert list(under_connections(plain, None)) == [plain]
+
+
+def test_a_sweep_is_said_with_its_reason_and_is_no_saturation() -> None:
+    run = _run(("null@200us", "null@210us"), {})
+    found = Saturation("w", "old", 0, (_waiting(93.0, 80.0),), "old waits for the disk", SWEPT)
+    assert _words(run, found) == [
+        "w is swept over 1, 8 and 32 connections: old waits for the disk, and one client leaves "
+        "93 % of old's cores idle; threads=N plays one."
+    ]
+    assert "saturation" not in _told(found)
+
+
+def test_what_a_number_of_connections_shows_is_read_off_its_phases() -> None:
+    readings = {"written_bytes": 5e6, "disk_wait_ns": 0.7 * SECOND_NS, "server_cpu_us": 0.3e6}
+    load = tried_load(1, [_record(**readings)], APART)
+    assert load.written_bytes_per_event == pytest.approx(5e6 / 10_000)
+    assert load.disk_wait_percent == pytest.approx(70)
+    assert load.idle_percent == pytest.approx(90)
+    assert tried_load(1, [_record()], APART).disk_wait_percent is None
+
+
+def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
+    noisy, calm = TriedLoad(8, 3.2, foreign_percent=72.0), TriedLoad(8, 3.2)
+    run = make_run()
+
+    def judged(*found: Saturation) -> list[Finding]:
+        pilot = Pilot(saturation=found)
+        return audits()["pilot"].judge(RunView(dataclasses.replace(run, pilot=pilot), ()))
+
+    found = judged(Saturation("w", "old", 8, (noisy,)))
+    assert_caught("noisy-pilot", found)
+    assert found[0].sentence == (
+        "w: 8 connections are what the pilot chose while others took 72 % of the host (more than "
+        "10 %): threads=N names a number"
+    )
+    assert [f.soundness for f in judged(Saturation("w", "old", 8, (calm,)))] == ["sound"]
+    assert [f.soundness for f in judged(Saturation("w", "old", 0, why="it failed"))] == [
+        "not checked"
+    ]
+    waiting = dataclasses.replace(_waiting(90.0, 80.0), foreign_percent=72.0)
+    assert_caught("noisy-pilot", judged(Saturation("w", "old", 0, (waiting,), "waits", SWEPT)))
