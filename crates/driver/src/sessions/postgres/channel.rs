@@ -206,8 +206,8 @@ impl Channel {
         self.line.take_bytes()
     }
 
-    /// Transactions beyond those that ended, since the last call, which statements may have committed
-    /// by themselves.
+    /// Transactions beyond those that ended, since the last call, which statements may have
+    /// committed by themselves.
     pub fn take_further(&mut self) -> u64 {
         std::mem::take(&mut self.answer.further)
     }
