@@ -22,7 +22,7 @@ from dyno.cli.watch_words import Moment, cell, told
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.watch.reading import Answer, Record, Span
+    from dyno.watch.reading import Answer, Looked, Record, Span
 
 FOLDER = "watched"
 #: How much a watcher gives way (nice(1)): a tenth of a busy core's time is left to it.
@@ -229,7 +229,11 @@ def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
     for path in reports_of(record.kind, TOP).values():
         screen.gap()
         screen.line(screen.bold(title_of(path)))
-        _print(record.ask(path, span, rows))
+        looked = record.looked(path, span)
+        if looked.is_between:
+            _print(record.ask(path, span, rows))
+        else:
+            screen.line(f"not known yet: asked in every {looked.every}th sample")
 
 
 def _list(record: Record) -> None:
@@ -242,15 +246,28 @@ def _list(record: Record) -> None:
 def _show(record: Record, report: str, span: Span, shown: Mapping[str, Any]) -> None:
     as_json = shown["as_json"]
     most = -1 if as_json else shown["rows"]
-    answer = record.ask(record.report(report), span, most, shown["where"])
+    path = record.report(report)
+    answer = record.ask(path, span, most, shown["where"])
     if as_json:
         screen.lines(
             json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
         )
         return
+    looked = record.looked(path, span)
     screen.line(_heading(span))
+    if (looked.since, looked.until) != (span.since, span.until):
+        screen.line(f"asked in every {looked.every}th sample: {_asked(looked)}")
     screen.gap()
     _print(answer)
+
+
+def _asked(looked: Looked) -> str:
+    """When the ends of what is shown were asked for."""
+    if looked.since is None:
+        return f"as of {told(looked.until)}"
+    if not looked.is_between:
+        return f"not since {told(looked.until)}"
+    return f"{told(looked.since)} to {told(looked.until)}"
 
 
 def _heading(span: Span) -> str:

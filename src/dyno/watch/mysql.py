@@ -150,6 +150,16 @@ _AT_WORK = {
     "CURRENT_STATEMENT": "LEFT(t.PROCESSLIST_INFO, 1000)",
     "FULL_SCAN": "IF(e.NO_GOOD_INDEX_USED > 0 OR e.NO_INDEX_USED > 0, 'YES', 'NO')",
 }
+#: States of threads that wait for work: the event scheduler's, replication's on either side. They
+#: are sessions of the server's own, and some are called neither Sleep nor Daemon.
+IDLE_STATES = (
+    *("Waiting for next activation", "Waiting on empty queue", "Suspending"),
+    *("%waiting for more updates", "% has read all relay log; waiting for %"),
+    *("Waiting for % to send event", "Waiting for master update"),
+    *("Waiting for an event from Coordinator", "Waiting for work from SQL thread"),
+    *("Waiting until %_DELAY seconds after %", "Waiting for INSERT"),
+)
+_IDLE = " OR ".join(f"t.PROCESSLIST_STATE LIKE '{state}'" for state in IDLE_STATES)
 PROCESSLIST = Source(
     "processlist",
     (f"{PS}threads",),
@@ -158,7 +168,8 @@ PROCESSLIST = Source(
     sql=_AT_WORK,
     joined=f"t LEFT JOIN {PS}events_statements_current e ON e.THREAD_ID = t.THREAD_ID"
     " AND (e.NESTING_EVENT_TYPE IS NULL OR e.NESTING_EVENT_TYPE <> 'STATEMENT')",
-    where="t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_COMMAND NOT IN ('Sleep', 'Daemon')",
+    where="t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_COMMAND NOT IN ('Sleep', 'Daemon')"
+    f" AND NOT COALESCE({_IDLE}, FALSE)",
     sampled=True,
 )
 

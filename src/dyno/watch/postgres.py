@@ -125,7 +125,9 @@ SOURCES = (
         values=tuple(_ACTIVITY)[:3],
         words=tuple(_ACTIVITY)[3:],
         sql=_ACTIVITY,
-        where="state <> 'idle'",
+        # a process whose wait is an Activity has no work; a logical sender has its own word for it
+        where="state <> 'idle' AND coalesce(wait_event_type, '') <> 'Activity'"
+        " AND coalesce(wait_event, '') NOT ILIKE 'WalSenderWaitForWal'",
         sampled=True,
     ),
 )

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from pathlib import Path
@@ -24,12 +24,15 @@ from dyno.plan import Session
 from dyno.watch.segments import Segment, is_torn, lost_segments, segments, set_aside, unreadable
 from dyno.watch.servers import sources_of
 from dyno.watch.source import CHANGE, GONE, WHOLE, Source
+from dyno.watch.steps import quoted, steps
 from dyno.watch.store import TIME, owner, with_samples
 
 SQL = Path(__file__).parent / "sql"
 TOP, PLOT = "top", "plot"
 #: So many points has a plot at most.
 BUCKETS = 300
+#: What a source that is asked seldom tells of a time, it tells so much later at most.
+LATER = timedelta(hours=1)
 #: What every report may use. A name in a path is as the server writes it there.
 MACROS = (
     "CREATE MACRO per(a, b) AS coalesce(a / nullif(b, 0), 0)",
@@ -54,6 +57,22 @@ class Span:
     base: datetime
     samples: int = 0
     restarts: int = 0
+
+
+@dataclass(frozen=True)
+class Looked:
+    """When what a report shows was asked for, of what the server tells seldom: `since` is None as
+    of a time. `every` is in how many samples; equal times where that was not yet done twice.
+    """
+
+    since: datetime | None
+    until: datetime
+    every: int = 1
+
+    @property
+    def is_between(self) -> bool:
+        """Is anything known of what was between?"""
+        return self.since is None or self.since < self.until
 
 
 @dataclass(frozen=True)
@@ -135,7 +154,7 @@ class Record:
         """The last sample's time, and every source's rows as they stood then, by name."""
         span = self.span(datetime.now(UTC))
         texts = [
-            f"SELECT {', '.join(map(_quoted, it.columns))} FROM ({self._table(it, span)})"
+            f"SELECT {', '.join(map(quoted, it.columns))} FROM ({self._table(it, span)})"
             for it in self.sources.values()
         ]
         return span.until, dict(zip(self.sources, self._query(texts), strict=True))
@@ -179,14 +198,22 @@ class Record:
     def ask(self, report: Path, span: Span, most: int = -1, where: str = "TRUE") -> Answer:
         """Of a report's rows over this span those `where` it is true, the first `most` of them."""
         limit = f" WHERE {where}" + (f" LIMIT {most}" if most >= 0 else "")
-        return self._answer(report.read_text(), limit, span, partial(self._table, span=span))
+        looked = self.looked(report, span)
+        counted = span
+        if looked.is_between:
+            counted = replace(span, since=looked.since, until=looked.until)
+        table = partial(self._table, span=span)
+        return self._answer(report.read_text(), limit, counted, table)
 
     @_without_damaged
     def plot(self, report: Path, span: Span) -> list[Curve]:
         """The curves of a report of `plot/`, whose rows are a time, a name and a value."""
-        answer = self._answer(report.read_text(), "", span, partial(self._steps, span=span))
-        times = "SELECT DISTINCT bucket(ts) FROM samples ORDER BY 1"
-        taken = self._answer(times, "", span, partial(self._steps, span=span))
+        changes = partial(self._steps, span=span)
+        answer = self._answer(report.read_text(), "", span, changes)
+        later = replace(span, since=None, until=span.until + LATER)
+        until = _stamp(min(span.until, self.looked(report, later).until))
+        times = f"SELECT DISTINCT bucket(ts) FROM samples WHERE ts <= {until} ORDER BY 1"
+        taken = self._answer(times, "", span, changes)
         at_s = [float(row[0] or 0) for row in taken.rows]
         found: dict[str, dict[float, float]] = {}
         for row in answer.rows:
@@ -195,16 +222,43 @@ class Record:
         # where a sample was taken and nothing recorded, nothing changed
         return [Curve(name, [(at, of.get(at, 0.0)) for at in at_s]) for name, of in found.items()]
 
+    @_without_damaged
+    def looked(self, report: Path, span: Span) -> Looked:
+        """When the sources of a report were asked at the ends of a span, by the seldomest."""
+        named = [it for it in self._named(report.read_text()) if it.every > 1 and not it.sampled]
+        if not named:
+            return Looked(span.since, span.until)
+        source = max(named, key=lambda it: it.every)
+        ends = [end for end in (span.since, span.until) if end]
+        answers = self._query([self._last_asked(source, span, end) for end in ends])
+        found = [datetime.fromisoformat(str(at)).replace(tzinfo=UTC) for ((at,),) in answers]
+        return Looked(found[0] if span.since else None, found[-1], source.every)
+
+    def _last_asked(self, source: Source, span: Span, at: datetime) -> str:
+        """When a source was asked for the last time: at its last change, and no more samples ago
+        than it is asked in.
+        """
+        samples = self._files("samples", span.base, at)
+        recorded = self._files(source.name, span.base, at)
+        before = f"WHERE ts BETWEEN {_stamp(span.base)} AND {_stamp(at)}"
+        earliest = f"SELECT ts FROM ({samples}) {before} ORDER BY ts DESC OFFSET {source.every - 1}"
+        return (
+            f"SELECT greatest((SELECT max(ts) FROM ({recorded}) {before}),"
+            f" (SELECT max(ts) FROM ({earliest})), {_stamp(span.base)})"
+        )
+
+    def _named(self, text: str) -> list[Source]:
+        return [it for it in self.sources.values() if re.search(rf"\b{it.name}\b", text)]
+
     def _answer(self, text: str, limit: str, span: Span, table: Callable[[Source], str]) -> Answer:
-        named = [it for it in self.sources.values() if re.search(rf"\b{it.name}\b", text)]
-        tables = [f"CREATE VIEW {it.name} AS {table(it)}" for it in named]
         length_s = (span.until - span.since).total_seconds() if span.since else 1.0
         width_s = max(math.ceil(length_s / BUCKETS), 1)
-        tables.append(f"CREATE MACRO seconds() AS {length_s:.6f}")
-        tables.append(f"CREATE MACRO width() AS {width_s}")
-        tables.append(
-            f"CREATE MACRO bucket(moment) AS floor(epoch(moment) / {width_s}) * {width_s}"
-        )
+        tables = [
+            f"CREATE MACRO seconds() AS {length_s:.6f}",
+            f"CREATE MACRO width() AS {width_s}",
+            f"CREATE MACRO bucket(moment) AS floor(epoch(moment) / {width_s}) * {width_s}",
+            *(f"CREATE VIEW {it.name} AS {table(it)}" for it in self._named(text)),
+        ]
         asked = f"SELECT * FROM ({text}){limit}"
         *_, described, rows = self._query([*MACROS, *tables, f"DESCRIBE {asked}", asked])
         return Answer(tuple(str(row[0]) for row in described), rows)
@@ -291,23 +345,18 @@ class Record:
 
     def _steps(self, source: Source, span: Span) -> str:
         """A source's changes one by one, each with what is told of its row."""
-        recorded = f"({self._files(source.name, span.base, span.until)})"
+        later = span.until + LATER
+        recorded = self._files(source.name, span.base, later)
         within = f"ts > {_stamp(span.since or span.base)} AND ts <= {_stamp(span.until)}"
         if source.sampled:
-            return f"SELECT * FROM {recorded} WHERE {within}"
-        keys = ", ".join(map(_quoted, source.keys))
-        over = f"(PARTITION BY {keys})" if keys else "()"
-        names = [_quoted(it) for it in source.columns if it not in source.told]
-        names += [f"max({it}) OVER {over} AS {it}" for it in map(_quoted, source.told)]
-        return (
-            f"SELECT * FROM (SELECT ts, kind, {', '.join(names)} FROM {recorded})"
-            f" WHERE kind = {CHANGE} AND {within}"
-        )
+            return f"SELECT * FROM ({recorded}) WHERE {within}"
+        samples = self._files("samples", span.base, later)
+        return f"SELECT * FROM ({steps(source, recorded, samples)}) WHERE {within}"
 
 
 def _as_of(source: Source, rows: str) -> str:
     """Each row's last whole value, and its changes since."""
-    partition = f"PARTITION BY {', '.join(map(_quoted, source.keys))}" if source.keys else ""
+    partition = f"PARTITION BY {', '.join(map(quoted, source.keys))}" if source.keys else ""
     anew = f"max(ts) FILTER (kind <> {CHANGE}) OVER ({partition}) AS since_ts"
     counted = f"SELECT *, {anew} FROM {rows}"
     return (
@@ -328,18 +377,14 @@ def _between(source: Source, rows: str, since: datetime) -> str:
 
 def _columns(source: Source, counted: str) -> str:
     """Keys, sums of the counters of rows that are `counted`, and the last of all else."""
-    columns = [_quoted(name) for name in source.keys]
-    columns += [f"any_value({it}) AS {it}" for it in map(_quoted, source.told)]
-    for name in map(_quoted, source.counters):
+    columns = [quoted(name) for name in source.keys]
+    columns += [f"any_value({it}) AS {it}" for it in map(quoted, source.told)]
+    for name in map(quoted, source.counters):
         total = f"sum({name}) FILTER ({counted})"
         # a column that the server lacks stays without a value
         columns.append(f"CASE WHEN count({name}) > 0 THEN coalesce({total}, 0) END AS {name}")
-    last = map(_quoted, (*source.values, *source.words))
+    last = map(quoted, (*source.values, *source.words))
     return ", ".join([*columns, *(f"arg_max({it}, ts) AS {it}" for it in last)])
-
-
-def _quoted(name: str) -> str:
-    return f'"{name.lower()}"'
 
 
 def _stamp(at: datetime) -> str:
