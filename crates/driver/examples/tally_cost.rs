@@ -12,6 +12,7 @@ mod plan {
     pub mod error;
     pub mod event;
     pub mod phase;
+    pub mod statement;
     pub mod turns;
 }
 #[path = "../src/schedule"]

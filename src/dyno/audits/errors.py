@@ -10,6 +10,10 @@ others only. The limits follow from what is then unknown of *all* that was begun
 - Events that were begun anew (RESTART_EVENT) are done in the end, with all attempts inside their
   latency. Where over half of the attempts are thrown away, conflicts were measured: *doubtful*.
 
+Statements are judged like events: a script may catch what the engine said (`pcall`), and then its
+event ends well. Of the statements sent those count that were refused, but for the one that each
+failed event and each attempt begun anew had; the limits are the same.
+
 The shares are taken over all restarts, since that is what the figures rest on. Each stream is
 judged by itself, those of the load too. Codes are the engine's own.
 """
@@ -35,17 +39,20 @@ CODES = 3
 
 @dataclass(frozen=True)
 class _Share:
-    """What became of a stream's events over all restarts."""
+    """What became of a stream's events over all restarts, and of its statements: `caught` are those
+    that were refused and failed no event.
+    """
 
     failed_percent: float
     restarted_percent: float
+    caught_percent: float
     codes: str
 
 
 class Errors:
-    """The share of failed events, and of attempts thrown away."""
+    """The share of failed events and statements, and of attempts thrown away."""
 
-    summary = "few events failed, and no candidate failed far more often than the base"
+    summary = "few events and statements failed, no candidate's far more often than the base's"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream that failed too often; else one with the largest share."""
@@ -76,8 +83,17 @@ def _share(tallies: Sequence[Tally]) -> _Share:
     return _Share(
         _percent(sum(tally.failed for tally in tallies), begun),
         _percent(restarted, begun + restarted),
+        _caught_percent(tallies),
         ", ".join(code for code, _ in codes.most_common(CODES)),
     )
+
+
+def _caught_percent(tallies: Sequence[Tally]) -> float:
+    statements = [each for tally in tallies for each in tally.statements]
+    refused = sum(each.failed for each in statements)
+    caught = refused - sum(tally.failed + tally.restarted for tally in tallies)
+    # what could not be prepared was never sent
+    return _percent(max(0, caught), max(refused, sum(each.sent for each in statements)))
 
 
 def _percent(part: int, whole: int) -> float:
@@ -91,21 +107,28 @@ def _findings(case: Case, stream: str, own: _Share, base: _Share | None) -> Iter
 
 
 def _faults(own: _Share, base: _Share | None) -> Iterator[tuple[Soundness, str]]:
-    percent = own.failed_percent
-    more = percent - base.failed_percent if base else 0.0
-    told = f"{percent:.1f} % of the events failed"
-    if percent > INVALID_PERCENT:
-        yield "invalid", f"{told}, over {INVALID_PERCENT:.0f} %: errors are what was measured"
-    elif base and more > INVALID_POINTS:
-        yield "invalid", f"{told}, {base.failed_percent:.1f} % on the base: it did less work"
-    elif percent > DOUBTFUL_PERCENT:
-        yield (
-            "doubtful",
-            f"{told}, over {DOUBTFUL_PERCENT:.0f} %: the others' p99 is not that of all",
-        )
+    there = base.failed_percent if base else None
+    if fault := _too_often("events", own.failed_percent, there):
+        yield fault
+    there = base.caught_percent if base else None
+    if fault := _too_often("statements", own.caught_percent, there):
+        soundness, words = fault
+        yield soundness, f"{words}, and the script went on"
     if own.restarted_percent > RESTARTED_PERCENT:
         words = f"{own.restarted_percent:.0f} % of the attempts were thrown away and begun anew"
         yield "doubtful", words
+
+
+def _too_often(what: str, percent: float, base: float | None) -> tuple[Soundness, str] | None:
+    told = f"{percent:.1f} % of the {what} failed"
+    if percent > INVALID_PERCENT:
+        return "invalid", f"{told}, over {INVALID_PERCENT:.0f} %: errors are what was measured"
+    if base is not None and percent - base > INVALID_POINTS:
+        return "invalid", f"{told}, {base:.1f} % on the base: it did less work"
+    if percent > DOUBTFUL_PERCENT:
+        words = f"{told}, over {DOUBTFUL_PERCENT:.0f} %: the others' p99 is not that of all"
+        return "doubtful", words
+    return None
 
 
 AUDIT = Errors()

@@ -47,6 +47,42 @@ class Series:
     latency_ns_max: tuple[int, ...]
 
 
+StatementKind = Literal[
+    "insert",
+    "update",
+    "delete",
+    "write",
+    "read",
+    "begin",
+    "commit",
+    "rollback",
+    "ddl",
+    "several",
+    "batch",
+    "other",
+]
+
+
+@dataclass(frozen=True)
+class StatementTally:
+    """What became of all statements of one text, its literals aside.
+
+    `text` has `?` in the place of literals, and is cut where it is long; `digest` is that of the
+    whole, empty for all texts beyond those kept apart. `failed` of those `sent` were refused by the
+    engine, whoever caught the error. `rows_changed` is what the engine reported, `rows_expected`
+    what the script says that it must be (None: it says nothing).
+    """
+
+    text: str
+    digest: str
+    kind: StatementKind
+    sent: int
+    failed: int
+    rows_read: int
+    rows_changed: int
+    rows_expected: int | None = None
+
+
 @dataclass(frozen=True)
 class Tally:
     """What a stream did in a phase. Always: intended = done + failed + skipped.
@@ -66,6 +102,12 @@ class Tally:
     `received_bytes` what went to a server and came from it, warm-up left out; 0 in old records.
     `rested_ns` is what all its users together rested between events, as their script said
     (`dyno.rest`): it is in no latency, and in time that counts.
+    `statements` are those sent after the warm-up, text by text, and `statements_before` those of
+    `thread_init`; none in old records. From the start to the close, warm-up included, the rows that
+    statements changed were committed, rolled back, or lost: neither when their connection was
+    closed. `ends_open` of the `ends` of events that were looked at left a transaction open.
+    `client_ns` is what `client_events` of its events spent in the script and the driver, and not in
+    the engine; `slept_ns` what its users slept inside events because their script told them to.
     """
 
     name: str
@@ -102,6 +144,16 @@ class Tally:
     sent_bytes: int = 0
     received_bytes: int = 0
     rested_ns: int = 0
+    statements: tuple[StatementTally, ...] = ()
+    statements_before: tuple[StatementTally, ...] = ()
+    rows_committed: int = 0
+    rows_rolled_back: int = 0
+    rows_lost: int = 0
+    ends: int = 0
+    ends_open: int = 0
+    client_ns: int = 0
+    client_events: int = 0
+    slept_ns: int = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:

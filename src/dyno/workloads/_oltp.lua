@@ -54,7 +54,7 @@ local function items(spec)
   for i, kind in ipairs(spec.kinds) do
     local tables = {}
     for number = 1, sysbench.opt.tables do
-      tables[number] = statements.build(con, kind, number)
+      tables[number] = statements.build(con, kind, number, spec.sums_k)
     end
     list[i] = dyno.one_of(tables)
   end
@@ -73,8 +73,8 @@ end
 --   transaction  an event is one transaction, unless `skip_trx`
 --   writes       the stream's role is writer
 --   drifts       the tables grow or shrink, so the phase is not stationary
---   sums_k       nothing deletes; inserts and updates count what they add to the sum of k, as
---                `k_inserted` and `updated`
+--   sums_k       nothing deletes, so that each update and insert changes one row; they count what
+--                they add to the sum of k, as `k_inserted` and `updated`
 function oltp.workload(spec)
   sysbench.cmdline.options = options(spec.options or {})
   event = dyno.event(function() return items(spec) end)

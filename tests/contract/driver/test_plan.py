@@ -25,6 +25,7 @@ PAIRS: dict[type, str] = {
     record.LedgerEntry: "Description/LedgerEntry",
     record.PhaseRecord: "Event=done",
     record.Tally: "Event/Tally",
+    record.StatementTally: "Event/StatementTally",
     record.Latency: "Event/Latency",
     record.Series: "Event/Series",
     record.Usage: "Event/Usage",
@@ -84,7 +85,9 @@ def ours(kind: type) -> dict[str, Any]:
 
 def words(schema: Mapping[str, Any]) -> set[str]:
     """The words that the driver's type is one of."""
-    arms = schemas()["Description"]["$defs"][schema["$ref"].rpartition("/")[2]]["oneOf"]
+    name = schema["$ref"].rpartition("/")[2]
+    known = schemas()["Description"]["$defs"] | schemas()["Event"]["$defs"]
+    arms = known[name]["oneOf"]
     return {arm["const"] for arm in arms}
 
 

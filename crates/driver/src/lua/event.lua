@@ -58,7 +58,7 @@ function steps:send(item, drawn)
    end
    self.statements[statement.number] = statement
    self:add { send = { statement = statement.number, values = values, drawn = filled,
-      counts = self:counts(item.counts, drawn) } }
+      counts = self:counts(item.counts, drawn), changes = item.changes } }
 end
 
 function steps:choose(items)
@@ -108,7 +108,7 @@ end
 -- `thread_init`, or when the event is first called. It is a list of items, played in order. An item
 -- is a prepared statement with its values, or a list of items. A random value is drawn anew each
 -- time that its item of the list is played, and is the same wherever it stands in that.
--- docs/lua-api.md lists the further words: times, counts, atomic, transaction.
+-- docs/lua-api.md lists the further words: times, counts, changes, atomic, transaction.
 function dyno.event(declare)
    return setmetatable({ declare = declare }, event)
 end

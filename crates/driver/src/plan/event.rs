@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::phase::Phase;
+use super::statement::StatementTally;
 
 /// One line of the driver's stdout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -293,6 +294,26 @@ pub struct Tally {
     pub renewed: u64,
     /// What its users rested after the warm-up (`dyno.rest`), which is in no latency.
     pub rested_ns: u64,
+    /// What became of its statements after the warm-up, text by text.
+    pub statements: Vec<StatementTally>,
+    /// The same of `init` and `thread_init`, before the start.
+    pub statements_before: Vec<StatementTally>,
+    /// Rows changed by what was committed, from the start to the close, warm-up included.
+    pub rows_committed: u64,
+    /// Rows changed by what was rolled back, likewise.
+    pub rows_rolled_back: u64,
+    /// Rows changed by what was neither when its connection was closed: they are lost.
+    pub rows_lost: u64,
+    /// Events after the warm-up at whose end it was looked whether a transaction is open.
+    pub ends: u64,
+    /// Those of them that left one open.
+    pub ends_open: u64,
+    /// What some of its events spent in the script and the driver, and not in the engine.
+    pub client_ns: u64,
+    /// How many events these were.
+    pub client_events: u64,
+    /// What its users slept inside events, as their script told them to.
+    pub slept_ns: u64,
 }
 
 /// A distribution of durations: HDR V2, base64, ns, 1 ns to 1 h, three digits.

@@ -7,6 +7,7 @@ pub mod error;
 pub mod event;
 pub mod parent;
 pub mod phase;
+pub mod statement;
 pub mod turns;
 
 use std::collections::BTreeMap;

@@ -186,7 +186,18 @@ impl UserSlot {
         }
         match std::mem::replace(&mut self.measured, measured) {
             true => share.statements.add(counts),
-            false => share.statements.claim(counts.claimed, counts.further),
+            false => share.statements.claim(&counts),
+        }
+    }
+
+    /// Counts what the client itself took of an event, where that was measured, and of those that
+    /// came before it in its streak.
+    #[inline]
+    pub fn count_client(&mut self, share: &mut StreamShare, event: EventTimes, now: u64) {
+        let Some(engine) = self.user.take_engine_time() else { return };
+        if self.measured {
+            let whole_ns = now.saturating_sub(event.begun_ns);
+            share.count_client(whole_ns.saturating_sub(engine.ns), engine.events);
         }
     }
 

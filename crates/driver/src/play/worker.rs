@@ -72,8 +72,7 @@ impl<'a> Worker<'a> {
                 .map_err(|error| phase.of_user(error, *place))?;
             let counts = slot.user.take_counts();
             slot.holds_state = counts.queries > 0;
-            shares[share].claimed_before += counts.claimed.unwrap_or(0) + counts.further;
-            shares[share].count_beside(&counts);
+            shares[share].count_before(counts);
             slots.push(slot);
         }
         let clock = PhaseClock::new(phase.timeline());
@@ -233,6 +232,7 @@ impl<'a> Worker<'a> {
             return self.end_of_loop(slot, step, now);
         }
         *now = self.clock.now_ns();
+        slot.count_client(&mut self.shares[slot.share], event, *now);
         let counted = self.count_streak(slot, &mut event);
         event.answered_ns = *now;
         slot.state = slot.free(event.intended_ns, *now, &self.clock);
@@ -368,10 +368,9 @@ impl<'a> Worker<'a> {
                     .finish_loop(self.phase)
                     .and_then(|()| call(self.phase, &mut slot.user, "thread_done"));
                 self.error = ended.err().map(|error| self.phase.of_user(error, slot.place));
-                let counts = slot.user.take_counts();
-                share.count_beside(&counts);
-                share.statements.claim(counts.claimed, counts.further);
+                share.count_after(&slot.user.take_counts());
             }
+            share.statements.settled.lost += slot.user.take_lost_rows();
             share.played.extend(share.report.is_some().then_some(slot.played));
             add(&mut counters, slot.user.counters());
         }

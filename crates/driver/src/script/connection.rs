@@ -1,8 +1,9 @@
 //! A user's connection: a session, its batch, and whether the rows to come will be read.
 
 use crate::plan::error::Error;
+use crate::plan::statement::StatementKind;
 use crate::sessions::{Reply, Rows, Session};
-use crate::tally::UserCounts;
+use crate::tally::{SettledRows, UserCounts};
 
 /// Where a connection's batch stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +33,18 @@ pub struct Connection {
     pub handed_out: usize,
     session: Box<dyn Session>,
     keeps_rows: bool,
+    /// Rows changed in the open transaction.
+    unsettled: u64,
+    /// The open transaction can only be rolled back, whatever ends it.
+    is_aborted: bool,
 }
 
 impl Connection {
     /// A new session, told at once whether its rows will be read.
     pub fn new(mut session: Box<dyn Session>, keeps_rows: bool) -> Self {
         session.keep_rows(keeps_rows);
-        Self { batch: Batch::None, handed_out: 0, session, keeps_rows }
+        let (batch, handed_out, unsettled, is_aborted) = (Batch::None, 0, 0, false);
+        Self { batch, handed_out, session, keeps_rows, unsettled, is_aborted }
     }
 
     /// The session, to be given a request whose rows will be read or not.
@@ -95,12 +101,57 @@ impl Connection {
         let more = self.session.take_counts();
         counts.busy += more.busy;
         counts.reconnected += more.reconnected;
-        counts.claim(more.claimed, more.further);
+        counts.claim_more(more.claimed, more.further);
         counts.sent_bytes += more.bytes.sent;
         counts.received_bytes += more.bytes.received;
         if let Some(ns) = more.service_ns {
             *counts.service_ns.get_or_insert(0) += ns;
         }
+    }
+}
+
+// What becomes of the rows that its statements change.
+
+impl Connection {
+    /// Are requests queued, and none answered yet?
+    #[inline]
+    pub fn is_queueing(&self) -> bool {
+        self.batch == Batch::Queued
+    }
+
+    /// Counts rows changed, and what a statement that ends a transaction makes of them.
+    #[inline]
+    pub fn settle(&mut self, kind: StatementKind, changed: u64, sum: &mut SettledRows) {
+        self.unsettled += changed;
+        if self.unsettled == 0 {
+            return;
+        }
+        let is_commit = kind == StatementKind::Commit;
+        let is_rollback = kind == StatementKind::Rollback || self.is_aborted && is_commit;
+        if is_rollback {
+            sum.rolled_back += self.take_unsettled();
+        } else if is_commit || !self.in_transaction() {
+            sum.committed += self.take_unsettled();
+        }
+        self.is_aborted = false;
+    }
+
+    /// An error came: in some engines it aborts the transaction, in some it ends it.
+    #[cold]
+    pub fn refused(&mut self) -> SettledRows {
+        let mut settled = SettledRows::default();
+        if self.in_transaction() {
+            self.is_aborted = self.session.is_aborted();
+        } else {
+            settled.rolled_back = self.take_unsettled();
+        }
+        settled
+    }
+
+    /// Rows that nothing has settled yet.
+    pub fn take_unsettled(&mut self) -> u64 {
+        self.is_aborted = false;
+        std::mem::take(&mut self.unsettled)
     }
 }
 

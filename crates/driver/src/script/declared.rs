@@ -58,7 +58,12 @@ impl Shared {
     #[inline]
     fn count_changed(&mut self, program: usize, answer: &RequestState) {
         if let RequestState::Changed(changed) = answer {
-            self.programs[program].count(*changed);
+            let expected = self.programs[program].count(*changed);
+            if let Some((statement, rows)) = expected
+                && let Some(it) = self.statements.get(statement)
+            {
+                self.account.expect(it.number, rows);
+            }
         }
     }
 
@@ -72,6 +77,7 @@ impl Shared {
             return Some(RequestState::Failed);
         };
         let connection = statement.connection;
+        self.account.send(statement.number);
         let reply = open(&mut self.connections, connection)
             .and_then(|it| statement.form.send(it.keeping(false), &declared.values));
         Some(self.take_reply(connection, reply))
@@ -123,6 +129,7 @@ impl Shared {
         let cancellers = open.filter_map(|it| it.session().canceller()).collect();
         for connection in self.connections.iter_mut().flatten() {
             connection.count(&mut self.counts);
+            self.counts.settled.lost += connection.take_unsettled();
             *connection = Connection::new(sessions::disconnected(), false);
         }
         cancellers

@@ -135,6 +135,11 @@ impl Bulk {
         self.text.extend_from_slice(rows);
     }
 
+    /// The statement up to its `values`.
+    pub fn head(&self) -> &[u8] {
+        &self.text[..self.head_bytes]
+    }
+
     /// The statement with the rows gathered.
     pub fn text(&self) -> &[u8] {
         &self.text

@@ -1,5 +1,6 @@
 //! The script's side of a user: one Lua state, one long-lived coroutine in it, its sessions.
 
+mod account;
 mod answers;
 mod api;
 mod connection;
@@ -13,6 +14,7 @@ mod program;
 mod random;
 mod recorded;
 mod recording;
+mod requests;
 mod shared;
 mod statement;
 #[cfg(test)]
@@ -31,6 +33,7 @@ use crate::plan::event::Description;
 use crate::plan::phase::{OWN_LOOP, Phase};
 use crate::sessions::Canceller;
 use crate::tally::UserCounts;
+use account::EngineTime;
 use lua_state::{Declared, LuaState};
 pub use main_state::MainState;
 pub use shared::{Ask, Ended};
@@ -142,6 +145,9 @@ impl User {
             self.current = self.find(function)?;
         }
         let Function { slot, is_event, declared, is_recorded, .. } = self.functions[self.current];
+        if is_event {
+            self.state.shared.borrow_mut().account.begin_event();
+        }
         if is_recorded {
             self.alone = true;
             let sent = self.state.shared.borrow_mut().run_recorded();
@@ -350,6 +356,7 @@ impl User {
         if let Wait::Answer(ask) = wait {
             if let Ask::Stop { transaction } = ask {
                 self.learn_transactions(transaction);
+                self.state.shared.borrow_mut().note_end();
             }
             return Ok(Step::Asked(ask));
         }
@@ -362,6 +369,20 @@ impl User {
         }
     }
 
+    /// What the engine took of the event that has ended, and of those before it in its streak;
+    /// none where that was not measured. To be taken before [`User::next_ended`].
+    #[inline]
+    pub fn take_engine_time(&mut self) -> Option<EngineTime> {
+        let mut shared = self.state.shared.borrow_mut();
+        let before = shared.ended.len();
+        shared.account.take_engine_time(before)
+    }
+
+    /// Rows that its connections changed and never committed; to be taken before they are closed.
+    pub fn take_lost_rows(&mut self) -> u64 {
+        self.state.shared.borrow_mut().take_lost_rows()
+    }
+
     /// Reads the number that `play` in lua/functions.lua hands out.
     fn ended(&mut self, ended: i64) -> Result<Step, Error> {
         let Ok(transaction) = usize::try_from(ended) else {
@@ -371,6 +392,9 @@ impl User {
             };
         };
         self.learn_transactions(transaction);
+        if self.functions[self.current].is_event {
+            self.state.shared.borrow_mut().note_end();
+        }
         Ok(Step::Done { transaction, more: true })
     }
 

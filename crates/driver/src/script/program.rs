@@ -96,12 +96,15 @@ impl Program {
         }
     }
 
-    /// Counts the rows that the statement sent last has changed.
+    /// Counts the rows that the statement sent last has changed; its number, and how many rows it
+    /// must have changed, where that is declared.
     #[inline]
-    pub fn count(&mut self, changed: u64) {
-        if let Some(Step::Send(statement)) = self.steps.get(self.at.wrapping_sub(1)) {
-            statement.count(changed, &self.registers, &mut self.pending);
-        }
+    pub fn count(&mut self, changed: u64) -> Option<(usize, u64)> {
+        let Some(Step::Send(statement)) = self.steps.get(self.at.wrapping_sub(1)) else {
+            return None;
+        };
+        statement.count(changed, &self.registers, &mut self.pending);
+        Some((statement.statement, statement.changes?))
     }
 
     /// The event is over: what it counted is kept or forgotten, and the next begins at the top.
@@ -138,6 +141,9 @@ pub struct DeclaredStatement {
     pub values: Vec<Value>,
     drawn: Vec<DrawnParameter>,
     counts: Vec<Count>,
+    /// Rows that it must change each time.
+    #[serde(default)]
+    changes: Option<u64>,
 }
 
 /// The value of the parameter `at`: what was drawn into a register, plus a number.

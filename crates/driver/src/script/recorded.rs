@@ -31,7 +31,9 @@ impl Shared {
             let statement = match made.get(&key) {
                 Some(number) => *number,
                 None => {
-                    statements.push(self.form(connection, &laid.texts[text], key.1)?);
+                    let sql = &laid.texts[text];
+                    let form = self.form(connection, sql, key.1)?;
+                    statements.push((form, self.account.number(sql.as_bytes(), self.quoting)));
                     made.insert(key, statements.len() - 1);
                     statements.len() - 1
                 }
@@ -78,8 +80,10 @@ impl Shared {
             return RequestState::Failed;
         };
         self.counts.queries += 1;
+        let (form, text) = &statements[event.statement];
+        self.account.send(*text);
         let reply = open(&mut self.connections, number)
-            .and_then(|it| statements[event.statement].send(it.keeping(false), &event.values));
+            .and_then(|it| form.send(it.keeping(false), &event.values));
         self.take_reply(number, reply)
     }
 

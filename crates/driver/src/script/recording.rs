@@ -39,8 +39,8 @@ impl Laid {
 pub struct Recording {
     /// The number of its connection.
     pub connection: usize,
-    /// What is sent.
-    pub statements: Vec<Form>,
+    /// What is sent, each with its text's number in the user's account.
+    pub statements: Vec<(Form, u32)>,
     /// In the order in which they are played.
     pub events: Vec<Recorded>,
     /// How many of them were begun.

@@ -6,19 +6,20 @@ use std::sync::atomic::AtomicU64;
 
 use slab::Slab;
 
-use super::connection::{Connection, open};
-use super::inserts::{Bulk, Insert, Row};
+use super::account::Account;
+use super::connection::Connection;
+use super::inserts::{Bulk, Row};
 use super::program::Program;
 use super::random::Rand;
 use super::recording::Recording;
-use super::statement::{Form, Kind, Statement, TextCell};
+use super::statement::{Statement, TextCell};
 use super::watch::{self, InEngine};
 use crate::plan::error::{Error, shorten};
 use crate::sessions::rows::TOO_LARGE;
 use crate::sessions::sql::Quoting;
 use crate::sessions::{Engine, Reply};
 use crate::tally::UserCounts;
-use crate::{generate, plan, sessions};
+use crate::{plan, sessions};
 
 /// One user's sessions and all that hangs on them.
 pub struct Shared {
@@ -87,6 +88,8 @@ pub struct Shared {
     /// Text cells filled from templates.
     pub text_cells: Vec<TextCell>,
     pub counts: UserCounts,
+    /// What became of its statements.
+    pub account: Account,
 }
 
 /// How a function of the script's failed.
@@ -154,9 +157,6 @@ pub enum RequestState {
     Failed,
 }
 
-/// More text cells than a script has in use.
-const MOST_TEXT_CELLS: usize = 1000;
-
 impl Drop for Shared {
     fn drop(&mut self) {
         self.end_programs();
@@ -203,6 +203,7 @@ impl Shared {
             statements: Slab::new(),
             text_cells: Vec::new(),
             counts: UserCounts::default(),
+            account: Account::default(),
         }
     }
 
@@ -232,6 +233,7 @@ impl Shared {
             && let Some(mut closed) = slot.take()
         {
             closed.count(&mut self.counts);
+            self.counts.settled.lost += closed.take_unsettled();
         }
     }
 
@@ -244,165 +246,6 @@ impl Shared {
             *slot = Some(Connection::new(session, self.keeps_rows));
         }
         Ok(())
-    }
-
-    pub fn query(&mut self, connection: usize, sql: &[u8]) -> RequestState {
-        if self.is_loading {
-            return self.refuse_while_loading();
-        }
-        self.counts.queries += 1;
-        let (keeps, _engine) = (self.keeps(), self.in_engine());
-        let reply = open(&mut self.connections, connection)
-            .and_then(|it| it.keeping(keeps).query_bytes(sql));
-        self.take_reply(connection, reply)
-    }
-
-    /// An answer could not be waited for, so nothing is sent.
-    #[cold]
-    fn refuse_while_loading(&mut self) -> RequestState {
-        self.fail(
-            Error::user("a query cannot wait for its answer while the script loads").hint(
-                "send it from init(), thread_init(), an event or a command; nothing was sent",
-            ),
-        );
-        RequestState::Failed
-    }
-
-    /// Sends rows as one statement, made in memory that is used again.
-    pub fn insert(&mut self, connection: usize, insert: &Insert) -> RequestState {
-        let mut text = std::mem::take(&mut self.text);
-        text.clear();
-        insert.put(&mut self.rows[insert.row], &mut self.rand, self.quoting, &mut text);
-        let sent = self.query(connection, &text);
-        self.text = text;
-        sent
-    }
-
-    /// The bulk insert of a connection's number.
-    pub fn bulk(&mut self, connection: usize) -> Result<&mut Bulk, Error> {
-        let bulk = self.bulks.get_mut(connection);
-        bulk.ok_or_else(|| Error::user("a bulk insert without a connection"))
-    }
-
-    /// Sends the rows that were gathered, and goes back to the head.
-    pub fn send_bulk(&mut self, connection: usize) -> Result<RequestState, Error> {
-        let mut bulk = std::mem::take(self.bulk(connection)?);
-        let sent = self.query(connection, bulk.text());
-        bulk.forget_rows();
-        *self.bulk(connection)? = bulk;
-        Ok(sent)
-    }
-
-    /// Will the rows of the next answer be read?
-    #[inline]
-    fn keeps(&self) -> bool {
-        (self.keeps_rows || self.keeps_next) && self.playing.is_none()
-    }
-
-    pub fn begin_batch(&mut self, connection: usize) -> Result<(), Error> {
-        open(&mut self.connections, connection)?.begin_batch()
-    }
-
-    pub fn flush_batch(&mut self, connection: usize) -> Result<(), Error> {
-        open(&mut self.connections, connection)?.flush_batch()
-    }
-
-    /// Sends the batch; the rows that come back are counted, and kept where they will be read.
-    pub fn sync(&mut self, connection: usize, keeps: bool) -> RequestState {
-        let _engine = self.in_engine();
-        let reply = open(&mut self.connections, connection).and_then(|it| it.sync(keeps));
-        self.take_reply(connection, reply)
-    }
-
-    /// Streams generated rows into a table.
-    pub fn load(&mut self, connection: usize, sql: &str, rows: &generate::Rows) -> RequestState {
-        if self.is_loading {
-            return self.refuse_while_loading();
-        }
-        self.counts.queries += 1;
-        let _engine = self.in_engine();
-        let reply = generate::open(rows).and_then(|source| {
-            open(&mut self.connections, connection)?.session().load(sql, source)
-        });
-        self.take_reply(connection, reply)
-    }
-
-    pub fn prepare(&mut self, connection: usize, sql: &[u8]) -> Option<usize> {
-        let _engine = self.in_engine();
-        let prepared =
-            open(&mut self.connections, connection).and_then(|it| it.session().prepare(sql));
-        match prepared {
-            Ok(handle) => Some(self.keep(connection, Form::Prepared(handle))),
-            Err(error) => {
-                self.fail(error);
-                None
-            }
-        }
-    }
-
-    /// Keeps a statement; returns its number.
-    pub fn keep(&mut self, connection: usize, form: Form) -> usize {
-        self.statements.insert(Statement::new(connection, form))
-    }
-
-    pub fn bind(&mut self, statement: usize, kinds: Vec<Kind>) {
-        if let Some(it) = self.statements.get_mut(statement) {
-            it.bind(kinds);
-        }
-    }
-
-    /// Puts a Lua value into a parameter, cut to the cell's kind.
-    pub fn set(&mut self, statement: usize, at: usize, value: &mlua::Value) {
-        if let Some(it) = self.statements.get_mut(statement) {
-            it.set(at, value, &self.text_cells);
-        }
-    }
-
-    /// Gives a text cell its template; its number, or none where there are too many (a script that
-    /// makes new cells in each event).
-    pub fn text_cell(&mut self, template: &[u8], known: Option<usize>) -> Option<usize> {
-        let number = known.unwrap_or(self.text_cells.len());
-        if number == self.text_cells.len() {
-            if number == MOST_TEXT_CELLS {
-                return None;
-            }
-            self.text_cells.push(TextCell::default());
-        }
-        template.clone_into(&mut self.text_cells[number].template);
-        Some(number)
-    }
-
-    pub fn execute(&mut self, statement: usize) -> RequestState {
-        if self.is_loading {
-            return self.refuse_while_loading();
-        }
-        self.counts.queries += 1;
-        let keeps = self.keeps();
-        let Some(it) = self.statements.get(statement) else {
-            self.fail(Error::user("a closed statement was executed"));
-            return RequestState::Failed;
-        };
-        let connection = it.connection;
-        let _engine = self.in_engine();
-        let reply = open(&mut self.connections, connection)
-            .and_then(|session| it.send(session.keeping(keeps)));
-        self.take_reply(connection, reply)
-    }
-
-    pub fn close(&mut self, statement: usize) -> Result<(), Error> {
-        let Some(it) = self.statements.try_remove(statement) else {
-            return Ok(());
-        };
-        match (self.connections.get_mut(it.connection), it.form) {
-            (Some(Some(connection)), Form::Prepared(handle)) => connection.session().close(handle),
-            _ => Ok(()),
-        }
-    }
-
-    pub fn poll(&mut self, connection: usize) -> RequestState {
-        let reply = open(&mut self.connections, connection).and_then(|it| it.session().poll());
-        self.counts.round_trips += u64::from(!matches!(reply, Ok(Reply::Pending { .. })));
-        self.take_reply(connection, reply)
     }
 
     /// New connections in the place of all; how many there are.
@@ -423,6 +266,7 @@ impl Shared {
     pub fn reset(&mut self) {
         let _engine = self.in_engine();
         for connection in self.connections.iter_mut().flatten() {
+            self.counts.settled.rolled_back += connection.take_unsettled();
             if let Err(error) = connection.reset() {
                 self.stop.get_or_insert(error);
             }
@@ -436,7 +280,21 @@ impl Shared {
 
     pub fn take_counts(&mut self) -> UserCounts {
         self.gather_counts();
+        self.counts.statements = self.account.take();
         std::mem::take(&mut self.counts)
+    }
+
+    /// Rows changed that nothing has committed when the connections are closed.
+    pub fn take_lost_rows(&mut self) -> u64 {
+        self.connections.iter_mut().flatten().map(Connection::take_unsettled).sum()
+    }
+
+    /// Looks, at an event's end, whether it leaves a transaction open.
+    #[inline]
+    pub fn note_end(&mut self) {
+        self.counts.ends += 1;
+        let is_open = self.connections.iter().flatten().any(Connection::in_transaction);
+        self.counts.ends_open += u64::from(is_open);
     }
 
     /// Adds what the connections counted.
@@ -472,6 +330,7 @@ impl Shared {
         match reply {
             Ok(Reply::Ready { rows, changed }) => {
                 self.wait = Wait::Nothing;
+                self.settle(connection, rows, changed);
                 self.answered(connection, rows, changed)
             }
             Ok(Reply::Pending { until_ns }) => {
@@ -483,7 +342,9 @@ impl Shared {
                 self.keeps_next = false;
                 if let Some(Some(connection)) = self.connections.get_mut(connection) {
                     connection.batch.answered();
+                    self.counts.settled.add(connection.refused());
                 }
+                self.account.refused();
                 self.fail(error);
                 RequestState::Failed
             }

@@ -11,6 +11,8 @@ pub struct Statement {
     pub connection: usize,
     /// What is sent.
     pub form: Form,
+    /// Its text's number in the user's account.
+    pub number: u32,
     kinds: Vec<Kind>,
     values: Vec<Value>,
 }
@@ -54,8 +56,8 @@ impl Form {
 
 impl Statement {
     /// A statement without parameters.
-    pub fn new(connection: usize, form: Form) -> Self {
-        Self { connection, form, kinds: Vec::new(), values: Vec::new() }
+    pub fn new(connection: usize, form: Form, number: u32) -> Self {
+        Self { connection, form, number, kinds: Vec::new(), values: Vec::new() }
     }
 
     /// Gives it parameters of these kinds, all NULL.

@@ -11,6 +11,7 @@ mod postgres;
 pub mod rows;
 pub mod sql;
 mod sqlite;
+pub mod template;
 
 use std::time::Duration;
 
@@ -161,6 +162,16 @@ pub trait Session {
     /// Has the last answer left a transaction open?
     fn in_transaction(&self) -> bool {
         false
+    }
+
+    /// Can the open transaction only be rolled back, whatever ends it?
+    fn is_aborted(&self) -> bool {
+        false
+    }
+
+    /// Rows that all statements of the last text changed, where its reply tells of the last alone.
+    fn changed_of_all(&self) -> Option<u64> {
+        None
     }
 
     /// Ends what a failed event left open (a transaction), and makes a lost connection anew.

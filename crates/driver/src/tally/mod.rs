@@ -3,6 +3,7 @@
 //! ```text
 //! count      events of one worker in one stream: numbers, histograms, a row per second
 //! share      a worker's share in a stream: which arrivals it takes, what became of them
+//! statements what became of a user's statements, text by text
 //! live       what workers show while they play, for reports
 //! summary    all workers' counts added up, and checked that none is missing
 //! histogram  distributions of durations
@@ -12,9 +13,12 @@ pub mod count;
 pub mod histogram;
 pub mod live;
 pub mod share;
+pub mod statements;
 pub mod summary;
 
 use std::collections::BTreeMap;
+
+use statements::Statements;
 
 /// The script's own u64 counters by name: the driver's side of the ledger.
 pub type Counters = BTreeMap<String, u64>;
@@ -59,13 +63,47 @@ pub struct UserCounts {
     pub service_ns: Option<u64>,
     /// Failed statements by the engine's code.
     pub errors: BTreeMap<String, u64>,
+    /// Statements, text by text.
+    pub statements: Statements,
+    /// What became of the rows that they changed.
+    pub settled: SettledRows,
+    /// Events at whose end it was looked whether a transaction is open.
+    pub ends: u64,
+    /// Those of them that left one open.
+    pub ends_open: u64,
+    /// What some events spent in the script and the driver.
+    pub client_ns: u64,
+    /// How many events these were.
+    pub client_events: u64,
+    /// What a script slept.
+    pub slept_ns: u64,
+}
+
+/// What became of changed rows, as far as the driver was told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SettledRows {
+    /// Their transaction was committed.
+    pub committed: u64,
+    /// It was rolled back.
+    pub rolled_back: u64,
+    /// It was open when the connection was closed.
+    pub lost: u64,
+}
+
+impl SettledRows {
+    /// Adds others.
+    pub fn add(&mut self, other: Self) {
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.lost += other.lost;
+    }
 }
 
 impl UserCounts {
     /// Adds what another user counted.
     pub fn add(&mut self, counts: UserCounts) {
         self.queries += counts.queries;
-        self.claim(counts.claimed, counts.further);
+        self.claim(&counts);
         self.reads += counts.reads;
         self.writes += counts.writes;
         self.round_trips += counts.round_trips;
@@ -79,11 +117,24 @@ impl UserCounts {
         if let Some(service_ns) = counts.service_ns {
             *self.service_ns.get_or_insert(0) += service_ns;
         }
+        self.ends += counts.ends;
+        self.ends_open += counts.ends_open;
+        self.client_ns += counts.client_ns;
+        self.client_events += counts.client_events;
+        self.slept_ns += counts.slept_ns;
         add(&mut self.errors, counts.errors);
+        statements::add(&mut self.statements, counts.statements);
     }
 
-    /// Adds what the engine must have counted, too: in the warm-up as well.
-    pub fn claim(&mut self, more: Option<u64>, further: u64) {
+    /// Adds what is counted of the warm-up as well: what the engine must have counted, too, and
+    /// what became of the rows changed.
+    pub fn claim(&mut self, counts: &UserCounts) {
+        self.claim_more(counts.claimed, counts.further);
+        self.settled.add(counts.settled);
+    }
+
+    /// Adds what the engine must have counted, too.
+    pub fn claim_more(&mut self, more: Option<u64>, further: u64) {
         if let Some(more) = more {
             *self.claimed.get_or_insert(0) += more;
         }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use super::UserCounts;
 use super::count::{EventCounts, EventTimes};
 use super::live::{LiveCounts, LiveReport, LiveWorker};
+use super::statements::{self, Statements};
 use crate::plan::error::Error;
 use crate::schedule::Schedule;
 use crate::schedule::clock::NEVER;
@@ -28,6 +29,8 @@ pub struct StreamShare<'a> {
     pub withdrawn: u64,
     /// What its users' `thread_init` had the engine count.
     pub claimed_before: u64,
+    /// What became of the statements of that.
+    pub statements_before: Statements,
     /// Connections that its users made anew, epoch by epoch.
     pub renewed: u64,
     /// What its users rested, in time that counts.
@@ -76,6 +79,7 @@ impl<'a> StreamShare<'a> {
             begun: 0,
             withdrawn: 0,
             claimed_before: 0,
+            statements_before: Statements::new(),
             renewed: 0,
             rested_ns: 0,
             dropped_ns: Vec::with_capacity(users),
@@ -172,6 +176,27 @@ impl<'a> StreamShare<'a> {
     pub fn rested(&mut self, since_ns: u64, until_ns: u64) {
         let counted_ns = |at: u64| self.timeline.counted_ns(at.max(self.measured_ns));
         self.rested_ns += counted_ns(until_ns) - counted_ns(since_ns);
+    }
+
+    /// Counts what a user's `thread_init` has sent.
+    pub fn count_before(&mut self, counts: UserCounts) {
+        self.claimed_before += counts.claimed.unwrap_or(0) + counts.further;
+        self.statements.settled.add(counts.settled);
+        self.count_beside(&counts);
+        statements::add(&mut self.statements_before, counts.statements);
+    }
+
+    /// Counts what a user's `thread_done` has sent.
+    pub fn count_after(&mut self, counts: &UserCounts) {
+        self.count_beside(counts);
+        self.statements.claim(counts);
+    }
+
+    /// Counts an event of which is known what its engine took; its user's others of a streak, too.
+    #[inline]
+    pub fn count_client(&mut self, client_ns: u64, events: u64) {
+        self.statements.client_ns += client_ns;
+        self.statements.client_events += events;
     }
 
     /// Counts statements of `thread_init` and `thread_done`, where reports are made.

@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use super::UserCounts;
 use super::histogram::{add, histogram, latency};
 use super::share::StreamShare;
+use super::statements::{self, Statements, tallies};
 use crate::plan::error::Error;
 use crate::plan::event::{Latency, Series, Tally};
 use crate::schedule::clock::NEVER;
@@ -88,6 +89,7 @@ struct StreamSum<'a> {
     begun: u64,
     withdrawn: u64,
     claimed_before: u64,
+    statements_before: Statements,
     last_intended_ns: u64,
     dropped_ns: Vec<u64>,
     returned: u64,
@@ -112,6 +114,7 @@ impl<'a> StreamSum<'a> {
             begun: 0,
             withdrawn: 0,
             claimed_before: 0,
+            statements_before: Statements::new(),
             last_intended_ns: 0,
             dropped_ns: Vec::new(),
             returned: 0,
@@ -135,6 +138,7 @@ impl<'a> StreamSum<'a> {
         self.begun += share.begun;
         self.withdrawn += share.withdrawn;
         self.claimed_before += share.claimed_before;
+        statements::add(&mut self.statements_before, share.statements_before);
         self.renewed += share.renewed;
         self.rested_ns += share.rested_ns;
         self.last_intended_ns = self.last_intended_ns.max(events.last_intended_ns);
@@ -196,6 +200,16 @@ impl<'a> StreamSum<'a> {
             straddled: self.straddled,
             renewed: self.renewed,
             rested_ns: self.rested_ns,
+            statements: tallies(self.counts.statements),
+            statements_before: tallies(self.statements_before),
+            rows_committed: self.counts.settled.committed,
+            rows_rolled_back: self.counts.settled.rolled_back,
+            rows_lost: self.counts.settled.lost,
+            ends: self.counts.ends,
+            ends_open: self.counts.ends_open,
+            client_ns: self.counts.client_ns,
+            client_events: self.counts.client_events,
+            slept_ns: self.counts.slept_ns,
         })
     }
 

@@ -74,8 +74,9 @@ impl Shared {
     /// Sleeps from now on; false: not at all, since its phase is over.
     fn sleep(&mut self, seconds: f64) -> bool {
         if !self.is_given_up {
-            let until_ns = now_ns().saturating_add(ns(seconds.max(0.0)));
-            self.wait = Wait::Sleep { until_ns };
+            let asleep_ns = ns(seconds.max(0.0));
+            self.counts.slept_ns = self.counts.slept_ns.saturating_add(asleep_ns);
+            self.wait = Wait::Sleep { until_ns: now_ns().saturating_add(asleep_ns) };
         }
         !self.is_given_up
     }

@@ -22,11 +22,11 @@ impl RawTable<'_> {
         })?;
         self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
             let statement = TextStatement::new(&sql.as_bytes(), it.quoting);
-            Ok(it.keep(connection, Form::Text(statement)))
+            Ok(it.keep(connection, Form::Text(statement), &sql.as_bytes()))
         })?;
         self.add("unnamed", |_, it, (connection, sql): (usize, LuaString)| {
-            let sql = number_placeholders(&sql.as_bytes()).into_owned();
-            Ok(it.keep(connection, Form::Unnamed(sql)))
+            let text = number_placeholders(&sql.as_bytes()).into_owned();
+            Ok(it.keep(connection, Form::Unnamed(text), &sql.as_bytes()))
         })?;
         self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
             let kinds = kinds.into_iter().map(kind).collect();

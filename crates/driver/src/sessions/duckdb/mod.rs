@@ -61,11 +61,29 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
     }))
 }
 
-/// Is a transaction open after this text? The C API does not tell.
-fn transaction_after(sql: &str, began: bool) -> bool {
-    let word = sql.split_ascii_whitespace().next().unwrap_or_default().trim_end_matches(';');
-    let is = |words: &[&str]| words.iter().any(|it| word.eq_ignore_ascii_case(it));
-    is(&["BEGIN", "START"]) || began && !is(&["COMMIT", "END", "ROLLBACK", "ABORT"])
+/// What a text makes of the open transaction, by its first word. The C API does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Begins,
+    Ends,
+    Leaves,
+}
+
+impl Ending {
+    fn of(sql: &str) -> Self {
+        let word = sql.split_ascii_whitespace().next().unwrap_or_default().trim_end_matches(';');
+        let is = |words: &[&str]| words.iter().any(|it| word.eq_ignore_ascii_case(it));
+        match word {
+            _ if is(&["BEGIN", "START"]) => Self::Begins,
+            _ if is(&["COMMIT", "END", "ROLLBACK", "ABORT"]) => Self::Ends,
+            _ => Self::Leaves,
+        }
+    }
+
+    /// Is a transaction open after the text?
+    fn after(self, began: bool) -> bool {
+        self == Self::Begins || began && self == Self::Leaves
+    }
 }
 
 impl Session for Duckdb {
@@ -79,7 +97,7 @@ impl Session for Duckdb {
         // SAFETY: the connection is open and the text ends in NUL.
         let send = |answer: &mut Answer| unsafe { (api.query)(connection, c_sql.as_ptr(), answer) };
         let answer = answer::send(api, &sql, send)?;
-        self.began = transaction_after(&sql, self.began);
+        self.began = Ending::of(&sql).after(self.began);
         answer.into_rows(&mut self.text_rows)
     }
 
@@ -93,7 +111,9 @@ impl Session for Duckdb {
         let prepared = open_statement(&mut self.statements, statement)?;
         self.last = Some(statement);
         prepared.rows.is_unread = !self.keeps;
-        prepared.execute(values)
+        let reply = prepared.execute(values)?;
+        self.began = prepared.ending.after(self.began);
+        Ok(reply)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
@@ -118,6 +138,10 @@ impl Session for Duckdb {
 
     fn keep_rows(&mut self, wanted: bool) {
         self.keeps = wanted;
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.began
     }
 
     /// The C API does not tell whether a transaction is open, so DuckDB is asked to end it and may

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use std::ptr;
 
 use super::library::{Answer, Api, Handle, text};
-use super::{answer, failure};
+use super::{Ending, answer, failure};
 use crate::plan::error::Error;
 use crate::sessions::sql::{find_serial, is_word, serial_column};
 use crate::sessions::{Reply, Rows, Value};
@@ -18,6 +18,8 @@ const INTEGER: c_int = 4;
 pub struct Prepared {
     /// Its answer's rows.
     pub rows: Rows,
+    /// What it makes of the open transaction.
+    pub ending: Ending,
     api: &'static Api,
     statement: Handle,
     /// Type of each parameter.
@@ -37,7 +39,8 @@ impl Prepared {
     pub fn new(api: &'static Api, connection: Handle, sql: &str) -> Result<Self, Error> {
         let c_sql = text(sql.as_bytes())?;
         let (statement, kinds) = (ptr::null_mut(), Vec::new());
-        let mut it = Self { rows: Rows::default(), api, statement, kinds, sql: sql.to_owned() };
+        let (rows, ending) = (Rows::default(), Ending::of(sql));
+        let mut it = Self { rows, ending, api, statement, kinds, sql: sql.to_owned() };
         // SAFETY: the connection is open and the text ends in NUL; the error is copied.
         unsafe {
             if (api.prepare)(connection, c_sql.as_ptr(), &mut it.statement) != 0 {

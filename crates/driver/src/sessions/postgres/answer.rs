@@ -42,6 +42,8 @@ pub struct Answer {
     pub changed: u64,
     /// Transactions that statements may have committed beside their own.
     pub(super) further: u64,
+    /// The same of all results, also where the last alone counts.
+    pub changed_of_all: u64,
     /// The first error.
     pub error: Option<Error>,
     /// The types of a prepared statement's parameters.
@@ -71,6 +73,7 @@ impl Answer {
             rows: 0,
             changed: 0,
             further: 0,
+            changed_of_all: 0,
             error: None,
             parameters: Vec::new(),
             widths: Vec::new(),
@@ -90,6 +93,7 @@ impl Answer {
         self.wants_copy = false;
         self.rows = 0;
         self.changed = 0;
+        self.changed_of_all = 0;
         self.count = 0;
         self.is_between = false;
         self.error = None;
@@ -182,6 +186,7 @@ impl Answer {
     pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) -> Result<(), Error> {
         let (count, changed) = (std::mem::take(&mut self.count), changed(tag));
         self.further += own_commits(tag);
+        self.changed_of_all += changed;
         match self.mode {
             AnswerMode::Sum => {
                 self.rows += count;

@@ -201,6 +201,16 @@ impl Channel {
         matches!(self.answer.status, b'T' | b'E')
     }
 
+    /// Is the open transaction a failed one?
+    pub fn is_aborted(&self) -> bool {
+        self.answer.status == b'E'
+    }
+
+    /// Rows that all results of the last answer changed.
+    pub fn changed_of_all(&self) -> u64 {
+        self.answer.changed_of_all
+    }
+
     /// What went to and fro since the last call.
     pub fn take_bytes(&mut self) -> Bytes {
         self.line.take_bytes()

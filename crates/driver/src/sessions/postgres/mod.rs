@@ -227,6 +227,14 @@ impl Session for Postgres {
         self.channel.in_transaction()
     }
 
+    fn is_aborted(&self) -> bool {
+        self.channel.is_aborted()
+    }
+
+    fn changed_of_all(&self) -> Option<u64> {
+        Some(self.channel.changed_of_all())
+    }
+
     fn reset(&mut self) -> Result<(), Error> {
         self.is_batching = false;
         if self.channel.is_lost() { self.reconnect() } else { self.channel.abandon() }

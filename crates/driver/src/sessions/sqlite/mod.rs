@@ -43,6 +43,8 @@ struct Sqlite {
     last: Option<u32>,
     /// Rows will be read.
     keeps: bool,
+    /// Rows that all statements of the last text changed.
+    changed_of_all: u64,
 }
 
 /// A prepared statement with the rows of its last execution.
@@ -63,6 +65,7 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         text_rows: Rows::default(),
         last: None,
         keeps: true,
+        changed_of_all: 0,
     };
     connection::set_all(&mut it, pragmas)?;
     it.connection.busy.count.set(0);
@@ -81,7 +84,8 @@ fn connect(api: Api, database: &Path, timeout_ms: u64) -> Result<Rc<Connection>,
 
 impl Sqlite {
     /// Plays the statements of a text; the last one's answer is the text's.
-    fn texts(&self, sql: &str, rows: &mut Rows) -> Result<Reply, Error> {
+    fn texts(&mut self, sql: &str, rows: &mut Rows) -> Result<Reply, Error> {
+        self.changed_of_all = 0;
         let (mut reply, mut rest) = (Reply::Ready { rows: 0, changed: 0 }, sql);
         while !rest.trim().is_empty() {
             let (statement, tail) = Statement::compile(&self.connection, rest)?;
@@ -89,6 +93,9 @@ impl Sqlite {
             if let Some(mut statement) = statement {
                 rows.next_result()?;
                 reply = statement.execute(&[], rows, sql)?;
+                if let Reply::Ready { changed, .. } = reply {
+                    self.changed_of_all += changed;
+                }
             }
         }
         Ok(reply)
@@ -168,6 +175,10 @@ impl Session for Sqlite {
 
     fn in_transaction(&self) -> bool {
         self.connection.in_transaction()
+    }
+
+    fn changed_of_all(&self) -> Option<u64> {
+        Some(self.changed_of_all)
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {

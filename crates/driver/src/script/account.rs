@@ -1,0 +1,259 @@
+//! A user's account of its statements: how often each text was sent, what it changed, whether that
+//! was committed, and how long some events were in the engine. Nothing is allocated for a statement
+//! that was sent before.
+
+use std::collections::BTreeMap;
+
+use crate::plan::statement::StatementKind;
+use crate::schedule::clock::now_ns;
+use crate::sessions::sql::Quoting;
+use crate::sessions::template::{digest, put_template};
+use crate::tally::statements::{FURTHER, MOST, StatementCount, Statements};
+
+/// The number of all texts beyond those kept apart.
+const OTHERS: u32 = 0;
+/// The number of whatever is sent as one batch.
+pub const BATCH: u32 = 1;
+/// Where a text's number is looked for first, by its digest.
+const SLOTS: usize = 128;
+/// So many events of a user are timed, and then one of every `TIMED_EVERY`.
+const TIMED_FIRST: u64 = 64;
+const TIMED_EVERY: u64 = 61;
+
+/// What a user counted of its statements since it was last asked.
+pub struct Account {
+    texts: Vec<Text>,
+    slots: [u32; SLOTS],
+    /// Where templates are made.
+    template: Vec<u8>,
+    /// The statement sent last.
+    current: usize,
+    /// Events begun.
+    begun: u64,
+    /// The engine's part of the event under way is measured.
+    is_timed: bool,
+    sent_ns: u64,
+    engine_ns: u64,
+}
+
+/// A text, and what became of it.
+struct Text {
+    digest: u64,
+    template: String,
+    kind: StatementKind,
+    sent: u64,
+    failed: u64,
+    rows_read: u64,
+    rows_changed: u64,
+    rows_expected: Option<u64>,
+}
+
+/// What an engine took of an event, and of those before it in its streak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineTime {
+    /// From each request to its answer.
+    pub ns: u64,
+    /// How many events they are.
+    pub events: u64,
+}
+
+impl Text {
+    fn new(digest: u64, template: &str, kind: StatementKind) -> Self {
+        Self {
+            digest,
+            template: template.to_owned(),
+            kind,
+            sent: 0,
+            failed: 0,
+            rows_read: 0,
+            rows_changed: 0,
+            rows_expected: None,
+        }
+    }
+
+    /// What was counted; none where it was never sent.
+    fn take(&mut self) -> Option<StatementCount> {
+        if self.sent == 0 && self.failed == 0 {
+            return None;
+        }
+        let fresh = Self::new(self.digest, &self.template, self.kind);
+        let it = std::mem::replace(self, fresh);
+        Some(StatementCount {
+            text: it.template,
+            kind: it.kind,
+            sent: it.sent,
+            failed: it.failed,
+            rows_read: it.rows_read,
+            rows_changed: it.rows_changed,
+            rows_expected: it.rows_expected,
+        })
+    }
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        let batch = "(batch)";
+        Self {
+            texts: vec![
+                Text::new(0, FURTHER, StatementKind::Other),
+                Text::new(digest(batch.as_bytes()), batch, StatementKind::Batch),
+            ],
+            slots: [OTHERS; SLOTS],
+            template: Vec::new(),
+            current: 0,
+            begun: 0,
+            is_timed: false,
+            sent_ns: 0,
+            engine_ns: 0,
+        }
+    }
+}
+
+impl Account {
+    /// The number of a statement's text, without its literals.
+    pub fn number(&mut self, sql: &[u8], quoting: Quoting) -> u32 {
+        let kind = put_template(sql, quoting, &mut self.template);
+        let digest = digest(&self.template);
+        let slot = digest as usize % SLOTS;
+        let number = self.slots[slot];
+        if self.texts[number as usize].digest == digest {
+            return number;
+        }
+        let number = self.find(digest, kind);
+        self.slots[slot] = number;
+        number
+    }
+
+    #[cold]
+    fn find(&mut self, digest: u64, kind: StatementKind) -> u32 {
+        if let Some(known) = self.texts.iter().position(|it| it.digest == digest) {
+            return known as u32;
+        }
+        if self.texts.len() > MOST {
+            return OTHERS;
+        }
+        let template = String::from_utf8_lossy(&self.template);
+        self.texts.push(Text::new(digest, &template, kind));
+        self.texts.len() as u32 - 1
+    }
+
+    /// Counts a statement that is sent now.
+    #[inline]
+    pub fn send(&mut self, number: u32) {
+        self.current = number as usize;
+        self.texts[self.current].sent += 1;
+        if self.is_timed {
+            self.sent_ns = now_ns();
+        }
+    }
+
+    /// Counts the answer to the statement sent last; what it does.
+    #[inline]
+    pub fn answered(&mut self, rows: u64, changed: u64) -> StatementKind {
+        self.note_engine_time();
+        let text = &mut self.texts[self.current];
+        text.rows_read += rows;
+        text.rows_changed += changed;
+        text.kind
+    }
+
+    /// What the statement sent last does.
+    pub fn kind(&self) -> StatementKind {
+        self.texts[self.current].kind
+    }
+
+    /// Counts the engine's refusal of the statement sent last.
+    #[cold]
+    pub fn refused(&mut self) {
+        self.note_engine_time();
+        self.texts[self.current].failed += 1;
+    }
+
+    /// Counts the engine's refusal to prepare a statement.
+    #[cold]
+    pub fn refused_to_prepare(&mut self, number: u32) {
+        self.texts[number as usize].failed += 1;
+    }
+
+    /// Counts rows that a statement must have changed.
+    #[inline]
+    pub fn expect(&mut self, number: u32, rows: u64) {
+        *self.texts[number as usize].rows_expected.get_or_insert(0) += rows;
+    }
+
+    #[inline]
+    fn note_engine_time(&mut self) {
+        if self.is_timed {
+            self.engine_ns += now_ns().saturating_sub(self.sent_ns);
+        }
+    }
+
+    /// An event begins.
+    #[inline]
+    pub fn begin_event(&mut self) {
+        self.begun += 1;
+        self.is_timed = self.begun <= TIMED_FIRST || self.begun.is_multiple_of(TIMED_EVERY);
+        self.engine_ns = 0;
+    }
+
+    /// What the engine took of the event that has ended, if that was measured; `before` it in its
+    /// streak were so many others.
+    #[inline]
+    pub fn take_engine_time(&mut self, before: usize) -> Option<EngineTime> {
+        let it = EngineTime { ns: self.engine_ns, events: 1 + before as u64 };
+        std::mem::take(&mut self.is_timed).then_some(it)
+    }
+
+    /// What was counted since the last call.
+    pub fn take(&mut self) -> Statements {
+        let counted = self.texts.iter_mut().map(|it| (it.digest, it.take()));
+        let counted = counted.filter_map(|(digest, it)| Some((digest, it?)));
+        counted.collect::<BTreeMap<_, _>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_counted_by_their_text() {
+        let mut account = Account::default();
+        for (sql, changed) in [("UPDATE t SET a=1", 1), ("SELECT 1", 0), ("UPDATE t SET a=2", 3)] {
+            let number = account.number(sql.as_bytes(), Quoting::Standard);
+            account.send(number);
+            account.answered(0, changed);
+        }
+        account.send(BATCH);
+        account.refused();
+        let taken = account.take();
+        let of = |text: &str| taken.values().find(|it| it.text == text);
+        let update = of("UPDATE t SET a=?").map(|it| (it.sent, it.rows_changed, it.kind));
+        assert_eq!(update, Some((2, 4, StatementKind::Update)));
+        assert_eq!(of("(batch)").map(|it| (it.sent, it.failed)), Some((1, 1)));
+        assert_eq!((taken.len(), account.take().len()), (3, 0));
+    }
+
+    #[test]
+    fn more_texts_than_are_kept_apart_share_one_number() {
+        let mut account = Account::default();
+        let number = |account: &mut Account, at: usize| {
+            account.number(format!("SELECT a FROM t{at}").as_bytes(), Quoting::Standard)
+        };
+        let first: Vec<u32> = (0..400).map(|at| number(&mut account, at)).collect();
+        let again: Vec<u32> = (0..400).map(|at| number(&mut account, at)).collect();
+        assert_eq!(first, again);
+        assert_eq!((first[0], first[399]), (2, OTHERS));
+    }
+
+    #[test]
+    fn the_first_events_and_then_some_are_timed() {
+        let mut account = Account::default();
+        let mut is_timed = || {
+            account.begin_event();
+            account.take_engine_time(0).is_some()
+        };
+        let timed = (0..6_100).filter(|_| is_timed()).count() as u64;
+        assert_eq!(timed, TIMED_FIRST + 100 - 1);
+    }
+}

@@ -1,0 +1,109 @@
+"""Audit `client_time`: did the client itself take as long for an event on all candidates?
+
+A script that sleeps, waits for a program or works by itself on one side only is no slower engine.
+The driver measures, in some of a user's events, what passed outside the engine: from the event's
+begin to its end without the time from each request to its answer; and it adds up what the script
+slept. That time per event (the median over restarts) is held against the base's.
+
+- It differs by over half of the larger, and by 5 % of the faster side's event at least; it is half
+  of the difference between the sides' events or more: *invalid*, the client made the difference.
+- Likewise, but a fifth of the difference or more: *doubtful*.
+
+What the same script costs a client differs a little from engine to engine, whose data leave other
+parts of it in the caches; so differences of less than half are none. A script's own loop
+(`thread_run`) is not timed, and its sleeps alone are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dyno.analysis.run_view import RunView
+from dyno.audits._cases import Unchecked, conclude
+from dyno.audits._statements import StreamView, pairs, streams, unchecked
+from dyno.record import Finding, Soundness, Tally
+
+#: Fewer timed events in all restarts say nothing.
+EVENTS_LEAST = 30
+DIFFERENCE_SHARE = 0.5
+EVENT_SHARE = 0.05
+DOUBTFUL_OF_EFFECT = 0.2
+INVALID_OF_EFFECT = 0.5
+
+
+class ClientTime:
+    """The script's and the driver's time in an event, against the base's."""
+
+    summary = "script and driver take as long for an event on all candidates"
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each stream whose client took longer or shorter; else a sound one."""
+        known = [it for it in streams(view) if not it.is_load]
+        findings: list[Finding] = []
+        compared: list[float] = []
+        left = unchecked(known)
+        for own, base in pairs(view):
+            if own.is_load or not (own.is_counted and base.is_counted):
+                continue
+            times = _client_ns(own.tallies), _client_ns(base.tallies)
+            if times[0] is None or times[1] is None:
+                left.append((f"fewer than {EVENTS_LEAST} of its events were timed", own.case.name))
+                continue
+            compared += [times[0], times[1]]
+            for soundness, words in _faults(own, base, times[0], times[1]):
+                told = f"{own.name}: {words}"
+                findings.append(own.case.finding("client_time", soundness, told))
+        if not compared and not left:
+            left.append(_nothing(known))
+        return conclude("client_time", findings, _sound(compared), left)
+
+
+def _sound(compared: Sequence[float]) -> str:
+    told = "the client took {} for an event at most, alike on all candidates"
+    return told.format(_micro(max(compared))) if compared else ""
+
+
+def _nothing(known: Sequence[StreamView]) -> Unchecked:
+    why = "there is one candidate, or each has options of its own"
+    return (why if known else "no engine was sent statements", "")
+
+
+def _client_ns(tallies: Sequence[Tally]) -> float | None:
+    """What the client took for an event: the median over the restarts; None of too few."""
+    if sum(tally.client_events for tally in tallies) < EVENTS_LEAST:
+        slept = [tally.slept_ns / tally.done for tally in tallies if tally.slept_ns and tally.done]
+        return median(slept) if slept else None
+    timed = [tally for tally in tallies if tally.client_events and tally.done]
+    return median(max(t.client_ns / t.client_events, t.slept_ns / t.done) for t in timed)
+
+
+def _event_ns(tallies: Sequence[Tally]) -> float:
+    played = [tally.latency.mean_ns for tally in tallies if tally.done]
+    return median(played) if played else 0.0
+
+
+def _faults(
+    own: StreamView, base: StreamView, ours_ns: float, theirs_ns: float
+) -> Iterator[tuple[Soundness, str]]:
+    events = _event_ns(own.tallies), _event_ns(base.tallies)
+    difference = abs(ours_ns - theirs_ns)
+    is_large = difference > DIFFERENCE_SHARE * max(ours_ns, theirs_ns)
+    if not is_large or difference <= EVENT_SHARE * min(events):
+        return
+    effect = abs(events[0] - events[1])
+    told = (
+        f"the client itself took {_micro(ours_ns)} of an event's {_micro(events[0])}, and "
+        f"{_micro(theirs_ns)} of {_micro(events[1])} on {base.candidate.name}"
+    )
+    if difference >= INVALID_OF_EFFECT * effect:
+        yield "invalid", f"{told}: the script made the difference, and not the engine"
+    elif difference >= DOUBTFUL_OF_EFFECT * effect:
+        yield "doubtful", f"{told}: part of the difference is the script's"
+
+
+def _micro(time_ns: float) -> str:
+    return f"{time_ns / 1e3:,.3g} µs"
+
+
+AUDIT = ClientTime()

@@ -1,0 +1,104 @@
+"""Ways to be fooled by other work than was asked for: planted in runs that are played, and caught.
+
+On SQLite and DuckDB; `tests/servers/test_fooled_by_work_on_servers.py` plants the same on servers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from planted_work import findings, planted, skipping_library
+from ways_to_be_fooled import assert_caught
+
+pytestmark = pytest.mark.slow
+
+#: What is known of statements, rows and the client's time.
+OURS = ("rows_changed", "committed", "same_work", "client_time", "errors")
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNO_TMP", str(tmp_path))
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_the_same_work_on_both_sides_is_sound(tmp_path: Path, engine: str) -> None:
+    found = planted(tmp_path, "none", engine)
+    told = {f.audit: f.soundness for f in found if f.audit in OURS}
+    assert told == dict.fromkeys(OURS, "sound"), found
+
+
+def test_an_engine_that_skips_every_tenth_update(tmp_path: Path) -> None:
+    library = skipping_library(tmp_path)
+    if library is None:
+        pytest.skip("no C compiler")
+    options = {"events": "1000", "warmup_time": "0", "table_size": "1000"}
+    for sides in (
+        ("old=sqlite@system", f"new=sqlite@{library}"),
+        (f"one=sqlite@{library}", f"two=sqlite@{library}?page_size=8192"),
+    ):
+        found = findings(tmp_path, sides, "oltp_update_non_index", options)
+        assert_caught("skipped-updates", found, "sqlite")
+
+
+def test_a_tenth_of_the_statements_left_out(tmp_path: Path) -> None:
+    assert_caught("left-out", planted(tmp_path, "a tenth left out"), "sqlite")
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_side_that_works_on_another_table(tmp_path: Path, engine: str) -> None:
+    assert_caught("other-table", planted(tmp_path, "another table", engine), engine)
+
+
+def test_a_side_that_loads_other_rows(tmp_path: Path) -> None:
+    assert_caught("other-load", planted(tmp_path, "other rows loaded"), "sqlite")
+
+
+def test_a_side_that_sends_one_statement_more(tmp_path: Path) -> None:
+    assert_caught("one-more", planted(tmp_path, "one statement more"), "sqlite")
+
+
+@pytest.mark.parametrize("plant", ["ignored inserts", "updates of nothing", "deletes of nothing"])
+def test_writes_that_change_nothing_on_any_side(tmp_path: Path, plant: str) -> None:
+    assert_caught("nothing-changed", planted(tmp_path, plant, everywhere=True), "sqlite")
+
+
+def test_errors_that_the_script_catches(tmp_path: Path) -> None:
+    assert_caught("caught-errors", planted(tmp_path, "caught errors"), "sqlite")
+    assert_caught("caught-errors", planted(tmp_path, "caught errors", everywhere=True), "sqlite")
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_side_that_never_commits(tmp_path: Path, engine: str) -> None:
+    assert_caught("never-commits", planted(tmp_path, "never commits", engine), engine)
+
+
+def test_both_sides_never_commit(tmp_path: Path) -> None:
+    assert_caught("never-commits", planted(tmp_path, "never commits", everywhere=True), "sqlite")
+
+
+def test_a_side_that_rolls_back(tmp_path: Path) -> None:
+    assert_caught("rolls-back", planted(tmp_path, "rolls back"), "sqlite")
+
+
+def test_both_sides_roll_back(tmp_path: Path) -> None:
+    found = planted(tmp_path, "rolls back", everywhere=True)
+    assert_caught("all-rolled-back", found, "sqlite")
+
+
+def test_a_side_that_reads_in_one_endless_transaction(tmp_path: Path) -> None:
+    assert_caught("open-ends", planted(tmp_path, "reads in one transaction"), "sqlite")
+
+
+@pytest.mark.parametrize("plant", ["sleeps", "rarely sleeps"])
+def test_a_script_that_sleeps_on_one_side(tmp_path: Path, plant: str) -> None:
+    assert_caught("script-sleeps", planted(tmp_path, plant), "sqlite")
+
+
+def test_a_script_that_works_by_itself_on_one_side(tmp_path: Path) -> None:
+    assert_caught("script-works", planted(tmp_path, "works"), "sqlite")
+
+
+def test_a_script_that_waits_for_a_program_on_one_side(tmp_path: Path) -> None:
+    assert_caught("script-waits", planted(tmp_path, "runs a program"), "sqlite")
