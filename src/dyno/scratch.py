@@ -27,6 +27,10 @@ OURS = re.compile(
 )
 
 
+#: How a folder of ours is opened: where somebody put a link, not at all.
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
 @dataclass(frozen=True)
 class Held:
     """A folder that is ours until it is removed, or we end."""
@@ -48,9 +52,11 @@ def make(use: str, parent: Path | str | None = None) -> Held:
     """
     while True:
         path = Path(tempfile.mkdtemp(prefix=f"dyno-{use}-", dir=parent))
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        _lock(handle)
-        if path.exists():  # `dyno clean` did not come between
+        try:
+            handle = os.open(path, FOLDER)
+        except FileNotFoundError:  # who sweeps came between
+            continue
+        if not _is_locked(handle) and path.exists():
             return Held(path, handle)
         os.close(handle)
 
@@ -68,10 +74,9 @@ def folder(use: str, parent: Path | str | None = None) -> Iterator[Path]:
 @contextmanager
 def hold(path: Path) -> Iterator[None]:
     """Holds a folder that somebody else made for us and will remove."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    handle = os.open(path, FOLDER)
     try:
-        _lock(handle)
-        if not path.exists():
+        if _is_locked(handle) or not path.exists():
             raise HostError(f"{path} was removed meanwhile", hint="start again")
         yield
     finally:
@@ -97,7 +102,7 @@ def leftovers() -> list[Path]:
 def _is_ours(path: Path) -> bool:
     if not OURS.fullmatch(path.name) or path.is_symlink():
         return False
-    return os.geteuid() in (0, path.stat().st_uid)
+    return os.geteuid() in (0, path.lstat().st_uid)
 
 
 def is_held(path: Path) -> bool:
@@ -105,7 +110,7 @@ def is_held(path: Path) -> bool:
     if not path.is_dir():
         return False
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        handle = os.open(path, FOLDER)
     except OSError:
         return True
     try:
@@ -119,12 +124,23 @@ def clear(path: Path) -> None:
     if not path.is_dir():
         path.unlink(missing_ok=True)
         return
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    handle = os.open(path, FOLDER)
     try:
         if _lock(handle):
             shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(handle)
+
+
+def _is_locked(handle: int) -> bool:
+    """Does somebody else hold the lock? Else it is ours, where the file system has locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _lock(handle: int) -> bool:

@@ -100,6 +100,8 @@ def _gone_error(entry: Path) -> HostError:
 
 #: A folder beside the entries, and the beginning of the name of an entry in the making.
 LOCKS, UNDER_WAY = "locks", ".making-"
+#: What `mkdtemp` adds to a name, with the sign before it.
+SUFFIX = 9
 #: Kinds that hold what people's workloads hold: loaded data, logs that are laid out.
 PRIVATE = ("load", "replay")
 
@@ -200,6 +202,22 @@ def remove(entry: Entry) -> bool:
 #: One copy at a time: two side by side wait for the file system's locks. On ext4 an empty
 #: PostgreSQL (1,272 files) took 0.35 s alone, and two of them at once 1.1 s.
 _COPYING = threading.Lock()
+
+
+def unfinished() -> list[Path]:
+    """The folders of entries that are being made or removed, or were when we were killed."""
+    return sorted(path for path in root().glob(f"*/{UNDER_WAY}*") if path.is_dir())
+
+
+def remove_unfinished(path: Path) -> None:
+    """Removes such a folder, unless somebody alive is at it."""
+    name = path.name.removeprefix(UNDER_WAY)[:-SUFFIX]
+    if not name:  # it was on its way out, in a folder without its name
+        name = next((each.name for each in path.iterdir()), "")
+    lock = root() / LOCKS / f"{path.parent.name}-{name}"
+    with open(lock, "a", opener=private_files.open_private) as held:
+        if _try_lock(held.fileno()):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def copy(source: Path, target: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options
-from dyno.cli.judged_run import print_progress
+from dyno.cli.judged_run import print_progress, sweep
 from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD
 from dyno.cli.terminal import screen
 
@@ -156,6 +156,7 @@ def play_missing(wanted: CalibrationWishes) -> None:
     """Plays what is missing; whatever stops it, what was found stays."""
     from dyno.calibration.session import Session
 
+    sweep()
     session = Session(wanted, print_progress, print_entry)
     screen.line(f"{len(session.current())} lines of this host are there ({session.file})")
     try:

@@ -64,6 +64,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     from dyno.resolve.experiment import resolve_experiment
     from dyno.run_folder import create_run
 
+    sweep()
     prepared = resolve_experiment(experiment, print_progress)
     prepared = replace(prepared, run=quote_error_rates(prepared.run))
     check_disk_space(prepared)
@@ -77,6 +78,16 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     with shown_progress(folder, forecast) as watch:
         play_run(prepared, folder, watch)
     return tell_verdict(folder, wishes.json_file)
+
+
+def sweep() -> None:
+    """Removes what killed runs left, and says so in a line on stderr."""
+    from dyno.play.leftovers import sweep_leftovers
+
+    if (swept := sweep_leftovers(runs_home())).count:
+        things = "a folder" if swept.count == 1 else f"{swept.count} folders"
+        size = screen.format_bytes(swept.size_bytes)
+        screen.line(f"note: {things} of killed runs removed, {size}", err=True)
 
 
 def print_progress(clause: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options
-from dyno.cli.judged_run import print_progress, typed_command
+from dyno.cli.judged_run import print_progress, sweep, typed_command
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
 from dyno.cli.replay_words import replay_words
@@ -73,6 +73,7 @@ def command(engine: str, **words: Any) -> None:
     (script,) = scripts
     measuring = Measuring(controls=dict(words["controls"]))
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
+    sweep()
     scene = PilotScene(print_progress)
     prepared = settle_pinning(resolve_experiment(experiment, print_progress), scene)
     if words["commands"]:

@@ -25,6 +25,7 @@ def command(run: str, *, strict: bool, json_file: Path | None) -> int:
 
     made = run_folder(run)
     made.run()
+    judged_run.sweep()
     with judged_run.shown_progress(made, None) as watch:
         resume_run(made, watch, judged_run.print_progress)
     return judged_run.exit_of(judged_run.tell_verdict(made, json_file), strict=strict)
