@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from dyno import subprocesses
-from dyno.driver.events import error_of_event, error_of_silence
+from dyno.driver.events import error_of_silence, rows_of
 from dyno.driver.questions import (
     ANSWER_BYTES,
     QUESTION_S,
     driver_environment,
     driver_program,
 )
-from dyno.errors import TrialFailed
+from dyno.errors import InternalError, TrialFailed
 from dyno.plan import VERSION, Session
 
 #: What a driver says before it ends for a fault of its own is read to here.
@@ -50,9 +50,10 @@ class Conversation:
         try:
             with subprocesses.waited_for(self._process, self._heed):
                 said = json.loads(self._answer(json.dumps(question)))
-            if isinstance(said, dict):
-                raise error_of_event(said)
-            return [answer["rows"] for answer in said]
+            return rows_of(said, len(statements))
+        except (ValueError, RecursionError) as error:
+            self.close()
+            raise InternalError("the driver's answer makes no sense", cause=error) from error
         except BaseException:
             self.close()
             raise

@@ -24,22 +24,23 @@ _BLAME: dict[str, type[DynoError]] = {
 
 def error_of_event(event: Mapping[str, Any]) -> DynoError:
     """The driver's error event as the exception of whoever can put it right, with its place."""
-    place, connection, phase = event.get("place"), event.get("connection"), event.get("phase")
-    stream = event.get("stream")
+    said = {name: text for name, text in event.items() if isinstance(text, str)}
+    place, phase, stream = (said.get(name, "") for name in ("place", "phase", "stream"))
+    connection = event.get("connection")
     places = [
         place,
-        f"connection {connection}" if connection is not None and (place or phase) else None,
-        f"stream {stream}" if stream else None,
-        f"phase {phase}" if phase else None,
+        f"connection {connection}" if isinstance(connection, int) and (place or phase) else "",
+        f"stream {stream}" if stream else "",
+        f"phase {phase}" if phase else "",
     ]
-    where = ", ".join(filter(None, places))
-    message = f"{event['message']} ({where})" if where else str(event["message"])
-    hint = event.get("hint", "")
-    if event["blame"] == "user" and place and not hint:
+    where, words = ", ".join(filter(None, places)), said.get("message", "it gives no reason")
+    hint, blame = said.get("hint", ""), said.get("blame", "")
+    if blame == "user" and place and not hint:
         hint = "dyno play null --workload SCRIPT tries a script without an engine"
-    fault = _BLAME.get(event["blame"], InternalError)(message, hint=hint)
-    fault.place, fault.without_place = place or "", event.get("script_words") or event["message"]
-    fault.function = event.get("function") or ""
+    message = f"{words} ({where})" if where else words
+    fault = _BLAME.get(blame, InternalError)(message, hint=hint)
+    fault.place, fault.without_place = place, said.get("script_words") or words
+    fault.function = said.get("function", "")
     return fault
 
 
@@ -49,6 +50,19 @@ def error_of_silence(code: int, text: str) -> DynoError:
         return TrialFailed(f"the driver was killed (signal {-code})")
     lines = text.strip().splitlines()
     return TrialFailed(f"the driver ended early (exit code {code})", cause="".join(lines[-1:]))
+
+
+def rows_of(said: Any, statements: int) -> list[list[list[str | None]]]:
+    """The rows of the answers to so many statements; an error event is raised, and so is what is no
+    such list.
+    """
+    if isinstance(said, dict) and said.get("event") == "error":
+        raise error_of_event(said)
+    answers = said if isinstance(said, list) else []
+    rows: list[Any] = [answer.get("rows") for answer in answers if isinstance(answer, dict)]
+    if len(rows) != statements or not all(isinstance(each, list) for each in rows):
+        raise InternalError("the driver's answer makes no sense", cause=f"{str(said)[:100]}")
+    return rows
 
 
 @dataclass(frozen=True)
@@ -196,6 +210,6 @@ def parse_event(line: bytes) -> Hello | Event:
         if kind == "error":
             raise error_of_event(said)
         event: Hello | Event = decode.decode(_EVENTS[kind], said)
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InternalError("the driver's words make no sense", cause=error) from error
     return event

@@ -21,6 +21,9 @@ from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Plan
 from dyno.tails import tail
 
+#: What a line of the driver's may take: a phase of thousands of streams has 1 MB.
+LINE_BYTES = 64 << 20
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -141,6 +144,8 @@ class Process:
             if not chunk:
                 raise error_of_silence(self._process.wait(), tail(self._log))
             self._buffer += chunk
+            if len(self._buffer) > LINE_BYTES:
+                raise InternalError(f"the driver says a line of more than {LINE_BYTES >> 20} MB")
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         return line

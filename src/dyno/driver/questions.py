@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno import decode, subprocesses
-from dyno.driver.events import error_of_event, error_of_silence
+from dyno.driver.events import error_of_event, error_of_silence, rows_of
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.plan import VERSION, Description, Plan, Session
 
@@ -89,7 +89,7 @@ def ask(
             "ask", json.dumps(question), limit_s if is_known else min(limit_s, FIRST_S)
         )
         _answered.add(server)
-        return [answer["rows"] for answer in said]
+        return rows_of(said, len(statements))
     except _TooLong as endless:
         number = _answers(endless.said)
         statement = " ".join(statements[min(number, len(statements) - 1)].split())
@@ -182,7 +182,7 @@ def _answers(said: bytes) -> int:
 def _answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:
     try:
         said = json.loads(done.stdout)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise error_of_silence(done.returncode, done.stderr) from None
     if isinstance(said, dict) and said.get("event") == "error":
         raise error_of_event(said)

@@ -39,6 +39,17 @@ def play() -> None:
         sys.exit(7)
     elif act == "hang":
         time.sleep(30)
+    elif act == "endless":
+        while True:
+            sys.stdout.write("x" * (1 << 20))
+    elif act == "deep":
+        sys.stdout.write("[" * 200_000 + "\n")
+    elif act == "list":
+        sys.stdout.write("[1]\n")
+    elif act == "untyped":
+        say("error", blame=7, message=["x"], hint={}, place=3)
+    elif act == "wrong":
+        say("end", counters={"inserted": "two"})
     elif act == "babble":
         sys.stdout.write("no json\n")
     elif act:
@@ -59,6 +70,12 @@ def answer() -> None:
         sys.stdout.write('[{"columns": ["a"], "rows": [["1"]]}, {"columns": ["a"], "rows": [["x"]')
         while True:
             sys.stdout.write(", " + ", ".join(['["xxxxxxxxxxxx"]'] * 10_000))
+    if texts[-1] == "SELECT nonsense":
+        sys.stdout.write('[{"rows": 7}]\n')
+        sys.exit(0)
+    if texts[-1] == "SELECT less":
+        sys.stdout.write("[]\n")
+        sys.exit(0)
     if texts == ["die"]:
         sys.stderr.write("thread panicked\nwhat a pity\n")
         sys.exit(101)

@@ -55,6 +55,11 @@ def test_a_good_trial_is_told_event_by_event(tmp_path: Path) -> None:
         ("kill", TrialFailed, "the driver was killed (signal 9)"),
         ("exit", TrialFailed, "the driver ended early (exit code 7): a word in the log"),
         ("babble", InternalError, "make no sense"),
+        ("endless", InternalError, "a line of more than 64 MB"),
+        ("deep", InternalError, "make no sense"),
+        ("list", InternalError, "make no sense"),
+        ("untyped", InternalError, "it gives no reason"),
+        ("wrong", InternalError, "make no sense"),
         ("old", HostError, "speaks version 9 of the plan"),
     ],
 )
@@ -65,6 +70,14 @@ def test_a_failure_is_raised_as_whose_it_is(
         play(act, tmp_path)
     assert type(failed.value) is kind
     assert says in str(failed.value)
+
+
+@pytest.mark.parametrize("statement", ["SELECT nonsense", "SELECT less"])
+def test_an_answer_of_another_shape_is_no_answer(statement: str) -> None:
+    with pytest.raises(InternalError, match="makes no sense"):
+        driver.ask(NOTHING, [statement])
+    with driver.Conversation(20) as ask, pytest.raises(InternalError, match="makes no sense"):
+        ask(NOTHING, [statement])
 
 
 def test_a_driver_that_hangs_is_given_up_and_killed(tmp_path: Path) -> None:
