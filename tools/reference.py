@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dyno import errors
-from dyno.cli.judged_run import EXITS
+from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
 from dyno.plugins import modules
 from dyno.resolve.design import LOOKS
 
@@ -49,6 +49,15 @@ PAGES = {
     "errors": ("dyno.errors",),
 }
 ROOMS = ("dyno.stats",)
+WORDS_OF_AUDITS = """\
+| word | means |
+|---|---|
+| *sound* | it looked and found nothing wrong |
+| *not checked* | nothing could be looked at, for the reason that it gives; it is counted apart |
+| *doubtful* | the figures may not say what they seem to; the verdict says so first |
+| *invalid* | the figures say nothing, and the comparison is *invalid* |
+"""
+STRICT = "doubtful where `--strict` asks for it"
 #: A function as a default is shown with its place in memory.
 FUNCTION_DEFAULT = re.compile(r"<function .*? at 0x[0-9a-f]+>")
 
@@ -65,7 +74,9 @@ def figures() -> dict[str, str]:
         r"(\d+) audits hold the driver's ledger": str(len(modules("dyno.audits"))),
         r"Looks at ([\d, and]+) blocks": f"{', '.join(looks[:-1])} and {looks[-1]}",
         r"looked at when ([\d, and]+) \(= MAX\)": f"{', '.join(looks[:-1])} and {looks[-1]}",
-        r"--gate`: (\d [^;]+);": ", ".join(f"{code} {ends[code]}" for code in sorted(ends)),
+        r"--gate`: (\d [^;]+);": ", ".join(
+            [f"{code} {ends[code]}" for code in sorted(ends)] + [f"{DOUBTFUL_EXIT} {STRICT}"]
+        ),
         r"(\d+) a mistake that you can mend": str(errors.USAGE_EXIT),
         r"a hint, exit code (\d+)": str(errors.USAGE_EXIT),
         r"(\d+) one of ours": str(errors.INTERNAL_EXIT),
@@ -99,7 +110,8 @@ def audits() -> str:
     rows = "\n".join(f"| `{name}` | {each.AUDIT.summary} |" for name, each in found.items())
     table = f"| audit | is sound where |\n|---|---|\n{rows}\n"
     parts = [f"## {name}\n\n{prose(module)}\n" for name, module in found.items()]
-    return "\n".join(["# audits\n\nMade from the docstrings by `make docs`.\n", table, *parts])
+    head = "# audits\n\nMade from the docstrings by `make docs`.\n"
+    return "\n".join([head, WORDS_OF_AUDITS, table, *parts])
 
 
 def controls() -> str:

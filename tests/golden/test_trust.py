@@ -10,7 +10,7 @@ import pytest
 from fakes import make_load
 
 from dyno import controls
-from dyno.record import Finding, Observation, Pilot
+from dyno.record import Doubt, Finding, Observation, Pilot
 from dyno.report import Book, basis
 from dyno.report.html import markup, page
 from dyno.report.sections.audits import SECTION as AUDITS
@@ -155,3 +155,22 @@ def test_a_run_that_has_nothing_yet_can_be_told(tmp_path: Path) -> None:
     empty = changed(Book(tmp_path, book.run, [], verdict), survey=None, calibration=None)
     assert "no restart counts." in said(empty)
     assert "no restart counts; nothing lost" in terminal(empty)
+
+
+def test_the_first_screen_says_whether_the_verdict_is_to_be_relied_on(book: Book) -> None:
+    """The verdict's bar and the audits' counts stand before the list of parts and the table."""
+    why = Doubt("settings", "new logs every statement")
+    told = Doubt("noise", "noise hit 5 of its blocks alone")
+    rows = tuple(
+        dataclasses.replace(row, verdict="faster", doubts=(told, why))
+        for row in book.verdict.comparisons
+    )
+    findings = tuple(Finding(each.audit, "doubtful", each.sentence) for each in (told, why))
+    verdict = dataclasses.replace(book.verdict, comparisons=rows, findings=findings)
+    drawn = page.run_page(dataclasses.replace(book, verdict=verdict))
+    first = drawn.partition("<nav")[0]
+    assert '<p class="verdict doubtful">' in first
+    assert '<span class="badge doubtful">2 doubtful</span>' in first
+    assert "doubtful, too</b> noise hit 5 of its blocks alone" in first
+    assert "doubtful, too</b> new logs" not in first, "the sentence tells it"
+    assert "host 76 of 100" in first and "nothing lost" not in first

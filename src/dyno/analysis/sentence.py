@@ -144,14 +144,19 @@ def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reaso
     return f"{QUICK}{text}" if run.design.quick else text
 
 
+def leading_doubt(doubts: Sequence[Doubt]) -> Doubt:
+    """The doubt that the verdict's sentence tells; of the others it names the audits."""
+    return min(doubts, key=lambda doubt: doubt.audit not in TOLD_FIRST)
+
+
 def lead_with_doubt(told: str, doubts: Sequence[Doubt]) -> str:
-    """The sentence with the word and the reason: `Doubtful: B is faster than A: …, because …`."""
+    """The sentence with word and reason: `Doubtful: B is faster than A: …, in doubt because …`."""
     if not doubts:
         return told
-    first = min(doubts, key=lambda doubt: doubt.audit not in TOLD_FIRST)
+    first = leading_doubt(doubts)
     others = dict.fromkeys(each.audit for each in doubts if each.audit != first.audit)
     also = f"; {' and '.join(others)} {'doubts' if len(others) == 1 else 'doubt'} it too"
-    return f"Doubtful: {told}, because {first.sentence}{also if others else ''}"
+    return f"Doubtful: {told}, in doubt because {first.sentence}{also if others else ''}"
 
 
 def _result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:

@@ -30,7 +30,7 @@ def test_a_doubt_leads_the_sentence_with_its_reason() -> None:
     verdict = judged(found())
     assert verdict.overall == "not slower" and primary(verdict).verdict == "faster"
     assert verdict.sentence.startswith("Doubtful: new is faster than old: select takes 26 % less")
-    assert verdict.sentence.endswith(f", because {WHY}")
+    assert verdict.sentence.endswith(f", in doubt because {WHY}")
     assert verdict.doubts == (Doubt("settings", WHY),)
 
 
@@ -77,4 +77,4 @@ def test_of_several_doubts_what_differs_between_the_candidates_is_told_and_the_o
 ):
     noise = Finding("noise", "doubtful", "noise hit 5 of its blocks alone")
     sentence = judged(noise, found(), Finding("storage", "doubtful", "a disk was full")).sentence
-    assert sentence.endswith(f", because {WHY}; noise and storage doubt it too")
+    assert sentence.endswith(f", in doubt because {WHY}; noise and storage doubt it too")

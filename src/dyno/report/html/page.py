@@ -41,7 +41,9 @@ def write_user_file(path: Path, text: str) -> None:
 
 @dataclass(frozen=True)
 class PageHead:
-    """What stands above the parts; `candidates`, where there are any, is the legend of colours."""
+    """What stands above the parts; `candidates`, where there are any, is the legend of colours.
+    Where the first part `leads`, it stands before the list of all.
+    """
 
     title: str
     eyebrow: str
@@ -50,6 +52,7 @@ class PageHead:
     aside: str
     candidates: Sequence[str] = ()
     quick: bool = False
+    leads: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def run_page(book: Book) -> str:
         aside=run.created_utc,
         candidates=book.view.candidates,
         quick=run.design.quick,
+        leads=True,
     )
     return page_text(front, _parts(book))
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from dyno.record import Comparison
-from dyno.report import Book, words
+from dyno.analysis.sentence import leading_doubt
+from dyno.record import Comparison, Doubt, Verdict, host_score
+from dyno.report import Book, facts, words
+from dyno.report.basis import calibration_summary, restart_summary
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
 <p class="verdict {{ 'doubtful' if verdict.doubts else verdict.overall | replace(' ', '-') }}">
 {{- verdict.sentence | coded }}</p>
+<ul class="chips">
+<li><a href="#audits">audits</a>{% for word, number in counts.items() %}
+<span class="badge {{ word | replace(' ', '-') }}">{{ number }} {{ word }}</span>
+{%- endfor %}</li>
+{% for chip in chips %}<li><a href="#trust">{{ chip }}</a></li>{% endfor %}
+</ul>
 {% if run.design.quick %}<p class="mark">{{ quick }}</p>{% endif %}
 {% if not verdict.complete %}
 <p class="mark">The run is not complete: this is what has been measured so far.</p>
@@ -18,8 +26,8 @@ _TEMPLATE = """
 {% for f in invalid %}
 <p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
 {% endfor %}
-{% for doubt in verdict.doubts %}
-<p><b class="doubtful">doubtful</b> {{ doubt.sentence | coded }}</p>
+{% for doubt in doubts %}
+<p><b class="doubtful">doubtful, too</b> {{ doubt.sentence | coded }}</p>
 {% endfor %}
 {% if means %}
 <p>{{ gate | capitalize }}.</p>
@@ -90,10 +98,29 @@ class _Verdict:
             gate=words.GATE_MEAN,
             means=words.mean_outcomes(verdict),
             level=f"{100 * (1 - book.run.design.alpha):g}",
+            doubts=_further_doubts(verdict),
+            counts=facts.count_findings(verdict.findings),
+            chips=_chips(book),
             invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],
             exploratory=len(verdict.comparisons) - len(shown),
         )
+
+
+def _further_doubts(verdict: Verdict) -> list[Doubt]:
+    """Those that the sentence does not tell."""
+    doubts = verdict.doubts
+    return [doubt for doubt in doubts if doubt != leading_doubt(doubts)]
+
+
+def _chips(book: Book) -> list[str]:
+    """What else a reader asks at first glance: losses, the host, how often the method errs."""
+    lost, survey = restart_summary(book).losses, book.run.survey
+    return [
+        "some restarts lost" if lost else "nothing lost",
+        "host not surveyed" if survey is None else f"host {host_score(survey)} of 100",
+        "calibrated" if calibration_summary(book.run).when else "not calibrated",
+    ]
 
 
 def _by_workload(rows: list[Comparison]) -> list[tuple[str, list[Comparison]]]:
