@@ -77,15 +77,17 @@ def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Tr
 def _dropped(
     run: Run, workload: WorkloadPlan, number: int, block: Sequence[Trial]
 ) -> Dropped | None:
-    """Why the block does not count: somebody stood still, or the first limit that it breaks."""
-    if found := find_standstill(run, block, workload.phase_names):
-        who, percent = found
-        return Dropped(workload.name, number, LIMIT, percent, most_percent(run), who)
+    """Why the block does not count: the first limit that it breaks, or that somebody stood still.
+    Where others take all cores Dyno may get none, and they are why.
+    """
     seen = [noise_shares(trial, workload.phase_names) for trial in block]
     for limit, most in sorted(run.design.limits.items()):
         worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
         if worst > most:
             return Dropped(workload.name, number, limit, worst, most)
+    if found := find_standstill(run, block, workload.phase_names):
+        who, percent = found
+        return Dropped(workload.name, number, LIMIT, percent, most_percent(run), who)
     return None
 
 

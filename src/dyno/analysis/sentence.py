@@ -126,6 +126,8 @@ def _played_with(found: Sequence[Saturation], workloads: int) -> str:
     fewest, *_, most = sorted([each.connections for each in found] * 2)
     told = _count(most, "connection") if fewest == most else f"{fewest} to {most} connections"
     where = "" if len(found) == workloads else f" on {', '.join(w.workload for w in found)}"
+    if any(each.doubted for each in found):
+        return f"{told}, chosen beside others' work{where}"
     reached = all(each.is_reached for each in found)
     return f"{told}, {'at saturation' if reached else 'where more do no more'}{where}"
 

@@ -48,7 +48,7 @@ def play_pilot(experiment: Experiment, prepared: Prepared, scene: PilotScene) ->
     As it was where there is nothing to choose.
     """
     if found := saturate(experiment, prepared, scene):
-        experiment, prepared = _with_connections(experiment, prepared, found)
+        experiment, prepared = with_connections(experiment, prepared, found)
         pilot = Pilot(saturation=tuple(found))
         prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
     return settle_windows(experiment, settle_pinning(prepared, scene), scene)
@@ -142,7 +142,7 @@ def _with_pinning(run: Run, value: str) -> Run:
 # How many.
 
 
-def _with_connections(
+def with_connections(
     experiment: Experiment, prepared: Prepared, found: Sequence[Saturation]
 ) -> tuple[Experiment, Prepared]:
     """Both with their workloads under the connections that were chosen, resolved anew; one that is

@@ -71,8 +71,12 @@ class Saturation:
 
     @property
     def is_reached(self) -> bool:
-        """Do they saturate the server? Else none of the numbers does, and more do no more."""
-        return self.connections > 0 and self.chosen.idle_percent <= IDLE_PERCENT
+        """Do they saturate the server? Else none of the numbers does, and more do no more; or its
+        cores were busy with others' work, which tells nothing of it.
+        """
+        if self.connections == 0 or self.doubted:
+            return False
+        return self.chosen.idle_percent <= IDLE_PERCENT
 
     @property
     def doubted(self) -> TriedLoad | None:

@@ -13,7 +13,7 @@ from dyno.analysis.sentence import conditions_words, pilot_words
 from dyno.audits import audits
 from dyno.cli.judged_run import repeat_command
 from dyno.experiment import Measuring, Workload, compare_candidates
-from dyno.play.pilot import chosen_pinning, play_pilot, under_connections
+from dyno.play.pilot import chosen_pinning, play_pilot, under_connections, with_connections
 from dyno.play.pilot_trial import PilotScene
 from dyno.play.saturation import (
     fewest_connections,
@@ -168,6 +168,9 @@ def test_the_verdicts_sentence_names_what_was_chosen() -> None:
     assert _told(eight) == " (8 connections, at saturation)"
     assert _told(one) == " (1 connection, where more do no more)"
     assert _told(eight, one, workloads=2) == " (1 to 8 connections, where more do no more)"
+    noisy = dataclasses.replace(busy, foreign_percent=72.0)
+    beside = _told(Saturation("w0", "old", 8, (noisy,)))
+    assert beside == " (8 connections, chosen beside others' work)"
     assert _told(eight, workloads=2) == " (8 connections, at saturation on w0)"
     placed = {"apart": 66_400, "together": 4_100}
     assert _told(**placed) == " (driver and server on one core)"
@@ -215,6 +218,13 @@ def test_what_waits_for_the_disk_is_swept_and_each_number_has_its_own_name() -> 
     swept = list(under_connections(plain, found))
     assert [each.options["threads"] for each in swept] == ["1", "8", "32"]
     assert [each.sweep for each in swept] == [{"threads": count} for count in ("1", "8", "32")]
+    made = compare_candidates(("null@1us", "null@2us"), "oltp_insert", {"table_size": "9"})
+    prepared = resolve_experiment(made, lambda _: None)
+    anew, swept_run = with_connections(made, prepared, [found])
+    names = [f"oltp_insert threads={count}" for count in SWEPT]
+    assert [plan.name for plan in swept_run.run.workloads] == names
+    assert [plan.most_connections for plan in swept_run.run.workloads] == list(SWEPT)
+    assert len(anew.workloads) == len(SWEPT), "what follows looks up each by its place"
     eight = Saturation("oltp_insert", "old", 8, (TriedLoad(8, 3.0),))
     assert [each.options for each in under_connections(plain, eight)] == [
         {"table_size": "9", "threads": "8"}
