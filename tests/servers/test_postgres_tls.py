@@ -106,7 +106,12 @@ def test_a_certificate_for_another_host_is_refused_where_that_is_asked(server: S
     assert driver.ask(over_tcp("verify-ca", ours, host=OTHER), [ENCRYPTED]) == [[["t"]]]
 
 
-def test_a_password_in_clear_text_needs_encryption(server: Server) -> None:
-    with pytest.raises(UsageError, match="clear text"):
-        driver.ask(over_tcp("disable", user="eve"), [ENCRYPTED])
+def test_a_password_in_clear_text_is_for_servers_of_this_machine_or_those_wanted(
+    server: Server,
+) -> None:
+    assert driver.ask(over_tcp("disable", user="eve"), [ENCRYPTED]) == [[["f"]]]
     assert driver.ask(over_tcp("require", user="eve"), [ENCRYPTED]) == [[["t"]]]
+    strict = {"require_auth": ["scram-sha-256"]}
+    assert driver.ask(over_tcp("require", proof=strict), [ENCRYPTED]) == [[["t"]]]
+    with pytest.raises(UsageError, match="another proof than require_auth has"):
+        driver.ask(over_tcp("require", user="eve", proof=strict), [ENCRYPTED])

@@ -145,6 +145,26 @@ pub struct Login {
     /// The server's notices are written to stderr, as its own programs do (PostgreSQL).
     #[serde(default)]
     pub tells_notices: bool,
+    /// What of the password may leave for a server that has not proved who it is.
+    #[serde(default)]
+    pub proof: Proof,
+}
+
+/// Opt-ins, by the names that the servers' own clients have for them. Without any, the password
+/// itself, or what it is easily guessed from, goes to servers on this machine and to those that TLS
+/// has verified.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Proof {
+    /// MySQL: the RSA key of whoever answers is believed, or under TLS whoever answers.
+    pub get_server_public_key: bool,
+    /// MySQL: a PEM file of the server's RSA key, for connections in plain text.
+    pub server_public_key: Option<PathBuf>,
+    /// MySQL: `mysql_clear_password` may be asked for, under TLS or by a server on this machine.
+    pub enable_cleartext_plugin: bool,
+    /// PostgreSQL: the server has to ask for one of these (`none`, `password`, `md5`,
+    /// `scram-sha-256`); empty: for anything but what is unsafe there.
+    pub require_auth: Vec<String>,
 }
 
 /// Encryption of a connection. There is no mode that falls back to plain text by itself.

@@ -42,6 +42,7 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         tls: Tls { mode: TlsMode::Disable, ca: None },
         settings: Vec::new(),
         tells_notices: false,
+        proof: Default::default(),
     };
     let line = Line::connect(&login)?;
     Ok(Box::new(Echo {

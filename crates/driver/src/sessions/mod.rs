@@ -8,6 +8,7 @@ pub mod literal;
 mod mysql;
 mod null;
 mod postgres;
+mod reach;
 pub mod rows;
 pub mod sql;
 mod sqlite;

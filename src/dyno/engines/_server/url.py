@@ -30,7 +30,8 @@ class Login:
     """Where and as whom. `host` beginning with `/` is the socket's own path, with no port (0).
 
     `tls` is libpq's word: disable, require, verify-ca, verify-full; `ca` a PEM file of authorities
-    to trust in place of the system's.
+    to trust in place of the system's. `proof` holds opt-ins (`PROOFS`): what of the password may
+    leave for a server that has not proved who it is.
     """
 
     host: str
@@ -40,6 +41,7 @@ class Login:
     password: str | None = field(default=None, repr=False)
     tls: str = "disable"
     ca: str | None = None
+    proof: Mapping[str, Any] = field(default_factory=dict)
 
     def session(self, kind: str, **more: Any) -> Session:
         """The session of this kind with this login, and the kind's own fields."""
@@ -53,15 +55,26 @@ class Login:
             "database": self.database,
             "tls": tls,
             "settings": [],
+            **({"proof": dict(self.proof)} if self.proof else {}),
             **more,
         }
 
 
 MODES = ("disable", "require", "verify-ca", "verify-full")
+#: libpq's words for ways of proving who one is, as far as the driver has them.
+METHODS = ("none", "password", "md5", "scram-sha-256")
+#: What of the password may leave for a server that has not proved who it is: keys of a URL.
+SWITCHES = ("get-server-public-key", "enable-cleartext-plugin")
+PROOFS = ("require_auth", "server-public-key-path", *SWITCHES)
 #: The keys of a URL, which belong to the build: they say how it is reached.
 FLAGS = {
     "sslmode": ("", f"of a URL: {', '.join(MODES)}; require unless the server is on this machine"),
     "sslrootcert": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
+    "require_auth": (
+        "",
+        f"of a URL: proofs that the server may ask for, of {', '.join(METHODS)}; without it, no "
+        "weak one where neither TLS nor this machine says who the server is",
+    ),
 }
 SOURCE = "a server that runs already"
 #: Where no wire leads out of the machine.
@@ -124,8 +137,15 @@ def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str])
         raise UsageError(f"{SOURCE} is not configured: '{next(iter(settings))}'", hint=hint)
     if (mode := flags.get("sslmode", "disable")) not in MODES:
         raise unknown("value of sslmode", mode, MODES)
-    if (ca := flags.get("sslrootcert")) and not Path(ca).expanduser().is_file():
-        raise UsageError(f"there is no file {ca}", hint="sslrootcert names a PEM file")
+    for name in ("sslrootcert", "server-public-key-path"):
+        if (file := flags.get(name)) and not Path(file).expanduser().is_file():
+            raise UsageError(f"there is no file {file}", hint=f"{name} names a PEM file")
+    for method in filter(None, flags.get("require_auth", "").split(",")):
+        if method not in METHODS:
+            raise unknown("value of require_auth", method, METHODS)
+    for name in SWITCHES:
+        if flags.get(name, "off") not in ("on", "off"):
+            raise UsageError(f"{name} is on or off (got '{flags[name]}')")
 
 
 def attached_build(
@@ -136,6 +156,7 @@ def attached_build(
     facts = {"source": SOURCE, "address": at.text, "sslmode": mode}
     if ca := flags.get("sslrootcert"):
         facts["sslrootcert"] = str(Path(ca).expanduser().absolute())
+    facts |= {name: flags[name] for name in PROOFS if flags.get(name)}
     return Build(engine, at.text, "", Path(os.devnull), facts, attached=True, secret=password or "")
 
 
@@ -144,7 +165,20 @@ def login_of(parts: Build) -> Login:
     at = parse_url(parts.facts["address"], 0)
     port = 0 if at.host.startswith("/") else at.port
     tls, ca = parts.facts["sslmode"], parts.facts.get("sslrootcert")
-    return Login(at.host, at.user, at.database, port, parts.secret or None, tls, ca)
+    proof = proof_of(parts.facts)
+    return Login(at.host, at.user, at.database, port, parts.secret or None, tls, ca, proof)
+
+
+def proof_of(words: Mapping[str, str]) -> dict[str, Any]:
+    """The opt-ins among these words (`PROOFS`), as the driver's plan has them."""
+    proof: dict[str, Any] = {
+        name.replace("-", "_"): True for name in SWITCHES if words.get(name) == "on"
+    }
+    if path := words.get("server-public-key-path"):
+        proof["server_public_key"] = str(Path(path).expanduser().absolute())
+    if methods := [it for it in words.get("require_auth", "").split(",") if it]:
+        proof["require_auth"] = methods
+    return proof
 
 
 def fields(

@@ -84,6 +84,18 @@ MODES = {
 FLAGS = {
     "ssl-mode": ("", f"of a URL: {', '.join(MODES)}; required unless the server is on this host"),
     "ssl-ca": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
+    "get-server-public-key": (
+        "off",
+        "of a URL: send the password to whoever answers, under its RSA key or unverified TLS",
+    ),
+    "server-public-key-path": (
+        "",
+        "of a URL: a PEM file of the server's RSA key, for connections in plain text",
+    ),
+    "enable-cleartext-plugin": (
+        "off",
+        "of a URL: let a server that TLS has not verified have the password in clear text",
+    ),
 }
 ASKED = ("SELECT VERSION()", "SELECT @@GLOBAL.read_only")
 PROBE = PROBE_TABLE
@@ -104,7 +116,7 @@ def flags_of(flags: Mapping[str, str]) -> dict[str, str]:
         said["sslmode"] = MODES[mode.lower()]
     if ca := flags.get("ssl-ca"):
         said["sslrootcert"] = ca
-    return said
+    return said | {name: flags[name] for name in url.PROOFS if name in flags}
 
 
 def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:

@@ -22,7 +22,7 @@ _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s\\'])*)(?=\s|$
 _URL = re.compile(r"postgres(?:ql)?://(?P<at>[^?]*)(?:\?(?P<keys>.*))?")
 #: The words that say where the server is, and those that stay keys of the URL.
 PLACES = ("host", "port", "user", "dbname")
-KEPT = ("sslmode", "sslrootcert")
+KEPT = ("sslmode", "sslrootcert", "require_auth")
 
 
 def spelled_url(text: str) -> str | None:
@@ -91,7 +91,10 @@ def _url(words: dict[str, str], keys: dict[str, str]) -> str:
 
 #: Variables of libpq's that are read here (the password's stand in `attached.find_password`), and
 #: those that would change what is reached and are not.
-READ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE", "PGSSLROOTCERT")
+READ = (
+    *("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE"),
+    *("PGSSLMODE", "PGSSLROOTCERT", "PGREQUIREAUTH"),
+)
 UNREAD = ("PGSERVICE", "PGTARGETSESSIONATTRS", "PGSSLCERT", "PGSSLKEY", "PGCHANNELBINDING")
 
 
@@ -112,6 +115,7 @@ def client_session(
     flags = {
         "sslmode": environment.get("PGSSLMODE", ""),
         "sslrootcert": environment.get("PGSSLROOTCERT", ""),
+        "require_auth": environment.get("PGREQUIREAUTH", ""),
     }
     dbname = told.pop("dbname", "")
     if spelled := spelled_url(dbname) or (dbname if "://" in dbname else None):
@@ -151,10 +155,12 @@ def _client_login(
     mode = flags.get("sslmode") or "prefer"
     if mode in ("prefer", "allow"):
         mode = "disable" if is_socket or url.NEAR.fullmatch(host) else "require"
-    url.check_url(f"//{host}", {"sslmode": mode, "sslrootcert": flags.get("sslrootcert", "")}, {})
+    url.check_url(f"//{host}", {**flags, "sslmode": mode}, {})
     at = url.Address(user, host, port, database)
     password = told.get("password") or find_password(at)
     ca = flags.get("sslrootcert")
     ca = str(Path(ca).expanduser().absolute()) if ca else None
     place = f"{host}/.s.PGSQL.{port}" if is_socket else host
-    return url.Login(place, user, database, 0 if is_socket else port, password, mode, ca)
+    port = 0 if is_socket else port
+    proof = url.proof_of(flags)
+    return url.Login(place, user, database, port, password, mode, ca, proof)

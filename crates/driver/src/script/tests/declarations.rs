@@ -290,6 +290,7 @@ fn mysql() -> Session {
         tls: Tls { mode: TlsMode::Disable, ca: None },
         settings: Vec::new(),
         tells_notices: false,
+        proof: Default::default(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Proving who we are, by each method that servers ask for.
 //!
-//! The password never leaves in a form that others on the way could use.
+//! The password never leaves in a form that others on the way could use, nor for a server that
+//! could be any other, unless the login says so.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,29 +11,48 @@ use mysql_common::packets::AuthPlugin;
 use super::packet::garbage;
 use crate::plan::error::{Error, shorten};
 use crate::plan::{Login, TlsMode};
+use crate::sessions::reach::Reach;
 
 /// An exchange under way.
 pub struct Auth<'a> {
     login: &'a Login,
+    /// How the server is reached.
+    pub reach: Reach,
     plugin: AuthPlugin<'static>,
     procedure: AuthProc,
     nonce: Vec<u8>,
+    /// The server's RSA key, where the login names one.
+    key: Option<Vec<u8>>,
 }
+
+/// The server has not this password at hand and wants all of it (`caching_sha2_password`).
+const WANTS_PASSWORD: &[u8] = &[4];
 
 impl<'a> Auth<'a> {
     /// Begins with the method that the greeting named, and what to say first. Where that is none
     /// of ours, with the oldest: the server then names the account's own.
-    pub fn open(login: &'a Login, plugin: &[u8], nonce: &[u8]) -> Result<(Self, Vec<u8>), Error> {
-        let ours = accept(&AuthPlugin::from_bytes(plugin), login).is_ok();
-        Self::begin(login, if ours { plugin } else { b"mysql_native_password" }, nonce)
+    pub fn open(
+        login: &'a Login,
+        reach: Reach,
+        plugin: &[u8],
+        nonce: &[u8],
+    ) -> Result<(Self, Vec<u8>), Error> {
+        let ours = accept(&AuthPlugin::from_bytes(plugin), login, reach).is_ok();
+        Self::begin(login, reach, if ours { plugin } else { b"mysql_native_password" }, nonce)
     }
 
     /// Begins with the method that the server named, and what to say first.
-    pub fn begin(login: &'a Login, plugin: &[u8], nonce: &[u8]) -> Result<(Self, Vec<u8>), Error> {
+    pub fn begin(
+        login: &'a Login,
+        reach: Reach,
+        plugin: &[u8],
+        nonce: &[u8],
+    ) -> Result<(Self, Vec<u8>), Error> {
         let plugin = AuthPlugin::from_bytes(plugin).into_owned();
         let nonce = nonce.strip_suffix(&[0]).filter(|it| it.len() == 20).unwrap_or(nonce);
-        let procedure = accept(&plugin, login)?;
-        let mut auth = Self { login, plugin, procedure, nonce: nonce.to_vec() };
+        let procedure = accept(&plugin, login, reach)?;
+        let key = key_of(login)?;
+        let mut auth = Self { login, reach, plugin, procedure, nonce: nonce.to_vec(), key };
         let proof = auth.step(nonce)?;
         Ok((auth, proof.unwrap_or_default()))
     }
@@ -44,52 +64,116 @@ impl<'a> Auth<'a> {
 
     /// Answers what the server asks further; `None`: it wants no answer.
     pub fn go_on(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        if challenge == WANTS_PASSWORD {
+            may_show(self.login, self.reach)?;
+        }
         // A byte says how the exchange goes on; anything longer is a key.
         if challenge.len() > 1 {
-            let password = self.login.password.as_ref().map_or(0, String::len);
-            check(challenge, password + 1).ok_or_else(|| garbage("a bad public key"))?;
+            check(challenge, password(self.login).len() + 1)
+                .ok_or_else(|| garbage("a bad public key"))?;
         }
         self.step(challenge)
     }
 
     fn step(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let way = AuthContext { login: self.login, nonce: &self.nonce };
+        let (login, nonce, key) = (self.login, &self.nonce[..], self.key.as_deref());
+        let way = AuthContext { login, nonce, key };
         let response = self.procedure.run(way, challenge);
         let response = response.map_err(|cause| garbage(&format!("in the log-in: {cause}")))?;
         Ok(response.data().map(<[u8]>::to_vec))
     }
 }
 
-fn accept(plugin: &AuthPlugin, login: &Login) -> Result<AuthProc, Error> {
+fn accept(plugin: &AuthPlugin, login: &Login, reach: Reach) -> Result<AuthProc, Error> {
     match plugin {
-        AuthPlugin::MysqlClearPassword if !is_encrypted(login) => Err(Error::user(format!(
-            "{} asks for the password in clear text over a connection that is not encrypted",
-            login.host
-        ))
-        .hint("ask for TLS")),
+        AuthPlugin::MysqlClearPassword => may_say_clearly(login, reach)?,
+        // Under TLS it sends the password at once, and in plain text under a key.
+        AuthPlugin::Sha256Password => may_show(login, reach)?,
         AuthPlugin::MysqlOldPassword | AuthPlugin::Parsec | AuthPlugin::Other(_) => {
             let name = shorten(&String::from_utf8_lossy(plugin.as_bytes()));
-            Err(Error::user(format!("{} authenticates {} by '{name}'", login.host, login.user))
-                .because("dyno has no such method")
-                .hint("use a user of mysql_native_password, caching_sha2_password or ed25519"))
+            return Err(Error::user(format!(
+                "{} authenticates {} by '{name}'",
+                login.host, login.user
+            ))
+            .because("dyno has no such method")
+            .hint("use a user of mysql_native_password, caching_sha2_password or ed25519"));
         }
-        _ => plugin.init().map_err(|cause| Error::driver("authentication").because(cause)),
+        _ => {}
+    }
+    plugin.init().map_err(|cause| Error::driver("authentication").because(cause))
+}
+
+// Who may see the password: its own server, as far as that is known. MySQL's client asks alike.
+
+/// May the password be sent under the server's key, or under TLS as it is?
+fn may_show(login: &Login, reach: Reach) -> Result<(), Error> {
+    let host = &login.host;
+    let is_pinned = login.proof.server_public_key.is_some();
+    match reach {
+        _ if password(login).is_empty() || login.proof.get_server_public_key => Ok(()),
+        Reach::Near | Reach::Verified => Ok(()),
+        Reach::Open if is_pinned => Ok(()),
+        Reach::Encrypted if login.proof.enable_cleartext_plugin => Ok(()),
+        Reach::Encrypted => Err(Error::user(format!("{host} wants the password itself"))
+            .because("it has not proved who it is: any server is believed in this mode of TLS")
+            .hint(
+                "verify it (ssl-mode=verify_identity, with ssl-ca=FILE where its authority is \
+                 your own), or believe whoever answers (get-server-public-key=on)",
+            )),
+        Reach::Open => {
+            Err(Error::user(format!("{host} wants the password under a key of its own"))
+                .because("it has not proved who it is, and the connection is not encrypted")
+                .hint(
+                    "encrypt and verify it (ssl-mode=verify_identity), name the server's key \
+                 (server-public-key-path=FILE), or believe whoever answers \
+                 (get-server-public-key=on)",
+                ))
+        }
     }
 }
 
-fn is_encrypted(login: &Login) -> bool {
-    login.tls.mode != TlsMode::Disable
+/// May the password be sent as it is, whatever method its account has?
+fn may_say_clearly(login: &Login, reach: Reach) -> Result<(), Error> {
+    let host = &login.host;
+    match reach {
+        Reach::Verified => Ok(()),
+        Reach::Near | Reach::Encrypted if login.proof.enable_cleartext_plugin => Ok(()),
+        Reach::Open => Err(Error::user(format!(
+            "{host} asks for the password in clear text over a connection that is not encrypted"
+        ))
+        .hint("encrypt and verify it: ssl-mode=verify_identity")),
+        _ => Err(Error::user(format!("{host} asks for the password in clear text"))
+            .because("no TLS has verified who it is")
+            .hint("verify it (ssl-mode=verify_identity), or allow it: enable-cleartext-plugin=on")),
+    }
+}
+
+fn password(login: &Login) -> &str {
+    login.password.as_deref().unwrap_or_default()
+}
+
+/// The server's key, where the login names one that a password can be sent under.
+fn key_of(login: &Login) -> Result<Option<Vec<u8>>, Error> {
+    let Some(path) = &login.proof.server_public_key else { return Ok(None) };
+    let unusable = || Error::user(format!("{} holds no RSA key of a server", path.display()));
+    let key = std::fs::read(path).map_err(|cause| unusable().because(cause))?;
+    let hint = "the server has it: SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key'";
+    match check(&key, password(login).len() + 1) {
+        Some(()) => Ok(Some(key)),
+        None => Err(unusable().hint(hint)),
+    }
 }
 
 /// What a method may know of the connection.
 struct AuthContext<'a> {
     login: &'a Login,
     nonce: &'a [u8],
+    key: Option<&'a [u8]>,
 }
 
 impl Context for AuthContext<'_> {
     fn pass(&self) -> &[u8] {
-        self.login.password.as_ref().map_or(b"", |it| it.as_bytes())
+        password(self.login).as_bytes()
     }
 
     fn is_ipc_transport(&self) -> bool {
@@ -97,7 +181,7 @@ impl Context for AuthContext<'_> {
     }
 
     fn is_tls_transport(&self) -> bool {
-        is_encrypted(self.login)
+        self.login.tls.mode != TlsMode::Disable
     }
 
     fn scramble(&self) -> &[u8] {
@@ -105,7 +189,7 @@ impl Context for AuthContext<'_> {
     }
 
     fn server_key_pem(&self) -> Option<&[u8]> {
-        None
+        self.key
     }
 }
 

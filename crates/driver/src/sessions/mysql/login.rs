@@ -9,6 +9,7 @@ use super::failure;
 use super::packet::{COM_QUERY, COM_QUIT, Reader, garbage, put_length};
 use crate::plan::error::Error;
 use crate::plan::{Login, TlsMode};
+use crate::sessions::reach::Reach;
 use crate::wire::Line;
 
 /// The protocol's own limit; the server's is smaller.
@@ -28,9 +29,15 @@ pub struct LoggedIn {
 
 /// Connects, logs in, makes the settings.
 pub fn open(login: &Login) -> Result<LoggedIn, Error> {
-    let mut line = Line::connect(login)?;
+    let line = Line::connect(login)?;
+    let reach = Reach::of(login, &line);
+    open_over(line, reach, login)
+}
+
+/// Logs in over a line that is connected.
+pub fn open_over(mut line: Line, reach: Reach, login: &Login) -> Result<LoggedIn, Error> {
     let dialogue = Dialogue::new(&mut line);
-    let introduced = introduce(dialogue, login);
+    let introduced = introduce(dialogue, reach, login);
     let (can, number) = introduced.map_err(|error| failure::with_place(error, login))?;
     Ok(LoggedIn { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF), number })
 }
@@ -58,14 +65,14 @@ pub fn kill(login: &Login, peer: Option<&SocketAddrAny>, number: u32) -> Result<
 const NO_SUCH_THREAD: i32 = 1094;
 
 /// What both sides can do, and the connection's number.
-fn introduce(mut dialogue: Dialogue, login: &Login) -> Result<(Can, u32), Error> {
+fn introduce(mut dialogue: Dialogue, reach: Reach, login: &Login) -> Result<(Can, u32), Error> {
     let packet = dialogue.receive()?;
     let greeting = Greeting::of(&packet, login)?;
     let can = greeting.capabilities(login)?;
     if can.contains(Can::CLIENT_SSL) {
         secure(&mut dialogue, &greeting, can, login)?;
     }
-    let (auth, proof) = Auth::open(login, &greeting.plugin, &greeting.nonce)?;
+    let (auth, proof) = Auth::open(login, reach, &greeting.plugin, &greeting.nonce)?;
     dialogue.write(&response(&greeting, can, login, (auth.name(), &proof)));
     await_admission(&mut dialogue, auth, login)?;
     make_settings(&mut dialogue, login)?;
@@ -129,7 +136,7 @@ fn await_admission<'a>(
             0xfe => {
                 let mut reader = Reader(&packet[1..]);
                 let plugin = reader.until_zero();
-                let (other, proof) = Auth::begin(login, plugin, reader.0)?;
+                let (other, proof) = Auth::begin(login, auth.reach, plugin, reader.0)?;
                 auth = other;
                 dialogue.write(&proof);
             }

@@ -14,6 +14,7 @@ use super::frame::{HEAD, garbage, head};
 use crate::plan::error::Error;
 use crate::plan::{Login, TlsMode};
 use crate::sessions::LONGEST_WAIT;
+use crate::sessions::reach::Reach;
 use crate::wire::Line;
 
 /// During the log-in nothing is longer than this, as libpq has it.
@@ -49,12 +50,19 @@ pub fn cancel(login: &Login, (process, secret): (i32, i32)) -> Result<(), Error>
 
 /// Connects, encrypts, proves who we are, and makes the session's settings.
 pub fn open(login: &Login) -> Result<LoggedIn, Error> {
-    let mut connection = LoginConnection(Line::connect(login)?, Instant::now());
+    let line = Line::connect(login)?;
+    let reach = Reach::of(login, &line);
+    open_over(line, reach, login)
+}
+
+/// Logs in over a line that is connected.
+pub fn open_over(line: Line, reach: Reach, login: &Login) -> Result<LoggedIn, Error> {
+    let mut connection = LoginConnection(line, Instant::now());
     if login.tls.mode != TlsMode::Disable {
         connection.encrypt(login)?;
     }
     connection.write(|out| frontend::startup_message(parameters(login), out))?;
-    prove(&mut connection, login)?;
+    prove(&mut connection, reach, login)?;
     let mut key = None;
     for _ in 0..MOST_MESSAGES {
         match connection.next(login)? {
@@ -153,31 +161,65 @@ impl LoginConnection {
 // Who we are: trust, a password in clear text where nobody can listen, MD5, SCRAM-SHA-256.
 
 /// Answers the server's questions until it says that we are in.
-pub fn prove(connection: &mut LoginConnection, login: &Login) -> Result<(), Error> {
+fn prove(connection: &mut LoginConnection, reach: Reach, login: &Login) -> Result<(), Error> {
     let question = connection.next(login)?;
+    may_ask(&question, reach, login)?;
     if matches!(question, Message::AuthenticationOk) {
         return Ok(());
     }
-    answer(connection, login, &question)?;
+    answer(connection, reach, login, &question)?;
     match connection.next(login)? {
         Message::AuthenticationOk => Ok(()),
         _ => Err(garbage("the log-in did not end")),
     }
 }
 
+/// May the server ask for this? Who stands in between would ask for the weakest proof there is: in
+/// place of SCRAM for the password itself, or for an MD5 that it can be guessed from.
+fn may_ask(question: &Message, reach: Reach, login: &Login) -> Result<(), Error> {
+    let (method, is_safe) = match question {
+        Message::AuthenticationOk => ("none", true),
+        Message::AuthenticationCleartextPassword => ("password", reach.knows_server()),
+        Message::AuthenticationMd5Password(_) => ("md5", reach.knows_server()),
+        Message::AuthenticationSasl(_) => ("scram-sha-256", true),
+        _ => return Ok(()),
+    };
+    let wanted = &login.proof.require_auth;
+    let is_wanted = wanted.iter().any(|it| it == method);
+    if !wanted.is_empty() && !is_wanted {
+        let asks = format!("{} asks for another proof than require_auth has", place(login));
+        return Err(Error::user(asks)
+            .because(format!("for {method}"))
+            .hint(format!("is it the server that it should be? require_auth={method} takes it")));
+    }
+    match method {
+        "password" if reach == Reach::Open => {
+            Err(Error::user("the server wants the password in clear text")
+                .hint("encrypt the connection, or have the server's pg_hba.conf say scram-sha-256"))
+        }
+        _ if is_safe || is_wanted => Ok(()),
+        _ => {
+            let what = if method == "md5" { "an MD5 of the password" } else { "the password" };
+            Err(Error::user(format!("{} wants {what}", place(login)))
+                .because("it has not proved who it is, and could be any other")
+                .hint(format!(
+                    "verify it (sslmode=verify-full), have its pg_hba.conf say scram-sha-256, or \
+                     allow it: require_auth={method}"
+                )))
+        }
+    }
+}
+
 fn answer(
     connection: &mut LoginConnection,
+    reach: Reach,
     login: &Login,
     question: &Message,
 ) -> Result<(), Error> {
     match question {
-        Message::AuthenticationCleartextPassword if is_private(login) => {
+        Message::AuthenticationCleartextPassword => {
             let password = password(login)?.as_bytes();
             connection.write(|out| frontend::password_message(password, out))
-        }
-        Message::AuthenticationCleartextPassword => {
-            Err(Error::user("the server wants the password in clear text")
-                .hint("encrypt the connection, or have the server's pg_hba.conf say scram-sha-256"))
         }
         Message::AuthenticationMd5Password(body) => {
             let (user, password) = (login.user.as_bytes(), password(login)?.as_bytes());
@@ -187,7 +229,7 @@ fn answer(
         Message::AuthenticationSasl(body) => {
             let offered: Vec<&str> = body.mechanisms().collect().map_err(garbage)?;
             match offered.contains(&SCRAM_SHA_256) {
-                true => scram(connection, login),
+                true => scram(connection, reach, login),
                 false => Err(unknown(&offered.join(", "))),
             }
         }
@@ -195,25 +237,36 @@ fn answer(
     }
 }
 
+/// Iterations of SCRAM-SHA-256 at least (RFC 7677): fewer make a password quick to guess from the
+/// proof.
+const LEAST_ITERATIONS: u64 = 4096;
+
+/// The iterations that a server's first message of SCRAM asks for.
+fn iterations(message: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(message).ok()?;
+    text.split(',').find_map(|it| it.strip_prefix("i="))?.parse().ok()
+}
+
 /// Both sides prove that they know the password. Without channel binding: TLS itself checks who
 /// the server is, where the log-in asks for that.
-fn scram(connection: &mut LoginConnection, login: &Login) -> Result<(), Error> {
+fn scram(connection: &mut LoginConnection, reach: Reach, login: &Login) -> Result<(), Error> {
     let mut scram = ScramSha256::new(password(login)?.as_bytes(), ChannelBinding::unsupported());
     connection.write(|out| frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), out))?;
     let Message::AuthenticationSaslContinue(body) = connection.next(login)? else {
         return Err(garbage("SCRAM-SHA-256 was not continued"));
     };
+    let count = iterations(body.data()).unwrap_or(0);
+    if count < LEAST_ITERATIONS && !reach.knows_server() {
+        return Err(Error::user(format!("{} asks for a weak proof", place(login)))
+            .because(format!("SCRAM of {count} iterations; {LEAST_ITERATIONS} are the least"))
+            .hint("verify the server (sslmode=verify-full), or raise its scram_iterations"));
+    }
     scram.update(body.data()).map_err(garbage)?;
     connection.write(|out| frontend::sasl_response(scram.message(), out))?;
     let Message::AuthenticationSaslFinal(body) = connection.next(login)? else {
         return Err(garbage("SCRAM-SHA-256 was not finished"));
     };
     scram.finish(body.data()).map_err(garbage)
-}
-
-/// Can nobody listen on the way to the server?
-fn is_private(login: &Login) -> bool {
-    login.host.starts_with('/') || login.tls.mode != TlsMode::Disable
 }
 
 fn password(login: &Login) -> Result<&str, Error> {

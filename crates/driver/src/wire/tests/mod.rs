@@ -47,6 +47,7 @@ impl Server {
             tls: Tls { mode: TlsMode::Disable, ca: None },
             settings: Vec::new(),
             tells_notices: false,
+            proof: Default::default(),
         };
         Self { login, thread: Some(thread), _folder: folder }
     }

@@ -15,6 +15,7 @@ use crate::sessions::mysql::auth;
 use crate::sessions::mysql::auth::Auth;
 use crate::sessions::mysql::login::Greeting;
 use crate::sessions::mysql::packet::{HEADER, length};
+use crate::sessions::reach::Reach;
 use crate::testing::{OneText, disorder, mutate};
 
 const CASES: usize = 300;
@@ -170,7 +171,7 @@ fn greetings_challenges_and_keys() {
         let greeting = mutate(&mut random, &greetings[which][4..]);
         if let Ok(greeting) = Greeting::of(&greeting, &login) {
             drop(greeting.capabilities(&login));
-            drop(Auth::open(&login, &greeting.plugin, &greeting.nonce));
+            drop(Auth::open(&login, Reach::Near, &greeting.plugin, &greeting.nonce));
         }
         let pem = mutate(&mut random, pem);
         if auth::check(&pem, 7).is_some() {
@@ -178,7 +179,8 @@ fn greetings_challenges_and_keys() {
         }
         assert_eq!(auth::check(&noise(&mut random, 100), 7), None);
         for method in ["mysql_native_password", "caching_sha2_password", "client_ed25519"] {
-            if let Ok((mut auth, _)) = Auth::begin(&login, method.as_bytes(), &[9; 20]) {
+            if let Ok((mut auth, _)) = Auth::begin(&login, Reach::Near, method.as_bytes(), &[9; 20])
+            {
                 drop(auth.go_on(&noise(&mut random, 40)));
             }
         }

@@ -1,12 +1,17 @@
 //! Log-ins: by every method, refused in every way, and never with the password in an error.
 
+use std::net::TcpListener;
+
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 
 use super::{ADMITTED, GREETING_5, GREETING_8, Server, Step, after_login, bytes, packet};
-use crate::plan::TlsMode;
 use crate::plan::error::Error;
+use crate::plan::{Login, Tls, TlsMode};
 use crate::sessions::mysql::auth;
+use crate::sessions::reach::Reach;
+use crate::testing::Folder;
+use crate::wire::Line;
 
 const NONCE: &[u8; 20] = b"0123456789abcdefghij";
 
@@ -138,6 +143,92 @@ fn settings_are_made_in_order_and_quoted() {
     login.settings = vec![("a = 1; DROP".to_owned(), "1".to_owned())];
     let error = super::super::connect(&login).err().unwrap();
     assert!(error.to_string().contains("is no session setting's name"), "{error}");
+}
+
+// The password itself, and who may have it.
+
+/// Everything that leaves for a server that names this method and asks on with this challenge.
+fn sent(login: &Login, reach: Reach, method: &str, asks: &[u8]) -> Result<Vec<u8>, Error> {
+    let (mut auth, first) = auth::Auth::begin(login, reach, method.as_bytes(), NONCE)?;
+    let then = if asks.is_empty() { None } else { auth.go_on(asks)? };
+    Ok([first, then.unwrap_or_default()].concat())
+}
+
+/// What asks for all of the password.
+const ASKS: [(&str, &[u8]); 3] =
+    [("caching_sha2_password", b"\x04"), ("sha256_password", b""), ("mysql_clear_password", b"")];
+
+fn login_by(mode: TlsMode) -> Login {
+    let mut login = Server::start(Vec::new()).login();
+    (login.host, login.tls.mode) = ("db.example".to_owned(), mode);
+    login
+}
+
+fn has_password(sent: &[u8]) -> bool {
+    sent.windows(6).any(|it| it == b"secret")
+}
+
+#[test]
+fn a_server_that_could_be_any_other_is_not_sent_the_password() {
+    for (mode, reach) in [(TlsMode::Disable, Reach::Open), (TlsMode::Require, Reach::Encrypted)] {
+        for (method, asks) in ASKS {
+            let error = sent(&login_by(mode), reach, method, asks).unwrap_err();
+            let failure = error.failure(None);
+            assert_eq!(failure.blame, "user", "{method}");
+            assert!(failure.hint.contains("ssl-mode=verify_identity"), "{}", failure.hint);
+            assert!(!format!("{failure:?}").contains("secret"));
+        }
+    }
+}
+
+#[test]
+fn a_server_that_tls_has_verified_is_sent_the_password() {
+    for (method, asks) in ASKS {
+        let login = login_by(TlsMode::VerifyFull);
+        assert!(has_password(&sent(&login, Reach::Verified, method, asks).unwrap()), "{method}");
+    }
+}
+
+#[test]
+fn whoever_answers_is_sent_the_password_where_the_login_says_so() {
+    let mut login = login_by(TlsMode::Require);
+    login.proof.enable_cleartext_plugin = true;
+    for (method, asks) in ASKS {
+        assert!(has_password(&sent(&login, Reach::Encrypted, method, asks).unwrap()), "{method}");
+    }
+    let mut plain = login_by(TlsMode::Disable);
+    plain.proof.enable_cleartext_plugin = true;
+    assert!(sent(&plain, Reach::Open, "mysql_clear_password", b"").is_err(), "never in plain");
+    plain.proof.get_server_public_key = true;
+    let asked = sent(&plain, Reach::Open, "caching_sha2_password", b"\x04").unwrap();
+    assert_eq!(asked.last(), Some(&2), "it asks for the key");
+    assert_eq!(sent(&plain, Reach::Open, "sha256_password", b"").unwrap(), [1]);
+}
+
+#[test]
+fn a_server_whose_key_the_login_names_is_sent_the_password_under_it() {
+    let folder = Folder::new();
+    let path = folder.path().join("key.pem");
+    std::fs::write(&path, include_str!("key.pem")).unwrap();
+    let mut login = login_by(TlsMode::Disable);
+    login.proof.server_public_key = Some(path.clone());
+    let sealed = sent(&login, Reach::Open, "caching_sha2_password", b"\x04").unwrap();
+    assert_eq!(sealed.len(), 32 + 256, "the proof, then 2048 bits");
+    assert!(!has_password(&sealed));
+    std::fs::write(&path, "no key").unwrap();
+    let error = sent(&login, Reach::Open, "caching_sha2_password", b"\x04").unwrap_err();
+    assert!(error.to_string().contains("key.pem holds no RSA key"), "{error}");
+}
+
+#[test]
+fn by_a_socket_or_on_this_machine_the_server_is_known() {
+    let server = Server::start(vec![vec![Step::Say(bytes(GREETING_8))]]);
+    let login = Login { tls: Tls { mode: TlsMode::Disable, ca: None }, ..server.login() };
+    assert_eq!(Reach::of(&login, &Line::connect(&login).unwrap()), Reach::Near);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let by_port = Login { host: "127.0.0.1".to_owned(), port, ..login };
+    assert_eq!(Reach::of(&by_port, &Line::connect(&by_port).unwrap()), Reach::Near);
 }
 
 // Public keys that a server sends.

@@ -95,6 +95,7 @@ impl Server {
             tls: Tls { mode: TlsMode::Disable, ca: None },
             settings: Vec::new(),
             tells_notices: false,
+            proof: Default::default(),
         }
     }
 

@@ -1,9 +1,13 @@
 //! Proofs, refusals, and servers that speak out of turn during the log-in.
 
+use std::io::Read;
+
 use super::{READY, Server, WELCOME, message, refusal};
 use crate::plan::TlsMode;
 use crate::plan::error::Error;
-use crate::sessions::postgres::connect;
+use crate::sessions::postgres::{connect, login};
+use crate::sessions::reach::Reach;
+use crate::wire::Line;
 
 const ASKS_MD5: &[u8] = b"R\0\0\0\x0c\0\0\0\x05salt";
 const ASKS_CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
@@ -140,4 +144,56 @@ fn what_comes_out_of_turn_is_an_error_of_the_protocol() {
 fn a_server_that_hangs_up_is_an_error() {
     assert_eq!(refused_by(Vec::new()).engine_code(), Some("lost"));
     assert_eq!(refused_by(b"R\0\0".to_vec()).engine_code(), Some("lost"));
+}
+
+// Servers that could be any other.
+
+/// The log-in to a server in plain text elsewhere, which says this and reads no answer.
+fn from_afar(says: Vec<u8>, require_auth: &[&str]) -> Result<(), Error> {
+    let mut server = Server::start(vec![Box::new(move |peer| {
+        peer.startup();
+        peer.say(&says);
+        let _ = peer.0.read_to_end(&mut Vec::new());
+    })]);
+    server.login.proof.require_auth = require_auth.iter().map(|it| (*it).to_owned()).collect();
+    let line = Line::connect(&server.login).unwrap();
+    let opened = login::open_over(line, Reach::Encrypted, &server.login);
+    assert!(!format!("{:?}", opened.as_ref().err()).contains("secret"));
+    let opened = opened.map(drop);
+    server.end();
+    opened
+}
+
+#[test]
+fn a_server_that_could_be_any_other_is_given_no_weak_proof() {
+    let scram = [sasl("SCRAM-SHA-256"), message('R', b"\0\0\0\x0br=x,s=c2FsdA==,i=1")].concat();
+    for (asks, says) in [
+        (ASKS_MD5.to_vec(), "an MD5 of the password"),
+        (ASKS_CLEARTEXT.to_vec(), "wants the password"),
+        (scram, "a weak proof"),
+    ] {
+        let error = from_afar(asks, &[]).unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+        let failure = error.failure(None);
+        assert_eq!(
+            (failure.blame.as_str(), failure.hint.contains("sslmode=verify-full")),
+            ("user", true)
+        );
+    }
+}
+
+#[test]
+fn a_weak_proof_is_given_where_the_login_says_so() {
+    for (asks, method) in [(ASKS_MD5, "md5"), (ASKS_CLEARTEXT, "password")] {
+        let admitted = [asks, WELCOME].concat();
+        from_afar(admitted, &["scram-sha-256", method]).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_less_than_the_login_wants_is_refused() {
+    for asks in [WELCOME, ASKS_MD5, ASKS_CLEARTEXT] {
+        let error = from_afar(asks.to_vec(), &["scram-sha-256"]).unwrap_err();
+        assert!(error.to_string().contains("another proof than require_auth has"), "{error}");
+    }
 }

@@ -54,6 +54,7 @@ impl Server {
             tls: Tls { mode: TlsMode::Disable, ca: None },
             settings: Vec::new(),
             tells_notices: false,
+            proof: Default::default(),
         };
         Self { login, _folder: folder, thread: Some(thread::spawn(play)) }
     }
