@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -25,13 +26,16 @@ from dyno.record.older import upgrade
 
 T = TypeVar("T")
 
+#: The largest file of a run that is read: trials of thousands of streams have some MB.
+LARGEST_BYTES = 256 << 20
+
 
 def read_json(kind: type[T], file: Path) -> T:
     """A file of a run as a `kind`; `UsageError` where it is missing, broken, too new, or of a run
     that may not be judged.
     """
     try:
-        data = json.loads(file.read_text())
+        data = json.loads(_read_text(file))
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
     except RecursionError:
@@ -54,6 +58,19 @@ def read_json(kind: type[T], file: Path) -> T:
         raise _newer_error(f"{file} was made by a newer dyno: {error}") from error
     except ValueError as error:
         raise _damage_error(file, error) from error
+
+
+def _read_text(file: Path) -> str:
+    """What a file of a run holds; `UsageError` for what no run has: a pipe, a device, a file so
+    large that reading it would take all memory.
+    """
+    found = file.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"{file} is no file", hint="a run holds plain files only")
+    if found.st_size > LARGEST_BYTES:
+        cause = f"it has {found.st_size:,} bytes, and none of a run has over {LARGEST_BYTES:,}"
+        raise UsageError(f"{file} is too large", cause=cause)
+    return file.read_text()
 
 
 def _damage_error(file: Path, cause: object) -> UsageError:

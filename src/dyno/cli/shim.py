@@ -38,7 +38,8 @@ def write_launcher(file: Path) -> Path:
     ours = f"-m dyno.cli {file.name}"
     if file.exists() and ours not in file.read_text(errors="replace"):
         raise UsageError(f"{file} is there already", hint="name a folder of its own")
-    launch = f'exec {shlex.quote(sys.executable)} {ours} "$@"'
+    # -P: a module in the folder where somebody calls it is none of ours
+    launch = f'exec {shlex.quote(sys.executable)} -P {ours} "$@"'
     file.write_text(f"#!/bin/sh\n{launch}\n")
     file.chmod(0o755)
     return file

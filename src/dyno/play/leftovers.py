@@ -66,8 +66,17 @@ def _dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
 
 
 def _clear_home(run: RunFolder) -> None:
-    with suppress(DynoError), run.alone():
-        shutil.rmtree(run.path / "home", ignore_errors=True)
+    """Removes the data in a run's folder, by the folder that was looked at, whatever has its name
+    by now: its parent may be somebody else's.
+    """
+    handle = os.open(run.path, scratch.FOLDER)
+    try:
+        os.stat("run.json", dir_fd=handle, follow_symlinks=False)
+        if os.fstat(handle).st_uid == os.geteuid():
+            with suppress(DynoError), run.alone():
+                shutil.rmtree("home", ignore_errors=True, dir_fd=handle)
+    finally:
+        os.close(handle)
 
 
 def _is_old(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -271,6 +272,15 @@ def test_shims_play_by_dyno_and_overwrite_nobodys_program(tmp_path: Path) -> Non
     (tmp_path / "bin" / "sysbench").write_text("somebody's")
     assert exit_code(("shim", str(tmp_path / "bin"))) == 64
     assert (tmp_path / "bin" / "sysbench").read_text() == "somebody's"
+
+
+def test_a_shim_runs_no_module_of_the_folder_where_it_is_called(tmp_path: Path) -> None:
+    assert exit_code(("shim", str(tmp_path / "bin"))) == 0
+    for name in ("dyno", "click", "json", "signal"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w')")
+    command = [str(tmp_path / "bin" / "sysbench"), "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("sysbench 1.0.20") and not (tmp_path / "ran").exists()
 
 
 def test_shims_that_cannot_be_written_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,3 +102,16 @@ def test_the_run_after_a_killed_one_sweeps_and_says_so_in_a_line(place: Path) ->
     after = subprocess.run([*command, "time=0.1"], capture_output=True, text=True, timeout=60)
     assert after.stderr.count(f"note: {len(folders)} folders of killed runs removed") == 1
     assert not any(it.exists() for it in folders)
+
+
+def test_nothing_behind_a_link_is_swept(place: Path) -> None:
+    victim = old(place / "victim" / "home")
+    (place / "victim" / "run.json").write_text("{}")
+    age(victim)
+    (place / "runs").mkdir()
+    (place / "runs" / "linked").symlink_to(place / "victim")
+    run = create_run(make_run(), place / "runs")
+    (run.path / "home").symlink_to(victim)
+    os.utime(run.path / "home", (0, 0), follow_symlinks=False)
+    sweep_leftovers(place / "runs")
+    assert (victim / "data").exists()

@@ -13,7 +13,7 @@ from fakes import make_run, make_trial
 
 from dyno.errors import HostError, UsageError
 from dyno.record import SCHEMA
-from dyno.run_folder import RunFolder, all_runs, create_run, open_run
+from dyno.run_folder import LARGEST_BYTES, RunFolder, all_runs, create_run, open_run
 
 
 @pytest.fixture
@@ -144,3 +144,16 @@ def test_a_field_that_a_newer_dyno_added_is_no_damage(kept: RunFolder) -> None:
     file.write_text(json.dumps(data | {"added_later": 1}))
     with pytest.raises(UsageError, match=r"made by a newer dyno: Run: unknown field added_later"):
         kept.run()
+
+
+@pytest.mark.timeout(20)
+def test_what_is_no_file_of_a_run_is_refused_and_not_read(tmp_path: Path) -> None:
+    folder = create_run(make_run(), tmp_path)
+    pipe, large = folder.path / "trials" / "0001.json", folder.path / "verdict.json"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="is no file"):
+        folder.trials()
+    with large.open("wb") as file:
+        file.truncate(LARGEST_BYTES + 1)
+    with pytest.raises(UsageError, match="too large"):
+        folder.verdict()
