@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -74,9 +74,16 @@ class Analysis:
 
     def means(self, blocks: int) -> tuple[list[PairedMetric], list[Comparison]]:
         """The mean over all primaries for each candidate, in the first `blocks`; and judged."""
-        found = suite_means(self.case, self.lines(blocks))
+        lines = self.lines(blocks)
+        found = suite_means(self.case, lines)
         context = replace(self.case, primaries=self.case.rivals)
-        return found, judged_comparisons(context, found)
+        rows = judged_comparisons(context, found)
+        return found, [replace(row, doubts=self._doubts_of_mean(row, lines)) for row in rows]
+
+    def _doubts_of_mean(self, row: Comparison, lines: Sequence[PairedMetric]) -> tuple[Doubt, ...]:
+        """What doubts any of the primaries that a mean is of."""
+        own = (line for line in lines if line.primary and line.effect.candidate == row.candidate)
+        return tuple(dict.fromkeys(doubt for line in own for doubt in self.case.doubts_of(line)))
 
     def count_decided(self, blocks: int) -> int:
         """How many of those that decide have their verdict, as precise as was asked for, at the

@@ -128,11 +128,20 @@ def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
         screen.line(f"to go on: dyno resume {folder.path.name}")
     elif book.run.command:
         screen.line(f"to repeat: {repeat_command(book.run)}")
-    if book.verdict.doubts:
-        audits = ", ".join(dict.fromkeys(doubt.audit for doubt in book.verdict.doubts))
+    tell_standing(book.verdict)
+    return book.verdict
+
+
+def tell_standing(verdict: Verdict) -> None:
+    """The last line, where the figures are not to be relied on."""
+    invalid = [found.audit for found in verdict.findings if found.soundness == "invalid"]
+    if verdict.overall == "invalid" and invalid:
+        told = f"invalid by {', '.join(dict.fromkeys(invalid))}: the figures say nothing"
+        screen.line(screen.Styled(told, "magenta"))
+    elif verdict.doubts:
+        audits = ", ".join(dict.fromkeys(doubt.audit for doubt in verdict.doubts))
         told = f"doubtful by {audits}: read why before you rely on it (exit code 4 with --strict)"
         screen.line(screen.Styled(told, "yellow"))
-    return book.verdict
 
 
 def repeat_command(run: Run) -> str:

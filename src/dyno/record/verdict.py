@@ -181,10 +181,11 @@ class Verdict:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Those of the primaries that say something; none where the run is invalid, or open in all
-        of them: it then claims nothing that could be doubted.
+        """Those of the primaries, or of the means that decide, that say something; none where the
+        run is invalid, or open in all of them: it then claims nothing that could be doubted.
         """
         if self.overall == "invalid":
             return ()
-        doubted = [row for row in self.comparisons if row.primary and row.is_doubtful]
+        decisive = self.means or [row for row in self.comparisons if row.primary]
+        doubted = [row for row in decisive if row.is_doubtful]
         return tuple(dict.fromkeys(doubt for row in doubted for doubt in row.doubts))

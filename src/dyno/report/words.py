@@ -78,6 +78,11 @@ def _verdict(comparison: Comparison, margin: bool) -> str:
     return f"{word}, {bound if bound.startswith('<') else f'≤ {bound}'}{held}"
 
 
+def standing(comparison: Comparison) -> str:
+    """The word that gives a comparison its colour: its verdict's, or *doubtful*."""
+    return "doubtful" if comparison.is_doubtful else comparison.verdict
+
+
 def of_played(comparison: Comparison) -> str:
     """Blocks that count, of those that were played: `6/8`."""
     return f"{comparison.blocks}/{comparison.blocks + comparison.dropped}"

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from fakes import make_run, make_trials, make_workload
-from judging import judge_unaudited, logs, look_unaudited
+from judging import FixedAudit, judge_unaudited, logs, look_unaudited
 
-from dyno.record import Run, Trial
+from dyno.analysis.judge import judge
+from dyno.record import Finding, Run, Trial
 
 NAMES = [f"w{n}" for n in range(8)]
 
@@ -74,3 +75,14 @@ def test_neighbouring_blocks_that_are_alike_are_told() -> None:
         True,
         False,
     ]
+
+
+def test_what_doubts_one_workload_doubts_the_mean_that_it_is_part_of() -> None:
+    """Each workload by itself is open, and so claims nothing; the mean does."""
+    trials = played([0.0] * 8)
+    own = next(t.number for t in trials if (t.workload, t.candidate) == ("w7", "new"))
+    audit = FixedAudit(Finding("noise", "doubtful", "w7 on new: a neighbour", (own,)))
+    verdict = judge(suite(gate="mean"), trials, {"mock": audit})
+    assert verdict.overall == "not slower" and verdict.means[0].is_doubtful
+    assert verdict.sentence.startswith("Doubtful: new is not slower than old: all workloads mean")
+    assert judge(suite(), trials, {"mock": audit}).doubts == ()

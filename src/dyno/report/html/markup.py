@@ -81,6 +81,7 @@ def _environment() -> Environment:
         "metric": words.metric,
         "metric_name": metric_name,
         "verdict": words.verdict,
+        "standing": lambda comparison: words.standing(comparison).replace(" ", "-"),
         "plural": words.plural,
         "of_played": words.of_played,
         "swatch": swatch,

@@ -97,7 +97,7 @@ _TEMPLATE = """
 <td class="n">{{ c | of_played }}</td>
 <td class="n">{{ "%.2g" | format(c.p_value) }}</td>
 <td class="n">{{ c.mde80_percent | percent }}</td>
-<td>{% if c.primary %}<span class="badge {{ c.verdict | replace(' ', '-') }}">{{ c | verdict }}
+<td>{% if c.primary %}<span class="badge {{ c | standing }}">{{ c | verdict }}
 </span>{% else %}exploratory{% endif %}</td></tr>
 {% for note in c.notes %}<tr class="note"><td colspan="7">{{ note }}</td></tr>{% endfor %}
 {% endfor %}</tbody></table></div>

@@ -84,7 +84,7 @@ def _judged(found: Comparison | None) -> list[Cell]:
     if found is None:
         return [Cell(numbers.DASH)] * 3
     relative = 1 / (1 + found.slowdown_percent / 100)
-    mark = {"slower": "low", "faster": "high"}.get(found.verdict, "")
+    mark = {"slower": "low", "faster": "high"}.get(words.standing(found), "")
     low, high = found.low_percent, found.high_percent
     return [
         Cell(f"{relative:.2f}", mark),

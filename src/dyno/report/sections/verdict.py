@@ -52,7 +52,7 @@ _TEMPLATE = """
 <td class="n">{{ c.slowdown_percent | signed }}&#8239;%</td>
 <td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
 <td>{% if c.primary %}
-<span class="badge {{ 'doubtful' if c.is_doubtful else c.verdict | replace(' ', '-') }}">
+<span class="badge {{ c | standing }}">
 {{- c | verdict(False) }}</span>{% else %}<span class="quiet">{{ c | verdict(False) }},
 explored</span>{% endif %}</td>
 <td class="n">{{ "%g" | format(c.margin_percent) }}&#8239;%</td>

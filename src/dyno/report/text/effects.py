@@ -41,7 +41,7 @@ def _effects(
     rows.add_column("verdict", overflow="fold")
     for c in found:
         said = words.verdict(c, margin=False)
-        verdict = Text(said, styles[c.verdict]) if c.primary else Text("exploratory", "dim")
+        verdict = Text(said, styles[words.standing(c)]) if c.primary else Text("exploratory", "dim")
         rows.add_row(*map(Text, _cells(c)), verdict)
     margin = f", margin {found[0].margin_percent:g} %"
     return [

@@ -30,8 +30,8 @@ _STYLES = {
     "inconclusive": "yellow",
     "faster": "green",
     "not slower": "green",
+    "doubtful": "bold yellow",
 }
-_DOUBTFUL = "bold yellow"
 
 
 def verdict_table(
@@ -125,7 +125,9 @@ def _cells(c: Comparison, verdict: str, blocks: Sequence[str]) -> tuple[Text, ..
         *blocks,
         numbers.percent(c.mde80_percent),
     )
-    return *map(Text, cells), Text(verdict, style=_STYLES[c.verdict] if c.primary else "dim")
+    return *map(Text, cells), Text(
+        verdict, style=_STYLES[words.standing(c)] if c.primary else "dim"
+    )
 
 
 def _folded_note(count: int) -> list[RenderableType]:
@@ -173,7 +175,7 @@ def _overall(verdict: Verdict) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if not verdict.complete:
         parts.append(Text("the run is not complete: this is what has been measured so far"))
-    style = _DOUBTFUL if verdict.doubts else _STYLES[verdict.overall]
+    style = _STYLES["doubtful" if verdict.doubts else verdict.overall]
     return [*parts, Text(verdict.sentence, style=style)]
 
 
