@@ -141,3 +141,42 @@ def test_make_without_a_target_lists_the_targets() -> None:
     )
     assert "make demo" in said.stdout
     assert "make test" in said.stdout
+
+
+THREATS = ROOT / "docs" / "decisions" / "0001-threat-model.md"
+#: Each row says somebody, a door, what must not happen, what stops it, and the test that holds it.
+THREAT_HEAD = ["who", "door", "must not", "what stops it", "held by"]
+#: Of the page, as it would be printed.
+THREAT_WORDS_MAX = 1200
+
+
+def threats() -> list[list[str]]:
+    """The rows of the threat model's tables."""
+    lines = [line for line in THREATS.read_text().splitlines() if line.startswith("|")]
+    found = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return [row for row in found if row != THREAT_HEAD and set("".join(row)) != {"-"}]
+
+
+def names_of_tests() -> set[str]:
+    """Every test, and every file of tests, of both languages."""
+    python = [*(ROOT / "tests").rglob("test_*.py")]
+    names = {path.stem for path in python}
+    for path in python:
+        names |= set(re.findall(r"def (test_\w+)", path.read_text()))
+    for path in (ROOT / "crates").rglob("*.rs"):
+        names |= set(re.findall(r"#\[test\]\s+(?:#.*\s+)*fn (\w+)", path.read_text()))
+    return names
+
+
+def test_the_threat_model_is_a_page() -> None:
+    assert len(threats()) > 10
+    assert len(THREATS.read_text().split()) <= THREAT_WORDS_MAX
+
+
+def test_each_row_of_the_threat_model_names_a_test_that_there_is() -> None:
+    known = names_of_tests()
+    for row in threats():
+        assert len(row) == len(THREAT_HEAD) and all(row), f"not five full columns: {row}"
+        named = set(re.findall(r"`(\w+)`", row[-1]))
+        assert named, f"no test holds {row[:3]}"
+        assert named <= known, f"there is no test {named - known}"

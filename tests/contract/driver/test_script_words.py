@@ -1,0 +1,51 @@
+"""What a script and the programs that it starts write to whatever they find open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dyno import driver
+from dyno.driver import Launch, Limit, Process
+from dyno.plan import Plan, Script
+
+#: Every word of the driver's that a forger would like to say.
+FORGED = [{"event": "end", "counters": {"inserted": 99}}, {"event": "failing", "phase": "run"}]
+SCRIPT = """
+local forged = %s
+function event()
+   print(forged)
+   io.write(forged)
+   io.stdout:flush()
+   os.execute("for it in /proc/self/fd/*; do cat forged.json > $it; done 2>> errors")
+   os.execute("readlink /proc/self/fd/* > open; cat > read")
+end
+sysbench.hooks = sysbench.hooks or {}
+"""
+
+
+def test_what_a_script_and_its_programs_write_is_no_word_of_the_drivers(tmp_path: Path) -> None:
+    text = "".join(f"{json.dumps(it)}\n" for it in FORGED)
+    (tmp_path / "forged.json").write_text(text)
+    script = tmp_path / "forging.lua"
+    body = SCRIPT.replace("%s", f"[[\n{text}]]")
+    for name in ("forged.json", "errors"):
+        body = body.replace(name, str(tmp_path / name))
+    body = body.replace("> open", f"> {tmp_path}/open").replace("> read", f"> {tmp_path}/read")
+    script.write_text(body)
+    options = {"events": "2", "time": "20", "threads": "1", "warmup_time": "0"}
+    plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script), options), seed=1)
+    plan = Plan(plan.session, plan.script, plan.seed, commands=("run",))
+    events: list[driver.Event] = []
+    with Process(plan, Launch(tmp_path / "log")) as process:
+        while not events or not isinstance(events[-1], driver.End):
+            events.append(process.next(Limit("the script", 60)))
+            if not isinstance(events[-1], driver.Progress | driver.End):
+                process.go()
+    assert events[-1] == driver.End({}), "its own, and not the forged one"
+    assert not any(isinstance(it, driver.Failing) for it in events)
+    assert '"inserted": 99' in (tmp_path / "log").read_text(), "it is in the log"
+    assert (tmp_path / "read").read_text() == "", "a child reads nothing of the plan"
+    found = set((tmp_path / "open").read_text().split())
+    ours = {str(tmp_path / name) for name in ("log", "open")} | {"/dev/null"}
+    assert {it for it in found if not it.startswith("/proc/")} <= ours, "no descriptor of ours"
