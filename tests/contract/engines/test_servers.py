@@ -210,3 +210,10 @@ def test_a_home_that_is_made_anew_meanwhile_is_another(home: Path) -> None:
         assert resumed.poll() is None
         assert list(processes_in(home)) == [resumed.pid]
         resumed.kill()
+
+
+def test_a_watchdog_that_stands_still_keeps_nobody_waiting(home: Path) -> None:
+    dog = process.begin_watchdog(Path("/bin/sh"), home, signal.SIGTERM)
+    os.kill(dog.pid, signal.SIGSTOP)
+    process.end_watchdog(dog)
+    assert dog.returncode == -signal.SIGKILL
