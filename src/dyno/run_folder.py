@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from dyno import decode, private_files
 from dyno.errors import HostError, UsageError, space, unknown
-from dyno.record import SCHEMA, Run, Trial, Verdict
+from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict
 from dyno.record.older import upgrade
 
 T = TypeVar("T")
@@ -135,9 +135,21 @@ class RunFolder:
         return read_json(Run, self.path / "run.json")
 
     def trials(self) -> list[Trial]:
-        """Every trial on disk, by number, torn ones included."""
+        """Every trial on disk, by number, torn ones included; `UsageError` for one of another run,
+        whose workload or candidate this one has not.
+        """
         files = sorted((self.path / "trials").glob("[0-9]*.json"))
-        return [read_json(Trial, file) for file in files]
+        found = [read_json(Trial, file) for file in files]
+        if not found:
+            return []
+        run = self.run()
+        workloads = {each.name for each in run.workloads}
+        candidates = {each.name for each in run.candidates} | {FLOOR}
+        for file, trial in zip(files, found, strict=True):
+            if trial.workload not in workloads or trial.candidate not in candidates:
+                cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"
+                raise _damage_error(file, cause)
+        return found
 
     def write_trial(self, trial: Trial) -> None:
         """Writes a trial once, whole or not at all; `HostError` where the disk is full."""

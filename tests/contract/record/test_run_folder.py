@@ -157,3 +157,20 @@ def test_what_is_no_file_of_a_run_is_refused_and_not_read(tmp_path: Path) -> Non
         file.truncate(LARGEST_BYTES + 1)
     with pytest.raises(UsageError, match="too large"):
         folder.verdict()
+
+
+def test_a_trial_of_another_run_is_named(tmp_path: Path) -> None:
+    run = make_run()
+    folder = create_run(run, tmp_path)
+    own = make_trial(1, run.candidates[0].name, 0, 100.0, workload=run.workloads[0].name)
+    folder.write_trial(own)
+    assert folder.trials() == [own]
+    others = (
+        dataclasses.replace(own, number=2, workload="{{7*7}}"),
+        dataclasses.replace(own, number=3, candidate="x"),
+    )
+    for other in others:
+        folder.write_trial(other)
+        with pytest.raises(UsageError, match=rf"000{other.number}.json is damaged: .*is not in"):
+            folder.trials()
+        (folder.path / "trials" / f"000{other.number}.json").unlink()
