@@ -120,8 +120,9 @@ def test_a_connection_for_reading_is_refused_writes_by_the_server(
 ) -> None:
     with serving(kind, **ON[kind]) as server:
         replay = laid(logged(server, tmp_path, 3), False)
-        for file in replay.script.parent.glob("*.json"):
-            file.write_text(file.read_text().replace("SELECT name FROM", "DELETE FROM"))
+        for file in replay.script.parent.glob("*.lane"):
+            text = file.read_bytes().replace(b"SELECT name FROM", b"DELETE      FROM")
+            file.write_bytes(text)
         plan = Plan(server.session, Script(str(replay.script), {}), 7, ("run",), progress_s=0)
         (tally,) = play_plan(plan, tmp_path)["replay"].streams
         assert tally.failed >= 3

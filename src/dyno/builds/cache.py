@@ -147,15 +147,42 @@ def cached_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -
         with suppress(PermissionError):  # somebody else's, that we may use
             home.chmod(_mode(home))
     except OSError as refused:
-        cause = _why(refused, name)
-        hint = "free some room, or set DYNO_CACHE to a folder that can be written"
-        raise HostError(f"cannot fill the cache at {root()}", cause=cause, hint=hint) from None
+        raise _not_filled(refused, name) from None
     return home
 
 
 def _mode(home: Path) -> int:
     """Programs must be reached by a server's user; data and statements are for us alone."""
     return 0o700 if home.parent.name in PRIVATE else 0o755
+
+
+@contextmanager
+def work_folder(kind: str) -> Iterator[Path]:
+    """A folder beside the entries of `kind`, for one that is named by its content; what is left in
+    it is removed. So is what a killed process left in such a folder.
+    """
+    parent = root() / kind
+    prefix = f"{UNDER_WAY}work-"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        for stale in parent.glob(f"{prefix}*"):
+            with claim_unused(stale) as free:
+                if free:
+                    shutil.rmtree(stale, ignore_errors=True)
+        fresh = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        try:
+            with share_entry(fresh):
+                yield fresh
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    except OSError as refused:
+        raise _not_filled(refused, kind) from None
+
+
+def _not_filled(refused: OSError, name: str) -> HostError:
+    cause = _why(refused, name)
+    hint = "free some room, or set DYNO_CACHE to a folder that can be written"
+    return HostError(f"cannot fill the cache at {root()}", cause=cause, hint=hint)
 
 
 def _why(refused: OSError, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno import numbers
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -39,8 +40,16 @@ _TAKEN: tuple[Decorator, ...] = (
         is_flag=True,
         help="With --log, play it in the database of a server that runs already, as it is.",
     ),
+    click.option(
+        "--statement-limit",
+        metavar="SIZE",
+        help="With --log, leave out statements of more characters than this (16M).",
+    ),
 )
-NEEDS_LOG = {"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"}
+NEEDS_LOG = {
+    **{"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"},
+    "statement_limit": "--statement-limit",
+}
 
 
 def replay_words(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,7 +75,8 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     if dict(words["settings"]).get("setup"):
         raise UsageError("--set setup=… is no word of a replay", hint="--data FILE makes the copy")
     _check_free(words)
-    replay = lay_out(Path(words["log"]), words["writes"], _say)
+    limit = _limit(words["statement_limit"])
+    replay = lay_out(Path(words["log"]), words["writes"], _say, limit)
     data = Path(words["data"]).resolve() if words["data"] else None
     check_copies(
         replay.selection, Copy(data, words["in_place"], words["writes"]), words["candidates"]
@@ -74,6 +84,21 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     _tell(replay)
     found = {"setup": str(data) if data else None, "speed": words["speed"]}
     return str(replay.script), {name: text for name, text in found.items() if text}
+
+
+#: The longest statement that may be asked for, of which several copies are in memory.
+LIMIT_MOST = 1 << 29
+
+
+def _limit(text: str | None) -> int:
+    from dyno.replay.logs import LIMIT
+
+    if text is None:
+        return LIMIT
+    size = numbers.size_bytes(text)
+    if size is None or not 1 <= size <= LIMIT_MOST:
+        raise UsageError(f"--statement-limit cannot be '{text}'", hint="1M, 16M or up to 512M")
+    return int(size)
 
 
 #: What the log itself says: how long, how many, how fast; and what belongs to pgbench's files.

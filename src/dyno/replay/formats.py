@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from dyno.errors import UsageError
 from dyno.plugins import things
-from dyno.replay.logs import Log, LogReader
+from dyno.replay.logs import LIMIT, Entry, Log, LogReader
 
-#: Lines by which a log is known.
-LOOKED_AT = 500
+#: Lines by which a log is known, and characters of each.
+LOOKED_AT, LINE = 500, 1 << 16
 
 
-def read_log(path: Path) -> Log:
-    """The log in a file; `UsageError` where it is none that is known here, or has no statement."""
+def read_log(path: Path, limit: int = LIMIT) -> Log:
+    """The log in a file, of whose statements those over `limit` characters are cut.
+
+    `UsageError` where it is none that is known here; and, once it was read, where it has no
+    statement.
+    """
     try:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-            head = [line.rstrip("\r\n") for line in islice(file, LOOKED_AT)]
+            head = [file.readline(LINE).rstrip("\r\n") for _ in range(LOOKED_AT)]
     except OSError as error:
         cause = (error.strerror or "").lower()
         raise UsageError(f"cannot read the log {path}", cause=cause, hint="--log FILE") from None
@@ -28,7 +33,7 @@ def read_log(path: Path) -> Log:
         raise UsageError(f"the log {path} is empty", hint=_all_written(readers))
     for reader in readers:
         if reader.knows(head):
-            return _whole(reader, path)
+            return _whole(reader, path, limit)
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
         f"{path} is no log that is known here", cause=cause, hint=_all_written(readers)
@@ -39,9 +44,15 @@ def _all_written(readers: list[LogReader]) -> str:
     return "; ".join(f"{reader.kind}: {reader.written_by}" for reader in readers)
 
 
-def _whole(reader: LogReader, path: Path) -> Log:
-    log = reader.read(path)
-    if not log.entries:
-        hint = f"statements are in it with {reader.written_by}"
-        raise UsageError(f"no statement stands in {path}, {log.kind}", hint=hint)
-    return log
+def _whole(reader: LogReader, path: Path, limit: int) -> Log:
+    log = reader.read(path, limit)
+
+    def entries() -> Iterator[Entry]:
+        entry = None
+        for entry in log.entries:
+            yield entry
+        if entry is None:
+            hint = f"statements are in it with {reader.written_by}"
+            raise UsageError(f"no statement stands in {path}, {log.kind}", hint=hint)
+
+    return replace(log, entries=entries())

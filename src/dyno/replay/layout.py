@@ -1,35 +1,42 @@
 """A log laid out for the driver: a script, and beside it a file of statements per connection.
 
 The folder lies in the cache under a name that tells its content, so the same log is laid out once,
-and a run goes on with what it began with.
+and a run goes on with what it began with. A file is written, and played, statement by statement
+(`crates/driver/src/script/recording.rs` reads it); what is in memory of it is said there.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections import Counter
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
-from dyno.builds import Say
-from dyno.builds.cache import cached_entry
+from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.replay.formats import read_log
-from dyno.replay.logs import Entry, Log
-from dyno.replay.sessions import LeftOut, Played, Selection, Session, lanes, select
+from dyno.replay.logs import LIMIT, Entry, Log
+from dyno.replay.sessions import Selection, Session, lanes, select
+from dyno.replay.spool import Spool
 
 #: Counts with what is laid out: a change of the form makes other names.
-FORM = 1
+FORM = 2
 #: Digests with a histogram of their own; all others are counted together.
 DIGESTS = 60
 DIGEST_LETTERS = 56
-OTHERS = "all other statements"
+OTHERS, UNDONE = "all other statements", "ROLLBACK"
+#: Pieces of a file that are written together: of statements of 100 bytes some 100 kB.
+PIECES = 3 << 10
 #: A state of Lua for each.
 LANES_MOST = 4096
-_DOLLAR = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|(\$\d+)|(\?)")
+_DOLLAR = re.compile(r"'(?:[^']++|'')*+'|\"[^\"]*+\"|(\$\d++)|(\?)")
+#: An event: ns from the first statement of all; number of its type; bytes of its text, which
+#: follows; number of its values, -1 where it has no parameters, each with its bytes, -1 for NULL.
+_EVENT, _LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
 
 
 @dataclass(frozen=True)
@@ -43,70 +50,82 @@ class Replay:
 
     def sentences(self) -> list[str]:
         """What is played, and what is left out."""
-        chosen, entries = self.selection, len(self.log.entries)
+        chosen = self.selection
         told = [
-            f"{self.log.kind}: {chosen.count:,} of {entries:,} statements are played, of "
+            f"{self.log.kind}: {chosen.count:,} of {chosen.read:,} statements are played, of "
             f"{len(chosen.sessions):,} sessions on {self.connections} connections, over "
             f"{chosen.span_s:.1f} s"
         ]
         for reason, left in sorted(chosen.left_out.items(), key=lambda each: -each[1].count):
-            told.append(f"left out: {left.count:,} {reason} ({_places(left)})")
+            told.append(f"left out: {left.count:,} {reason} ({left})")
         if unread := self.log.unread:
-            why, first = unread[0].why, unread[0].line
-            told.append(f"left out: {len(unread):,} lines, the first {why} (line {first})")
+            count = sum(left.count for left in unread.values())
+            why, first = next(iter(unread.items()))
+            told.append(f"left out: {count:,} lines, the first {why} (line {first.lines[0]})")
         return told
 
 
-def _places(left: LeftOut) -> str:
-    more = ", …" if left.count > len(left.lines) else ""
-    plural = "s" if left.count > 1 else ""
-    return f"line{plural} {', '.join(map(str, left.lines))}{more}"
+def lay_out(path: Path, writes: bool, say: Say, limit: int = LIMIT) -> Replay:
+    """The log in `path`, laid out; a statement of over `limit` characters is left out.
 
-
-def lay_out(path: Path, writes: bool, say: Say) -> Replay:
-    """The log in `path`, laid out; `UsageError` where nothing of it can be played."""
-    log = read_log(path)
-    selection = select(log, writes)
-    if not selection.sessions:
-        reasons = "; ".join(f"{it.count:,} {why}" for why, it in selection.left_out.items())
-        hint = "--writes plays what writes, too" if not writes else "log all statements"
-        raise UsageError(f"no statement of {path} can be played", cause=reasons, hint=hint)
-    own = lanes(selection.sessions)
-    if len(own) > LANES_MOST:
-        cause = f"{len(own):,} of its sessions overlap"
-        hint = "replay a shorter stretch of the log"
-        raise UsageError(f"{path} needs over {LANES_MOST:,} connections", cause=cause, hint=hint)
-    texts = _laid(own)
-    script = _script(path, log, selection, len(own), writes)
-    summed = hashlib.sha256()
-    for text in (str(FORM), script, *texts):
-        summed.update(text.encode())
-    script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"
-    stem = re.sub(r"\W+", "_", path.stem) or "log"
-
-    def make(folder: Path) -> None:
-        for number, text in enumerate(texts):
-            (folder / f"{number:05d}.json").write_text(text)
+    `UsageError` where nothing of it can be played.
+    """
+    with cache.work_folder("replay") as folder, Spool(folder) as spool:
+        log = read_log(path, limit)
+        selection = select(log, writes, spool)
+        if not selection.sessions:
+            reasons = "; ".join(f"{it.count:,} {why}" for why, it in selection.left_out.items())
+            hint = "--writes plays what writes, too" if not writes else "log all statements"
+            raise UsageError(f"no statement of {path} can be played", cause=reasons, hint=hint)
+        own = lanes(selection)
+        if len(own) > LANES_MOST:
+            cause = f"{len(own):,} of its sessions overlap"
+            hint = "replay a shorter stretch of the log"
+            raise UsageError(
+                f"{path} needs over {LANES_MOST:,} connections", cause=cause, hint=hint
+            )
+        names = _names(selection)
+        summed = hashlib.sha256(str(FORM).encode())
+        for number, sessions in enumerate(own):
+            with (folder / f"{number:05d}.lane").open("wb") as file:
+                for part in _parts(_lane(selection, sessions, names)):
+                    file.write(part)
+                    summed.update(part)
+        kept = "all but those left out" if writes else "those that read"
+        script = f"-- {selection.count:,} statements of {path.name}, {log.kind}: {kept}.\n"
+        script += _script(selection, names, len(own), writes)
+        summed.update(script.encode())
+        script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"
+        stem = re.sub(r"\W+", "_", path.stem) or "log"
         (folder / f"{stem}.lua").write_text(script)
-
-    home = cached_entry("replay", f"{stem}-{summed.hexdigest()[:16]}", make, say)
+        home = cache.cached_entry(
+            "replay", f"{stem}-{summed.hexdigest()[:16]}", lambda into: _move(folder, into), say
+        )
     return Replay(home / f"{stem}.lua", log, selection, len(own))
 
 
-def _script(path: Path, log: Log, selection: Selection, connections: int, writes: bool) -> str:
-    what = "all but those left out" if writes else "those that read"
-    played = [it for session in selection.sessions for it in session.played]
-    names, examples = _names(played), dict[str, str]()
-    for it in played:
-        if it.statement.kind in ("read", "write") and _EXPLAINED.match(it.statement.digest):
-            examples.setdefault(it.statement.digest, _spelled_out(it.entry))
+def _move(folder: Path, into: Path) -> None:
+    for file in folder.iterdir():
+        file.rename(into / file.name)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What statements are called: the name of each type, and the type of those with a number."""
+
+    names: tuple[str, ...]
+    types: dict[int, int]
+
+
+def _script(selection: Selection, names: _Names, connections: int, writes: bool) -> str:
     plans = "".join(
-        f"      {{ name = {_lua(names[digest])}, sql = {_lua(sql)} }},\n"
-        for digest, sql in examples.items()
-        if digest in names
+        f"      {{ name = {_lua(names.names[type_])}, sql = {_lua(_spelled_out(entry))} }},\n"
+        for number, type_ in names.types.items()
+        if (entry := selection.different.examples.get(number))
+        and selection.different.statements[number].kind in ("read", "write")
+        and _EXPLAINED.match(selection.different.statements[number].digest)
     )
     return (
-        f"-- {selection.count:,} statements of {path.name}, {log.kind}: {what}.\n"
         f"dyno.recording {{\n   lanes = {connections}, statements = {selection.count}, "
         f"span_s = {selection.span_s:.6f}, writes = {str(writes).lower()},\n"
         f"   plans = {{\n{plans}   }},\n}}\n"
@@ -143,67 +162,72 @@ def _lua(text: str) -> str:
     return f'"{text}"'
 
 
-def _laid(own: Sequence[Sequence[Session]]) -> list[str]:
-    """The files' texts, one per connection."""
-    played = [it for sessions in own for session in sessions for it in session.played]
-    names = _names(played)
-    return [_lane(sessions, names) for sessions in own]
-
-
-def _names(played: Sequence[Played]) -> dict[str, str]:
-    """What each digest is called: those with the most statements get a name of their own."""
-    counts = Counter(it.statement.digest for it in played)
-    taken: dict[str, str] = {}
-    for digest, _ in counts.most_common(DIGESTS):
+def _names(selection: Selection) -> _Names:
+    """What each is called: those with the most statements get a name of their own."""
+    names, types = list[str](), dict[int, int]()
+    for number, digest in selection.different.most_frequent(DIGESTS):
         name = digest if len(digest) <= DIGEST_LETTERS else f"{digest[: DIGEST_LETTERS - 1]}…"
-        if name in taken.values():
-            name = (
-                f"{name[: DIGEST_LETTERS - 9]}… {hashlib.sha256(digest.encode()).hexdigest()[:6]}"
-            )
-        taken[digest] = name
-    return taken
+        if name in names:
+            summed = hashlib.sha256(digest.encode()).hexdigest()
+            name = f"{name[: DIGEST_LETTERS - 9]}… {summed[:6]}"
+        types[number] = len(names)
+        names.append(name)
+    return _Names((*names, *({OTHERS, UNDONE} - set(names))), types)
 
 
-def _lane(sessions: Sequence[Session], names: dict[str, str]) -> str:
-    texts: dict[str, int] = {}
-    kinds: dict[str, int] = {}
-    events: list[tuple[int, int, int, list[str | None] | None]] = []
-
-    def add(at_s: float, sql: str, kind: str, values: list[str | None] | None) -> None:
-        text = texts.setdefault(sql, len(texts))
-        events.append((round(at_s * 1e9), text, kinds.setdefault(kind, len(kinds)), values))
-
+def _lane(selection: Selection, sessions: Sequence[Session], names: _Names) -> Iterator[bytes]:
+    """A file's content, part by part: names of types, and the events to the end."""
+    yield _LENGTH.pack(len(names.names))
+    for name in names.names:
+        yield _LENGTH.pack(len(name.encode())) + name.encode()
+    undone, others = names.names.index(UNDONE), names.names.index(OTHERS)
     for session in sessions:
-        for it in session.played:
-            sql, values = _with_marks(it.entry.sql.rstrip("; \n"), it.entry.values)
-            add(it.at_s, sql, names.get(it.statement.digest, OTHERS), values)
-        if _is_open(session.played):
-            add(session.played[-1].at_s, "ROLLBACK", "ROLLBACK", None)
-    laid = {"kinds": list(kinds), "texts": list(texts), "events": events}
-    return json.dumps(laid, separators=(",", ":"))
+        is_open, at_ns = False, 0
+        for at_s, sql, values, number, statement in selection.played(session):
+            kind, at_ns = statement.kind, round(at_s * 1e9)
+            text, marked, said = sql.encode(), -1, b""
+            if values:
+                text, marked, said = _with_values(sql, values)
+            yield _EVENT.pack(at_ns, names.types.get(number, others), len(text), marked)
+            yield text
+            yield said
+            if kind == "begin":
+                is_open = True
+            elif kind in ("commit", "rollback"):
+                is_open = False
+        if is_open:
+            yield _EVENT.pack(at_ns, undone, len(UNDONE), -1) + UNDONE.encode()
 
 
-def _is_open(played: Sequence[Played]) -> bool:
-    """Does the last session end within a transaction?"""
-    ends = [
-        it.statement.kind for it in played if it.statement.kind in ("begin", "commit", "rollback")
-    ]
-    return bool(ends) and ends[-1] == "begin"
+def _parts(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Pieces put together to what is worth a write."""
+    while batch := list(islice(pieces, PIECES)):
+        yield b"".join(batch)
 
 
-def _with_marks(sql: str, values: Sequence[str | None]) -> tuple[str, list[str | None] | None]:
-    """`$1` as `?`, each with its value, in the order of the text."""
-    if not values:
-        return sql, None
-    ordered: list[str | None] = []
+def _with_values(sql: str, given: Sequence[str | None]) -> tuple[bytes, int, bytes]:
+    """A text with `?` for its parameters, how many these are, and their values as written."""
+    text, order = _with_marks(sql)
+    values = given if order is None else [given[n] if n < len(given) else None for n in order]
+    parts = list[bytes]()
+    for value in values:
+        said = value.encode() if value is not None else b""
+        parts += (_LENGTH.pack(-1 if value is None else len(said)), said)
+    return text.encode(), len(values), b"".join(parts)
+
+
+@lru_cache(maxsize=1 << 10)
+def _with_marks(sql: str) -> tuple[str, tuple[int, ...] | None]:
+    """`$1` as `?`, and the places of the values in the order of the text; a text that has `?` as it
+    is, and None."""
+    order = list[int]()
 
     def mark(found: re.Match[str]) -> str:
         if not found[1]:
             return found[0]
-        at = int(found[1][1:]) - 1
-        ordered.append(values[at] if at < len(values) else None)
+        order.append(int(found[1][1:]) - 1)
         return "?"
 
     if any(found[2] for found in _DOLLAR.finditer(sql)):
-        return sql, list(values)
-    return _DOLLAR.sub(mark, sql), ordered
+        return sql, None
+    return _DOLLAR.sub(mark, sql), tuple(order)

@@ -9,7 +9,7 @@ more than twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -39,16 +39,16 @@ Token = tuple[str, str]
 @dataclass(frozen=True)
 class _Patterns:
     """`structure`: what stands before each literal; `code`: all up to a comment or a dollar quote;
-    `begins`: what a text holds that has one of these.
+    `begins` finds those that are none of all servers' (`--` and `/*`).
     """
 
     structure: re.Pattern[str]
     code: re.Pattern[str]
-    begins: tuple[str, ...]
+    begins: re.Pattern[str]
     tokens: re.Pattern[str]
 
 
-_NUMBER = r"(?:0x[0-9a-fA-F]++|(?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?+)(?!\w)"
+_NUMBER = r"(?:0x[0-9a-fA-F]++|\d++\.?\d*+(?:[eE][-+]?\d++)?+)(?!\w)"
 #: What opens $tag$…$tag$.
 _DOLLARS = r"\$(?:[^\W\d]\w*+)?+\$"
 _EITHER = re.compile(r"/\*|\*/")
@@ -67,21 +67,23 @@ def _patterns(quoting: Quoting) -> _Patterns:
         if not quoting.names_in_double:
             string, name = string + "|" + _quoted('"', quoting.backslashes), "(?!)"
         name, opens = _quoted("`", False) + "|" + name, "['\"`]"
-        special, begins = r"\#|--(?=\s|\Z)|/\*(?!M?!)", ("#", "--", "/*")
+        special, begins = r"\#|--(?=\s|\Z)|/\*(?!M?!)", "#"
     else:
         string = r"(?<=[eE])(?<![\w$][eE])" + _quoted("'", True) + "|" + string
         opens = rf"(?:['\"]|{_DOLLARS})"
-        special, begins = rf"--|/\*|{_DOLLARS}", ("--", "/*", "$")
+        special, begins = rf"--|/\*|{_DOLLARS}", _DOLLARS
     unclosed = rf"(?={opens})(?!{string}).*+"
     either = rf"@{{1,2}}[\w.$]++|@|{name}|{unclosed}|(?!{opens})\$\d*+|`"
-    kept = rf"[^\d'\"`.$@]++|(?<=\w)[\d$][\w$]*+|\.(?!\d)|{either}|(?!{_NUMBER})[\d.]"
+    kept = rf"[^\d'\"`$@]++|(?<=\w)[\d$][\w$]*+|{either}|(?!{_NUMBER})\d"
     code = rf"[^'\"`$/\#\-@\w]++|\w[\w$]*+|{string}|(?!{special})(?:{either}|[/\#\-])"
+    # `?` is what stands for .5, N'x' and the like, too
+    before = r"(?:[eEnNxXbBuU_]&?|(?<![\w$`\"])\.)"
     return _Patterns(
         re.compile(rf"((?:{kept})*+)(?:{string}|{_NUMBER}|\Z)", re.DOTALL),
         re.compile(rf"(?:{code})*+", re.DOTALL),
-        begins,
+        re.compile(begins),
         re.compile(
-            rf"(?P<space>\s++)|(?P<name>{name})|(?P<parameter>(?:[eEnNxXbBuU_]&?)?\?|\$\d++)"
+            rf"(?P<space>\s++)|(?P<name>{name})|(?P<parameter>{before}?\?|\$\d++)"
             rf"|(?P<word>[^\W\d][\w$]*+)|(?P<open>{opens}|/\*(?!M?!))|(?P<mark>@{{1,2}}[\w.$]++|.)",
             re.DOTALL,
         ),
@@ -93,15 +95,27 @@ def shorten(text: str, quoting: Quoting) -> str:
 
     What is not closed stays as it is, from where it opens.
     """
+    return shortener(quoting)(text)
+
+
+@lru_cache(maxsize=16)
+def shortener(quoting: Quoting) -> Callable[[str], str]:
+    """What shortens texts that are quoted so: `shorten`, for many texts."""
     patterns = _patterns(quoting)
-    if any(begin in text for begin in patterns.begins):
-        text = _without_specials(text, quoting, patterns)
-    if len(text) > LONGEST:
-        short = "?".join(_structure_in_parts(f"{text};", patterns.structure))
-    else:
-        short = "?".join(patterns.structure.findall(f"{text};"))
-    short = short[:-1]  # behind the semicolon an empty text is found
-    return _with_rows_as_one(short) if len(short) > LONG else short
+    find, holds_special = patterns.structure.findall, patterns.begins.search
+
+    def shorten_one(text: str) -> str:
+        if "--" in text or "/*" in text or holds_special(text):
+            text = _without_specials(text, quoting, patterns)
+        if len(text) > LONGEST:
+            found = list(_structure_in_parts(f"{text};", patterns.structure))
+        else:
+            found = find(f"{text};")
+        # behind the semicolon an empty text is found
+        short = "?".join(found)[:-1]
+        return short if len(short) <= LONG else _with_rows_as_one(short)
+
+    return shorten_one
 
 
 def _structure_in_parts(text: str, structure: re.Pattern[str]) -> Iterator[str]:

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("name", ["event-rate", "point-select", "row-cost", "ssb-rows"])
+@pytest.mark.parametrize(
+    "name", ["event-rate", "point-select", "row-cost", "ssb-rows", "log-reading"]
+)
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
     done = subprocess.run(
         [ROOT / "bench" / "run", name, "--quick"],

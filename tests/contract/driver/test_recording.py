@@ -74,9 +74,9 @@ def test_a_transaction_that_the_log_leaves_open_is_rolled_back(
 def test_a_connection_that_shall_only_read_cannot_write(shop: Session, tmp_path: Path) -> None:
     """A write that no word of the text betrays; here one is smuggled in afterwards."""
     laid = lay_out(write(tmp_path, "it.log", GENERAL), False, lambda _: None)
-    for file in laid.script.parent.glob("*.json"):
-        text = file.read_text().replace("SELECT name FROM item WHERE id = 1", "DELETE FROM item")
-        file.write_text(text)
+    for file in laid.script.parent.glob("*.lane"):
+        read, changed = b"SELECT name FROM item WHERE id = 1", b"DELETE FROM item WHERE stock > 0.0"
+        file.write_bytes(file.read_bytes().replace(read, changed))
     plan = Plan(shop, Script(str(laid.script), {}), 7, ("run",), progress_s=0)
     (tally,) = play_plan(plan, tmp_path)["replay"].streams
     assert tally.failed == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,22 +10,32 @@ from small_logs import CSV, GENERAL, JSON, OLD_GENERAL, SLOW, STDERR, write
 
 from dyno.errors import UsageError
 from dyno.replay.formats import read_log
-from dyno.replay.logs import Log
+from dyno.replay.logs import LIMIT, Entry, Reasons
 
 ZERO_S = 1767261600.0  # 2026-01-01 10:00:00 UTC
 
 
-def read(folder: Path, text: str) -> Log:
-    return read_log(write(folder, "it.log", text))
+@dataclass(frozen=True)
+class Read:
+    """A log, read whole: statements by when they began."""
+
+    kind: str
+    entries: list[Entry]
+    unread: Reasons
 
 
-def told(log: Log) -> list[tuple[float, str, str]]:
+def read(folder: Path, text: str, limit: int = LIMIT) -> Read:
+    log = read_log(write(folder, "it.log", text), limit)
+    return Read(log.kind, sorted(log.entries, key=lambda entry: entry.at_s), log.unread)
+
+
+def told(log: Read) -> list[tuple[float, str, str]]:
     return [(round(e.at_s - ZERO_S, 3), e.session, " ".join(e.sql.split())) for e in log.entries]
 
 
 def test_mysqls_general_log_has_each_statement_as_it_arrived(tmp_path: Path) -> None:
     log = read(tmp_path, GENERAL)
-    assert (log.kind, log.unread) == ("MySQL's general log", ())
+    assert (log.kind, log.unread) == ("MySQL's general log", {})
     first = told(log)[:3]
     assert first == [
         (0.001, "8", "SET NAMES utf8mb4"),

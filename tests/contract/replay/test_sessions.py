@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,25 @@ from dyno.replay.formats import read_log
 from dyno.replay.layout import lay_out
 from dyno.replay.logs import Entry, Log
 from dyno.replay.sessions import Selection, lanes, select
+from dyno.replay.spool import Spool
 from dyno.workloads import checksum
 
 
-def chosen(folder: Path, text: str, writes: bool = False) -> Selection:
-    return select(read_log(write(folder, "it.log", text)), writes)
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    with Spool(tmp_path) as spool:
+        yield spool
+
+
+def chosen(spool: Spool, folder: Path, text: str, writes: bool = False) -> Selection:
+    return select(read_log(write(folder, "it.log", text)), writes, spool)
 
 
 def texts(selection: Selection) -> list[list[str]]:
-    return [[" ".join(it.entry.sql.split()) for it in s.played] for s in selection.sessions]
+    return [
+        [" ".join(it.sql.split()) for it in selection.played(session)]
+        for session in selection.sessions
+    ]
 
 
 def log_of(*said: tuple[float, str, str]) -> Log:
@@ -30,8 +41,8 @@ def log_of(*said: tuple[float, str, str]) -> Log:
     )
 
 
-def test_reads_are_played_and_what_is_left_out_is_told(tmp_path: Path) -> None:
-    found = chosen(tmp_path, GENERAL)
+def test_reads_are_played_and_what_is_left_out_is_told(spool: Spool, tmp_path: Path) -> None:
+    found = chosen(spool, tmp_path, GENERAL)
     assert texts(found) == [
         ["SET NAMES utf8mb4", "SELECT name FROM item WHERE id = 1"],
         [
@@ -51,58 +62,62 @@ def test_reads_are_played_and_what_is_left_out_is_told(tmp_path: Path) -> None:
     assert found.tables() == {"item": 5} and found.databases == ("shop",)
 
 
-def test_writes_are_played_when_that_is_asked_for(tmp_path: Path) -> None:
-    (first, *_), (second,) = texts(chosen(tmp_path, STDERR, True))[0], [1]
+def test_writes_are_played_when_that_is_asked_for(spool: Spool, tmp_path: Path) -> None:
+    (first, *_), (second,) = texts(chosen(spool, tmp_path, STDERR, True))[0], [1]
     assert first == "SELECT name FROM item WHERE id = 1" and second == 1
-    assert [len(each) for each in texts(chosen(tmp_path, STDERR, True))] == [4, 2]
-    assert [len(each) for each in texts(chosen(tmp_path, STDERR))] == [1, 2]
+    assert [len(each) for each in texts(chosen(spool, tmp_path, STDERR, True))] == [4, 2]
+    assert [len(each) for each in texts(chosen(spool, tmp_path, STDERR))] == [1, 2]
 
 
-def test_where_autocommit_is_off_a_transaction_lasts_until_its_end() -> None:
+def test_where_autocommit_is_off_a_transaction_lasts_until_its_end(spool: Spool) -> None:
     said = ["SET autocommit=0", "SELECT 1", "DELETE FROM t", "COMMIT", "SELECT 2", "COMMIT"]
     log = log_of(*((float(at), "1", sql) for at, sql in enumerate(said)))
-    assert texts(select(log, False)) == [["SET autocommit=0", "SELECT 2", "COMMIT"]]
+    assert texts(select(log, False, spool)) == [["SET autocommit=0", "SELECT 2", "COMMIT"]]
 
 
-def test_reads_of_tables_that_the_log_makes_are_left_out() -> None:
+def test_reads_of_tables_that_the_log_makes_are_left_out(spool: Spool) -> None:
     said = ["CREATE TEMPORARY TABLE tmp (x INT)", "SELECT * FROM tmp", "SELECT * FROM item"]
-    found = select(log_of(*((float(at), "1", sql) for at, sql in enumerate(said))), False)
+    found = select(log_of(*((float(at), "1", sql) for at, sql in enumerate(said))), False, spool)
     assert texts(found) == [["SELECT * FROM item"]] and found.tables() == {"item": 1}
 
 
-def test_use_is_played_where_there_are_several_databases(tmp_path: Path) -> None:
-    assert texts(chosen(tmp_path, OLD_GENERAL)) == [
+def test_use_is_played_where_there_are_several_databases(spool: Spool, tmp_path: Path) -> None:
+    assert texts(chosen(spool, tmp_path, OLD_GENERAL)) == [
         ["SELECT name FROM item WHERE id = 1", "SELECT name FROM item WHERE id = 2"]
     ]
     two = OLD_GENERAL + "\t\t    8 Query\tUSE other\n"
     first = ["USE `shop`", "SELECT name FROM item WHERE id = 1", "USE `shop`"]
-    assert texts(chosen(tmp_path, two))[0][:3] == first
+    assert texts(chosen(spool, tmp_path, two))[0][:3] == first
     connected = GENERAL.replace("on shop using Socket", "on other using Socket", 1)
-    played = texts(chosen(tmp_path, connected))
+    played = texts(chosen(spool, tmp_path, connected))
     assert [session[0] for session in played] == ["USE `other`", "USE `shop`", "USE `shop`"]
 
 
-def test_only_one_database_is_played_where_sessions_cannot_change_theirs(tmp_path: Path) -> None:
+def test_only_one_database_is_played_where_sessions_cannot_change_theirs(
+    spool: Spool, tmp_path: Path
+) -> None:
     text = STDERR.replace("[72] app@shop", "[72] app@other")
-    found = chosen(tmp_path, text)
+    found = chosen(spool, tmp_path, text)
     assert texts(found) == [["SELECT name FROM item WHERE id = 1"]]
     assert found.left_out["in other databases than shop"].count == 2
 
 
-def test_a_session_keeps_its_order_though_its_times_are_rounded(tmp_path: Path) -> None:
+def test_a_session_keeps_its_order_though_its_times_are_rounded(
+    spool: Spool, tmp_path: Path
+) -> None:
     line = "2026-01-01 10:00:00.{} UTC [7] LOG:  duration: {} ms  statement: SELECT {}\n"
     text = line.format("500", "0.1", 1) + line.format("501", "1.4", 2)
-    assert texts(chosen(tmp_path, text)) == [["SELECT 1", "SELECT 2"]]
+    assert texts(chosen(spool, tmp_path, text)) == [["SELECT 1", "SELECT 2"]]
 
 
-def test_sessions_share_a_connection_if_they_do_not_overlap_and_set_the_same() -> None:
+def test_sessions_share_a_connection_if_they_do_not_overlap_and_set_the_same(spool: Spool) -> None:
     said = [
         (0.0, "1", "SELECT 1"), (1.0, "1", "SELECT 1"), (0.5, "2", "SELECT 2"),
         (2.0, "3", "SELECT 3"), (3.0, "4", "SET NAMES utf8"), (3.1, "4", "SELECT 4"),
         (4.0, "5", "SET NAMES latin1"), (4.1, "5", "SELECT 5"),
     ]  # fmt: skip
-    own = lanes(select(log_of(*sorted(said)), False).sessions)
-    assert [[s.played[0].entry.session for s in lane] for lane in own] == [
+    own = lanes(select(log_of(*sorted(said)), False, spool))
+    assert [[session.name for session in lane] for lane in own] == [
         ["1"], ["2", "3"], ["4"], ["5"],
     ]  # fmt: skip
 

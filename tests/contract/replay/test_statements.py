@@ -24,6 +24,11 @@ from dyno.replay.statements import Dialect, Kind, made_tables, read_statement
         ),
         (MYSQL, "SELECT @@version # 'x\n LIMIT 1", "SELECT @@version LIMIT ?"),
         (
+            MYSQL,
+            "SELECT .5, a.b, `a`.`b`, -.5e3, N'x' FROM t1.t2",
+            "SELECT ?, a.b, `a`.`b`, - ?, ? FROM t1.t2",
+        ),
+        (
             POSTGRES,
             "SELECT a.\"B\", f($1) FROM a WHERE x = E'\\'' AND y = $$'$$",
             'SELECT a."B", f(?) FROM a WHERE x = ? AND y = ?',

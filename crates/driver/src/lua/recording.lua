@@ -43,7 +43,7 @@ function dyno.recording(laid)
       if not laid.writes and READ_ONLY[dyno.engine] then
          con:query(READ_ONLY[dyno.engine])
       end
-      local file = ("%s/%05d.json"):format(identity.folder, identity.number)
+      local file = ("%s/%05d.lane"):format(identity.folder, identity.number)
       raw.load_recording(file, con.number, speed or 1)
    end
 

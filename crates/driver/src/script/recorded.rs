@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::connection::open;
-use super::recording::{Laid, LaidEvent, Recorded, Recording, value};
+use super::recording::{FORMS_MOST, Lane, Recording};
 use super::shared::{RequestState, Shared};
 use super::statement::Form;
 use crate::plan::error::Error;
@@ -13,36 +13,35 @@ use crate::sessions::sql::number_placeholders;
 use crate::sessions::{Engine, descriptor};
 
 impl Shared {
-    /// Reads a file and makes its statements on a connection, prepared where they have parameters;
-    /// they are due `speed` times as fast as they were.
+    /// Goes through a file, and makes the statements that have parameters on a connection; they are
+    /// due `speed` times as fast as they were.
     pub fn load_recording(
         &mut self,
         path: &Path,
         connection: usize,
         speed: f64,
     ) -> Result<(), Error> {
-        let laid = Laid::read(path)?;
-        let kinds: Vec<i64> = laid.kinds.into_iter().map(|name| self.number_kind(name)).collect();
-        let mut made: HashMap<(usize, bool), usize> = HashMap::new();
-        let (mut statements, mut events) = (Vec::new(), Vec::with_capacity(laid.events.len()));
-        let mut due_ns = Vec::with_capacity(laid.events.len());
-        for LaidEvent(at_ns, text, kind, values) in laid.events {
-            let key = (text, values.is_some());
-            let statement = match made.get(&key) {
-                Some(number) => *number,
-                None => {
-                    let sql = &laid.texts[text];
-                    let form = self.form(connection, sql, key.1)?;
-                    statements.push((form, self.account.number(sql.as_bytes(), self.quoting)));
-                    made.insert(key, statements.len() - 1);
-                    statements.len() - 1
-                }
+        let mut lane = Lane::open(path)?;
+        let mut kinds = vec![None; lane.names.len()];
+        let (mut forms, mut due_ns, mut texts) = (HashMap::new(), Vec::new(), Vec::new());
+        while lane.next_event()? {
+            let event = &lane.event;
+            due_ns.push((event.at_ns as f64 / speed) as u64);
+            texts.push(self.account.number(&event.text, self.quoting));
+            let (Some(kind), Some(name)) = (kinds.get_mut(event.kind), lane.names.get(event.kind))
+            else {
+                return Err(Error::driver("a laid out log has a type without a name"));
             };
-            let values = values.unwrap_or_default().into_iter().map(value).collect();
-            events.push(Recorded { statement, kind: kinds[kind], values });
-            due_ns.push((at_ns as f64 / speed) as u64);
+            if kind.is_none() {
+                *kind = Some(self.number_kind(name.clone()));
+            }
+            if event.has_values && forms.len() < FORMS_MOST && !forms.contains_key(&event.text) {
+                forms.insert(event.text.clone(), self.form(connection, &event.text)?);
+            }
         }
-        self.recording = Some(Recording { connection, statements, events, at: 0, due_ns });
+        lane.rewind()?;
+        texts.shrink_to_fit();
+        self.recording = Some(Recording { connection, lane, at: 0, texts, kinds, forms, due_ns });
         Ok(())
     }
 
@@ -52,38 +51,46 @@ impl Shared {
     }
 
     /// What cannot be prepared here is sent as text, and fails, if it does, as an event.
-    fn form(&mut self, connection: usize, sql: &str, has_values: bool) -> Result<Form, Error> {
-        if !has_values {
-            return Ok(Form::Query(sql.to_owned()));
-        }
+    fn form(&mut self, connection: usize, sql: &[u8]) -> Result<Form, Error> {
         if self.parses_with_values() {
-            return Ok(Form::Unnamed(number_placeholders(sql.as_bytes()).into_owned()));
+            return Ok(Form::Unnamed(number_placeholders(sql).into_owned()));
         }
         let session = open(&mut self.connections, connection)?.session();
-        Ok(match session.prepare(sql.as_bytes()) {
+        Ok(match session.prepare(sql) {
             Ok(handle) => Form::Prepared(handle),
-            Err(error) if error.is_engine() => {
-                Form::Text(TextStatement::new(sql.as_bytes(), self.quoting))
-            }
+            Err(error) if error.is_engine() => Form::Text(TextStatement::new(sql, self.quoting)),
             Err(error) => return Err(error),
         })
     }
 
     /// Plays the next event: sends its statement.
     pub fn run_recorded(&mut self) -> RequestState {
-        let next = self.recording.as_mut().and_then(|it| {
-            it.at += 1;
-            it.events.get(it.at - 1).map(|event| (it.connection, &it.statements, event))
-        });
-        let Some((number, statements, event)) = next else {
-            self.fail(Error::driver("a log was played beyond its end"));
+        self.counts.queries += 1;
+        let quoting = self.quoting;
+        let unnamed = self.parses_with_values();
+        let Some(it) = self.recording.as_mut() else {
+            self.fail(Error::driver("a log was played that was not loaded"));
             return RequestState::Failed;
         };
-        self.counts.queries += 1;
-        let (form, text) = &statements[event.statement];
-        self.account.send(*text);
-        let reply = open(&mut self.connections, number)
-            .and_then(|it| form.send(it.keeping(false), &event.values));
+        let number = it.connection;
+        self.account.send(it.texts.get(it.at).copied().unwrap_or_default());
+        it.at += 1;
+        let reply = match it.lane.next_event() {
+            Ok(true) => open(&mut self.connections, number).and_then(|connection| {
+                let (session, event) = (connection.keeping(false), &it.lane.event);
+                match it.forms.get(&event.text).filter(|_| event.has_values) {
+                    Some(form) => form.send(session, &event.values),
+                    None if !event.has_values => session.query_bytes(&event.text),
+                    None if unnamed => {
+                        session.execute_unnamed(&number_placeholders(&event.text), &event.values)
+                    }
+                    None => Form::Text(TextStatement::new(&event.text, quoting))
+                        .send(session, &event.values),
+                }
+            }),
+            Ok(false) => Err(Error::driver("a log was played beyond its end")),
+            Err(error) => Err(error),
+        };
         self.take_reply(number, reply)
     }
 

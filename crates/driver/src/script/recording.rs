@@ -1,77 +1,178 @@
-//! A part of a server's log that one user plays again: its statements are laid out before the
-//! phase, and each is an event. `src/dyno/replay/layout.py` writes the files.
+//! A part of a server's log that one user plays again: each statement is an event.
+//! `src/dyno/replay/layout.py` writes the files.
+//!
+//! A file is read while it is played. In memory are the buffer that it is read through, the event
+//! that is played, when each is due and its text's number (12 bytes), and what was made of up to
+//! `FORMS_MOST` texts that have parameters.
 
-use std::path::Path;
-
-use serde::Deserialize;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use super::statement::Form;
 use crate::plan::error::Error;
 use crate::sessions::Value;
 
-/// What a file holds.
-#[derive(Deserialize)]
-pub struct Laid {
+/// Texts with parameters of which statements are made beforehand: servers allow not many more on a
+/// connection. Others are sent as text.
+pub const FORMS_MOST: usize = 1 << 12;
+/// The longest text or value that is believed; a longer one is a damaged file.
+const LONGEST: usize = 1 << 30;
+
+/// A file that is read event by event.
+pub struct Lane {
+    path: PathBuf,
+    file: BufReader<File>,
+    first: u64,
     /// Names of the transaction types.
-    pub kinds: Vec<String>,
-    /// Each text once, with `?` for its parameters if its events have values.
-    pub texts: Vec<String>,
-    /// In the order in which they are played.
-    pub events: Vec<LaidEvent>,
+    pub names: Vec<String>,
+    /// The event that was read last.
+    pub event: LaidEvent,
 }
 
-/// When it is due, in ns from the phase's start; its text's and its type's number; its values.
-#[derive(Deserialize)]
-pub struct LaidEvent(pub u64, pub usize, pub usize, pub Option<Vec<Option<String>>>);
+/// An event; its memory is used again for the next.
+#[derive(Default)]
+pub struct LaidEvent {
+    /// When it is due, in ns from the log's first statement.
+    pub at_ns: u64,
+    /// The number of its transaction type's name.
+    pub kind: usize,
+    /// Its text, with `?` for its parameters.
+    pub text: Vec<u8>,
+    /// Does it have parameters?
+    pub has_values: bool,
+    /// One per parameter.
+    pub values: Vec<Value>,
+}
 
-impl Laid {
-    /// Reads a file.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let unreadable = |cause: String| {
-            Error::user(format!("cannot read the laid out log {}", path.display())).because(cause)
-        };
-        let text = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
-        serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))
+impl Lane {
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let unreadable = |error| unreadable(path, &error);
+        let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(unreadable)?);
+        let names = read_names(&mut file).map_err(unreadable)?;
+        let first = file.stream_position().map_err(unreadable)?;
+        Ok(Self { path: path.to_owned(), file, first, names, event: LaidEvent::default() })
     }
+
+    /// Goes back to the first event.
+    pub fn rewind(&mut self) -> Result<(), Error> {
+        let sought = self.file.seek(SeekFrom::Start(self.first));
+        sought.map(|_| ()).map_err(|error| unreadable(&self.path, &error))
+    }
+
+    /// Reads the next event; false at the end.
+    #[inline]
+    pub fn next_event(&mut self) -> Result<bool, Error> {
+        self.event.read(&mut self.file).map_err(|error| unreadable(&self.path, &error))
+    }
+}
+
+#[cold]
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::user(format!("cannot read the laid out log {}", path.display())).because(error)
+}
+
+fn read_names(file: &mut impl Read) -> io::Result<Vec<String>> {
+    let count = length(i32::from_le_bytes(read_bytes(file)?))?.unwrap_or_default();
+    let name = |_| {
+        let mut bytes = Vec::new();
+        let size = length(i32::from_le_bytes(read_bytes(file)?))?.unwrap_or_default();
+        read_into(file, &mut bytes, size)?;
+        String::from_utf8(bytes).map_err(io::Error::other)
+    };
+    (0..count).map(name).collect()
+}
+
+impl LaidEvent {
+    fn read(&mut self, file: &mut impl Read) -> io::Result<bool> {
+        let mut at_ns = [0; 8];
+        if file.read(&mut at_ns[..1])? == 0 {
+            return Ok(false);
+        }
+        file.read_exact(&mut at_ns[1..])?;
+        self.at_ns = u64::from_le_bytes(at_ns);
+        self.kind = u32::from_le_bytes(read_bytes(file)?) as usize;
+        let size = u32::from_le_bytes(read_bytes(file)?) as usize;
+        let count = i32::from_le_bytes(read_bytes(file)?);
+        read_into(file, &mut self.text, size)?;
+        self.has_values = count >= 0;
+        let count = length(count)?.unwrap_or_default();
+        self.values.truncate(count);
+        for at in 0..count {
+            if at == self.values.len() {
+                self.values.push(Value::Null);
+            }
+            match length(i32::from_le_bytes(read_bytes(file)?))? {
+                None => self.values[at] = Value::Null,
+                Some(size) => read_value(file, size, &mut self.values[at])?,
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn read_bytes<const SIZE: usize>(file: &mut impl Read) -> io::Result<[u8; SIZE]> {
+    let mut bytes = [0; SIZE];
+    file.read_exact(&mut bytes).map(|()| bytes)
+}
+
+/// A length as it is written: -1 is none.
+fn length(size: i32) -> io::Result<Option<usize>> {
+    match usize::try_from(size) {
+        Ok(size) => Ok(Some(size)),
+        Err(_) if size == -1 => Ok(None),
+        Err(_) => Err(io::Error::other("it is damaged")),
+    }
+}
+
+fn read_into(file: &mut impl Read, bytes: &mut Vec<u8>, size: usize) -> io::Result<()> {
+    if size > LONGEST {
+        return Err(io::Error::other("it is damaged"));
+    }
+    bytes.clear();
+    bytes.resize(size, 0);
+    file.read_exact(bytes)
+}
+
+/// Whole numbers travel as such, so that an engine without types of parameters takes them for that.
+fn read_value(file: &mut impl Read, size: usize, value: &mut Value) -> io::Result<()> {
+    let mut bytes = match std::mem::replace(value, Value::Null) {
+        Value::Text(bytes) => bytes,
+        _ => Vec::new(),
+    };
+    read_into(file, &mut bytes, size)?;
+    let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse::<i64>().ok());
+    *value = match number {
+        Some(number) if number.to_string().as_bytes() == bytes => Value::Integer(number),
+        _ => Value::Text(bytes),
+    };
+    Ok(())
 }
 
 /// What a user plays of a log, and how far that is.
 pub struct Recording {
     /// The number of its connection.
     pub connection: usize,
-    /// What is sent, each with its text's number in the user's account.
-    pub statements: Vec<(Form, u32)>,
-    /// In the order in which they are played.
-    pub events: Vec<Recorded>,
+    /// Its events.
+    pub lane: Lane,
     /// How many of them were begun.
     pub at: usize,
+    /// The number of each event's text in the user's account.
+    pub texts: Vec<u32>,
+    /// The numbers of the transaction types' names, of those that occur.
+    pub kinds: Vec<Option<i64>>,
+    /// What is sent of texts with parameters.
+    pub forms: HashMap<Vec<u8>, Form>,
     /// When each event is due, until the worker has taken it.
     pub due_ns: Vec<u64>,
-}
-
-/// An event: a statement, its transaction type, its values.
-pub struct Recorded {
-    /// The statement's number.
-    pub statement: usize,
-    /// The type's number.
-    pub kind: i64,
-    /// One per parameter.
-    pub values: Vec<Value>,
 }
 
 impl Recording {
     /// The transaction type of the event begun last.
     #[inline]
     pub fn last_kind(&self) -> i64 {
-        self.events[self.at - 1].kind
-    }
-}
-
-/// Whole numbers travel as such, so that an engine without types of parameters takes them for that.
-pub fn value(text: Option<String>) -> Value {
-    let Some(text) = text else { return Value::Null };
-    match text.parse::<i64>() {
-        Ok(number) if number.to_string() == text => Value::Integer(number),
-        _ => Value::Text(text.into_bytes()),
+        self.kinds[self.lane.event.kind].unwrap_or_default()
     }
 }

@@ -23,8 +23,6 @@ pub enum Form {
     Prepared(u32),
     /// Text that is parsed with its values each time.
     Unnamed(Vec<u8>),
-    /// Text without parameters.
-    Query(String),
     /// Text with literals in the places of its parameters.
     Text(TextStatement),
 }
@@ -44,7 +42,6 @@ impl Form {
         match self {
             Self::Prepared(handle) => session.execute(*handle, values),
             Self::Unnamed(sql) => session.execute_unnamed(sql, values),
-            Self::Query(sql) => session.query(sql),
             Self::Text(statement) => {
                 let mut text = Vec::new();
                 statement.put(&mut text, values);

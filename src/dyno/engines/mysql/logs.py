@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
-from dyno.replay.logs import Entry, Log, Unread, by_time, numbered
+from dyno.replay.logs import Entry, Gathered, Lines, Log, Reasons
 from dyno.replay.statements import Dialect
 from dyno.replay.tokens import Quoting
 
@@ -29,6 +29,13 @@ _SQL = ("Query", "Execute")
 
 
 def _seconds(text: str) -> float:
+    if text[-1] == "Z" and text[19:20] == ".":
+        return _of_second(f"{text[:19]}Z") + float(text[19:-1])
+    return _of_second(text)
+
+
+@lru_cache(maxsize=64)
+def _of_second(text: str) -> float:
     if "T" in text:
         return datetime.fromisoformat(text).timestamp()
     day, time = text.split()
@@ -46,51 +53,60 @@ class GeneralLog:
         """Is a line of its own among the first?"""
         return any(_GENERAL.match(line) for line in head)
 
-    def read(self, path: Path) -> Log:
+    def read(self, path: Path, limit: int) -> Log:
         """All statements, in the order of the file."""
-        entries: list[Entry] = []
-        unread: list[Unread] = []
-        at_s, open_entry = 0.0, None
-        databases: dict[str, str] = {}
-        for number, line in numbered(path):
-            found = _GENERAL.match(line)
-            if found is None:
-                open_entry = _continue(line, number, open_entry, unread)
+        unread = Reasons()
+        return Log(self.kind, DIALECT, _general(path, limit, unread), unread)
+
+
+def _general(path: Path, limit: int, unread: Reasons) -> Iterator[Entry]:
+    # what stands before the first time of an old log, which was cut there, is of that time
+    at_s = _first_time(path, _GENERAL)
+    databases: dict[str, str] = {}
+    lines, text = Lines(path, limit), Gathered(limit)
+    entry: Entry | None = None
+    for number, line in lines:
+        found = _GENERAL.match(line)
+        if found is None:
+            if entry is not None and not _HEADER.match(line):
+                text.add(line, lines.cut)
                 continue
-            entries += [open_entry] if open_entry else []
-            open_entry = None
-            if found[1] or found[2]:
-                at_s = _seconds(found[1] or found[2])
-            session, command, rest = found[3], found[4], found[5] or ""
-            if command == "Init DB":
-                databases[session] = rest
-                command, rest = "Query", f"USE `{rest}`"
-            elif command == "Connect":
-                connected = re.search(r" on (\S+)", rest)
-                databases[session] = connected[1] if connected and connected[1] != "using" else ""
-            if command in _SQL:
-                database = databases.get(session, "")
-                open_entry = Entry(at_s, session, rest, number, database=database)
-        entries += [open_entry] if open_entry else []
-        return Log(self.kind, DIALECT, tuple(_since_known(entries)), tuple(unread))
+            if line.strip() and number > 3 and not _HEADER.match(line):
+                unread.add("a line without a statement before it", number)
+        if entry is not None:
+            yield entry if text.is_line else text.put_into(entry)
+            entry = None
+        if found is None:
+            continue
+        iso, old, session, command, rest = found.groups("")
+        if iso or old:
+            at_s = _seconds(iso or old)
+        if command == "Init DB":
+            databases[session] = rest
+            command, rest = "Query", f"USE `{rest}`"
+        elif command == "Connect":
+            connected = re.search(r" on (\S+)", rest)
+            databases[session] = connected[1] if connected and connected[1] != "using" else ""
+        if command in _SQL:
+            entry = Entry(at_s, session, rest, number, (), databases.get(session, ""))
+            text.begin(rest, lines.cut)
+    if entry is not None:
+        yield text.put_into(entry)
 
 
-def _since_known(entries: list[Entry]) -> Iterator[Entry]:
-    """Entries before the first time of an old log, which was cut there, are of that time."""
-    known_s = next((entry.at_s for entry in entries if entry.at_s), 0.0)
-    return (entry if entry.at_s else replace(entry, at_s=known_s) for entry in entries)
+def _first_time(path: Path, form: re.Pattern[str]) -> float:
+    """The first time that a log says, 0 where it says none."""
+    for _, line in Lines(path, 1 << 10):
+        if (found := form.match(line)) and (said := next(filter(None, found.groups()[:2]), None)):
+            return _seconds(said)
+    return 0.0
 
 
-def _continue(line: str, number: int, entry: Entry | None, unread: list[Unread]) -> Entry | None:
-    if entry is not None and not _HEADER.match(line):
-        more = f"{entry.sql}\n{line}"
-        return replace(entry, sql=more)
-    if line.strip() and not _HEADER.match(line) and number > 3:
-        unread.append(Unread("a line without a statement before it", number))
-    return None
-
-
-_TIME = re.compile(rf"^# Time: ({_ISO}|{_OLD})")
+#: Lines of an entry's head, and characters of each: more are not a server's.
+HEADS, HEAD = 64, 1 << 12
+_TIME = re.compile(rf"^# Time: (?:({_ISO})|({_OLD}))")
+#: What a head begins with.
+_BEGINS = ("# Time: ", "# User@Host: ")
 _USER = re.compile(r"^# User@Host: (\S+) .*?(?:Id:\s*(\d+))?\s*$")
 _THREAD = re.compile(r"^# Thread_id: (\d+)\s+Schema: (\S*)")
 _QUERY = re.compile(r"^# Query_time: ([\d.]+)")
@@ -108,59 +124,86 @@ class SlowLog:
         """Is a head of an entry among the first lines?"""
         return any(_QUERY.match(line) for line in head)
 
-    def read(self, path: Path) -> Log:
-        """All statements, by the time at which they began."""
-        entries: list[Entry] = []
-        unread: list[Unread] = []
-        at_s, database_of = 0.0, {}
-        for number, heads, body in _records(path):
-            session, duration_s = "", 0.0
-            for head in heads:
-                if time := _TIME.match(head):
-                    at_s = _seconds(time[1])
-                elif user := _USER.match(head):
-                    session = user[2] or user[1]
-                elif thread := _THREAD.match(head):
-                    session = thread[1]
-                    database_of[session] = thread[2]
-                elif query := _QUERY.match(head):
-                    duration_s = float(query[1])
-            sql: list[str] = []
-            for line in body:
-                if stamp := _STAMP.match(line):
-                    at_s = at_s if abs(at_s - float(stamp[1])) < 1 + duration_s else float(stamp[1])
-                elif (use := _USE.match(line)) and not sql:
-                    database_of[session] = use[1]
-                else:
-                    sql.append(line)
-            text = "\n".join(sql).strip()
-            if not text or not session:
-                unread.append(Unread("an entry without a statement or a session", number))
-                continue
-            began_s, database = at_s - duration_s, database_of.get(session, "")
-            entries.append(Entry(began_s, session, text, number, (), database, duration_s))
-        return Log(self.kind, DIALECT, by_time(entries), tuple(unread))
+    def read(self, path: Path, limit: int) -> Log:
+        """All statements, in the order in which they ended."""
+        unread = Reasons()
+        return Log(self.kind, DIALECT, _slow(path, limit, unread), unread)
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str], list[str]]]:
-    """Entries: where each begins, its lines with `#`, those without."""
-    first, heads, body = 1, list[str](), list[str]()
-    for number, line in numbered(path):
-        if line.startswith("# administrator command:") or _HEADER.match(line):
-            if body:
-                yield first, heads, body
-            heads, body = [], []
+def _slow(path: Path, limit: int, unread: Reasons) -> Iterator[Entry]:
+    at_s, database_of = _first_time(path, _TIME), dict[str, str]()
+    for number, heads, body in _records(path, limit):
+        session, duration_s = "", 0.0
+        for head in heads:
+            if time := _TIME.match(head):
+                at_s = _seconds(time[1] or time[2])
+            elif user := _USER.match(head):
+                session = user[2] or user[1]
+            elif thread := _THREAD.match(head):
+                session = thread[1]
+                database_of[session] = thread[2]
+            elif query := _QUERY.match(head):
+                duration_s = _number(query[1])
+        if body.stamp_s and abs(at_s - body.stamp_s) >= 1 + duration_s:
+            at_s = body.stamp_s
+        if body.used:
+            database_of[session] = body.used
+        text, letters = body.text.end()
+        text = text.strip()
+        if not text or not session:
+            unread.add("an entry without a statement or a session", number)
             continue
-        if line.startswith("# "):
-            if body:
+        database = database_of.get(session, "")
+        yield Entry(at_s - duration_s, session, text, number, (), database, duration_s, letters)
+
+
+def _number(text: str) -> float:
+    """A duration, 0 where a writer was interrupted in it."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+class _Body:
+    """Lines of an entry without `#`: those of the log itself, and the statement."""
+
+    def __init__(self, limit: int) -> None:
+        self.text = Gathered(limit)
+        self.stamp_s, self.used, self.is_empty = 0.0, "", True
+
+    def add(self, line: str, cut: int) -> None:
+        """One more line."""
+        if not cut and (stamp := _STAMP.match(line)):
+            self.stamp_s = float(stamp[1])
+        elif not cut and self.text.letters == 0 and (use := _USE.match(line)):
+            self.used = use[1]
+        else:
+            self.text.add(line, cut)
+        self.is_empty = False
+
+
+def _records(path: Path, limit: int) -> Iterator[tuple[int, list[str], _Body]]:
+    """Entries: where each begins, its lines with `#`, those without."""
+    first, heads, body = 1, list[str](), _Body(limit)
+    lines = Lines(path, limit)
+    for number, line in lines:
+        # a statement may have comments of its own
+        is_own = line.startswith("#" if body.is_empty else _BEGINS)
+        is_other = line.startswith("# administrator command:") or bool(_HEADER.match(line))
+        if is_own or is_other:
+            if not body.is_empty:
                 yield first, heads, body
-                heads, body = [], []
-            if not heads:
-                first = number
-            heads.append(line)
+                heads, body = [], _Body(limit)
+            if is_other:
+                heads = []
+                continue
+            first = first if heads else number
+            if len(heads) < HEADS:
+                heads.append(line[:HEAD])
         elif heads:
-            body.append(line)
-    if body:
+            body.add(line, lines.cut)
+    if not body.is_empty:
         yield first, heads, body
 
 

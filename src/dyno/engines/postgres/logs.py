@@ -11,13 +11,13 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dyno.errors import UsageError
-from dyno.replay.logs import Entry, Log, Unread, by_time, numbered
+from dyno.replay.logs import BEGINNING, Entry, Gathered, Lines, Log, Reasons
 from dyno.replay.statements import Dialect
 from dyno.replay.tokens import Quoting
 
@@ -35,23 +35,21 @@ _SESSIONS = (
     re.compile(r"(?<![\w.:(-])(\d{2,7})(?![\w.:)-])"),
 )
 _DATABASE = re.compile(r"(?<!\w)db=(\w+)|(?<!\w)[\w-]+@([\w-]+)")
-#: stderr: the prefix, how bad it is, the message.
-_LINE = re.compile(
-    r"^(.*?)(LOG|DETAIL|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|HINT|CONTEXT|STATEMENT|QUERY"
-    r"|LOCATION):  (.*)$"
+#: stderr: what stands between the prefix and the message.
+_SEVERITIES = (
+    *("LOG", "DETAIL", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "HINT", "CONTEXT"),
+    *("DEBUG", "DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5", "STATEMENT", "QUERY", "LOCATION"),
 )
+#: What a statement's message begins with; the statement follows.
 _MESSAGE = re.compile(
-    r"^(?:duration: ([\d.]+) ms  )?(statement|execute (?!fetch from)[^:]*|"
-    r"(?:parse|bind|execute fetch from) [^:]*): (.*)$",
-    re.DOTALL,
+    r"(?:duration: ([\d.]+) ms  )?(statement|execute (?!fetch from)[^:\n]*): ", re.DOTALL
 )
 _PARAMETERS = re.compile(r"^(?:P|p)arameters: (.*)$", re.DOTALL)
-_VALUE = re.compile(r"\$(\d+) = (?:'((?:[^']|'')*)'|(NULL))")
+_VALUE = re.compile(r"\$(\d+) = (?:'((?:[^']++|'')*+)'|(NULL))")
 
 
-@dataclass(frozen=True)
-class _Message:
-    """What any of the three forms says of one message."""
+class _Message(NamedTuple):
+    """What any of the three forms says of one message; `letters` as of an `Entry`."""
 
     line: int
     time: str
@@ -59,17 +57,21 @@ class _Message:
     database: str
     severity: str
     text: str
+    letters: int = 0
     detail: str = ""
 
 
 def _seconds(text: str) -> float:
-    if _EPOCH.fullmatch(text):
-        return float(text)
-    found = _TIME.match(text)
-    if found is None:
-        return 0.0
-    form = "%Y-%m-%d %H:%M:%S.%f" if "." in found[1] else "%Y-%m-%d %H:%M:%S"
-    return datetime.strptime(found[1], form).replace(tzinfo=UTC).timestamp()
+    if text[10:11] == " ":
+        fraction = text[19:].partition(" ")[0]
+        return _of_second(text[:19]) + (float(fraction) if fraction else 0.0)
+    return float(text) if _EPOCH.fullmatch(text) else 0.0
+
+
+@lru_cache(maxsize=64)
+def _of_second(text: str) -> float:
+    at = datetime.strptime(text, "%Y-%m-%d %H:%M:%S")
+    return at.replace(tzinfo=UTC).timestamp()
 
 
 def _values(detail: str) -> tuple[str | None, ...]:
@@ -81,19 +83,17 @@ def _values(detail: str) -> tuple[str | None, ...]:
     )
 
 
-def _log(kind: str, messages: Iterable[_Message], unread: Sequence[Unread] = ()) -> Log:
-    """The statements of a log's messages, by the time at which they began."""
-    entries = []
+def _entries(messages: Iterable[_Message]) -> Iterator[Entry]:
+    """The statements of a log's messages."""
     for message in messages:
         found = _MESSAGE.match(message.text) if message.severity == "LOG" else None
-        if found is None or found[2].startswith(("parse", "bind", "execute fetch from")):
+        if found is None:
             continue
         duration_s = float(found[1] or 0) / 1000
         began_s = _seconds(message.time) - duration_s
-        values = _values(message.detail)
-        place = (message.session, found[3], message.line)
-        entries.append(Entry(began_s, *place, values, message.database, duration_s))
-    return Log(kind, DIALECT, by_time(entries), tuple(unread))
+        values = _values(message.detail) if message.detail else ()
+        place = (message.session, message.text[found.end() :], message.line)
+        yield Entry(began_s, *place, values, message.database, duration_s, message.letters)
 
 
 class StderrLog:
@@ -104,61 +104,97 @@ class StderrLog:
 
     def knows(self, head: Sequence[str]) -> bool:
         """Is a line with LOG among the first?"""
-        return any((found := _LINE.match(line)) and found[2] == "LOG" for line in head)
+        return any((found := _parts(line)) and found[1] == "LOG" for line in head)
 
-    def read(self, path: Path) -> Log:
+    def read(self, path: Path, limit: int) -> Log:
         """All statements; `UsageError` where the prefix says no time or no session."""
-        return _log(self.kind, _joined(self._messages(path)))
+        return Log(self.kind, DIALECT, _entries(_joined(_stderr(path, limit))))
 
-    def _messages(self, path: Path) -> Iterator[_Message]:
-        current: _Message | None = None
-        for number, line in numbered(path):
-            found = _LINE.match(line)
-            if found is None or line.startswith("\t"):
-                if current is not None:
-                    text = f"{current.text}\n{line.removeprefix(chr(9))}"
-                    current = _Message(**{**current.__dict__, "text": text})
-                continue
-            if current is not None:
-                yield current
-            current = _Message(number, *_prefix(found[1], number, path), found[2], found[3])
-        if current is not None:
-            yield current
+
+def _parts(line: str) -> tuple[str, str, str] | None:
+    """Prefix, severity and message of a line; None where it goes on with a message."""
+    end = line.find(":  ")
+    while end >= 0:
+        before = line[max(0, end - 9) : end]
+        if before.endswith(_SEVERITIES):
+            severity = "LOG"
+            if not before.endswith(severity):
+                severity = max((it for it in _SEVERITIES if before.endswith(it)), key=len)
+            return line[: end - len(severity)], severity, line[end + 3 :]
+        end = line.find(":  ", end + 1)
+    return None
+
+
+def _stderr(path: Path, limit: int) -> Iterator[_Message]:
+    lines, text = Lines(path, limit), Gathered(limit)
+    begun: tuple[int, str, str, str, str] | None = None
+    for number, line in lines:
+        found = None if line.startswith("\t") else _parts(line)
+        if found is None:
+            if begun is not None:
+                text.add(line.removeprefix("\t"), lines.cut)
+            continue
+        if begun is not None:
+            yield _Message(*begun, *text.end())
+        prefix, severity, rest = found
+        begun = (number, *_prefix(prefix, number, path), severity)
+        text.begin(rest, lines.cut)
+    if begun is not None:
+        yield _Message(*begun, *text.end())
+
+
+#: Characters of messages that a DETAIL may follow, which stands a few lines behind them; what each
+#: takes beside its text.
+WAITING, MESSAGE = 8 << 20, 1000
 
 
 def _joined(messages: Iterable[_Message]) -> Iterator[_Message]:
     """Messages with the DETAIL that follows them in the same session."""
-    waiting: dict[str, _Message] = {}
+    waiting, size = dict[str, _Message](), 0
     for message in messages:
         before = waiting.pop(message.session, None)
+        size -= len(before.text) + MESSAGE if before else 0
         if message.severity == "DETAIL" and before is not None:
-            yield _Message(**{**before.__dict__, "detail": message.text})
+            letters = message.letters or before.letters
+            yield before._replace(detail=message.text, letters=letters)
             continue
         if before is not None:
             yield before
-        if message.severity != "DETAIL":
+        if message.severity == "LOG":
             waiting[message.session] = message
+            size += len(message.text) + MESSAGE
+            while size > WAITING:
+                first = waiting.pop(next(iter(waiting)))
+                size -= len(first.text) + MESSAGE
+                yield first
     yield from waiting.values()
 
 
 def _prefix(prefix: str, line: int, path: Path) -> tuple[str, str, str]:
     """Time, session and database of a line's prefix."""
     time = _TIME.search(prefix) or _EPOCH.search(prefix)
-    rest = prefix.replace(time[0], " ") if time else prefix
-    session = next((found for form in _SESSIONS if (found := form.search(rest))), None)
-    if time is None or session is None:
+    session, named = _session(prefix.replace(time[0], " ") if time else prefix)
+    if time is None or not session:
         what = "time" if time is None else "session"
         raise UsageError(
             f"{path}, line {line}: the prefix '{prefix.strip()[:40]}' has no {what}",
             hint="a replay needs %m and %p: log_line_prefix = '%m [%p] %q%u@%d '",
         )
+    return time[0], session, named
+
+
+@lru_cache(maxsize=1 << 12)
+def _session(rest: str) -> tuple[str, str]:
+    """Session and database of a prefix without its time; "" where it says none."""
+    session = next((found for form in _SESSIONS if (found := form.search(rest))), None)
     database = _DATABASE.search(rest)
     named = (database[1] or database[2]) if database else ""
-    return time[0], session[1], named
+    return session[1] if session else "", named
 
 
 #: Columns of csvlog.
-_TIME_AT, _DATABASE_AT, _SESSION_AT, _SEVERITY_AT, _MESSAGE_AT, _DETAIL_AT = 0, 2, 5, 11, 13, 14
+_TIME_AT, _DATABASE_AT, _PROCESS_AT, _SESSION_AT, _SEVERITY_AT = 0, 2, 3, 5, 11
+_MESSAGE_AT, _DETAIL_AT = 13, 14
 _CSV_COLUMNS = 23
 
 
@@ -170,32 +206,63 @@ class CsvLog:
 
     def knows(self, head: Sequence[str]) -> bool:
         """Does it begin with a time, and have the columns?"""
-        first = next((line for line in head if line.strip()), "")
-        return (
-            bool(_TIME.match(first))
-            and len(next(csv.reader([first]), [])) > _DETAIL_AT
-            and (re.match(r'^[^,]*,("[^"]*")?,("[^"]*")?,\d+,', first) is not None)
-        )
+        lines = [line for line in head if line.strip()]
+        row = next(_csv_rows(f"{line}\n" for line in lines), [])
+        # of a row that goes on behind the first lines there is all up to its message
+        has_columns = len(row) > _MESSAGE_AT and bool(_TIME.match(row[_TIME_AT]))
+        return has_columns and row[_PROCESS_AT].isdecimal()
 
-    def read(self, path: Path) -> Log:
+    def read(self, path: Path, limit: int) -> Log:
         """All statements."""
-        csv.field_size_limit(1 << 30)
-        return _log(self.kind, self._messages(path))
+        unread = Reasons()
+        return Log(self.kind, DIALECT, _entries(_csv(path, limit, unread)), unread)
 
-    def _messages(self, path: Path) -> Iterator[_Message]:
-        with path.open(encoding="utf-8", errors="replace", newline="") as file:
-            rows = csv.reader(file)
-            for row in rows:
-                if len(row) >= _CSV_COLUMNS:
-                    yield _Message(
-                        rows.line_num,
-                        row[_TIME_AT],
-                        row[_SESSION_AT],
-                        row[_DATABASE_AT],
-                        row[_SEVERITY_AT],
-                        row[_MESSAGE_AT],
-                        row[_DETAIL_AT],
-                    )
+
+def _csv_rows(lines: Iterable[str]) -> Iterator[list[str]]:
+    csv.field_size_limit(1 << 30)
+    return csv.reader(lines)
+
+
+def _csv(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
+    rows = _rows(path, limit)
+    for number, text, letters in rows:
+        row = next(_csv_rows((text,)))
+        if letters:
+            yield _cut(row, number, letters)
+        elif len(row) >= _CSV_COLUMNS:
+            place = (row[_TIME_AT], row[_SESSION_AT], row[_DATABASE_AT], row[_SEVERITY_AT])
+            yield _Message(number, *place, row[_MESSAGE_AT], detail=row[_DETAIL_AT])
+        elif text:
+            unread.add("a row with too few columns", number)
+
+
+def _rows(path: Path, limit: int) -> Iterator[tuple[int, str, int]]:
+    """Rows, which end where all quotes are closed: where, the text, and its length if it is cut."""
+    lines, text = Lines(path, limit), Gathered(limit)
+    first, is_open = 0, False
+    for number, line in lines:
+        if is_open:
+            text.add(line, lines.cut)
+        else:
+            first = number
+            text.begin(line, lines.cut)
+        is_open ^= (line.count('"') + lines.cut_quotes) % 2 == 1
+        if not is_open:
+            yield first, *text.end()
+    if is_open:
+        yield first, *text.end()
+
+
+def _cut(row: list[str], number: int, letters: int) -> _Message:
+    """The message of a row of which only the beginning is there."""
+    time, session, database, severity, text = (
+        row[at] if len(row) > at else default
+        for at, default in (
+            *((_TIME_AT, ""), (_SESSION_AT, ""), (_DATABASE_AT, "")),
+            *((_SEVERITY_AT, "LOG"), (_MESSAGE_AT, "statement: ")),
+        )
+    )
+    return _Message(number, time, session, database, severity, text, letters)
 
 
 class JsonLog:
@@ -208,21 +275,37 @@ class JsonLog:
         """Is its first line such an object?"""
         first = next((line for line in head if line.strip()), "")
         said = _object(first)
-        return "timestamp" in said and "error_severity" in said
+        names = ("timestamp", "error_severity")
+        is_cut = first.startswith("{") and not said
+        return all(_said(first, name) if is_cut else name in said for name in names)
 
-    def read(self, path: Path) -> Log:
+    def read(self, path: Path, limit: int) -> Log:
         """All statements."""
-        unread: list[Unread] = []
-        return _log(self.kind, self._messages(path, unread), unread)
+        unread = Reasons()
+        return Log(self.kind, DIALECT, _entries(_json(path, limit, unread)), unread)
 
-    def _messages(self, path: Path, unread: list[Unread]) -> Iterator[_Message]:
-        for number, line in numbered(path):
-            said = _object(line)
-            if "timestamp" not in said:
-                unread.append(Unread("a line that is no object with a timestamp", number))
-                continue
-            names = ("timestamp", "session_id", "dbname", "error_severity", "message", "detail")
-            yield _Message(number, *(str(said.get(name, "")) for name in names))
+
+def _json(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
+    lines = Lines(path, limit)
+    for number, line in lines:
+        said = _object(line) if not lines.cut else {}
+        if "timestamp" in said:
+            names = ("timestamp", "session_id", "dbname", "error_severity", "message")
+            time, session, database, severity, text = (str(said.get(it, "")) for it in names)
+            detail = str(said.get("detail", ""))
+            yield _Message(number, time, session, database, severity, text, detail=detail)
+        elif lines.cut and (text := _said(line, "message")):
+            session, letters = _said(line, "session_id"), len(line) + lines.cut
+            severity = _said(line, "error_severity")
+            yield _Message(number, _said(line, "timestamp"), session, "", severity, text, letters)
+        else:
+            unread.add("a line that is no object with a timestamp", number)
+
+
+def _said(line: str, name: str) -> str:
+    """What the beginning of a line says of a name."""
+    found = re.search(rf'"{name}": ?"([^"]{{0,{BEGINNING}}})', line)
+    return found[1] if found else ""
 
 
 def _object(line: str) -> dict[str, Any]:

@@ -1,0 +1,144 @@
+"""What is kept of a log while it is read: in memory up to a bound, beyond it in a file that has no
+name, and is gone when we are.
+"""
+
+from __future__ import annotations
+
+import marshal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Self
+
+#: Bytes in memory, about, and what a record takes beside its text.
+IN_MEMORY, RECORD = 4 << 20, 400
+
+
+class Record(NamedTuple):
+    """A statement that is kept: `number` is that of its kind, -1 where it is judged anew."""
+
+    at_s: float
+    number: int
+    line: int
+    sql: str
+    values: tuple[str | None, ...]
+    database: str
+    duration_s: float
+
+    @property
+    def span_s(self) -> tuple[float, float]:
+        """When it was sent, and had been answered."""
+        return self.at_s, self.at_s + self.duration_s
+
+
+class _Block(NamedTuple):
+    """Records on disk: where, which of their chain, and when the last was sent and answered."""
+
+    offset: int
+    length: int
+    first: int
+    records: int
+    last_s: tuple[float, float]
+
+
+class Chain:
+    """A session's records in order. Those from a place on can be taken back."""
+
+    __slots__ = ("_blocks", "_first", "_spool", "_tail")
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._blocks: list[_Block] = []
+        #: Records that are in memory yet, and the place of the first.
+        self._tail: list[Record] = []
+        self._first = 0
+
+    def __len__(self) -> int:
+        """How many records."""
+        return self._first + len(self._tail)
+
+    def append(self, record: Record) -> None:
+        """One more record."""
+        if not self._tail:
+            self._spool.changed[id(self)] = self
+        self._tail.append(record)
+        self._spool.in_memory += RECORD + len(record.sql)
+        if self._spool.in_memory > self._spool.in_memory_most:
+            self._spool.write_all()
+
+    def __iter__(self) -> Iterator[Record]:
+        """All records, a block of them in memory at a time."""
+        return self._from(0)
+
+    def _from(self, place: int) -> Iterator[Record]:
+        for block in self._blocks:
+            if block.first + block.records > place:
+                yield from self._spool.read(block)[max(0, place - block.first) :]
+        yield from self._tail[max(0, place - self._first) :]
+
+    @property
+    def last_s(self) -> tuple[float, float]:
+        """When the last was sent, and had been answered."""
+        return self._tail[-1].span_s if self._tail else self._blocks[-1].last_s
+
+    def take_back(self, place: int) -> Iterator[Record]:
+        """Says the records from `place` on; once all were said they are gone."""
+        yield from self._from(place)
+        if place >= self._first:
+            del self._tail[place - self._first :]
+            return
+        while self._blocks and self._blocks[-1].first >= place:
+            self._blocks.pop()
+        if self._blocks and self._blocks[-1].first + self._blocks[-1].records > place:
+            last = self._blocks.pop()
+            self._tail, self._first = self._spool.read(last)[: place - last.first], last.first
+            self._spool.changed[id(self)] = self
+        else:
+            self._tail, self._first = [], place
+
+    def write(self) -> None:
+        """Brings what is in memory to disk."""
+        if self._tail:
+            self._blocks.append(self._spool.write(self._tail, self._first))
+            self._first += len(self._tail)
+            self._tail = []
+
+
+class Spool:
+    """The file of all chains, in `folder`; nothing can be read any more once it was left."""
+
+    def __init__(self, folder: Path, in_memory_most: int = IN_MEMORY) -> None:
+        self.in_memory_most = in_memory_most
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open as long as we are
+        self._end = 0
+        #: Bytes in memory, about, and the chains that have something there.
+        self.in_memory, self.changed = 0, dict[int, Chain]()
+
+    def __enter__(self) -> Self:
+        """Nothing more."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Gives the room on disk back."""
+        self._file.close()
+
+    def write_all(self) -> None:
+        """Brings what is in memory to disk."""
+        for chain in self.changed.values():
+            chain.write()
+        self.changed.clear()
+        self.in_memory = 0
+
+    def write(self, records: list[Record], first: int) -> _Block:
+        """Appends records."""
+        data = marshal.dumps([tuple(record) for record in records])
+        self._file.seek(self._end)
+        self._file.write(data)
+        block = _Block(self._end, len(data), first, len(records), records[-1].span_s)
+        self._end += len(data)
+        return block
+
+    def read(self, block: _Block) -> list[Record]:
+        """The records of a block."""
+        self._file.seek(block.offset)
+        return [Record._make(each) for each in marshal.loads(self._file.read(block.length))]
