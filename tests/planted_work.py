@@ -60,6 +60,12 @@ end
 
 thread_init = connect
 
+function init()
+  connect()
+  if plant == "another set-up" then con:query("SELECT 2 + 2") end
+  con:disconnect()
+end
+
 local function update(id, name)
   con:query("UPDATE " .. (name or "t") .. " SET v = v + 1 WHERE id = " .. id)
 end
@@ -72,6 +78,7 @@ local PLANTS = {
   ["none"] = update,
   ["another table"] = function(id) update(id, "other") end,
   ["other rows loaded"] = update,
+  ["another set-up"] = update,
   ["one statement more"] = function(id) update(id) con:query("SELECT 1") end,
   ["a tenth left out"] = function(id)
     events = events + 1
@@ -93,6 +100,7 @@ local PLANTS = {
     con:query("SELECT v FROM t WHERE id = " .. id)
   end,
   ["sleeps"] = function(id) update(id) dyno.sleep(0.002) end,
+  ["rests"] = function(id) update(id) dyno.rest(0.002) end,
   ["rarely sleeps"] = function(id)
     events = events + 1
     update(id)

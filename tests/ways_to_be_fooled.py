@@ -240,6 +240,14 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
         Way("other-load", "one side loads other rows", "same_work", "invalid", "played", SQLITE),
         Way(
+            "other-init",
+            "the script's init sends something else on one side",
+            "same_work",
+            "invalid",
+            "played",
+            SQLITE,
+        ),
+        Way(
             "one-more",
             "one side sends one statement more",
             "same_work",
@@ -388,6 +396,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
 
 #: What nothing here catches.
 NOT_CAUGHT = (
+    "An engine that reports a row as changed and does not change it, in a column that no statement "
+    "of the ledger sums or checks.",
+    "Other values in the same statements on one side (a key that is always the same), where as many "
+    "rows are read and changed.",
     "Values of answers while the clock runs: rows are counted there, and values are compared only "
     "where a script names statements to check at the end.",
     "A disk, a controller or a hypervisor that says that it flushed, and did not.",

@@ -3,7 +3,8 @@
 A script that sleeps, waits for a program or works by itself on one side only is no slower engine.
 The driver measures, in some of a user's events, what passed outside the engine: from the event's
 begin to its end without the time from each request to its answer; and it adds up what the script
-slept. That time per event (the median over restarts) is held against the base's.
+slept, and rested after its events (`dyno.rest`). That time per event (the median over restarts) is
+held against the base's.
 
 - It differs by over half of the larger, and by 5 % of the faster side's event at least; it is half
   of the difference between the sides' events or more: *invalid*, the client made the difference.
@@ -71,15 +72,20 @@ def _nothing(known: Sequence[StreamView]) -> Unchecked:
 
 def _client_ns(tallies: Sequence[Tally]) -> float | None:
     """What the client took for an event: the median over the restarts; None of too few."""
+    played = [tally for tally in tallies if tally.done]
     if sum(tally.client_events for tally in tallies) < EVENTS_LEAST:
-        slept = [tally.slept_ns / tally.done for tally in tallies if tally.slept_ns and tally.done]
-        return median(slept) if slept else None
-    timed = [tally for tally in tallies if tally.client_events and tally.done]
-    return median(max(t.client_ns / t.client_events, t.slept_ns / t.done) for t in timed)
+        idle = [(t.slept_ns + t.rested_ns) / t.done for t in played]
+        return median(idle) if any(idle) else None
+    timed = [tally for tally in played if tally.client_events]
+    return median(
+        max(t.client_ns / t.client_events, t.slept_ns / t.done) + t.rested_ns / t.done
+        for t in timed
+    )
 
 
 def _event_ns(tallies: Sequence[Tally]) -> float:
-    played = [tally.latency.mean_ns for tally in tallies if tally.done]
+    """What an event took with the rest after it: the median over the restarts."""
+    played = [t.latency.mean_ns + t.rested_ns / t.done for t in tallies if t.done]
     return median(played) if played else 0.0
 
 

@@ -8,8 +8,10 @@ work, and the engine is blamed. Statements are compared by their text without li
 - Each text must be sent as often for an event. Where that number is the same in all restarts of
   both sides, 1 % is *invalid*. Where it is drawn, or hangs on answers, the restarts' own spread and
   the number sent say what chance may do; beyond that and 5 %: *invalid*.
-- Loads and `thread_init` are no matter of chance: in blocks that both sides loaded they must send
-  each text as often, and loads must change as many rows, to within 1 %.
+- Loads, `init` and `thread_init` are no matter of chance: in blocks that both sides loaded they
+  must send each text as often, and loads must change as many rows, to within 1 %. So must loads
+  that are kept, of which there are sums only.
+- As many users must play, at the same rate if one is set.
 
 Candidates of different engines may be sent other texts, since their dialects differ; of them the
 texts that they share are compared. A stream with more than 256 texts is not compared.
@@ -24,7 +26,7 @@ from statistics import stdev
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Unchecked, conclude
 from dyno.audits._statements import Statement, StreamView, pairs, streams, unchecked
-from dyno.record import Finding, Tally
+from dyno.record import Finding, LoadCondition, Tally
 
 #: A text of which so many were to be expected is not missing by chance.
 MISSING_LEAST = 30
@@ -60,6 +62,7 @@ class SameWork:
                 told = f"{own.name}: {words}"
                 findings.append(own.case.finding("same_work", "invalid", told))
             left += _other_texts(own, base)
+        findings += [*_other_loads(view)]
         told = f"{compared} statements were sent equally often to all candidates"
         if not compared and not left:
             left.append(("there is one candidate, or each has options of its own", ""))
@@ -81,7 +84,39 @@ def _other_texts(own: StreamView, base: StreamView) -> Iterator[Unchecked]:
         yield "engines of another dialect are sent other texts", own.case.name
 
 
+def _other_loads(view: RunView) -> Iterator[Finding]:
+    """Kept loads of one number that sent other statements, or changed other rows."""
+    sides = {side.name: side for side in view.run.candidates}
+    first: dict[tuple[str, ...], LoadCondition] = {}
+    told: set[str] = set()
+    for trial in view.trials:
+        load = trial.conditions.load
+        if trial.status != "ok" or trial.candidate not in sides or not load or load.sent is None:
+            continue
+        options = (f"{name}={value}" for name, value in trial.options.items())
+        at = (trial.workload, sides[trial.candidate].engine, str(load.number), *options)
+        if (words := _other_load(load, first.setdefault(at, load))) and load.name not in told:
+            told.add(load.name)
+            sentence = f"{trial.workload} on {trial.candidate}: its kept load {words}"
+            yield Finding("same_work", "invalid", sentence, (trial.number,))
+
+
+def _other_load(load: LoadCondition, base: LoadCondition) -> str:
+    if load.texts != base.texts:
+        return "sent other statements than that of the base"
+    for what, ours, theirs in (
+        ("statements sent", load.sent, base.sent),
+        ("rows changed", load.rows_changed, base.rows_changed),
+    ):
+        if _share(ours or 0, theirs or 0) > EXACT_SHARE:
+            return f"has {ours:,} {what}, that of the base {theirs:,}"
+    return ""
+
+
 def _differences(own: StreamView, base: StreamView) -> Iterator[str]:
+    for what, ours, theirs in _asked(own, base):
+        if ours != theirs:
+            yield f"{what} was {ours}, and {theirs} on {_name(base)}"
     fixed = [(own.statements_before, base.statements_before)]
     if own.is_load:
         fixed.append((own.statements, base.statements))
@@ -95,6 +130,13 @@ def _differences(own: StreamView, base: StreamView) -> Iterator[str]:
                 yield from _fixed_difference(each, there, base, own)
 
 
+def _asked(own: StreamView, base: StreamView) -> Iterator[tuple[str, object, object]]:
+    """What a script asked for in its phases, on both sides."""
+    for ours, theirs in zip(own.tallies[:1], base.tallies[:1], strict=False):
+        yield "the number of users", ours.connections, theirs.connections
+        yield "the rate asked for", ours.target_per_s, theirs.target_per_s
+
+
 def _fixed_difference(
     each: Statement | None, there: Statement | None, base: StreamView, own: StreamView
 ) -> Iterator[str]:
@@ -104,7 +146,7 @@ def _fixed_difference(
     if either is None:
         return
     if _share(ours, theirs) > EXACT_SHARE:
-        where = "its load" if own.is_load else "thread_init"
+        where = "its load" if own.is_load else "init or thread_init"
         yield f"{where} sent {either.quoted} {_times(ours)}, and {_times(theirs)} on {_name(base)}"
         return
     rows, others = (it.rows_changed if it else 0 for it in (each, there))

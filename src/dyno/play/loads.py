@@ -18,13 +18,14 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dyno.builds import cache
 from dyno.engines import Snapshots
 from dyno.forecast.estimate import SMALL_BYTES
 from dyno.play.engine_session import SessionPart
 from dyno.play.job import LoadChoice, TrialJob
-from dyno.record import Run, Trial, WorkloadPlan
+from dyno.record import PhaseRecord, Run, Trial, WorkloadPlan
 from dyno.workloads import data_options
 
 #: The command that loads.
@@ -34,12 +35,17 @@ KIND = "load"
 
 @dataclass(frozen=True)
 class KeptLoad:
-    """A load in the cache: its folder, what its script counted, and how long it took."""
+    """A load in the cache: its folder, what its script counted, how long it took, and what it sent
+    (`LoadCondition` tells of `texts`, `sent` and `rows_changed`).
+    """
 
     name: str
     folder: Path
     counters: dict[str, int]
     seconds: float
+    texts: str = ""
+    sent: int | None = None
+    rows_changed: int | None = None
 
 
 def choose_load(
@@ -90,7 +96,7 @@ def _find_load(name: str) -> KeptLoad | None:
         noted = json.loads((folder / "load.json").read_text())
     except OSError:
         return None
-    return KeptLoad(name, folder, noted["counters"], noted["seconds"])
+    return KeptLoad(name, folder, **noted)
 
 
 def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
@@ -103,11 +109,23 @@ def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
             home.rename(fresh / "home")
         except OSError:  # another file system
             _copy(home, fresh / "home")
-        noted = {"counters": part.counters, "seconds": part.seconds}
         (fresh / "load.json").write_text(json.dumps(noted))
 
+    noted = {"counters": part.counters, "seconds": part.seconds, **_work(part.phases)}
     folder = cache.cached_entry(KIND, name, make, lambda _: None)
-    return KeptLoad(name, folder, part.counters, part.seconds)
+    return KeptLoad(name, folder, **noted)
+
+
+def _work(phases: Sequence[PhaseRecord]) -> dict[str, Any]:
+    """What a load sent: its texts' digest, how many statements, how many rows they changed."""
+    streams = [tally for phase in phases for tally in phase.streams]
+    statements = [each for tally in streams for each in tally.statements]
+    texts = "\n".join(sorted({each.digest for each in statements}))
+    return {
+        "texts": hashlib.sha256(texts.encode()).hexdigest()[:16],
+        "sent": sum(each.sent for each in statements),
+        "rows_changed": sum(each.rows_changed for each in statements),
+    }
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -120,7 +120,9 @@ def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
     notes.counters = dict(load.counters) if load else {}
     if load is None:
         return False
-    notes.load = LoadCondition(choice.number + 1, choice.of or LOADS, load.name, load.seconds)
+    work = load.texts, load.sent, load.rows_changed
+    of = choice.of or LOADS
+    notes.load = LoadCondition(choice.number + 1, of, load.name, load.seconds, *work)
     after_restore(session.controls, notes, job.home)
     return True
 

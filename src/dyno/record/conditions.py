@@ -32,12 +32,18 @@ class PinningCondition:
 class LoadCondition:
     """The kept load that a trial began with: `number` (from 1) of `of`, its name in the cache, and
     how long loading it had taken.
+
+    `texts` is a digest of the statements' texts, `sent` how many they were and `rows_changed` what
+    they changed; empty and None of loads that were kept before these were noted.
     """
 
     number: int
     of: int
     name: str
     duration_s: float
+    texts: str = ""
+    sent: int | None = None
+    rows_changed: int | None = None
 
 
 @dataclass(frozen=True)

@@ -103,11 +103,12 @@ class Tally:
     `rested_ns` is what all its users together rested between events, as their script said
     (`dyno.rest`): it is in no latency, and in time that counts.
     `statements` are those sent after the warm-up, text by text, and `statements_before` those of
-    `thread_init`; none in old records. From the start to the close, warm-up included, the rows that
-    statements changed were committed, rolled back, or lost: neither when their connection was
-    closed. `ends_open` of the `ends` of events that were looked at left a transaction open.
-    `client_ns` is what `client_events` of its events spent in the script and the driver, and not in
-    the engine; `slept_ns` what its users slept inside events because their script told them to.
+    `init` and `thread_init`; none in old records. From the start to the close, warm-up included,
+    the rows that statements changed were committed, rolled back, or lost: neither when their
+    connection was closed. `ends_open` of the `ends` of events that were looked at left a
+    transaction open. `client_ns` is what `client_events` of its events spent in the script and the
+    driver, and not in the engine; `slept_ns` what its users slept inside events because their
+    script told them to.
     """
 
     name: str

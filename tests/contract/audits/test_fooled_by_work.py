@@ -55,6 +55,10 @@ def test_a_side_that_loads_other_rows(tmp_path: Path) -> None:
     assert_caught("other-load", planted(tmp_path, "other rows loaded"), "sqlite")
 
 
+def test_a_side_whose_init_sends_something_else(tmp_path: Path) -> None:
+    assert_caught("other-init", planted(tmp_path, "another set-up"), "sqlite")
+
+
 def test_a_side_that_sends_one_statement_more(tmp_path: Path) -> None:
     assert_caught("one-more", planted(tmp_path, "one statement more"), "sqlite")
 
@@ -91,7 +95,7 @@ def test_a_side_that_reads_in_one_endless_transaction(tmp_path: Path) -> None:
     assert_caught("open-ends", planted(tmp_path, "reads in one transaction"), "sqlite")
 
 
-@pytest.mark.parametrize("plant", ["sleeps", "rarely sleeps"])
+@pytest.mark.parametrize("plant", ["sleeps", "rarely sleeps", "rests"])
 def test_a_script_that_sleeps_on_one_side(tmp_path: Path, plant: str) -> None:
     assert_caught("script-sleeps", planted(tmp_path, plant), "sqlite")
 

@@ -11,7 +11,14 @@ import pytest
 from audit_records import OLD, a_run, a_trial, engine, findings, only
 from fakes import make_latency
 
-from dyno.record import Finding, StatementKind, StatementTally, Trial
+from dyno.record import (
+    Conditions,
+    Finding,
+    LoadCondition,
+    StatementKind,
+    StatementTally,
+    Trial,
+)
 
 EVENTS = 10_000
 AUDITS = ("rows_changed", "committed", "same_work", "client_time")
@@ -207,6 +214,47 @@ def test_time_of_the_client_is_held_against_the_base(
 
 def test_a_sleep_that_no_timed_event_had_counts_all_the_same() -> None:
     assert only("client_time", a_run(), *client(2.0, 200.0, 100.0)).soundness == "invalid"
+
+
+def test_a_rest_on_one_side_is_the_client_s() -> None:
+    trials = client(2.0, 100.0)
+    rests = [
+        replace(t, phases=(replace(p, streams=(replace(s, rested_ns=10**9),)),))
+        if t.candidate == "new"
+        else t
+        for t in trials
+        for p in t.phases
+        for s in p.streams
+    ]
+    found = only("client_time", a_run(), *rests)
+    assert found.soundness == "invalid" and "the script made the difference" in found.sentence
+
+
+@pytest.mark.parametrize("asked", [{"connections": 2}, {"target_per_s": 100.0}])
+def test_more_users_or_another_rate_on_one_side_are_invalid(asked: dict[str, Any]) -> None:
+    found = words("same_work", restarts(**asked))
+    assert [each.soundness for each in found] == ["invalid"]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "word"),
+    [
+        (("a", 10, 1000), "sound"),
+        (("b", 10, 1000), "invalid"),
+        (("a", 10, 500), "invalid"),
+        (("", None, None), "sound"),
+    ],
+)
+def test_kept_loads_of_one_number_are_held_against_each_other(
+    theirs: tuple[str, int | None, int | None], word: str
+) -> None:
+    known = {"old": ("a", 10, 1000), "new": theirs}
+    trials = []
+    for trial in restarts():
+        texts, sent_, rows = known[trial.candidate]
+        load = LoadCondition(1, 8, f"load-{trial.candidate}", 9.0, texts, sent_, rows)
+        trials.append(replace(trial, conditions=Conditions(load=load)))
+    assert only("same_work", a_run(), *trials).soundness == word
 
 
 def test_statements_that_a_script_catches_are_errors() -> None:

@@ -21,6 +21,7 @@ from dyno.record import (
     ControlCondition,
     Dropped,
     Failure,
+    LoadCondition,
     PinningCondition,
     StorageCondition,
     Trial,
@@ -168,12 +169,7 @@ def test_conditions_that_were_text_are_numbers(copied: RunFolder) -> None:
 
     spoil(copied.path / "trials" / "0001.json", hold)
     found = trial(copied, 1).conditions
-    assert found.load and asdict(found.load) == {
-        "number": 2,
-        "of": 8,
-        "name": "x",
-        "duration_s": 1.5,
-    }
+    assert found.load == LoadCondition(number=2, of=8, name="x", duration_s=1.5)
     assert found.data and (found.data.size_bytes, found.data.cache_bytes) == (100, 7)
     assert (found.data.claim, found.data.survives) == ("cached", "nothing")
     assert found.data.decided_by == {"fsync": "off"}

@@ -7,11 +7,13 @@ use crate::plan::error::Error;
 use crate::plan::event::Event;
 use crate::plan::parent::{Instruction, Parent, emit};
 use crate::plan::phase::Phase;
+use crate::plan::statement::StatementTally;
 use crate::plan::turns::Turns;
 use crate::plan::{Before, Plan, VERSION, parent};
 use crate::play::{Observers, PhaseEnd, play_phase};
 use crate::script;
 use crate::script::MainState;
+use crate::tally::statements::tallies;
 use crate::tally::{Counters, add};
 
 /// Says hello, plays every phase of every command, says the end.
@@ -62,7 +64,8 @@ impl Run<'_> {
         }
         for phase in phases {
             let of_phase = |error| (error, Some(phase.name.clone()));
-            let before = before(&mut main, phase).map_err(of_phase)?;
+            let mut statements = Vec::new();
+            let before = before(&mut main, phase, &mut statements).map_err(of_phase)?;
             let hooks = main.as_ref().filter(|it| it.is_hooked);
             let observers = Observers { parent: self.parent, hooks };
             let phase_ref = PhaseRef { plan: self.plan, command, phase, before };
@@ -87,14 +90,21 @@ impl Run<'_> {
 
 /// What `init` left for a phase. An engine cannot settle while somebody is connected: some let one
 /// process in at a time.
-fn before(main: &mut Option<MainState>, phase: &Phase) -> Result<Before, Error> {
+fn before<'a>(
+    main: &mut Option<MainState>,
+    phase: &Phase,
+    statements: &'a mut Vec<StatementTally>,
+) -> Result<Before<'a>, Error> {
     let Some(main) = main else { return Ok(Before::default()) };
     let is_connected = main.is_connected();
     if is_connected && phase.settle {
         let error = Error::user("init() leaves a connection open where the engine is to settle");
         return Err(error.hint("let init() end with con:disconnect()"));
     }
-    Ok(Before { claimed: main.take_claimed(), is_connected })
+    let counts = main.take_counts();
+    let claimed = counts.claimed.unwrap_or(0) + counts.further;
+    *statements = tallies(counts.statements);
+    Ok(Before { claimed, statements, is_connected })
 }
 
 fn after_done(parent: &Parent) -> Result<PhaseEnd, Error> {

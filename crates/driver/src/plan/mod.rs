@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use phase::Phase;
+use statement::StatementTally;
 use turns::Turns;
 
 /// The version of the plan and of the events that answer it. Both sides refuse another.
@@ -201,14 +202,16 @@ pub struct PhaseRef<'a> {
     /// Its phase.
     pub phase: &'a Phase,
     /// What was played in the script's main state before it.
-    pub before: Before,
+    pub before: Before<'a>,
 }
 
 /// What a script's `init` left behind for a phase.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Before {
+pub struct Before<'a> {
     /// What it had the engine count.
     pub claimed: u64,
+    /// What became of its statements.
+    pub statements: &'a [StatementTally],
     /// It holds a connection.
     pub is_connected: bool,
 }

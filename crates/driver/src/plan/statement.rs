@@ -56,3 +56,36 @@ pub enum StatementKind {
     /// Anything else.
     Other,
 }
+
+/// Adds further tallies to those of a stream, text by text.
+pub fn merge(sum: &mut Vec<StatementTally>, more: &[StatementTally]) {
+    for each in more {
+        let Some(known) = sum.iter_mut().find(|it| it.digest == each.digest) else {
+            sum.push(each.clone());
+            continue;
+        };
+        known.sent += each.sent;
+        known.failed += each.failed;
+        known.rows_read += each.rows_read;
+        known.rows_changed += each.rows_changed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(digest: &str, sent: u64) -> StatementTally {
+        let (text, digest) = ("SELECT ?".to_owned(), digest.to_owned());
+        let (failed, rows_read, rows_changed, rows_expected) = (0, sent, 0, None);
+        let kind = StatementKind::Read;
+        StatementTally { text, digest, kind, sent, failed, rows_read, rows_changed, rows_expected }
+    }
+
+    #[test]
+    fn tallies_of_one_text_are_one() {
+        let mut sum = vec![tally("a", 1)];
+        merge(&mut sum, &[tally("b", 2), tally("a", 3)]);
+        assert_eq!(sum, [tally("a", 4), tally("b", 2)]);
+    }
+}

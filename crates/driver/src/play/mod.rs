@@ -25,6 +25,7 @@ use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::event::{Done, Event};
 use crate::plan::parent::{Instruction, Parent, emit};
+use crate::plan::statement::merge;
 use crate::script::MainState;
 use crate::tally::live::{LiveCounts, LiveReport, LiveWorker};
 use crate::tally::share::StreamShare;
@@ -78,7 +79,7 @@ pub fn play_phase(
         Ok((Ok(measured), pool.join()?))
     })?;
     match measured {
-        Ok(measured) => finish(&phase, measured, merge(reports, counters), observers.hooks),
+        Ok(measured) => finish(&phase, measured, gather(reports, counters), observers.hooks),
         Err(instruction) => Ok(instead_of_go(instruction)),
     }
 }
@@ -107,7 +108,7 @@ fn instead_of_go(instruction: Instruction) -> PhaseEnd {
 }
 
 /// What the workers counted, and the first error that one of them met.
-fn merge<'a>(
+fn gather<'a>(
     reports: Vec<WorkerReport<'a>>,
     counters: &mut Counters,
 ) -> (Vec<StreamShare<'a>>, Option<Error>) {
@@ -161,7 +162,11 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
     let ended_ns = last_answer_ns.max(stop_ns.min(finished_ns));
     let span = PhaseSpan { timeline: timeline.clone(), measured_ns, stop_ns, ended_ns };
     let Summary { mut streams, together } = summary(&phase.streams, shares, &span)?;
-    streams.iter_mut().take(1).for_each(|it| it.claimed_before += phase.phase_ref.before.claimed);
+    if let Some(first) = streams.first_mut() {
+        let before = phase.phase_ref.before;
+        first.claimed_before += before.claimed;
+        merge(&mut first.statements_before, before.statements);
+    }
     let takes_turns = phase.phase_ref.turns().is_some();
     let counted_ns = timeline.counted_ns(ended_ns).saturating_sub(timeline.counted_ns(measured_ns));
     Ok(Done {

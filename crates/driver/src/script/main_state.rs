@@ -11,6 +11,7 @@ use crate::plan::error::Error;
 use crate::plan::event::Report;
 use crate::plan::parent::Parent;
 use crate::schedule::clock::{NAP_NS, now_ns};
+use crate::tally::UserCounts;
 use crate::{sessions, wire};
 
 /// A script's `init`, `done` and report hooks, at least one of them there.
@@ -55,10 +56,9 @@ impl MainState {
         Ok(false)
     }
 
-    /// What `init` and `done` had the engine count since the last call, or may have had.
-    pub fn take_claimed(&mut self) -> u64 {
-        let counts = self.user.take_counts();
-        counts.claimed.unwrap_or(0) + counts.further
+    /// What was counted of `init` and `done` since the last call.
+    pub fn take_counts(&mut self) -> UserCounts {
+        self.user.take_counts()
     }
 
     /// Has it a connection open?
