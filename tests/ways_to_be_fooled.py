@@ -398,8 +398,8 @@ WAYS: dict[str, tuple[Way, ...]] = {
 NOT_CAUGHT = (
     "An engine that reports a row as changed and does not change it, in a column that no statement "
     "of the ledger sums or checks.",
-    "Other values in the same statements on one side (a key that is always the same), where as many "
-    "rows are read and changed.",
+    "Other values in the same statements on one side (a key that is always the same), where as "
+    "many rows are read and changed.",
     "Values of answers while the clock runs: rows are counted there, and values are compared only "
     "where a script names statements to check at the end.",
     "A disk, a controller or a hypervisor that says that it flushed, and did not.",
