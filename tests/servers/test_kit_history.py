@@ -12,8 +12,10 @@ import pytest
 from kit_servers import VERSIONS, KitServer, check_page, serving
 
 import dyno
-from dyno.errors import TrialFailed
+from dyno import driver
+from dyno.errors import DynoError, TrialFailed
 from dyno.kit.collected import tables as tables_of
+from dyno.kit.rights import GRANTS
 from dyno.kit.verbs import ABSENT, DAMAGED, INSTALLED, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -189,6 +191,37 @@ def test_collections_do_not_overlap(server: KitServer) -> None:
     assert len(rows) >= 25
 
 
+def test_collections_that_a_reader_stops_are_told_and_go_on_afterwards(server: KitServer) -> None:
+    """It reads with locks, and with just the rights of a reader."""
+    (reading, *_) = GRANTS
+    server.ask("CREATE USER 'reader'@'localhost' IDENTIFIED BY 'Reader-1'")
+    server.ask(*reading.statements("'reader'@'localhost'"))
+    server.ask("UPDATE ps_history.psh_collections SET ts = ts - INTERVAL 1 HOUR")
+    user = {"user": "reader", "password": "Reader-1", "database": "ps_history"}
+    held = (
+        "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+        "START TRANSACTION",
+        "SELECT COUNT(*) FROM psh_collections",
+        "SELECT GET_LOCK('ps_history', 0)",
+        "SELECT SLEEP(200)",
+    )
+    asleep = "FROM information_schema.processlist WHERE info = 'SELECT SLEEP(200)'"
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(driver.ask, server.engine.session | user, held, 250)
+        until(server, f"SELECT COUNT(*) {asleep}")
+        with pytest.raises(TrialFailed, match="Lock wait timeout"):
+            collect(server)
+        (told,) = (it.detail for it in status(server.reached()) if it.part.name == "history")
+        assert "nothing collected since" in told and "Lock wait timeout" in told
+        server.ask(f"KILL {server.one(f'SELECT id {asleep}')}")
+        with pytest.raises(DynoError):
+            reader.result()
+    collect(server)
+    (told,) = (it.detail for it in status(server.reached()) if it.part.name == "history")
+    assert "nothing collected" not in told
+    server.ask("DROP USER 'reader'@'localhost'")
+
+
 def test_a_table_that_is_away_for_a_moment_is_not_damage(server: KitServer) -> None:
     """As those are that MySQL 5.6 alters."""
     hide, show = ("RENAME TABLE ps_history.{} TO ps_history.{}".format(*it) for it in AWAY)
@@ -318,7 +351,11 @@ def test_a_schema_of_somebody_else_stays(
     assert kit_server.kit("uninstall", "history") == 64
     assert "dropped by hand" in capsys.readouterr().err
     assert kit_server.ask("SHOW TABLES FROM ps_history") == [["accounts"]]
-    kit_server.ask("DROP DATABASE ps_history", "CREATE DATABASE sys_history")
+    kit_server.ask(
+        "DROP DATABASE ps_history",
+        "CREATE DATABASE sys_history",
+        "CREATE TABLE sys_history.theirs (id INT)",
+    )
     assert kit_server.kit("install", "history") == 64
     assert "'sys_history' is there already" in capsys.readouterr().err
     assert kit_server.ask("SHOW DATABASES LIKE 'ps_history'") == []

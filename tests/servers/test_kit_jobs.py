@@ -47,22 +47,25 @@ def wait(server: KitServer, number: int, **session: object) -> list[list[str | N
     return server.ask(f"CALL async.wait({number})", **session)
 
 
-def job(server: KitServer, number: int, *columns: str) -> Any:
+def job(server: KitServer, number: int, *columns: str, account: int = 1) -> Any:
     """Fields of a job; one field by itself."""
-    (row,) = server.ask(f"SELECT {', '.join(columns)} FROM async.q WHERE q_id = {number}")
+    where = f"account = {account} AND q_id = {number}"
+    (row,) = server.ask(f"SELECT {', '.join(columns)} FROM async.q WHERE {where}")
     return row[0] if len(columns) == 1 else tuple(row)
 
 
-def ended(server: KitServer, number: int) -> Any:
+def ended(server: KitServer, number: int, account: int = 1) -> Any:
     """The state in which a job ended."""
-    until(server, f"SELECT COUNT(*) FROM async.q WHERE q_id = {number} AND state IN {ENDED}")
-    return job(server, number, "state")
+    where = f"account = {account} AND q_id = {number} AND state IN {ENDED}"
+    until(server, f"SELECT COUNT(*) FROM async.q WHERE {where}")
+    return job(server, number, "state", account=account)
 
 
-def running(server: KitServer, number: int) -> int:
+def running(server: KitServer, number: int, account: int = 1) -> int:
     """The connection of a job that runs."""
-    until(server, f"SELECT COUNT(*) FROM async.q WHERE q_id = {number} AND state = 'RUNNING'")
-    return int(job(server, number, "connection_id"))
+    where = f"account = {account} AND q_id = {number} AND state = 'RUNNING'"
+    until(server, f"SELECT COUNT(*) FROM async.q WHERE {where}")
+    return int(job(server, number, "connection_id", account=account))
 
 
 def until(server: KitServer, question: str) -> None:
@@ -138,8 +141,8 @@ def test_a_job_has_the_rights_of_who_queued_it_and_no_more(server: KitServer) ->
     )
     assert wait(server, who, **WEAK) == [["weak@localhost"]]
     for number in (grant, read, password):
-        assert ended(server, number) == "FAILED"
-    (mine,) = queue(server, "SELECT CURRENT_USER() AS u")
+        assert ended(server, number, 2) == "FAILED"
+    *_, mine = queue(server, *["SELECT CURRENT_USER() AS u"] * 5)
     assert wait(server, mine) == [["root@localhost"]]
     assert server.ask(f"CALL async.check({mine})", **WEAK) == []
     for call in (
@@ -149,12 +152,18 @@ def test_a_job_has_the_rights_of_who_queued_it_and_no_more(server: KitServer) ->
         "SELECT * FROM async.q",
         "CALL async.run_1(1, @a, @b)",
         "CALL async.run_2(1, @a, @b)",
-        "CALL async.text_of(1, 2, @a, @b)",
+        "CALL async.claimed(2, 1, @a)",
+        f"CALL async.look_1(0, {mine}, @a, @b, @c, @d)",
+        f"CALL async.check_1(0, {mine})",
         "CALL async.execute_job(1, 1)",
         "CALL async.keep_rows(1, 1)",
-        "INSERT INTO async_2.jobs (account, sql_text) VALUES (1, 'SELECT 1')",
-        "INSERT INTO async_1.jobs (account, sql_text) VALUES (1, 'SELECT 1')",
-        "UPDATE async_2.jobs SET account = 1",
+        "INSERT INTO async_2.inbox (q_id, sql_text) VALUES (99, 'SELECT 1')",
+        "INSERT INTO async_1.inbox (sql_text) VALUES ('SELECT 1')",
+        "INSERT INTO async_1.wishes (q_id, wish) VALUES (1, 'FORGET')",
+        "SELECT number FROM async_1.pass",
+        "UPDATE async_2.pass SET number = 1",
+        "UPDATE async_2.inbox SET sql_text = ''",
+        "DELETE FROM async_2.wishes",
         "CREATE TABLE async_2.t (a int)",
     ):
         with pytest.raises(TrialFailed):
@@ -167,9 +176,10 @@ def test_a_temporary_table_in_the_place_of_the_queue_gives_nobody_more_rights(
     server.ask("GRANT EXECUTE, CREATE TEMPORARY TABLES, EVENT ON *.* TO 'weak'@'localhost'")
     planted = (
         "CREATE TEMPORARY TABLE async.q (q_id bigint, account int, state varchar(9),"
-        " connection_id bigint, sql_text text)",
-        "INSERT INTO async.q SELECT 1, 1, 'RUNNING', CONNECTION_ID(),"
-        " 'GRANT ALL ON *.* TO ''weak''@''localhost'''",
+        " connection_id bigint, keeps int)",
+        "INSERT INTO async.q SELECT 1, 1, 'RUNNING', CONNECTION_ID(), 0",
+        "CREATE TEMPORARY TABLE async_1.inbox (q_id bigint, sql_text text)",
+        "INSERT INTO async_1.inbox SELECT 1, 'GRANT ALL ON *.* TO ''weak''@''localhost'''",
         "CALL async.run_1(1, @rows, @kept)",
     )
     with pytest.raises(TrialFailed, match="only a worker"):
@@ -256,7 +266,7 @@ def test_what_waits_can_be_cancelled_and_what_ended_forgotten(server: KitServer)
     (done,) = queue(server, "SELECT 1 AS a")
     wait(server, done)
     server.ask(f"CALL async.forget({done})")
-    until(server, f"SELECT 1 - COUNT(*) FROM async.q WHERE q_id = {done}")
+    until(server, f"SELECT 1 - COUNT(*) FROM async.q WHERE account = 1 AND q_id = {done}")
     with pytest.raises(TrialFailed):
         server.ask(f"SELECT * FROM async_1.rs_{done}")
     with pytest.raises(TrialFailed, match="from 1 to 32"):
@@ -301,13 +311,91 @@ def test_a_query_waits_for_nobodys_change_and_locks_no_row(server: KitServer) ->
     server.ask("DROP TABLE dyno.held")
 
 
+def test_no_transaction_of_an_accounts_makes_anybody_elses_job_wait(server: KitServer) -> None:
+    """It locks every row that it can reach, and names of locks; the rest of its own waits alone."""
+    (kept,) = queue(server, "SELECT 1 AS a", **WEAK)
+    wait(server, kept, **WEAK)
+    reached = [f"rs_{kept}", "inbox", "wishes", "pass"]
+    holds = [
+        "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+        "START TRANSACTION",
+        "INSERT INTO async_2.inbox (sql_text, priority) VALUES ('DO 1', -9)",
+        "INSERT INTO async_2.wishes (q_id, wish) VALUES (1, 'CANCEL')",
+        *(f"SELECT COUNT(*) FROM async_2.{name}" for name in reached),
+        *(f"SELECT COUNT(*) FROM async_2.{name} LOCK IN SHARE MODE" for name in reached),
+        "SELECT COUNT(*) FROM async.account LOCK IN SHARE MODE",
+        "SELECT GET_LOCK('async.tend', 0)",
+        "SELECT SLEEP(300)",
+    ]
+    if "8.0" not in server.version:
+        holds[-1:-1] = [f"SELECT COUNT(*) FROM async_2.{name} FOR UPDATE" for name in reached]
+    asleep = "FROM information_schema.processlist WHERE info = 'SELECT SLEEP(300)'"
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(driver.ask, server.engine.session | WEAK, holds, 300)
+        until(server, f"SELECT COUNT(*) {asleep}")
+        try:
+            began_s = time.monotonic()
+            assert wait(server, queue(server, "SELECT 1 AS a")[0]) == [["1"]]
+            (slow,) = queue(server, "DO SLEEP(100)")
+            running(server, slow)
+            server.ask(f"CALL async.cancel({slow})")
+            assert ended(server, slow) == "CANCELLED"
+            rows = server.ask("CALL async.submit('DO SLEEP(100)', 0, '', 1)")
+            assert ended(server, int(rows[0][0] or 0)) == "TIMED_OUT"
+            server.ask("CALL async.forget(1)")
+            until(server, "SELECT 1 - COUNT(*) FROM async.q WHERE account = 1 AND q_id = 1")
+            assert time.monotonic() - began_s < 40, "it waited for the transaction"
+        finally:
+            server.ask(f"KILL {server.one(f'SELECT id {asleep}')}")
+        with pytest.raises(DynoError):
+            held.result()
+    server.ask(f"CALL async.forget({kept})", **WEAK)
+    until(server, f"SELECT 1 - COUNT(*) FROM async.q WHERE account = 2 AND q_id = {kept}")
+
+
+def test_results_have_a_quota(server: KitServer) -> None:
+    server.ask("CALL async.set_quota(300)")
+    two = "SELECT 1 AS a UNION ALL SELECT 2"
+    first, *numbers = queue(server, *[two] * 3, **WEAK)
+    for number in (first, *numbers):
+        assert len(wait(server, number, **WEAK)) == 2
+    (fourth,) = queue(server, two, **WEAK)
+    with pytest.raises(TrialFailed, match="would be 400 rows, its quota is 300"):
+        wait(server, fourth, **WEAK)
+    assert len(wait(server, queue(server, two)[0])) == 2, "the quota of one is not another's"
+    server.ask(f"CALL async.forget({first})", **WEAK)
+    until(server, f"SELECT 1 - COUNT(*) FROM async.q WHERE account = 2 AND q_id = {first}")
+    assert len(wait(server, queue(server, two, **WEAK)[0], **WEAK)) == 2
+    with pytest.raises(TrialFailed, match="100 rows at least"):
+        server.ask("CALL async.set_quota(0)")
+
+
+def test_a_grant_on_an_accounts_schema_is_of_that_schema_only(server: KitServer) -> None:
+    server.ask("CREATE DATABASE asyncx2", "CREATE TABLE asyncx2.rs_1 (secret INT)")
+    with pytest.raises(TrialFailed):
+        server.ask("SELECT * FROM asyncx2.rs_1", **WEAK)
+    server.ask("DROP DATABASE asyncx2")
+
+
+def test_a_job_that_sets_its_sessions_clock_stops_no_worker(server: KitServer) -> None:
+    """Each second place of a ring of two is the beginning of a lap."""
+    server.ask(
+        "CALL async.set_concurrency(1)",
+        "UPDATE async.settings SET value = 2 WHERE variable = 'places'",
+        "CREATE PROCEDURE dyno.set_clock() SET SESSION timestamp = 2000000000",
+    )
+    numbers = queue(server, *["CALL dyno.set_clock()"] * 4, "SELECT 1 AS a")
+    assert wait(server, numbers[-1]) == [["1"]]
+    server.ask("DROP PROCEDURE dyno.set_clock")
+
+
 def test_an_uninstall_amid_jobs_leaves_nothing_behind(kit_server: KitServer) -> None:
     kit_server.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
     before = kit_server.inventory()
     assert kit_server.kit("install", "async", "--account", "weak@localhost") == 0
     assert kit_server.kit("install", "async") == 0
     (slow, *_) = queue(kit_server, "SELECT SLEEP(100) AS s", *["DO SLEEP(1)"] * 20, **WEAK)
-    running(kit_server, slow)
+    running(kit_server, slow, 2)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(wait, kit_server, slow, **WEAK)
         until(kit_server, "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'weak'")
@@ -334,6 +422,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(
     assert kit_server.kit("install", "async") == 64
     assert "event scheduler is OFF" in capsys.readouterr().err
     kit_server.ask("SET GLOBAL event_scheduler = ON", "CREATE DATABASE async")
+    kit_server.ask("CREATE TABLE async.theirs (id INT)")
     assert kit_server.kit("install", "async") == 64
     assert kit_server.kit("uninstall", "async") == 64
     assert "not one of this kit's" in capsys.readouterr().err

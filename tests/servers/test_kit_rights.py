@@ -13,9 +13,9 @@ from kit_servers import KitServer
 
 from dyno import driver
 from dyno.errors import DynoError
-from dyno.kit import jobs, rights
+from dyno.kit import jobs, queueing, rights
 from dyno.kit.parts import PARTS
-from dyno.kit.verbs import INSTALLED, NATIVE, UNSAFE, status
+from dyno.kit.verbs import DAMAGED, INSTALLED, NATIVE, UNSAFE, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -118,13 +118,17 @@ def granted(server: KitServer) -> Iterator[list[str]]:
     """Each documented grant by itself, and all routines of the server."""
     yield from (grant.statements(ACCOUNT) for grant in rights.GRANTS)
     yield [f"GRANT EXECUTE ON *.* TO {ACCOUNT}"]
-    yield queueing(server)
+    yield to_queue(server)
 
 
-def queueing(server: KitServer) -> list[str]:
+def to_queue(server: KitServer) -> list[str]:
     """What an account is granted that may queue jobs."""
     found = [it for it in jobs.accounts(server.reached()) if it.name == "nob@localhost"]
-    return [grant for account in found for grant, _ in jobs.grants(account)]
+    return [
+        grant
+        for account in found
+        for grant, _ in queueing.grants(account, account.schema.replace("_", r"\_"))
+    ]
 
 
 def test_a_nobody_gains_nothing_by_any_routine(server: KitServer) -> None:
@@ -136,11 +140,12 @@ def test_a_nobody_gains_nothing_by_any_routine(server: KitServer) -> None:
     assert len(hostile) > 200
     for statements in granted(server):
         server.ask(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {ACCOUNT}", *statements)
-        before = spoils(server)
+        before, told = spoils(server), []
         for call in hostile:
             with suppress(DynoError):
-                driver.ask(server.engine.session | NOBODY, [call], 20)
+                told.append(driver.ask(server.engine.session | NOBODY, [call], 20))
         after = spoils(server)
+        assert "secret" not in str(told), "another account's job"
         if any("psh_settings" in it for it in statements):
             before[2] = after[2]
         assert after == before, statements
@@ -196,3 +201,47 @@ def test_a_job_s_rows_are_kept_for_its_account_only(server: KitServer) -> None:
     server.ask("DO SLEEP(2)")
     assert server.ask("SHOW TABLES FROM nobs") == []
     server.ask("DROP DATABASE nobs", f"REVOKE EXECUTE ON *.* FROM {ACCOUNT}")
+
+
+#: The queue as older versions had it: a job's text in it, and the account's jobs a view.
+OLDER_QUEUE = (
+    "DROP TABLE async.q",
+    "DROP TABLE async_1.inbox",
+    "DROP TABLE async.needs",
+    "CREATE TABLE async.q (q_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, account"
+    " SMALLINT UNSIGNED NOT NULL, state ENUM('QUEUED','BLOCKED','RUNNING','SUCCEEDED','FAILED',"
+    "'CANCELLED','TIMED_OUT','LOST') NOT NULL DEFAULT 'QUEUED', sql_text LONGTEXT NOT NULL,"
+    " priority SMALLINT NOT NULL DEFAULT 0, after_list VARCHAR(1000) CHARACTER SET ascii NOT NULL"
+    " DEFAULT '', timeout_s INT UNSIGNED NULL, keeps TINYINT NOT NULL DEFAULT 0, wanted"
+    " ENUM('','CANCEL','FORGET') NOT NULL DEFAULT '', created_on DATETIME(6) NULL, started_on"
+    " DATETIME(6) NULL, completed_on DATETIME(6) NULL, row_count BIGINT NULL, sql_state CHAR(5)"
+    " CHARACTER SET ascii NULL, errno INT UNSIGNED NULL, errmsg TEXT NULL, connection_id BIGINT"
+    " UNSIGNED NULL, boot CHAR(36) CHARACTER SET ascii NULL, ending"
+    " ENUM('','CANCELLED','TIMED_OUT') NOT NULL DEFAULT '', has_result TINYINT NOT NULL DEFAULT 0,"
+    " KEY next_one (state, priority, q_id), KEY wishes (wanted), KEY old_ones (completed_on))",
+    "CREATE TABLE async.needs (job BIGINT UNSIGNED NOT NULL, needed BIGINT UNSIGNED NOT NULL,"
+    " PRIMARY KEY (job, needed), KEY (needed))",
+    "CREATE SQL SECURITY DEFINER VIEW async_1.jobs AS SELECT q_id, state FROM async.q",
+    "CREATE TABLE async_1.rs_901 (a INT)",
+    "INSERT INTO async_1.rs_901 VALUES (9)",
+    "INSERT INTO async.q (q_id, account, state, sql_text, keeps, has_result, created_on,"
+    " completed_on) VALUES (901, 1, 'SUCCEEDED', 'SELECT 9 AS a', 1, 1, UTC_TIMESTAMP(),"
+    " UTC_TIMESTAMP()), (902, 1, 'RUNNING', 'DO 1', 0, 0, UTC_TIMESTAMP(), NULL)",
+    "INSERT INTO async.q (q_id, account, state, sql_text, after_list, keeps, created_on)"
+    " VALUES (903, 1, 'BLOCKED', 'SELECT 8 AS b', '901', 1, UTC_TIMESTAMP())",
+    "INSERT INTO async.needs VALUES (903, 901)",
+)
+
+
+def test_an_upgrade_keeps_the_jobs_and_results_of_an_older_queue(server: KitServer) -> None:
+    server.ask("SET GLOBAL event_scheduler = OFF", *OLDER_QUEUE)
+    states = {it.part.name: it.state for it in status(server.reached())}
+    assert states["async"] == DAMAGED
+    assert server.kit("upgrade") == 0
+    server.ask("SET GLOBAL event_scheduler = ON")
+    assert server.ask("CALL async.wait(901)") == [["9"]]
+    assert server.ask("CALL async.wait(903)") == [["8"]]
+    with pytest.raises(DynoError, match="LOST: the kit was upgraded"):
+        server.ask("CALL async.wait(902)")
+    assert server.ask("CALL async.queue('SELECT 7 AS a')") == [["904"]]
+    assert {it.state for it in status(server.reached())} <= {INSTALLED, NATIVE}

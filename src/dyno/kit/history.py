@@ -16,7 +16,7 @@ import dyno
 from dyno.errors import TrialFailed, UsageError
 from dyno.kit import rights
 from dyno.kit.collected import PARTITIONED, REPORTS, SCHEMA, Table, reports, tables
-from dyno.kit.server import Server, check_scheduler, run_all, words
+from dyno.kit.server import Server, check_scheduler, quoted, run_all, words
 
 SQL = Path(__file__).parent / "sql/history"
 PART = "history"
@@ -24,6 +24,8 @@ PART = "history"
 READING = "sys_history"
 #: In place of a version: the schema is there, and is not ours.
 STRANGE = "not ours"
+#: In place of a version: it is ours, and was not made to its end.
+BEGUN = "begun"
 RIGHTS = (
     "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, UPDATE, DELETE, CREATE VIEW, CREATE ROUTINE,"
     " ALTER ROUTINE, EXECUTE and EVENT on ps_history.*",
@@ -38,6 +40,8 @@ EVENT = (
     f"CREATE EVENT {SCHEMA}.snapshot_performance_schema ON SCHEDULE EVERY 1 SECOND"
     f" ON COMPLETION PRESERVE ENABLE DO CALL {SCHEMA}.collect_at_interval()"
 )
+#: Told at the end, so that whatever was cut off is known for it.
+TOLD = f"REPLACE INTO {SCHEMA}.psh_settings VALUES ('version', '{dyno.__version__}')"
 NO_EVENT = f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema"
 #: How often tables are looked for that a collection may be altering, and how long apart.
 LOOKS, LOOK_PAUSE_S = 6, 0.5
@@ -46,8 +50,8 @@ BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
 
 
 def state(server: Server) -> tuple[str, str]:
-    """The version that is installed, empty where none is and `STRANGE` where it is not ours; and
-    what is to be told of it.
+    """The version that is installed, empty where none is, `BEGUN` where an installation was cut
+    off and `STRANGE` where it is not ours; and what is to be told of it.
     """
     if [SCHEMA] not in server.query("SHOW DATABASES"):
         return "", ""
@@ -55,12 +59,23 @@ def state(server: Server) -> tuple[str, str]:
         rows = server.query(f"SELECT variable, value FROM {SCHEMA}.psh_settings")
         ((last,),) = server.query(f"SELECT MAX(ts) FROM {SCHEMA}.psh_collections")
     except TrialFailed:
-        return STRANGE, f"the schema {SCHEMA} is not ours, or damaged"
+        rows, last = [], None
     settings = {str(name): str(value) for name, value in rows}
     if not (version := settings.get("version")):
-        return STRANGE, f"the schema {SCHEMA} is another tool's"
+        if _is_begun(server):
+            return BEGUN, "not all of it is there: dyno kit upgrade"
+        return STRANGE, f"the schema {SCHEMA} is not ours, or damaged"
     at = f"last at {last[:19]} UTC" if last else "nothing collected yet"
-    return version, f"{version}, every {settings['interval']} s, {at}"
+    return version, f"{version}, every {settings.get('interval')} s, {at}"
+
+
+def _is_begun(server: Server) -> bool:
+    """Whether everything in the schema is ours, which has no version yet."""
+    rows = server.query(
+        "SELECT table_comment FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
+        f" AND table_schema = '{SCHEMA}'"
+    )
+    return all(comment == "dyno kit history" for (comment,) in rows)
 
 
 def stopped(server: Server) -> str:
@@ -91,6 +106,8 @@ def install(server: Server) -> bool:
     unsafe = rights.unsafe(server, PART)
     if found == dyno.__version__ and not unsafe:
         return False
+    if found == BEGUN:
+        return upgrade(server)
     if found:
         older = f"{found}, with {unsafe[0]}" if unsafe else found
         raise UsageError(
@@ -105,7 +122,7 @@ def install(server: Server) -> bool:
     begin, *rest = _script(server, "tables")
     run_all(server, [begin], "install history", RIGHTS)
     try:
-        made_by = [*BEGIN, *rest, *_routines(server), *_reading(server), EVENT]
+        made_by = [*BEGIN, *rest, *_routines(server), *_reading(server), EVENT, TOLD]
         run_all(server, made_by, "install history", RIGHTS, together=True)
     except BaseException:
         with suppress(TrialFailed, UsageError):
@@ -126,7 +143,9 @@ def _reads(server: Server) -> bool:
 
 
 def _check_reading(server: Server) -> None:
-    if [READING] in server.query("SHOW DATABASES") and not _reads(server):
+    # an empty one is of an installation that was cut off
+    tables = f"SELECT 1 FROM information_schema.tables WHERE table_schema = '{READING}'"
+    if server.query(tables) and not _reads(server):
         raise UsageError(
             f"the schema '{READING}' is there already, and is not one of this kit's",
             hint="the history needs it for itself: rename yours",
@@ -210,16 +229,14 @@ def upgrade(server: Server) -> bool:
         for column in table.columns
         if name in had and column.name not in had[name].names
     ]
-    drops = [f"DROP PROCEDURE {it}" for it in _there(server) if it.startswith(f"{SCHEMA}.")]
+    there = [it.split(".", 1) for it in _there(server)]
+    drops = [f"DROP PROCEDURE {SCHEMA}.{quoted(it)}" for schema, it in there if schema == SCHEMA]
     _check_reading(server)
     # nothing that was collected is in the reports' schema
     drops.append(f"DROP DATABASE IF EXISTS {READING}")
-    told = (
-        f"UPDATE {SCHEMA}.psh_settings SET value = '{dyno.__version__}' WHERE variable = 'version'"
-    )
     all_of_it = [
         *(*BEGIN, *drops, *added),
-        *(*_missing(server), *made_by, *_reading(server), EVENT, told),
+        *(*_missing(server), *_defaults(server), *made_by, *_reading(server), EVENT, TOLD),
     ]
     run_all(server, all_of_it, "upgrade history", RIGHTS, together=True)
     return True
@@ -234,6 +251,11 @@ def _missing(server: Server) -> list[str]:
     texts = _script(server, "tables")
     made = [(re.search(rf"^CREATE .*{SCHEMA}\.(\w+)", text, re.M), text) for text in texts]
     return [text for name, text in made if name and name[1] not in there]
+
+
+def _defaults(server: Server) -> list[str]:
+    """What sets those settings that are not there."""
+    return [text for text in _script(server, "tables") if text.startswith("INSERT IGNORE")]
 
 
 def _had(server: Server) -> dict[str, Table]:

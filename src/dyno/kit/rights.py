@@ -21,7 +21,7 @@ SCHEMAS = {
 }
 #: Routines with definer's rights, as schema.name.
 DEFINERS = {
-    "async": r"async\.(text_of|run_[0-9]+)",
+    "async": r"async\.(claimed|(run|look|check)_[0-9]+)",
     "history": r"(?!)",
     "json": r"kit\.count_triggers",
     "options": r"(?!)",
@@ -45,7 +45,7 @@ def _procedures(schema: str, *names: str) -> tuple[str, ...]:
     return tuple(f"EXECUTE ON PROCEDURE {schema}.{name}" for name in names)
 
 
-#: Those for async are made by `dyno kit install async --account`; see jobs.grants.
+#: Those for async are made by `dyno kit install async --account`; see queueing.grants.
 GRANTS = (
     Grant(
         "history",

@@ -14,7 +14,7 @@ import dyno
 from dyno.errors import TrialFailed, UsageError
 from dyno.kit import rights
 from dyno.kit.options import SETS
-from dyno.kit.server import Server, run_all, words
+from dyno.kit.server import Server, quoted, run_all, words
 
 SCHEMA = "kit"
 SQL = Path(__file__).parent / "sql"
@@ -90,7 +90,7 @@ def install(server: Server, part: str) -> bool:
             hint="the kit needs it for itself: rename yours",
         )
     new = not is_there(server, part)
-    drops = [f"DROP {kind} {SCHEMA}.`{name}`" for kind, name, _ in _routines(server, part)]
+    drops = [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name, _ in _routines(server, part)]
     try:
         run_all(server, drops, f"replace the routines of {part}", RIGHTS[part])
         made_by = statements(server, part)
@@ -142,7 +142,7 @@ def _drops(server: Server, part: str) -> list[str]:
         if (kind, name) in views or comment == f"dyno kit {part}"
     ]
     found += [(str(kind), name) for kind, name, _ in _routines(server, part)]
-    return [f"DROP {kind} {SCHEMA}.`{name}`" for kind, name in found]
+    return [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name in found]
 
 
 def uninstall(server: Server, part: str) -> bool:

@@ -140,6 +140,11 @@ def run_all(
             ) from refused
 
 
+def quoted(name: object) -> str:
+    """A name as statements have it."""
+    return "`{}`".format(str(name).replace("`", "``"))
+
+
 def scheduler(server: Server) -> str:
     """Whether the server runs events: ON, OFF or DISABLED."""
     ((found,),) = server.query("SELECT @@GLOBAL.event_scheduler")

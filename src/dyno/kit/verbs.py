@@ -102,6 +102,8 @@ def _state_of_jobs(server: Server, part: Part) -> State:
     found = jobs.version(server)
     if found in ("", jobs.STRANGE):
         return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
+    if found == jobs.BEGUN or not jobs.is_whole(server):
+        return State(part, DAMAGED, "not all of it is there: dyno kit upgrade")
     names = ", ".join(account.name for account in jobs.accounts(server))
     return State(part, INSTALLED, f"{found}, for {names}{_at_rest(server, jobs)}")
 
@@ -139,7 +141,7 @@ def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[
     for part in loadable:
         if part not in wanted:
             say(f"{part.name}: {server.version} brings it, nothing to do")
-    if accounts and not any(part.name == jobs.SCHEMA for part in parts):
+    if accounts and not any(part.name == jobs.PART for part in parts):
         raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
     if wanted:
         _check_names(server, wanted)
@@ -230,7 +232,7 @@ def _upgrade_schemas(server: Server, say: Say) -> bool:
     for part in [it for it in PARTS.values() if not it.functions]:
         if part.routines and not routines.is_there(server, part.name):
             continue
-        if part.name == jobs.SCHEMA and jobs.version(server) in ("", jobs.STRANGE):
+        if part.name == jobs.PART and jobs.version(server) in ("", jobs.STRANGE):
             continue
         if part.name == history.PART and history.state(server)[0] in ("", history.STRANGE):
             continue

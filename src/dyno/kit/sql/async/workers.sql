@@ -19,17 +19,38 @@ BEGIN
     async.worker, async.boot;
 END $$
 
--- What the job is that this connection runs for this account. Nobody else is told.
-CREATE PROCEDURE async.text_of(IN v_q_id BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED,
-                               OUT v_sql LONGTEXT, OUT v_keeps TINYINT)
+-- Whether the rows are kept of the job that this connection runs for this account; an error where it runs another or none.
+CREATE PROCEDURE async.claimed(IN v_account SMALLINT UNSIGNED, IN v_job BIGINT UNSIGNED, OUT v_keeps TINYINT)
 SQL SECURITY DEFINER MODIFIES SQL DATA
 BEGIN
   CALL async.only_workers();
-  SELECT MIN(sql_text), MIN(keeps) INTO v_sql, v_keeps FROM async.q
-   WHERE q_id = v_q_id AND account = v_account AND state = 'RUNNING' AND connection_id = CONNECTION_ID();
-  IF v_sql IS NULL THEN
+  SELECT MIN(keeps) INTO v_keeps FROM async.q WHERE account = v_account AND q_id = v_job
+     AND state = 'RUNNING' AND connection_id = CONNECTION_ID() AND boot = (SELECT id FROM async.boot);
+  IF v_keeps IS NULL THEN
     SIGNAL SQLSTATE '99998' SET MESSAGE_TEXT = 'this connection runs no such job';
   END IF;
+END $$
+
+-- The next job, NULL where there is none. It is found without locks, as rows that are not yet committed are an account's to hold;
+-- then one short UPDATE by its key takes it, so nothing is held while it runs. Where another worker was faster, the next one.
+CREATE PROCEDURE async.claim(OUT v_account SMALLINT UNSIGNED, OUT v_job BIGINT UNSIGNED)
+SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+  DECLARE v_taken INT DEFAULT 0;
+  DECLARE CONTINUE HANDLER FOR 1213, 1205 SET v_taken = 0;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_job = NULL;
+  REPEAT
+    SET v_job = NULL;
+    SELECT account, q_id INTO v_account, v_job FROM async.q
+     WHERE state = 'QUEUED' ORDER BY priority, created_on, account, q_id LIMIT 1;
+    IF v_job IS NOT NULL THEN
+      UPDATE async.q
+         SET state = 'RUNNING', connection_id = CONNECTION_ID(),
+             boot = (SELECT id FROM async.boot), started_on = UTC_TIMESTAMP(6)
+       WHERE account = v_account AND q_id = v_job AND state = 'QUEUED';
+      SET v_taken = ROW_COUNT() = 1;
+    END IF;
+  UNTIL v_taken OR v_job IS NULL END REPEAT;
 END $$
 
 -- Fills a slot, and runs one job. A fresh session compiles all that it calls: so it calls little.
@@ -55,23 +76,9 @@ work: BEGIN
   END IF;
 
   claim: LOOP
-    IF EXISTS (SELECT 1 FROM async.q WHERE state = 'QUEUED') THEN
-      BEGIN
-        -- Two workers at the same row: one of them comes again.
-        DECLARE CONTINUE HANDLER FOR 1213, 1205 BEGIN END;
-        -- One short statement: nothing is held while the job runs.
-        UPDATE async.q
-           SET state = 'RUNNING', q_id = LAST_INSERT_ID(q_id), connection_id = CONNECTION_ID(),
-               boot = (SELECT id FROM async.boot), started_on = UTC_TIMESTAMP(6)
-         WHERE state = 'QUEUED' ORDER BY priority, q_id LIMIT 1;
-        IF ROW_COUNT() = 1 THEN
-          SET v_job = LAST_INSERT_ID();
-        END IF;
-      END;
-    END IF;
+    CALL async.claim(v_account, v_job);
     IF v_job IS NOT NULL THEN
-      SELECT account INTO v_account FROM async.q WHERE q_id = v_job;
-      CALL async.execute_job(v_job, v_account);
+      CALL async.execute_job(v_account, v_job);
       LEAVE claim;
     END IF;
     DO SLEEP(v_pause);
@@ -108,7 +115,7 @@ BEGIN
   IF v_slot <= v_slots AND v_place > v_places THEN
     SET v_place = v_slot;
     -- Once around in less than a second: its first event would not run.
-    DO SLEEP((SELECT GREATEST(0, 1.1 - TIMESTAMPDIFF(MICROSECOND, lap_on, UTC_TIMESTAMP(6)) / 1e6)
+    DO SLEEP((SELECT LEAST(1.1, GREATEST(0, 1.1 - TIMESTAMPDIFF(MICROSECOND, lap_on, UTC_TIMESTAMP(6)) / 1e6))
               FROM async.worker WHERE slot = v_slot));
     UPDATE async.worker SET lap_on = UTC_TIMESTAMP(6) WHERE slot = v_slot;
   END IF;
@@ -143,7 +150,34 @@ BEGIN
   DEALLOCATE PREPARE async_command;
 END $$
 
-CREATE PROCEDURE async.execute_job(IN v_job BIGINT UNSIGNED, IN v_account SMALLINT UNSIGNED)
+-- An error where the account's results, with these rows, would be more than its quota. One counts as a hundred rows at least.
+CREATE PROCEDURE async.check_quota(IN v_account SMALLINT UNSIGNED, IN v_rows BIGINT)
+SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+  DECLARE v_text VARCHAR(128);
+  DECLARE v_most, v_kept BIGINT;
+  SET v_most = (SELECT value + 0 FROM async.settings WHERE variable = 'result_rows_max');
+  SET v_kept = (SELECT IFNULL(SUM(GREATEST(row_count, 100)), 0) FROM async.q
+                WHERE account = v_account AND has_result = 1) + GREATEST(v_rows, 100);
+  IF v_kept > v_most THEN
+    SET v_text = CONCAT('results of this account would be ', v_kept, ' rows, its quota is ', v_most,
+                        ': forget some of them');
+    SIGNAL SQLSTATE '99996' SET MESSAGE_TEXT = v_text;
+  END IF;
+END $$
+
+-- What a job may have left to its session, and what comes after it must not have.
+CREATE PROCEDURE async.clean_session()
+SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+  SET SESSION TRANSACTION READ WRITE;
+  CALL async.only_workers();
+  SET SESSION autocommit = 1;
+  SET SESSION timestamp = DEFAULT;
+  SET SESSION innodb_lock_wait_timeout = 5;
+END $$
+
+CREATE PROCEDURE async.execute_job(IN v_account SMALLINT UNSIGNED, IN v_job BIGINT UNSIGNED)
 SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
   DECLARE v_sql_state CHAR(5) CHARACTER SET ascii;
@@ -165,22 +199,20 @@ BEGIN
     SET v_rows = @async_rows;
     COMMIT;
     IF @async_kept THEN
+      CALL async.clean_session();
+      CALL async.check_quota(v_account, v_rows);
       -- As the kit, since accounts may make nothing here that stays.
       CALL async.keep_rows(v_account, v_job);
       SET v_has_result = 1;
     END IF;
   END;
-  SET SESSION autocommit = 1;
-  CALL async.only_workers();
+  CALL async.clean_session();
   -- A statement that was killed may not say so (SLEEP): whoever killed it did.
   UPDATE async.q
      SET state = CASE WHEN ending <> '' THEN ending WHEN v_sql_state IS NULL THEN 'SUCCEEDED'
                       ELSE 'FAILED' END,
          sql_state = v_sql_state, errno = v_errno, errmsg = v_text, row_count = v_rows,
          has_result = v_has_result, completed_on = UTC_TIMESTAMP(6)
-   WHERE q_id = v_job AND state = 'RUNNING' AND connection_id = CONNECTION_ID();
-  IF EXISTS (SELECT 1 FROM async.needs)
-     OR EXISTS (SELECT 1 FROM async.q WHERE state = 'BLOCKED') THEN
-    CALL async.follow();
-  END IF;
+   WHERE account = v_account AND q_id = v_job AND state = 'RUNNING' AND connection_id = CONNECTION_ID();
+  CALL async.follow(v_account);
 END $$

@@ -3,7 +3,7 @@
 -- sys_history.reports has a statement for each (dyno kit makes it for the columns that this server has), with {since} and {until} in
 -- place of the times of collections. Who calls these has no rights but his own.
 
-CREATE DATABASE sys_history DEFAULT CHARACTER SET utf8mb4 $$
+CREATE DATABASE IF NOT EXISTS sys_history DEFAULT CHARACTER SET utf8mb4 $$
 
 CREATE TABLE sys_history.reports (
   name VARCHAR(64) CHARACTER SET ascii NOT NULL PRIMARY KEY,

@@ -12,8 +12,8 @@ CREATE TABLE ps_history.psh_settings (
   value VARCHAR(64) NOT NULL
 ) ENGINE=InnoDB COMMENT 'dyno kit history' $$
 
-INSERT INTO ps_history.psh_settings VALUES
-  ('version', '{version}'), ('interval', '30'), ('retention_period', '1 WEEK'), ('max_rows', '10000000') $$
+INSERT IGNORE INTO ps_history.psh_settings VALUES
+  ('interval', '30'), ('retention_period', '1 WEEK'), ('max_rows', '10000000') $$
 
 -- Empty after each start of the server, which is how one start is told from another, whatever its clock does.
 CREATE TABLE ps_history.psh_boot (

@@ -1,0 +1,148 @@
+"""A server that is killed amid an installation or an upgrade: status tells what is there, and an
+upgrade mends it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from kit_servers import SETTINGS, KitServer, serving
+
+from dyno import driver
+from dyno.engines import find_engine
+from dyno.errors import DynoError
+from dyno.kit import history, jobs, rights
+from dyno.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, status
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+PARTS = ("async", "history")
+#: How many of the kit's routines are there when it is killed, of more than five hundred.
+MAKING, DROPPING = 40, 300
+
+
+class Revived:
+    """A server, and each of its next lives."""
+
+    def __init__(self, first: KitServer) -> None:
+        self.now = first
+        self.first = first
+
+    def kill(self) -> None:
+        """SIGKILL, whatever it does."""
+        running: Any = self.now.engine.handle
+        with suppress(ProcessLookupError):
+            os.kill(running.process.pid, signal.SIGKILL)
+
+    def begin_anew(self) -> None:
+        name, _, build = self.now.version.partition("@")
+        engine = find_engine(name, driver.ask)
+        engine.stop(self.now.engine)
+        program = engine.program(build, {}, lambda _: None)
+        settings = SETTINGS | {"plugin_dir": f"{self.now.plugins}/"}
+        again = engine.start(program, self.now.engine.home, settings)
+        self.now = KitServer(self.now.version, again, self.now.plugins)
+
+
+@pytest.fixture(scope="module", params=["mysql@5.6.14", "mysql@8.0.33", "mariadb@debian"])
+def server(request: pytest.FixtureRequest) -> Iterator[Revived]:
+    with serving(str(request.param)) as first:
+        revived = Revived(first)
+        try:
+            yield revived
+        finally:
+            if revived.now is not first:
+                name = first.version.partition("@")[0]
+                find_engine(name, driver.ask).stop(revived.now.engine)
+
+
+def kill_at(server: Revived, verb: str, done: threading.Event) -> None:
+    """Kills it amid the making of routines, or where they are being replaced."""
+    count = (
+        "SELECT COUNT(*) FROM information_schema.routines"
+        " WHERE routine_schema IN ('async', 'ps_history', 'sys_history')"
+    )
+    while not done.is_set():
+        with suppress(DynoError):
+            found = int(server.now.one(count) or 0)
+            if found >= MAKING if verb == "install" else found <= DROPPING:
+                break
+    server.kill()
+
+
+def cut_off(server: Revived, *words: str) -> None:
+    """Has `dyno kit` do something, and kills the server meanwhile."""
+    done = threading.Event()
+    killer = threading.Thread(target=kill_at, args=(server, words[0], done))
+    killer.start()
+    server.now.kit(*words)
+    done.set()
+    killer.join(60)
+    server.begin_anew()
+
+
+def states(server: Revived) -> dict[str, tuple[str, str]]:
+    found = status(server.now.reached())
+    return {it.part.name: (it.state, it.detail) for it in found if it.part.name in PARTS}
+
+
+def check_told(server: Revived) -> None:
+    """What status says of each part is so."""
+    reached = server.now.reached()
+    for part, (state, detail) in states(server).items():
+        module: Any = history if part == "history" else jobs
+        schema = "ps_history" if part == "history" else "async"
+        is_there = [schema] in reached.query("SHOW DATABASES")
+        assert state in (ABSENT, DAMAGED, INSTALLED, UNSAFE)
+        assert (state == ABSENT) == (not is_there), (part, state)
+        if is_there:
+            whole = module.is_whole(reached) and not rights.unsafe(reached, part)
+            assert (state == INSTALLED) == whole, (part, state)
+        assert "another tool" not in detail and "not ours" not in detail
+
+
+def check_works(server: Revived) -> None:
+    """Both parts do what they are for, and give nobody rights."""
+    assert {state for state, _ in states(server).values()} == {INSTALLED}
+    for part in PARTS:
+        assert not rights.unsafe(server.now.reached(), part)
+    rows = server.now.ask("CALL async.queue('SELECT 7 AS a')", "CALL async.wait(@query_number)")
+    assert rows == [["7"]]
+    server.now.ask("CALL ps_history.collect()")
+    assert server.now.ask("CALL sys_history.as_of(NULL, 'metrics')") is not None
+
+
+def test_a_server_that_is_killed_amid_an_installation_is_mended(server: Revived) -> None:
+    cut_off(server, "install", *PARTS)
+    check_told(server)
+    there = [part for part, (state, _) in states(server).items() if state != ABSENT]
+    assert server.now.kit("upgrade") == (0 if there else 64)
+    assert {states(server)[part][0] for part in there} <= {INSTALLED}
+    assert server.now.kit("install", *PARTS) == 0
+    check_works(server)
+    for part in PARTS:
+        assert server.now.kit("uninstall", part) == 0
+    assert {state for state, _ in states(server).values()} == {ABSENT}
+
+
+def test_a_server_that_is_killed_amid_an_upgrade_is_mended(server: Revived) -> None:
+    assert server.now.kit("install", *PARTS) == 0
+    server.now.ask(
+        "CALL ps_history.collect()",
+        "CREATE PROCEDURE ps_history.psh_run(IN v_sql LONGTEXT) MODIFIES SQL DATA DO 1",
+        "CREATE PROCEDURE async.keep_all(IN v_sql LONGTEXT) MODIFIES SQL DATA DO 1",
+    )
+    assert {state for state, _ in states(server).values()} == {UNSAFE}
+    cut_off(server, "upgrade")
+    check_told(server)
+    assert server.now.kit("upgrade") == 0
+    check_works(server)
+    assert server.now.one("SELECT COUNT(*) > 1 FROM ps_history.psh_collections") == "1"
+    for part in PARTS:
+        assert server.now.kit("uninstall", part) == 0
