@@ -128,16 +128,19 @@ BEGIN
   DECLARE v_done, v_failed INT DEFAULT 0;
   DECLARE v_accounts CURSOR FOR SELECT id FROM async.account ORDER BY id;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
-  -- What fails of one account's must not keep the others waiting. One that is being let in has no procedures yet.
-  DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SET v_failed = 1;
-  DECLARE CONTINUE HANDLER FOR 1305, 1146, 1205, 1213 BEGIN END;
+  CALL async.only_events();
   OPEN v_accounts;
   FETCH v_accounts INTO v_account;
   WHILE NOT v_done DO
     SET @async_command = CONCAT('CALL async.', ELT(v_task, 'heed_', 'sweep_'), v_account, '()');
-    PREPARE async_account FROM @async_command;
-    EXECUTE async_account;
-    DEALLOCATE PREPARE async_account;
+    BEGIN
+      -- What fails of one account's must not keep the others waiting. One that is being let in has no procedures yet.
+      DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SET v_failed = 1;
+      DECLARE CONTINUE HANDLER FOR 1305, 1146, 1205, 1213 BEGIN END;
+      PREPARE async_account FROM @async_command;
+      EXECUTE async_account;
+      DEALLOCATE PREPARE async_account;
+    END;
     SET v_done = 0;
     FETCH v_accounts INTO v_account;
   END WHILE;
