@@ -75,7 +75,8 @@ def block_cost_words(book: Book) -> str:
         return ""
 
     def told(name: str) -> str:
-        seconds = mean(getattr(cost, name) for cost in costs)
+        # what is left of a difference of sums is no time
+        seconds = round(mean(getattr(cost, name) for cost in costs), 6)
         return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.2g} s"
 
     return (
