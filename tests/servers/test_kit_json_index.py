@@ -218,6 +218,7 @@ UNFIT = {
     "(id INT PRIMARY KEY, doc BLOB)": "a column of type blob holds no JSON",
     "(id INT PRIMARY KEY, doc INT)": "a column of type int holds no JSON",
     "(id INT, doc TEXT)": "the table has no primary key",
+    "(`i``d` INT PRIMARY KEY, doc TEXT)": "is no list of columns",
     "(id INT PRIMARY KEY, doc TEXT) ENGINE=MyISAM": "not a table of InnoDB but of MyISAM",
 }
 
@@ -240,6 +241,19 @@ def test_a_column_that_is_unfit_is_refused_and_leaves_nothing(
     for name in ("items.doc", "a.b.c.d", "dyno.it'ems.doc", f"dyno.items.{'x' * 50}"):
         assert server.kit("index-json", name) == 64
     assert server.inventory() == before
+
+
+def test_text_in_an_index_s_comment_is_not_run_by_whoever_searches(server: KitServer) -> None:
+    """Whoever makes an index writes it; a variable of the session has it until the next second."""
+    server.ask(ITEMS, "INSERT INTO dyno.items VALUES (1, '{}')")
+    assert server.kit("index-json", COLUMN) == 0
+    key = "`id` FROM kit.place LIMIT 0) x JOIN (SELECT user AS `id` FROM mysql.user"
+    server.ask(f"ALTER TABLE kit.`{COLUMN}` COMMENT 'dyno kit json index: {key}'")
+    for first in ("DO 1", f"SET @kit_key = '{key}'"):
+        with pytest.raises(TrialFailed, match="no list of columns"):
+            server.ask(first, f"CALL kit.search('{COLUMN}', '{{}}')")
+    assert server.kit("index-json", COLUMN, "--drop") == 0
+    server.ask("DROP TABLE dyno.items")
 
 
 def test_what_is_no_json_is_refused_before_and_after(

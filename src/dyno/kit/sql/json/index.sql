@@ -92,7 +92,7 @@ BEGIN
   ELSEIF v_key = '' THEN
     CALL kit.refuse(CONCAT('the table has no primary key: ', v_column));
   ELSEIF v_key NOT REGEXP '^`[^`]+`(, `[^`]+`)*$' THEN
-    CALL kit.refuse(CONCAT('a column of its primary key is named with a backtick: ', v_column));
+    CALL kit.refuse(CONCAT('its primary key is no list of columns without backticks: ', v_column));
   ELSEIF EXISTS (
     SELECT * FROM information_schema.key_column_usage k
       JOIN information_schema.key_column_usage f USING (table_schema, table_name, column_name)
