@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from dyno import decode, private_files
 from dyno.errors import HostError, UsageError, space, unknown
-from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict
+from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict, echo_of
 from dyno.record.older import upgrade
 
 T = TypeVar("T")
@@ -144,7 +144,8 @@ class RunFolder:
             return []
         run = self.run()
         workloads = {each.name for each in run.workloads}
-        candidates = {each.name for each in run.candidates} | {FLOOR}
+        names = {each.name for each in run.candidates}
+        candidates = names | {echo_of(name) for name in names} | {FLOOR}
         for file, trial in zip(files, found, strict=True):
             if trial.workload not in workloads or trial.candidate not in candidates:
                 cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"

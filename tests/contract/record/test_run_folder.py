@@ -12,7 +12,7 @@ import pytest
 from fakes import make_run, make_trial
 
 from dyno.errors import HostError, UsageError
-from dyno.record import SCHEMA
+from dyno.record import SCHEMA, echo_of
 from dyno.run_folder import LARGEST_BYTES, RunFolder, all_runs, create_run, open_run
 
 
@@ -164,7 +164,9 @@ def test_a_trial_of_another_run_is_named(tmp_path: Path) -> None:
     folder = create_run(run, tmp_path)
     own = make_trial(1, run.candidates[0].name, 0, 100.0, workload=run.workloads[0].name)
     folder.write_trial(own)
-    assert folder.trials() == [own]
+    echo = dataclasses.replace(own, number=4, candidate=echo_of(own.candidate), block=-1)
+    folder.write_trial(echo)
+    assert folder.trials() == [own, echo], "an echo of a candidate's is the run's, too"
     others = (
         dataclasses.replace(own, number=2, workload="{{7*7}}"),
         dataclasses.replace(own, number=3, candidate="x"),
