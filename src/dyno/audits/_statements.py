@@ -75,8 +75,9 @@ class StreamView:
 
     @property
     def is_counted(self) -> bool:
-        """Did the driver count its statements by their text?"""
-        return any(each.statements or each.statements_before for each in self.tallies)
+        """Did the driver count its statements by their text, or were there none?"""
+        told = any(each.statements or each.statements_before for each in self.tallies)
+        return told or not any(each.queries for each in self.tallies)
 
     @property
     def is_load(self) -> bool:
