@@ -156,3 +156,16 @@ def test_the_command_line_takes_a_file_by_pgbench(tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     assert "transaction" in done.output
+
+
+@pytest.mark.timeout(30)
+def test_a_file_is_read_in_a_time_that_grows_with_its_length(
+    sqlite: Session, tmp_path: Path
+) -> None:
+    # Where each command looked at all before it, either took minutes.
+    for text in (
+        "SELECT 1;\n" * 20000,
+        "\\if true\n" * 10000 + "SELECT 1;\n" + "\\endif\n" * 10000,
+    ):
+        plan = make_plan(sqlite, text, tmp_path, events="1")
+        assert driver.describe(plan).phases

@@ -4,13 +4,15 @@
 local raw, identity = ...
 local pieces = {}
 
--- Bytes with which a quote or comment may begin.
-local OPENERS = "^['\"`$/#eE-]"
+-- What a quote or comment may begin with.
+local OPENERS = "^['\"`$#]"
+local LONGER = { ["/"] = "^/%*", ["-"] = "^%-%-", e = "^e'", E = "^E'" }
 
 -- The end of the quote or comment at `at`, and what a comment leaves of itself in SQL; nil where
 -- the text is plain.
 local function lump(text, at, is_mysql)
-   if not text:find(OPENERS, at) then
+   local longer = LONGER[text:sub(at, at)]
+   if not text:find(longer or OPENERS, at) then
       return nil
    end
    local stop, is_comment, is_closed = raw.passage(text, at, is_mysql)
@@ -25,9 +27,16 @@ local function lump(text, at, is_mysql)
    return stop, is_comment and (is_block and text:sub(at, stop - 1) or "") or nil
 end
 
+-- Lines are counted on from where they were asked for last: a long file is read once.
+local counted = { text = nil, at = 1, line = 1 }
+
 local function line_of(text, at)
-   local _, lines = text:sub(1, at - 1):gsub("\n", "")
-   return lines + 1
+   if counted.text ~= text or at < counted.at then
+      counted.text, counted.at, counted.line = text, 1, 1
+   end
+   local _, lines = text:sub(counted.at, at - 1):gsub("\n", "")
+   counted.at, counted.line = at, counted.line + lines
+   return counted.line
 end
 
 -- A meta command: from its backslash to the end of the line, which a backslash continues.
