@@ -126,7 +126,7 @@ def measure_playing(path: Path) -> dict[str, float]:
 
 
 def peak() -> dict[str, float]:
-    """The most memory that this process had since it was started (`ru_maxrss` knows its parent's)."""
+    """The most memory that this process had (`ru_maxrss` knows its parent's, too)."""
     status = Path("/proc/self/status").read_text()
     (kb,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
     return {"peak_mb": int(kb) / 1024}
