@@ -16,8 +16,10 @@ const OTHERS: u32 = 0;
 pub const BATCH: u32 = 1;
 /// Where a text's number is looked for first, by its digest.
 const SLOTS: usize = 128;
-/// So many events of a user are timed, and then one of every `TIMED_EVERY`.
+/// A user's first events are timed, then one of every `OFTEN` until so `MANY` were, then fewer.
 const TIMED_FIRST: u64 = 64;
+const TIMED_OFTEN: u64 = 7;
+const TIMED_MANY: u64 = 1000;
 const TIMED_EVERY: u64 = 61;
 
 /// What a user counted of its statements since it was last asked.
@@ -30,6 +32,8 @@ pub struct Account {
     current: usize,
     /// Events begun.
     begun: u64,
+    /// Those of them that were timed.
+    timed: u64,
     /// The engine's part of the event under way is measured.
     is_timed: bool,
     sent_ns: u64,
@@ -102,6 +106,7 @@ impl Default for Account {
             template: Vec::new(),
             current: 0,
             begun: 0,
+            timed: 0,
             is_timed: false,
             sent_ns: 0,
             engine_ns: 0,
@@ -192,7 +197,9 @@ impl Account {
     #[inline]
     pub fn begin_event(&mut self) {
         self.begun += 1;
-        self.is_timed = self.begun <= TIMED_FIRST || self.begun.is_multiple_of(TIMED_EVERY);
+        let every = if self.timed < TIMED_MANY { TIMED_OFTEN } else { TIMED_EVERY };
+        self.is_timed = self.begun <= TIMED_FIRST || self.begun.is_multiple_of(every);
+        self.timed += u64::from(self.is_timed);
         self.engine_ns = 0;
     }
 
@@ -253,7 +260,9 @@ mod tests {
             account.begin_event();
             account.take_engine_time(0).is_some()
         };
-        let timed = (0..6_100).filter(|_| is_timed()).count() as u64;
-        assert_eq!(timed, TIMED_FIRST + 100 - 1);
+        let mut timed = |events| (0..events).filter(|_| is_timed()).count() as u64;
+        assert_eq!(timed(TIMED_FIRST), TIMED_FIRST);
+        assert_eq!(timed(700), 100, "of events after a warm-up there are enough");
+        assert_eq!(timed(10_000), TIMED_MANY - TIMED_FIRST - 100 + (10_000 - 5_852) / TIMED_EVERY);
     }
 }
