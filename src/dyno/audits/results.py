@@ -9,8 +9,9 @@ An engine that answers wrongly is not faster. Two accounts:
   rows (their spelling of a padded text or a sum is their own): else doubtful.
 - Every answer's rows are counted while they come. Rows per query of a stream that differ from the
   base's by more than 5 % are doubtful, by more than 20 % invalid: the same requests were sent, but
-  where a candidate is slower, not as many of them, so a share of chance remains. Streams with fewer
-  than 100 queries in a restart are not judged.
+  where a candidate is slower, not as many of them, so a share of chance remains: 1 / √events of
+  the side with fewer is added to both limits. Streams with fewer than 100 queries in a restart are
+  not judged.
 
 `null` answers nothing, and is not judged. Cells that play a workload with other options are sent
 other requests: only those with the same options are compared, the first of them as their base.
@@ -18,6 +19,7 @@ other requests: only those with the same options are compared, the first of them
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -101,7 +103,7 @@ def _numbers(entry: Evidence, there: Evidence) -> str:
 
 
 def _streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
-    base: dict[tuple[str, ...], float] = {}
+    base: dict[tuple[str, ...], tuple[float, int]] = {}
     for case in sorted(
         every_case(run, good), key=lambda case: case.candidate.name != run.design.base
     ):
@@ -111,12 +113,19 @@ def _streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
                 continue
             own = (f"{option}={value}" for option, value in case.candidate.options.items())
             at = (case.workload, case.phase, name, *own)
-            yield from _compare_rows(case, name, rows, base.setdefault(at, rows))
+            events = sum(tally.done for _, tally in stream)
+            there, fewest = base.setdefault(at, (rows, events))
+            chance = 1 / math.sqrt(max(1, min(events, fewest)))
+            yield from _compare_rows(case, name, (rows, there), chance)
 
 
-def _compare_rows(case: Case, stream: str, rows: float, base: float) -> Iterator[Finding]:
+def _compare_rows(
+    case: Case, stream: str, found: tuple[float, float], chance: float
+) -> Iterator[Finding]:
+    """The candidate's rows per query beside the base's, which chance alone may part by so much."""
+    rows, base = found
     most = max(rows, base)
-    share = abs(rows - base) / most if most else 0.0
+    share = (abs(rows - base) / most if most else 0.0) - chance
     if share > DOUBTFUL_SHARE:
         words = f"{stream} read {rows:.3g} rows per query, the base {base:.3g}"
         yield case.finding("results", "invalid" if share > INVALID_SHARE else "doubtful", words)

@@ -70,6 +70,16 @@ def test_fewer_rows_per_query_are_told(rows: int, soundness: str) -> None:
         assert (finding.trials, finding.phase) == ((3,), "run")
 
 
+def test_a_mix_of_few_events_may_differ_by_chance() -> None:
+    def judged(events: int, rows: int) -> str:
+        few = {"done": events, "intended": events, "queries": 10_000}
+        trials = (a_trial(2, "old", **few), a_trial(3, "new", rows_read=rows, **few))
+        return only("results", a_run(), *trials).soundness
+
+    assert [judged(events, 9_000) for events in (100, 10_000)] == ["sound", "doubtful"]
+    assert judged(100, 6_000) == "invalid"
+
+
 def test_few_queries_and_null_prove_nothing() -> None:
     few = a_trial(3, "new", queries=99, rows_read=0)
     assert only("results", a_run(), a_trial(2, "old"), few).soundness == "sound"
