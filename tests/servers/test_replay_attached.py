@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from guides import guide
+from private_postgres import private
 from private_servers import login, serving
 
 from dyno import driver
@@ -49,3 +50,58 @@ def test_only_who_says_so_plays_in_the_servers_own_tables(
         assert stock(server) == before
         assert exit_code([*words, "--in-place", "--writes"]) == 0, capsys.readouterr().err
         assert stock(server) < before
+
+
+def test_no_other_database_of_a_server_is_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither by a log nor by a dump that names one: only the URL's own was named."""
+    monkeypatch.chdir(tmp_path)
+    it = guide("log")
+    it.unpack(tmp_path)
+    text = it.files["general.log"]
+    line = "2026-01-01T10:00:00.060000Z\t    9 Query\t"
+    beside = [f"{line}UPDATE prod.item SET stock = 0", f"{line}USE prod", f"{line}DELETE FROM item"]
+    (tmp_path / "wide.log").write_text("\n".join([text.rstrip("\n"), *beside]) + "\n")
+    (tmp_path / "wide.sql").write_text("USE prod;\nDROP TABLE IF EXISTS item;\n")
+    (tmp_path / "qualified.sql").write_text("INSERT INTO `prod`.item VALUES (9, 'x', 9);\n")
+    dump = it.files["shop-dump.sql"]
+    with serving("mysql-8.0") as server:
+        made = ["CREATE DATABASE prod", "USE prod", *dump.split(";\n")]
+        driver.ask(server.session, [each for each in made if each.strip()])
+        kept = ["SELECT * FROM prod.item ORDER BY 1"]
+        before = driver.ask(server.session, kept)
+        words = ["play", url(server), "--log", "wide.log"]
+        assert exit_code([*words, "--data", "shop-dump.sql", "--writes"]) == 0
+        said = capsys.readouterr().err
+        assert "left out: 2 that name a database beside the one of the URL" in said, said
+        for data in ("wide.sql", "qualified.sql"):
+            assert exit_code([*words, "--data", data, "--writes"]) == 64
+            assert "reaches beyond the database that was named" in capsys.readouterr().err
+        driver.ask(server.session, [each for each in dump.split(";\n") if each.strip()])
+        assert exit_code([*words, "--in-place", "--writes"]) == 0
+        assert driver.ask(server.session, kept) == before
+        assert driver.ask(server.session, ["SELECT count(*) FROM item"]) == [[["0"]]]
+
+
+def test_who_may_only_select_is_played_as(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In place nothing is tried that writes, so that an account without rights is enough."""
+    monkeypatch.chdir(tmp_path)
+    it = guide("log")
+    it.unpack(tmp_path)
+    for way, name, made in (
+        (serving("mysql-8.0"), "low:pw", ["CREATE USER low IDENTIFIED BY 'pw'"]),
+        (private("18"), "low", ["CREATE ROLE low LOGIN"]),
+    ):
+        with way as server:
+            dump = it.files["shop-dump.sql"].split(";\n")
+            made = [*dump, *made, "GRANT SELECT ON item TO low"]
+            driver.ask(server.session, [each for each in made if each.strip()])
+            low = url(server).replace(f"{login(server.session)}@", f"{name}@")
+            assert exit_code(["play", low, "--log", "general.log", "--in-place"]) == 0
+            said = capsys.readouterr().err
+            assert "safer" not in said, said
+            assert exit_code(["play", url(server), "--log", "general.log", "--in-place"]) == 0
+            assert "a role that may only SELECT is safer" in capsys.readouterr().err

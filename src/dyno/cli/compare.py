@@ -10,7 +10,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
 from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
-from dyno.cli.replay_words import replay_words
+from dyno.cli.replay_words import reached, replay_words
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def experiment(**words: Any) -> Experiment:
         hold_connections=words["hold_connections"],
         precision_percent=words["precision"],
     )
+    words["candidates"] = reached(words, words["candidates"])
     (first, *others), chosen = chosen_scripts(words)
     chosen |= dict(words["settings"])
     made = experiments.compare_candidates(

@@ -12,7 +12,7 @@ from dyno.cli import options
 from dyno.cli.judged_run import print_progress, sweep, typed_command
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
 from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
-from dyno.cli.replay_words import replay_words
+from dyno.cli.replay_words import reached, replay_words
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import stream_line
 from dyno.errors import UsageError
@@ -64,6 +64,7 @@ def command(engine: str, **words: Any) -> None:
     from dyno.play.run import play_once
     from dyno.resolve.experiment import resolve_experiment
 
+    (engine,) = reached(words, (engine,))
     scripts, chosen = chosen_scripts(words | {"candidates": (engine,)})
     chosen |= dict(words["settings"])
     if words["time"] is not None:

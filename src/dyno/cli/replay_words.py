@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,20 +70,37 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
                 raise UsageError(f"{word} is a word of a replay", hint="--log FILE names the log")
         return None
     from dyno.replay.layout import lay_out
-    from dyno.resolve.copies import Copy, check_copies
+    from dyno.replay.sessions import Bounds
+    from dyno.resolve.copies import Copy, check_copies, databases_beside, rules_in_place
 
     if dict(words["settings"]).get("setup"):
         raise UsageError("--set setup=… is no word of a replay", hint="--data FILE makes the copy")
     _check_free(words)
     limit = _limit(words["statement_limit"])
-    replay = lay_out(Path(words["log"]), words["writes"], _say, limit)
     data = Path(words["data"]).resolve() if words["data"] else None
-    check_copies(
-        replay.selection, Copy(data, words["in_place"], words["writes"]), words["candidates"]
-    )
+    is_reading = words["in_place"] and not words["writes"]
+    rules = rules_in_place(words["candidates"], data) if is_reading else []
+    for account in dict.fromkeys(each.account for each in rules if each.account):
+        screen.line(f"{account}: a role that may only SELECT is safer", err=True)
+    # where something is written, or a copy is read, only the URL's own database is reached
+    is_bound = bool(data or words["writes"]) and not is_reading
+    beside = databases_beside(words["candidates"]) if is_bound else []
+    bounds = Bounds(tuple(rules), tuple(beside))
+    replay = lay_out(Path(words["log"]), words["writes"], _say, limit, bounds)
+    copy = Copy(data, words["in_place"], words["writes"], beside)
+    check_copies(replay.selection, copy, words["candidates"])
     _tell(replay)
     found = {"setup": str(data) if data else None, "speed": words["speed"]}
     return str(replay.script), {name: text for name, text in found.items() if text}
+
+
+def reached(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, ...]:
+    """The candidates as they are reached: where a log is only read, a server's URL says so."""
+    if not words["log"]:
+        return tuple(candidates)
+    from dyno.resolve.copies import with_access
+
+    return with_access(words["in_place"], words["writes"], candidates)
 
 
 #: The longest statement that may be asked for, of which several copies are in memory.

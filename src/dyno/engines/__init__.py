@@ -17,6 +17,7 @@ from dyno.builds import Build, Say
 from dyno.plan import Session
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
+from dyno.replay.in_place import ServerRules
 
 #: What a commit survives, from nothing to all, as an engine's settings promise it. A power cut
 #: stands for whatever takes the machine away; without the last ones the data stay consistent.
@@ -91,6 +92,22 @@ class Preloads(Protocol):
 
     def preload(self, server: Server) -> dict[str, str]:
         """Reads every table and index of the database; answers what that was, for the record."""
+
+
+@runtime_checkable
+class ReachesDatabases(Protocol):
+    """An engine whose statements can reach other databases of a server than the one of its URL."""
+
+    def other_databases(self, build: Build) -> list[str]:
+        """Those that the account sees, but for what nobody can write to."""
+
+
+@runtime_checkable
+class ReadsInPlace(Protocol):
+    """An engine in whose attached build a log can be played that only reads: a URL's `readonly`."""
+
+    def rules(self, build: Build) -> ServerRules:
+        """Which statements it is asked; `UsageError` where none can be told from its text."""
 
 
 #: Answers SQL statements over a session: for each, its rows as text (None for NULL).

@@ -11,7 +11,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -19,16 +19,19 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.replay.formats import read_log
+from dyno.replay.in_place import Allowed, ServerRules, judge_for_all
 from dyno.replay.logs import LIMIT, Entry, Log
-from dyno.replay.sessions import Selection, Session, lanes, select
+from dyno.replay.sessions import Bounds, Selection, Session, lanes, select
 from dyno.replay.spool import Spool
 
 #: Counts with what is laid out: a change of the form makes other names.
-FORM = 2
+FORM = 3
 #: Digests with a histogram of their own; all others are counted together.
 DIGESTS = 60
 DIGEST_LETTERS = 56
-OTHERS, UNDONE = "all other statements", "ROLLBACK"
+OTHERS, UNDONE, CHECKED = "all other statements", "ROLLBACK", "read-only check"
+#: In its place a session that only reads is asked whether it still does (recording.rs).
+CHECK = b"SELECT 1 /* does the session still only read? */"
 #: Pieces of a file that are written together: of statements of 100 bytes some 100 kB.
 PIECES = 3 << 10
 #: A state of Lua for each.
@@ -65,14 +68,23 @@ class Replay:
         return told
 
 
-def lay_out(path: Path, writes: bool, say: Say, limit: int = LIMIT) -> Replay:
+def lay_out(
+    path: Path, writes: bool, say: Say, limit: int = LIMIT, bounds: Bounds | None = None
+) -> Replay:
     """The log in `path`, laid out; a statement of over `limit` characters is left out.
 
     `UsageError` where nothing of it can be played.
     """
+    if bounds is not None and bounds.rules:
+        # what a session may be set to read otherwise is known before anything is judged
+        widened = (
+            each.reading_also(it.sql for it in read_log(path, limit).entries)
+            for each in bounds.rules
+        )
+        bounds = replace(bounds, rules=tuple(widened))
     with cache.work_folder("replay") as folder, Spool(folder) as spool:
         log = read_log(path, limit)
-        selection = select(log, writes, spool)
+        selection = select(log, writes, spool, bounds)
         if not selection.sessions:
             reasons = "; ".join(f"{it.count:,} {why}" for why, it in selection.left_out.items())
             hint = "--writes plays what writes, too" if not writes else "log all statements"
@@ -119,11 +131,12 @@ class _Names:
 
 def _script(selection: Selection, names: _Names, connections: int, writes: bool) -> str:
     plans = "".join(
-        f"      {{ name = {_lua(names.names[type_])}, sql = {_lua(_spelled_out(entry))} }},\n"
+        f"      {{ name = {_lua(names.names[type_])}, sql = {_lua(example)} }},\n"
         for number, type_ in names.types.items()
         if (entry := selection.different.examples.get(number))
         and selection.different.statements[number].kind in ("read", "write")
         and _EXPLAINED.match(selection.different.statements[number].digest)
+        and (example := _example(entry, selection.rules))
     )
     return (
         f"dyno.recording {{\n   lanes = {connections}, statements = {selection.count}, "
@@ -134,6 +147,17 @@ def _script(selection: Selection, names: _Names, connections: int, writes: bool)
 
 #: What engines explain.
 _EXPLAINED = re.compile(r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES)\b")
+
+
+def _example(entry: Entry, rules: Sequence[ServerRules]) -> str:
+    """A statement as it can be explained; empty where a server is only read, and its values cannot
+    be put into the text with certainty.
+    """
+    text = _spelled_out(entry)
+    if not rules:
+        return text
+    is_plain = not any("\\" in value for value in entry.values if value)
+    return text if is_plain and isinstance(judge_for_all(rules, text, ()), Allowed) else ""
 
 
 def _spelled_out(entry: Entry) -> str:
@@ -172,7 +196,7 @@ def _names(selection: Selection) -> _Names:
             name = f"{name[: DIGEST_LETTERS - 9]}… {summed[:6]}"
         types[number] = len(names)
         names.append(name)
-    return _Names((*names, *({OTHERS, UNDONE} - set(names))), types)
+    return _Names((*names, *({OTHERS, UNDONE, CHECKED} - set(names))), types)
 
 
 def _lane(selection: Selection, sessions: Sequence[Session], names: _Names) -> Iterator[bytes]:
@@ -181,22 +205,33 @@ def _lane(selection: Selection, sessions: Sequence[Session], names: _Names) -> I
     for name in names.names:
         yield _LENGTH.pack(len(name.encode())) + name.encode()
     undone, others = names.names.index(UNDONE), names.names.index(OTHERS)
+    checked, at_ns = names.names.index(CHECKED), 0
+    is_asked = bool(selection.rules)
     for session in sessions:
-        is_open, at_ns = False, 0
+        is_open, is_first = False, is_asked
         for at_s, sql, values, number, statement in selection.played(session):
             kind, at_ns = statement.kind, round(at_s * 1e9)
+            if is_first:
+                yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
+                is_first = False
             text, marked, said = sql.encode(), -1, b""
-            if values:
+            if values and is_asked:  # as it was judged, the server's own marks in it
+                marked, said = len(values), _written(values)
+            elif values:
                 text, marked, said = _with_values(sql, values)
             yield _EVENT.pack(at_ns, names.types.get(number, others), len(text), marked)
             yield text
             yield said
+            if is_asked and kind == "state":
+                yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
             if kind == "begin":
                 is_open = True
             elif kind in ("commit", "rollback"):
                 is_open = False
         if is_open:
             yield _EVENT.pack(at_ns, undone, len(UNDONE), -1) + UNDONE.encode()
+        if is_asked:
+            yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
 
 
 def _parts(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -209,11 +244,16 @@ def _with_values(sql: str, given: Sequence[str | None]) -> tuple[bytes, int, byt
     """A text with `?` for its parameters, how many these are, and their values as written."""
     text, order = _with_marks(sql)
     values = given if order is None else [given[n] if n < len(given) else None for n in order]
+    return text.encode(), len(values), _written(values)
+
+
+def _written(values: Sequence[str | None]) -> bytes:
+    """Values as a file has them."""
     parts = list[bytes]()
     for value in values:
         said = value.encode() if value is not None else b""
         parts += (_LENGTH.pack(-1 if value is None else len(said)), said)
-    return text.encode(), len(values), b"".join(parts)
+    return b"".join(parts)
 
 
 @lru_cache(maxsize=1 << 10)

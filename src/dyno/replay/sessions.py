@@ -20,10 +20,20 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from dyno.replay.different import ANEW, Different
+from dyno.replay.in_place import Allowed, Refused, ServerRules, judge_for_all
 from dyno.replay.logs import Entry, Log, Reasons
 from dyno.replay.spool import Chain, Record, Spool
-from dyno.replay.statements import Dialect, Statement, bare, read_statement
+from dyno.replay.statements import (
+    Dialect,
+    Statement,
+    bare,
+    made_tables,
+    names_of,
+    read_statement,
+)
 
+#: Letters of a digest that is told.
+DIGEST_LETTERS = 56
 #: Words of a session to its own state that may be another's, too.
 STATES = 60
 #: A byte that is no UTF-8, as `Lines` says it.
@@ -72,13 +82,31 @@ class Session:
         self.is_open, self.has_written, self.place = False, False, None
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What attached servers allow: the rules of those that a log is only read in, and databases of
+    theirs that were not named for it (`beside`).
+    """
+
+    rules: tuple[ServerRules, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
 class Selection:
     """What of a log is played: sessions, the databases that they are in (one, or several that are
     changed by USE), and what is left out, by its reason. Each session's statements are read from
-    disk (`played`).
+    disk (`played`). `rules` are those of the servers that it is only read in.
     """
 
-    def __init__(self, dialect: Dialect, writes: bool, spool: Spool) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        writes: bool,
+        spool: Spool,
+        bounds: Bounds | None = None,
+    ) -> None:
+        bounds = bounds or Bounds()
+        self.rules, self._others = bounds.rules, names_of(bounds.beside)
         self.sessions: tuple[Session, ...] = ()
         self.databases: tuple[str, ...] = ()
         self.left_out = Reasons()
@@ -115,19 +143,32 @@ class Selection:
         if kind == "unknown":
             return self.left_out.add(f"not understood: {statement.why}", entry.line)
         if kind == "admin":
-            return self.left_out.add("for the server as a whole, never played", entry.line)
+            return self._leave("for the server as a whole, never played", entry, statement)
+        if self._others and _names_one(self._others, entry, statement):
+            return self._leave("that name a database beside the one of the URL", entry, statement)
+        if self.rules and kind != "write":
+            judged = judge_for_all(self.rules, entry.sql, entry.values)
+            if isinstance(judged, Refused):
+                return self._leave(judged.why, entry, statement)
+            entry = entry._replace(sql=judged.text)
         self._databases[entry.database] += 1
         is_alone = kind != "read" and self._note(session, entry, statement)
         is_within = not is_alone and (session.is_open or session.is_manual)
         if self._writes or (not is_within and kind != "write"):
             self._keep(session, entry, number, statement)
         elif not is_within:
-            self.left_out.add("that write", entry.line)
+            self._leave("that write", entry, statement)
         else:
             self._add_within(session, entry, number, statement)
         if kind in ("commit", "rollback"):
             session.end_transaction()
         return None
+
+    def _leave(self, why: str, entry: Entry, statement: Statement) -> None:
+        """A statement that is not played for what its text says."""
+        digest = statement.digest
+        shown = f"{digest[: DIGEST_LETTERS - 1]}…" if len(digest) > DIGEST_LETTERS else digest
+        self.left_out.add(why, entry.line, shown)
 
     def _meet(self, entry: Entry) -> Session:
         chain, at_s = Chain(self._spool), entry.at_s
@@ -141,7 +182,7 @@ class Selection:
         if kind == "use":
             self._databases[bare(statement.digest.partition(" ")[2])] += 0
         elif kind == "write" and statement.digest.startswith("CREATE "):
-            self._made.update(map(bare, statement.tables))
+            self._made.update(made_tables(entry.sql))
         elif kind == "state" and "autocommit" in statement.digest.lower():
             session.end_transaction()
             session.is_manual = entry.sql.rstrip("; ").lower().endswith(("0", "off", "false"))
@@ -247,7 +288,11 @@ class Selection:
     def _use(self, session: Session) -> str:
         """What brings a session into its database where there are several."""
         is_needed = len(self.databases) > 1 and session.database and self._dialect.use
-        return self._dialect.use.format(session.database) if is_needed else ""
+        if not is_needed or self._others:
+            return ""
+        use = self._dialect.use.format(session.database.replace("`", "``"))
+        is_played = not self.rules or isinstance(judge_for_all(self.rules, use, ()), Allowed)
+        return use if is_played else ""
 
     def state_of(self, session: Session) -> tuple[str, ...]:
         """What a session does to its own state, as texts in order."""
@@ -276,9 +321,17 @@ def _is_whole(entry: Entry) -> bool:
     return not entry.letters and not any(_ESCAPED.search(text) for text in texts)
 
 
-def select(log: Log, writes: bool, spool: Spool) -> Selection:
+def _names_one(others: re.Pattern[str], entry: Entry, statement: Statement) -> bool:
+    """Does it name one of these databases? Texts hold no names, but for what stands in double
+    quotes, which a session may read as one."""
+    return bool(others.search(statement.digest)) or (
+        '"' in entry.sql and bool(others.search(entry.sql))
+    )
+
+
+def select(log: Log, writes: bool, spool: Spool, bounds: Bounds | None = None) -> Selection:
     """The statements of a log that are played; they lie in the spool."""
-    found = Selection(log.dialect, writes, spool)
+    found = Selection(log.dialect, writes, spool, bounds)
     # of all that is made here nothing makes a cycle
     with _without_collector():
         for entry in log.entries:

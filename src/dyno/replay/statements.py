@@ -7,6 +7,7 @@ millisecond for a short statement (ours 0.07), and it would have to be told what
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -63,12 +64,30 @@ _VERBS: dict[str, Kind] = {
 #: Words that make of a reading statement one that changes or holds something.
 _CHANGES = frozenset(
     _words(
-        "INSERT UPDATE DELETE MERGE OUTFILE DUMPFILE SHARE NEXTVAL SETVAL GET_LOCK "
-        "RELEASE_LOCK RELEASE_ALL_LOCKS PG_NOTIFY LO_CREATE LO_UNLINK LO_IMPORT LO_EXPORT "
-        "PG_RELOAD_CONF PG_TERMINATE_BACKEND PG_CANCEL_BACKEND PG_SWITCH_WAL DBLINK "
-        "DBLINK_EXEC TXID_CURRENT PG_CURRENT_XACT_ID PG_ADVISORY_LOCK PG_TRY_ADVISORY_LOCK "
+        "INSERT UPDATE DELETE MERGE SHARE NEXTVAL SETVAL GET_LOCK "
+        "RELEASE_LOCK RELEASE_ALL_LOCKS PG_NOTIFY LO_CREATE LO_UNLINK LO_IMPORT "
+        "TXID_CURRENT PG_CURRENT_XACT_ID PG_ADVISORY_LOCK PG_TRY_ADVISORY_LOCK "
         "PG_ADVISORY_UNLOCK PG_ADVISORY_XACT_LOCK PG_TRY_ADVISORY_XACT_LOCK"
     )
+)
+#: Words that make of any statement one that reaches beyond its database: into the server's files,
+#: its other sessions, its replication, another server.
+_BEYOND = frozenset(
+    _words(
+        "OUTFILE DUMPFILE LO_EXPORT PG_RELOAD_CONF PG_ROTATE_LOGFILE PG_TERMINATE_BACKEND "
+        "PG_CANCEL_BACKEND PG_SWITCH_WAL PG_PROMOTE PG_CREATE_RESTORE_POINT PG_STAT_RESET "
+        "PG_STAT_RESET_SHARED PG_STAT_RESET_SLRU PG_STAT_RESET_REPLICATION_SLOT "
+        "PG_CREATE_PHYSICAL_REPLICATION_SLOT PG_CREATE_LOGICAL_REPLICATION_SLOT "
+        "PG_DROP_REPLICATION_SLOT PG_REPLICATION_SLOT_ADVANCE PG_LOGICAL_SLOT_GET_CHANGES "
+        "PG_LOGICAL_SLOT_GET_BINARY_CHANGES PG_REPLICATION_ORIGIN_CREATE "
+        "PG_REPLICATION_ORIGIN_DROP PG_BACKUP_START PG_BACKUP_STOP PG_START_BACKUP "
+        "PG_STOP_BACKUP PG_WRITE_FILE PG_FILE_WRITE PG_FILE_UNLINK PG_FILE_RENAME "
+        "DBLINK DBLINK_EXEC DBLINK_CONNECT DBLINK_SEND_QUERY"
+    )
+)
+#: What is made, changed or dropped for a whole server.
+_SERVERS_OWN = frozenset(
+    _words("USER ROLE GROUP DATABASE TABLESPACE SERVER INSTANCE SYSTEM SUBSCRIPTION")
 )
 _KEYWORDS = frozenset(
     _words(
@@ -120,7 +139,11 @@ def _judge_anew(short: str, dialect: Dialect) -> Statement:
     if ("mark", ";") in words:
         return Statement("unknown", short[:60], why="it is several statements in one")
     kind, why = _kind([token.upper() for each, token in words if each == "word"], words[0])
-    return Statement(kind, _digest(words), _tables(words, dialect.catalogs), why)
+    if _is_for_server(words):
+        kind = "admin"
+    of_cursor = words[0][1].upper() in ("FETCH", "MOVE", "CLOSE")
+    tables = frozenset[str]() if of_cursor else _tables(words, dialect.catalogs)
+    return Statement(kind, _digest(words), tables, why)
 
 
 #: Letters of the shortened texts that are judged once, and how many are remembered.
@@ -143,15 +166,44 @@ def _kind(words: list[str], first: Token) -> tuple[Kind, str]:
         return ("state" if "TO" in words else "write"), ""
     if kind == "commit" and "PREPARED" in words:
         return "write", ""
-    if verb == "SET" and after in ("GLOBAL", "PERSIST", "PERSIST_ONLY", "PASSWORD"):
-        return "admin", ""
-    if verb == "SET" and any(word == "GLOBAL" for word in words):
-        return "admin", ""
     if kind == "read" and _CHANGES.intersection(words[1:]) and verb != "SHOW":
         return "write", ""
     if verb == "SELECT" and "INTO" in words and "FROM" in words and _makes_table(words):
         return "write", ""
     return kind, ""
+
+
+def _is_for_server(tokens: Sequence[Token]) -> bool:
+    """Does it change the server as a whole: its accounts, its variables, its files?"""
+    words = [token.upper() for kind, token in tokens if kind == "word"]
+    if tokens[0][0] != "word" or not words:
+        return False
+    verb, after = words[0], words[1:2]
+    if verb == "SET":
+        return _sets_server(tokens)
+    if verb in ("CREATE", "ALTER", "DROP", "RENAME"):
+        # CREATE OR REPLACE ROLE
+        named = [word for word in words[1:4] if word not in ("OR", "REPLACE")]
+        return bool(_SERVERS_OWN.intersection(named[:1])) or "SONAME" in words
+    if verb in ("GRANT", "REVOKE") or (verb == "RESET" and after in (["PERSIST"], ["QUERY"])):
+        return True
+    if verb == "COPY" and not {"STDIN", "STDOUT"}.intersection(words):
+        return True
+    return bool(_BEYOND.intersection(words))
+
+
+def _sets_server(tokens: Sequence[Token]) -> bool:
+    """`SET GLOBAL x`, `SET a = 1, @@PERSIST.b = 2`, `SET PASSWORD`, `SET DEFAULT ROLE`."""
+    for at, (kind, token) in enumerate(tokens):
+        word = token.upper()
+        if kind == "mark" and word.startswith(("@@GLOBAL", "@@PERSIST")):
+            return True
+        follows = at > 0 and tokens[at - 1][1].upper() in ("SET", ",", "@")
+        if kind == "word" and follows and word in ("GLOBAL", "PERSIST", "PERSIST_ONLY", "PASSWORD"):
+            return True
+        if kind == "word" and follows and word in ("DEFAULT", "RESOURCE"):
+            return True
+    return False
 
 
 def _makes_table(words: list[str]) -> bool:
@@ -196,13 +248,12 @@ def _list_of_tables(words: list[Token], at: int, found: set[str]) -> int:
     while at < len(words) and words[at][1].upper() in skipped:
         at += 1
     while at < len(words) and words[at][0] in ("word", "name"):
-        name = words[at][1]
+        name, before = words[at][1], words[at - 1][1].upper()
         at += 1
         while at + 1 < len(words) and words[at][1] == "." and words[at + 1][0] in ("word", "name"):
             name, at = f"{name}.{words[at + 1][1]}", at + 2
-        is_call = at < len(words) and words[at][1] == "(" and words[at - 1][0] == "word"
-        has_columns = words[at - 2][1].upper() in ("INTO", "TABLE", "EXISTS") or "." in name
-        if is_call and not has_columns:
+        is_call = at < len(words) and words[at][1] == "("
+        if is_call and before not in ("INTO", "TABLE", "EXISTS"):
             return at
         found.add(name)
         at = _after_alias(words, at)
@@ -246,12 +297,15 @@ def _plain(word: Token) -> str:
 
 
 def _made_here(words: list[Token]) -> set[str]:
-    """Names of WITH: those that `AS (` follows."""
-    made = set()
-    for name, between, after in zip(words, words[1:], words[2:], strict=False):
-        is_name = name[0] in ("word", "name") and between[1].upper() == "AS"
-        if is_name and after[1].upper() in ("(", "MATERIALIZED", "NOT"):
-            made.add(_plain(name))
+    """Names of WITH: those that `AS (` or `(columns) AS (` follows."""
+    made, openers = set(), _openers(words)
+    for at, (name, between, after) in enumerate(zip(words, words[1:], words[2:], strict=False)):
+        if between[1].upper() != "AS" or after[1].upper() not in ("(", "MATERIALIZED", "NOT"):
+            continue
+        opener = openers[at - 1] if name[1] == ")" and at else -1
+        named = words[opener - 1] if opener > 0 else name
+        if named[0] in ("word", "name"):
+            made.add(_plain(named))
     return made
 
 
@@ -278,3 +332,17 @@ def made_tables(text: str) -> set[str]:
 def bare(name: str) -> str:
     """A table's name without its schema and quotes."""
     return name.rpartition(".")[2].strip('`"').lower()
+
+
+def names_of(databases: Sequence[str], behind: str = "") -> re.Pattern[str] | None:
+    """Where a text may name one of these databases before a dot (`behind` certain words), or go
+    there; None for none.
+    """
+    if not databases:
+        return None
+    names = "|".join(map(re.escape, databases))
+    space = r"(?:\s|/\*.*?\*/)*+"
+    quoted = rf"(?<!\w)(?:{names})[`\"]?{space}"
+    before = rf"\b(?:{behind})\b{space}[`\"]?" if behind else ""
+    form = rf"{before}{quoted}\.|\bUSE\b{space}[`\"]?{quoted}(?!\w)"
+    return re.compile(form, re.IGNORECASE | re.DOTALL)

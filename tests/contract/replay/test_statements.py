@@ -6,7 +6,7 @@ import pytest
 
 from dyno.engines.mysql.logs import DIALECT as MYSQL
 from dyno.engines.postgres.logs import DIALECT as POSTGRES
-from dyno.replay.statements import Dialect, Kind, made_tables, read_statement
+from dyno.replay.statements import Dialect, Kind, made_tables, names_of, read_statement
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,24 @@ KINDS: dict[str, Kind] = {
     "ROLLBACK TO SAVEPOINT a": "state",
     "SET autocommit = 0": "state",
     "SET GLOBAL max_connections = 5": "admin",
+    "SET @@GLOBAL.max_connections = 5": "admin",
+    "SET @@global . max_connections = 5": "admin",
+    "SET autocommit = 1, @@PERSIST.max_connections = 5": "admin",
+    "SET PASSWORD = 'x'": "admin",
+    "SET DEFAULT ROLE ALL TO app": "admin",
+    "GRANT ALL ON t TO app": "admin",
+    "CREATE OR REPLACE ROLE app": "admin",
+    "DROP DATABASE shop": "admin",
+    "ALTER SYSTEM SET work_mem = '1GB'": "admin",
+    "CREATE FUNCTION f RETURNS INTEGER SONAME 'f.so'": "admin",
+    "COPY t TO PROGRAM 'cat'": "admin",
+    "COPY t FROM '/tmp/t'": "admin",
+    "COPY t FROM STDIN": "write",
+    "SELECT * FROM t INTO OUTFILE '/tmp/t'": "admin",
+    "SELECT pg_terminate_backend(5)": "admin",
+    "SELECT pg_create_physical_replication_slot('s')": "admin",
+    "SELECT global, password, role FROM t": "read",
+    "CREATE TABLE role (x int)": "write",
     "USE shop": "use",
     "KILL 5": "admin",
     "FOO 1": "unknown",
@@ -79,6 +97,11 @@ def test_what_a_statement_does_is_known_by_its_words(text: str) -> None:
             'SELECT extract(year FROM b) FROM t a JOIN s."B" AS c ON a.x IS DISTINCT FROM c.x',
             {"t", 's."B"'},
         ),
+        (
+            "WITH q(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM q) SELECT * FROM q, u",
+            {"u"},
+        ),
+        ("FETCH ALL FROM c", set()),
         ("WITH q AS (SELECT 1 FROM t2) SELECT * FROM q, generate_series(1, 3) g, u", {"t2"}),
         ("SELECT * FROM a b, c WHERE x = 1", {"a", "c"}),
         ("INSERT INTO t (a) SELECT a FROM information_schema.tables", {"t"}),
@@ -94,3 +117,22 @@ def test_a_dump_makes_tables_and_views() -> None:
 /*!50001 CREATE ALGORITHM=UNDEFINED */ /*!50001 VIEW `w` AS SELECT 1 */;
 CREATE MATERIALIZED VIEW public."M" AS SELECT 1;"""
     assert made_tables(dump) == {"a", "b", "w", "m"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("UPDATE prod.item SET x = 1", True),
+        ("UPDATE `prod` . item SET x = 1", True),
+        ("DELETE FROM PROD/* x */.item", True),
+        ("USE prod", True),
+        ("USE `prod`", True),
+        ("UPDATE item SET prod = 1", False),
+        ("UPDATE shop.item SET x = 1", False),
+        ("SELECT reprod.x FROM reprod", False),
+    ],
+)
+def test_a_database_is_named_before_a_dot(text: str, is_named: bool) -> None:
+    named = names_of(["prod", "mysql"])
+    assert named is not None and bool(named.search(text)) == is_named
+    assert names_of([]) is None

@@ -127,4 +127,4 @@ def test_an_optimizer_hint_is_a_comment() -> None:
 
 def test_what_a_comment_makes_a_server_do_is_read() -> None:
     for text in ("SELECT 1 /*!50001 INTO OUTFILE 'x' */", "SELECT 1 /*M! INTO OUTFILE 'x' */"):
-        assert read_statement(text, MYSQL).kind == "write"
+        assert read_statement(text, MYSQL).kind == "admin"

@@ -113,6 +113,18 @@ pub enum Session {
     Mysql(Login),
 }
 
+impl Session {
+    /// What a session that only reads asks, to be sure that it still does.
+    pub fn question(&self) -> Option<&str> {
+        match self {
+            Self::Postgres(login) | Self::Mysql(login) => {
+                login.reads_only.as_ref().map(|it| &it.question[..])
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What `dyno-driver ask` reads: one session and the statements to answer, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -149,6 +161,9 @@ pub struct Login {
     /// What of the password may leave for a server that has not proved who it is.
     #[serde(default)]
     pub proof: Proof,
+    /// Nothing may be written, whatever is asked for; none: the server alone says what may be.
+    #[serde(default)]
+    pub reads_only: Option<ReadsOnly>,
 }
 
 /// Opt-ins, by the names that the servers' own clients have for them. Without any, the password
@@ -166,6 +181,18 @@ pub struct Proof {
     /// PostgreSQL: the server has to ask for one of these (`none`, `password`, `md5`,
     /// `scram-sha-256`); empty: for anything but what is unsafe there.
     pub require_auth: Vec<String>,
+}
+
+/// A session that only reads: its `settings` have the server refuse writes, and the protocol offers
+/// neither several statements in one text nor files of ours (MySQL).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadsOnly {
+    /// After so many milliseconds without an answer a statement is killed from a connection beside
+    /// (MySQL); 0: never.
+    pub limit_ms: u64,
+    /// What the server refuses to answer once it lets the session write.
+    pub question: String,
 }
 
 /// Encryption of a connection. There is no mode that falls back to plain text by itself.

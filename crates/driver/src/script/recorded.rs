@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::connection::open;
-use super::recording::{FORMS_MOST, Lane, Recording};
+use super::recording::{CHECK, FORMS_MOST, Lane, Recording};
 use super::shared::{RequestState, Shared};
 use super::statement::Form;
 use crate::plan::error::Error;
 use crate::sessions::literal::TextStatement;
 use crate::sessions::sql::number_placeholders;
 use crate::sessions::{Engine, descriptor};
+
+/// PostgreSQL answers nothing in a transaction that has failed, and nothing changes in it either.
+const ABORTED: &str = "25P02";
 
 impl Shared {
     /// Goes through a file, and makes the statements that have parameters on a connection; they are
@@ -41,7 +44,18 @@ impl Shared {
         }
         lane.rewind()?;
         texts.shrink_to_fit();
-        self.recording = Some(Recording { connection, lane, at: 0, texts, kinds, forms, due_ns });
+        let question = self.session.question().map(str::to_owned);
+        self.recording = Some(Recording {
+            connection,
+            lane,
+            at: 0,
+            question,
+            is_check: false,
+            texts,
+            kinds,
+            forms,
+            due_ns,
+        });
         Ok(())
     }
 
@@ -78,6 +92,10 @@ impl Shared {
         let reply = match it.lane.next_event() {
             Ok(true) => open(&mut self.connections, number).and_then(|connection| {
                 let (session, event) = (connection.keeping(false), &it.lane.event);
+                it.is_check = event.text == CHECK;
+                if let Some(question) = it.question.as_ref().filter(|_| it.is_check) {
+                    return session.query(question);
+                }
                 match it.forms.get(&event.text).filter(|_| event.has_values) {
                     Some(form) => form.send(session, &event.values),
                     None if !event.has_values => session.query_bytes(&event.text),
@@ -102,6 +120,12 @@ impl Shared {
         let error = self.failure.take().unwrap_or_else(unknown);
         if error.engine_code() == Some("lost") {
             self.reset();
+        } else if self.recording.as_ref().is_some_and(|it| it.is_check && it.question.is_some())
+            && error.engine_code() != Some(ABORTED)
+        {
+            return Err(Error::user("the server may let this session write, so the replay ends")
+                .because(error)
+                .hint("is there a pooler before it, or an init_connect? Name the server itself"));
         }
         match self.stop.clone() {
             Some(stop) => Err(stop),

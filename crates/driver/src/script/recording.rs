@@ -17,6 +17,9 @@ use crate::sessions::Value;
 /// Texts with parameters of which statements are made beforehand: servers allow not many more on a
 /// connection. Others are sent as text.
 pub const FORMS_MOST: usize = 1 << 12;
+/// In the place of this text a session that only reads asks its own question: whether it still does
+/// (`plan::ReadsOnly`). Nothing is played once it does not.
+pub const CHECK: &[u8] = b"SELECT 1 /* does the session still only read? */";
 /// The longest text or value that is believed; a longer one is a damaged file.
 const LONGEST: usize = 1 << 30;
 
@@ -159,6 +162,9 @@ pub struct Recording {
     pub lane: Lane,
     /// How many of them were begun.
     pub at: usize,
+    /// What a session that only reads is asked where `CHECK` stands; and is it asked just now?
+    pub question: Option<String>,
+    pub is_check: bool,
     /// The number of each event's text in the user's account.
     pub texts: Vec<u32>,
     /// The numbers of the transaction types' names, of those that occur.

@@ -43,6 +43,7 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         settings: Vec::new(),
         tells_notices: false,
         proof: Default::default(),
+        reads_only: None,
     };
     let line = Line::connect(&login)?;
     Ok(Box::new(Echo {

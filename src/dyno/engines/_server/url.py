@@ -67,7 +67,12 @@ METHODS = ("none", "password", "md5", "scram-sha-256")
 SWITCHES = ("get-server-public-key", "enable-cleartext-plugin")
 PROOFS = ("require_auth", "server-public-key-path", *SWITCHES)
 #: The keys of a URL, which belong to the build: they say how it is reached.
+READ_ONLY = {
+    "readonly": ("off", "of a URL: on: nothing is written there; the server is told so, and asked"),
+    "time_limit": ("60", "of a URL with readonly=on: seconds that a statement may take"),
+}
 FLAGS = {
+    **READ_ONLY,
     "sslmode": ("", f"of a URL: {', '.join(MODES)}; require unless the server is on this machine"),
     "sslrootcert": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
     "require_auth": (
@@ -135,6 +140,10 @@ def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str])
     if settings:
         hint = "set it there yourself; it will be read back"
         raise UsageError(f"{SOURCE} is not configured: '{next(iter(settings))}'", hint=hint)
+    if (value := flags.get("readonly", "off")) not in ("on", "off"):
+        raise unknown("value of readonly", value, ("on", "off"))
+    if not re.fullmatch(r"[1-9]\d{0,5}", limit := flags.get("time_limit", "60")):
+        raise UsageError(f"time_limit must be seconds (got '{limit}')")
     if (mode := flags.get("sslmode", "disable")) not in MODES:
         raise unknown("value of sslmode", mode, MODES)
     for name in ("sslrootcert", "server-public-key-path"):
@@ -154,6 +163,8 @@ def attached_build(
     """The server as a build, its version not asked yet; `at.host` is as the driver takes it."""
     mode = flags.get("sslmode") or ("disable" if NEAR.fullmatch(at.host) else "require")
     facts = {"source": SOURCE, "address": at.text, "sslmode": mode}
+    if flags.get("readonly") == "on":
+        facts |= {"readonly": "on", "time_limit": flags.get("time_limit", "60")}
     if ca := flags.get("sslrootcert"):
         facts["sslrootcert"] = str(Path(ca).expanduser().absolute())
     facts |= {name: flags[name] for name in PROOFS if flags.get(name)}
@@ -179,6 +190,16 @@ def proof_of(words: Mapping[str, str]) -> dict[str, Any]:
     if methods := [it for it in words.get("require_auth", "").split(",") if it]:
         proof["require_auth"] = methods
     return proof
+
+
+def reads_only(build: Build) -> bool:
+    """Does its URL say that nothing is written there?"""
+    return build.facts.get("readonly") == "on"
+
+
+def time_limit_s(build: Build) -> int:
+    """What a statement may take where the URL says that nothing is written: seconds."""
+    return int(build.facts["time_limit"])
 
 
 def fields(

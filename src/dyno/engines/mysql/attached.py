@@ -17,8 +17,11 @@ from dyno.builds import Build
 from dyno.engines import Ask, Server
 from dyno.engines._server import url
 from dyno.engines._server.url import Address
+from dyno.engines.mysql import reading
+from dyno.engines.mysql.in_place import look_in_place
 from dyno.errors import DynoError, TrialFailed, UsageError, unknown
 from dyno.plan import Session
+from dyno.replay.in_place import ServerRules
 
 #: How the table's name begins. One that a kill left is empty and in nobody's way, and is not
 #: counted among the database's tables.
@@ -82,6 +85,7 @@ MODES = {
 }
 #: The keys of a URL, as MySQL's own client calls them.
 FLAGS = {
+    **url.READ_ONLY,
     "ssl-mode": ("", f"of a URL: {', '.join(MODES)}; required unless the server is on this host"),
     "ssl-ca": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
     "get-server-public-key": (
@@ -116,21 +120,26 @@ def flags_of(flags: Mapping[str, str]) -> dict[str, str]:
         said["sslmode"] = MODES[mode.lower()]
     if ca := flags.get("ssl-ca"):
         said["sslrootcert"] = ca
-    return said | {name: flags[name] for name in url.PROOFS if name in flags}
+    handed_on = (*url.PROOFS, *url.READ_ONLY)
+    return said | {name: flags[name] for name in handed_on if name in flags}
 
 
 def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL, asked for its version, and its database tried.
 
-    `UsageError` where it does not let us in, is read-only, or lets us make no tables there. The
-    password is the URL's or, as MySQL's own clients have it, `MYSQL_PWD`.
+    `UsageError` where it does not let us in, is read-only, or lets us make no tables there; where
+    its URL says that nothing is written, if it cannot keep a session from writing. The password is
+    the URL's or, as MySQL's own clients have it, `MYSQL_PWD`.
     """
     at = url.parse_url(build, PORT)
     found = locate_server(engine, build, flags)
     version, read_only = url.fields("MySQL", ASKED, ask(session_of(found), ASKED))
-    if read_only not in ("0", "OFF"):
+    if url.reads_only(found):
+        reading.settings(version, 1)
+    elif read_only not in ("0", "OFF"):
         raise refuses_writes(at)
-    check_writable(ask, session_of(found), at)
+    else:
+        check_writable(ask, session_of(found), at)
     told = {"assertions": "on" if "-debug" in version else "off"}
     facts = found.facts | told | {"server": version}
     return replace(found, version=version, facts=facts)
@@ -157,6 +166,17 @@ class AttachedTables:
         ((said,),) = self._ask(session_of(build), ["SELECT @@max_connections"])[0]
         return int(said or 0)
 
+    def other_databases(self, build: Build) -> list[str]:
+        """All but the URL's own, and information_schema, which nobody writes to."""
+        own = url.login_of(build).database.lower()
+        (rows,) = self._ask(session_of(build), ["SHOW DATABASES"])
+        names = (str(name) for (name,) in rows)
+        return [name for name in names if name.lower() not in (own, "information_schema")]
+
+    def rules(self, build: Build) -> ServerRules:
+        """What it may be asked in place."""
+        return look_in_place(self._ask, session_of(build))
+
     def drop(self, build: Build, tables: Sequence[str]) -> None:
         """Drops these tables, those that are still there."""
         quoted = ", ".join(map(quoted_name, tables))
@@ -172,7 +192,16 @@ def attached_server(build: Build, home: Path) -> Server:
 
 def session_of(build: Build) -> Session:
     """How the driver reaches it."""
-    return url.login_of(build).session("mysql")
+    login = url.login_of(build)
+    if not (url.reads_only(build) and build.version):
+        return login.session("mysql")
+    limit_s = url.time_limit_s(build)
+    reads_only = {
+        "limit_ms": 1000 * (limit_s + reading.GRACE_S),
+        "question": reading.still_reading(build.version),
+    }
+    made = reading.settings(build.version, limit_s)
+    return login.session("mysql", settings=made, reads_only=reads_only)
 
 
 def _with_socket(at: Address) -> Address:

@@ -12,8 +12,10 @@ from dyno.builds import Build
 from dyno.engines import Ask, Server
 from dyno.engines._server import url
 from dyno.engines._server.url import Address
+from dyno.engines.postgres.in_place import look_in_place
 from dyno.errors import UsageError
 from dyno.plan import Session
+from dyno.replay.in_place import ServerRules
 
 PORT = 5432
 #: Where distributions put the socket.
@@ -32,15 +34,19 @@ LISTED = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() OR
 def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL, asked for its version.
 
-    `UsageError` where it does not let us in, or not write into the database.
+    `UsageError` where it does not let us in, or not write into the database; where its URL says
+    that nothing is written, if it does not keep a session from writing.
     """
     at = url.parse_url(build, PORT)
     found = locate_server(build, flags)
     said, read_only, may = url.fields("PostgreSQL", ASKED, ask(session_of(found), ASKED))
-    if read_only == "on":
+    if url.reads_only(found):
+        if read_only != "on":
+            raise _not_kept(at)
+    elif read_only == "on":
         hint = "name the primary server, or a database that may be written to"
         raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
-    if may not in ("t", "true"):
+    elif may not in ("t", "true"):
         hint = f"GRANT CREATE ON SCHEMA public TO {at.user}, or name a database of that user's"
         raise UsageError(f"'{at.user}' may make no tables in '{at.database}'", hint=hint)
     version = VERSION.match(said)
@@ -48,6 +54,14 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
         found,
         version=version[1] if version else " ".join(said.split()[:3]),
         facts=found.facts | {"server": said},
+    )
+
+
+def _not_kept(at: Address) -> UsageError:
+    return UsageError(
+        f"the server at {at.host} does not keep a session from writing",
+        cause="it was told default_transaction_read_only = on, and says that it is off",
+        hint="is there a pooler before it? Name the server itself",
     )
 
 
@@ -77,6 +91,10 @@ class AttachedTables:
         ((said,),) = self._ask(session_of(build), [FREE_CONNECTIONS])[0]
         return int(said or 0)
 
+    def rules(self, build: Build) -> ServerRules:
+        """What it may be asked in place."""
+        return look_in_place(self._ask, session_of(build))
+
     def drop(self, build: Build, tables: Sequence[str]) -> None:
         """Drops these tables, all or none, with the views on them."""
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in tables)
@@ -91,9 +109,25 @@ def attached_server(build: Build, home: Path) -> Server:
     return Server(session, home, pid)
 
 
+#: A question that fails unless the session only reads, in UTF-8 and in limited time.
+STILL_READING = (
+    "SELECT 1 / (current_setting('transaction_read_only') = 'on'"
+    " AND current_setting('default_transaction_read_only') = 'on'"
+    " AND current_setting('statement_timeout') <> '0'"
+    " AND current_setting('client_encoding') = 'UTF8')::int"
+)
+
+
 def session_of(build: Build) -> Session:
     """How the driver reaches it."""
-    return url.login_of(build).session("postgres")
+    login = url.login_of(build)
+    if not url.reads_only(build):
+        return login.session("postgres")
+    # told with the start-up message, so that RESET and DISCARD ALL come back to it
+    limit = ("statement_timeout", f"{url.time_limit_s(build)}s")
+    settings = [("default_transaction_read_only", "on"), limit]
+    reads_only = {"limit_ms": 0, "question": STILL_READING}
+    return login.session("postgres", settings=settings, reads_only=reads_only)
 
 
 def _with_socket(at: Address) -> Address:

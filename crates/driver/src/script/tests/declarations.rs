@@ -291,6 +291,7 @@ fn mysql() -> Session {
         settings: Vec::new(),
         tells_notices: false,
         proof: Default::default(),
+        reads_only: None,
     })
 }
 

@@ -42,16 +42,16 @@ pub fn open_over(mut line: Line, reach: Reach, login: &Login) -> Result<LoggedIn
     Ok(LoggedIn { line, deprecates_eof: can.contains(Can::CLIENT_DEPRECATE_EOF), number })
 }
 
-/// Ends a connection of ours and what it is at, by another to the same server: whoever else answers
-/// to the host's name has other connections of these numbers.
-pub fn kill(login: &Login, peer: Option<&SocketAddrAny>, number: u32) -> Result<(), Error> {
+/// Ends a connection of ours (`5`), or what it is at (`QUERY 5`), by another to the same server:
+/// whoever else answers to the host's name has other connections of these numbers.
+pub fn kill(login: &Login, peer: Option<&SocketAddrAny>, what: &str) -> Result<(), Error> {
     let login = Login { settings: Vec::new(), database: String::new(), ..login.clone() };
     let LoggedIn { mut line, .. } = open(&login)?;
     if peer.is_none() || line.peer.as_ref() != peer {
         return Err(Error::engine(format!("another server answers at {} now", login.host)));
     }
     let mut dialogue = Dialogue::new(&mut line);
-    dialogue.command(COM_QUERY, format!("KILL {number}").as_bytes());
+    dialogue.command(COM_QUERY, format!("KILL {what}").as_bytes());
     let answer = dialogue.receive()?;
     dialogue.command(COM_QUIT, b"");
     dialogue.line.send()?;
@@ -206,6 +206,9 @@ impl Greeting {
             | Can::CLIENT_PLUGIN_AUTH
             | Can::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
             | Can::CLIENT_DEPRECATE_EOF;
+        if login.reads_only.is_some() {
+            wanted -= Can::CLIENT_LOCAL_FILES | Can::CLIENT_MULTI_STATEMENTS;
+        }
         if login.tls.mode != TlsMode::Disable {
             wanted |= Can::CLIENT_SSL;
         }

@@ -12,12 +12,14 @@
 //! session      requests, answers, bulk loads         answer    results, read as they come
 //! packet       bytes to packets and back             rows      columns and rows
 //! statement    prepared, or sent as text             failure   what the server refuses
+//! limit        what takes too long is killed
 //! ```
 
 mod answer;
 mod auth;
 mod dialogue;
 mod failure;
+mod limit;
 mod login;
 mod packet;
 mod rows;
@@ -34,6 +36,7 @@ use crate::plan::error::Error;
 use crate::plan::{self, Login};
 use crate::wire::Line;
 use answer::{Answer, AnswerShape};
+use limit::Limit;
 use session::Load;
 use statement::Statement;
 
@@ -56,6 +59,7 @@ struct Mysql {
     deprecates_eof: bool,
     /// Its number at the server.
     number: u32,
+    limit: Option<Limit>,
     answer: Answer,
     statements: Slab<Statement>,
     batch: Batch,
@@ -99,6 +103,7 @@ fn connect(login: &Login) -> Result<Box<dyn Session>, Error> {
         line,
         deprecates_eof,
         number,
+        limit: Limit::of(login),
         answer: Answer::new(deprecates_eof),
         statements: Slab::new(),
         batch: Batch::default(),
@@ -143,10 +148,27 @@ impl Mysql {
 
     #[inline]
     fn send(&mut self) -> Result<Reply, Error> {
+        if let Some(limit) = &mut self.limit {
+            limit.begin();
+        }
         match self.line.send() {
-            Ok(()) => Ok(PENDING),
+            Ok(()) => self.wait_on(),
             Err(error) => Err(self.fail(error)),
         }
+    }
+
+    /// The answer is not there yet; where it has a limit, that is kept.
+    #[inline]
+    fn wait_on(&mut self) -> Result<Reply, Error> {
+        let Some(limit) = &mut self.limit else { return Ok(PENDING) };
+        let is_over = limit.is_over()?;
+        let until_ns = limit.due_ns;
+        if is_over {
+            let killer = self.killer(format!("QUERY {}", self.number));
+            // The worker plays others meanwhile; where it fails the statement is killed again.
+            std::thread::spawn(killer);
+        }
+        Ok(Reply::Pending { until_ns })
     }
 
     /// Notes whether the connection can go on after an error.

@@ -6,7 +6,7 @@ use super::answer::{Answer, AnswerShape, FeedState};
 use super::dialogue::Dialogue;
 use super::packet::{COM_QUERY, COM_QUIT, COM_STMT_CLOSE, HEADER, begin, end, garbage};
 use super::statement::Statement;
-use super::{Mysql, PENDING, QUEUED, login, packet};
+use super::{Mysql, QUEUED, login, packet};
 use crate::generate::Source;
 use crate::plan::error::Error;
 use crate::sessions::sql::{Quoting, parameters, refuse_parameters};
@@ -132,10 +132,7 @@ impl Session for Mysql {
         if self.is_lost || !self.answer.is_under_way() {
             return None;
         }
-        let (login, peer, number) = (self.login.clone(), self.line.peer.clone(), self.number);
-        // `KILL`, and the goodbye after it.
-        self.asked += 2;
-        Some(Box::new(move || login::kill(&login, peer.as_ref(), number)))
+        Some(self.killer(self.number.to_string()))
     }
 
     fn rows(&self) -> &Rows {
@@ -170,7 +167,7 @@ impl Mysql {
                 load.fill(&mut self.line)?;
             }
             if !self.line.more()? {
-                return Ok(PENDING);
+                return self.wait_on();
             }
         }
         Ok(SOON)
@@ -203,6 +200,15 @@ impl Mysql {
                 .code("local-infile"),
         );
         self.line.send()
+    }
+
+    /// What kills our connection, or its statement (`login::kill`).
+    #[cold]
+    pub(super) fn killer(&mut self, what: String) -> Canceller {
+        let (login, peer) = (self.login.clone(), self.line.peer.clone());
+        // `KILL`, and the goodbye after it.
+        self.asked += 2;
+        Box::new(move || login::kill(&login, peer.as_ref(), &what))
     }
 
     /// Waits for the answers that nobody wants.

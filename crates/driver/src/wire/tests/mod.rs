@@ -48,6 +48,7 @@ impl Server {
             settings: Vec::new(),
             tells_notices: false,
             proof: Default::default(),
+            reads_only: None,
         };
         Self { login, thread: Some(thread), _folder: folder }
     }

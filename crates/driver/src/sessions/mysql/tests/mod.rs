@@ -96,6 +96,7 @@ impl Server {
             settings: Vec::new(),
             tells_notices: false,
             proof: Default::default(),
+            reads_only: None,
         }
     }
 

@@ -55,6 +55,7 @@ impl Server {
             settings: Vec::new(),
             tells_notices: false,
             proof: Default::default(),
+            reads_only: None,
         };
         Self { login, _folder: folder, thread: Some(thread::spawn(play)) }
     }
