@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from dyno import driver
@@ -17,10 +18,20 @@ function event()
    print(forged)
    io.write(forged)
    io.stdout:flush()
-   os.execute("for it in /proc/self/fd/*; do cat forged.json > $it; done 2>> errors")
+   os.execute("%s forge.py")
    os.execute("readlink /proc/self/fd/* > open; cat > read")
 end
 sysbench.hooks = sysbench.hooks or {}
+"""
+#: Writes to descriptors and opens none: by its path in /proc, the file of a descriptor that was
+#: inherited would be opened anew, and overwritten.
+FORGE = """
+import os
+for descriptor in range(256):
+    try:
+        os.write(descriptor, open("forged.json", "rb").read())
+    except OSError:
+        pass
 """
 
 
@@ -28,9 +39,9 @@ def test_what_a_script_and_its_programs_write_is_no_word_of_the_drivers(tmp_path
     text = "".join(f"{json.dumps(it)}\n" for it in FORGED)
     (tmp_path / "forged.json").write_text(text)
     script = tmp_path / "forging.lua"
-    body = SCRIPT.replace("%s", f"[[\n{text}]]")
-    for name in ("forged.json", "errors"):
-        body = body.replace(name, str(tmp_path / name))
+    (tmp_path / "forge.py").write_text(FORGE.replace("forged.json", f"{tmp_path}/forged.json"))
+    body = SCRIPT.replace("%s", f"[[\n{text}]]", 1).replace("%s", sys.executable)
+    body = body.replace("forge.py", f"{tmp_path}/forge.py")
     body = body.replace("> open", f"> {tmp_path}/open").replace("> read", f"> {tmp_path}/read")
     script.write_text(body)
     options = {"events": "2", "time": "20", "threads": "1", "warmup_time": "0"}
