@@ -16,6 +16,7 @@ from dyno.record import (
     Evidence,
     Finding,
     LedgerEntry,
+    Phase,
     PhaseRecord,
     Run,
     Trial,
@@ -52,6 +53,19 @@ def a_trial(number: int, candidate: str, *, cpu_ns: float = 10_000, **tally: Any
 
 
 CLEAN = (a_trial(1, FLOOR, cpu_ns=1_000), a_trial(2, "old"), a_trial(3, "new"))
+
+
+def with_margin(run: Run, percent: float) -> Run:
+    """`run` whose primaries have a margin of their own, and not the run's 2 %."""
+
+    def change(phase: Phase) -> Phase:
+        own = tuple(dataclasses.replace(each, margin_percent=percent) for each in phase.primary)
+        return dataclasses.replace(phase, primary=own)
+
+    workloads = tuple(
+        dataclasses.replace(plan, phases=tuple(map(change, plan.phases))) for plan in run.workloads
+    )
+    return dataclasses.replace(run, workloads=workloads)
 
 
 def recorded(trial: Trial, **changes: Any) -> Trial:

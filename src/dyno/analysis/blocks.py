@@ -85,9 +85,9 @@ def _dropped(
         worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
         if worst > most:
             return Dropped(workload.name, number, limit, worst, most)
-    if found := find_standstill(run, block, workload.phase_names):
+    if found := find_standstill(run, block, workload):
         who, percent = found
-        return Dropped(workload.name, number, LIMIT, percent, most_percent(run), who)
+        return Dropped(workload.name, number, LIMIT, percent, most_percent(run, workload), who)
     return None
 
 

@@ -7,47 +7,13 @@ is what a verdict rests on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from dyno.analysis.blocks import Blocks, latest_attempts, sort_blocks
+from dyno.analysis.margins import DeclaredPrimary, declared_primaries
 from dyno.analysis.measures import Numbers, Played, floor_key, floors, measures
-from dyno.record import Dropped, Metric, Run, Trial, WorkloadPlan
-
-
-@dataclass(frozen=True)
-class DeclaredPrimary:
-    """A primary as declared: a phase, a stream's metric, the slowdown that matters in it."""
-
-    workload: str
-    phase: str
-    stream: str
-    metric: str
-    margin_percent: float
-
-    def names(self, metric: Metric) -> bool:
-        """Is `metric` the one that this primary declares?"""
-        ours = (self.workload, self.phase, self.stream, self.metric)
-        return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
-
-
-def declared_primaries(run: Run, workload: WorkloadPlan) -> list[DeclaredPrimary]:
-    """The primaries of a workload, each with its own margin or the run's.
-
-    The throughput of a paced stream was set and not measured, so it is none.
-    """
-    return [
-        DeclaredPrimary(
-            workload.name,
-            phase.name,
-            each.stream,
-            each.metric,
-            run.design.margin_percent if each.margin_percent is None else each.margin_percent,
-        )
-        for phase in workload.phases
-        for each in phase.primary
-        if each.metric != "rate_per_s" or each.stream not in phase.paced
-    ]
+from dyno.record import Dropped, Run, Trial
 
 
 class RunView:

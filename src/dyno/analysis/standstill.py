@@ -7,14 +7,15 @@
   which CLOCK_MONOTONIC knows nothing.
 
 What a candidate lost of its own time is missing in its rate, and in its latencies. A block is
-dropped where that is more than half the margin.
+dropped where that is more than half the smallest margin of the workload.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from dyno.record import PhaseRecord, Run, Standstill, Trial
+from dyno.analysis.margins import margin_percent
+from dyno.record import PhaseRecord, Run, Standstill, Trial, WorkloadPlan
 
 #: Of the margin: the share of a candidate's own time that may be lost.
 MARGIN_SHARE = 0.5
@@ -23,22 +24,24 @@ SUSPENDED_NS = 1e6
 LIMIT = "standstill_percent"
 
 
-def most_percent(run: Run) -> float:
+def most_percent(run: Run, workload: WorkloadPlan) -> float:
     """What may be lost of a candidate's own time."""
-    return MARGIN_SHARE * run.design.margin_percent
+    return MARGIN_SHARE * margin_percent(run, workload)
 
 
 def find_standstill(
-    run: Run, block: Sequence[Trial], phases: Collection[str]
+    run: Run, block: Sequence[Trial], workload: WorkloadPlan
 ) -> tuple[Standstill, float] | None:
-    """Who stood still in the phases of a block's trials, and what percentage of its own time a
+    """Who stood still in a workload's phases in a block, and what percentage of its own time a
     candidate lost by that at the most; None where nobody did for long enough.
     """
-    records = [(t, record) for t in block for record in t.phases if record.phase in phases]
+    records = [
+        (t, record) for t in block for record in t.phases if record.phase in workload.phase_names
+    ]
     suspended_ns = max((_suspended_ns(record) for _, record in records), default=0.0)
     if suspended_ns > SUSPENDED_NS:
         return Standstill("the host", suspended_ns / 1e9), 100.0
-    most = most_percent(run)
+    most = most_percent(run, workload)
     switched = [each for each in records if _percent(each[1], _switched_ns(each[1])) > most]
     stopped = [each for each in records if _percent(each[1], each[1].stood_still_ns) > most]
     if not switched and not stopped:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dyno.analysis.margins import margin_percent
 from dyno.record import (
     Candidate,
     Finding,
@@ -65,6 +66,11 @@ class Case:
     def primary(self, stream: str) -> list[str]:
         """The metrics of a stream that a verdict rests on."""
         return [each.metric for each in self.primaries if each.stream == stream]
+
+    def margin_percent(self, run: Run, stream: str | None = None) -> float:
+        """The slowdown that matters in the phase, or in one of its streams."""
+        plan = next(each for each in run.workloads if each.name == self.workload)
+        return margin_percent(run, plan.under(self.candidate.options), self.phase, stream)
 
     def finding(self, audit: str, soundness: Soundness, words: str) -> Finding:
         """What is wrong here. A load has no line of its own: what is wrong in it taints all."""

@@ -4,8 +4,8 @@
   differ by microseconds): *doubtful*. Durations here are CLOCK_MONOTONIC's, but an engine's own
   timers and a script's may not be.
 - CLOCK_MONOTONIC was bent against the hardware's: by over 0.05 %, the most that the kernel's own
-  NTP discipline does (500 ppm, adjtimex(2)), *doubtful*; by more than the margin, *invalid*, since
-  every duration is then wrong by more than what is judged.
+  NTP discipline does (500 ppm, adjtimex(2)), *doubtful*; by more than the smallest margin of the
+  phase's primaries, *invalid*, since every duration is then wrong by more than what is judged.
 - A reading of the clock costs over a quarter of a microsecond and over 1 % of an event: *doubtful*.
   The clock is then read by a system call (a clock source such as hpet or acpi_pm, or a TSC that the
   kernel gave up), once for each answer. Read in user space it costs 20 to 60 ns.
@@ -20,7 +20,7 @@ from statistics import median
 
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Case, cases, conclude
-from dyno.record import Finding, PhaseRecord, Run, Soundness
+from dyno.record import Finding, PhaseRecord, Soundness
 
 STEP_NS = 1e6
 SLEW_PERCENT = 0.05
@@ -37,19 +37,19 @@ class Clock:
         """A finding for each fault of each phase, with the trials that share it; else one."""
         run, trials = view.run, view.trials
         judged = list(cases(run, trials))
-        findings = [f for case in judged for f in _findings(case, run)]
+        findings = [f for case in judged for f in _findings(case, case.margin_percent(run))]
         unread = [case.name for case in judged if not all(map(_readings, case.records))]
         told = "the clock went evenly" if len(unread) < len(judged) else ""
         unchecked = [("the clock was not looked at", name) for name in unread]
         return conclude("clock", findings, told, unchecked)
 
 
-def _findings(case: Case, run: Run) -> Iterator[Finding]:
+def _findings(case: Case, margin_percent: float) -> Iterator[Finding]:
     faults: dict[tuple[Soundness, str], list[int]] = {}
     for trial in case.played:
         for record in trial.phases:
             if record.phase == case.phase:
-                for soundness, words in _faults(record, run.design.margin_percent):
+                for soundness, words in _faults(record, margin_percent):
                     faults.setdefault((soundness, words), []).append(trial.number)
     for (soundness, words), numbers in faults.items():
         sentence = f"{case.name}: {words}"

@@ -10,8 +10,9 @@ at them (METHOD.md, Which blocks count). What is left is judged here, in shares 
   be the candidate's own work that is taken for foreign (processes that left its family), and then
   its slowest blocks are left out.
 - In the blocks that count others had more CPU time beside a candidate than beside the base, by more
-  points than the margin is (98 % interval over the blocks): they can have slowed it by as much. Or
-  they worked for it: the kernel's own threads that write back and keep journals are nobody's.
+  points than the workload's smallest margin is (98 % interval over the blocks): they can have
+  slowed it by as much. Or they worked for it: the kernel's own threads that write back and keep
+  journals are nobody's.
 - Tasks waited for a core (PSI) in a trial for 20 % of the time more than is usual with the
   candidate, though our own processes worked no more, in a quarter of its trials: something took
   cores that is in no count of CPU time, such as a quota. PSI is a covariate: no block is dropped.
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from dyno.analysis.host_noise import counter_gains, noise_shares
+from dyno.analysis.margins import margin_percent
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Finding, Run, Trial, WorkloadPlan
@@ -136,7 +138,7 @@ def _dropped_unevenly(base: _Side, side: _Side, dropped: set[int]) -> Iterator[F
     calm = sorted((base.trials.keys() & side.trials.keys()) - dropped)
     here, there = ([sum(each.shares(b).values()) for b in calm] for each in (side, base))
     more = common_change([ours - theirs for ours, theirs in zip(here, there, strict=True)])
-    if more is not None and is_beyond(more, side.run.design.margin_percent):
+    if more is not None and is_beyond(more, margin_percent(side.run, side.workload)):
         words = f"others had {mean(here):.1f} % of the CPU time beside it, {mean(there):.1f} %"
         yield side.finding(f"{words} beside the base: in its way, or for it, as kernel threads do")
 

@@ -60,7 +60,7 @@ class Stalls:
         findings = [
             case.finding("stalls", "doubtful", f"{stream}: {stalls.words}")
             for case, stream, stalls in seen
-            if stalls.percent > run.design.margin_percent
+            if stalls.percent > case.margin_percent(run, stream)
         ]
         counted = [each for each in seen if each[2].seconds]
         unchecked: list[Unchecked] = [

@@ -109,7 +109,7 @@ def _shift_findings(
     blocks = sorted(base.keys() & ends.keys())
     first, last = ([math.log(base[b][end] / ends[b][end]) for b in blocks] for end in (0, 1))
     shift = common_change([late - early for early, late in zip(first, last, strict=True)])
-    if shift is None or not is_beyond(shift, to_log(run.design.margin_percent)):
+    if shift is None or not is_beyond(shift, to_log(case.margin_percent(run, stream))):
         return
     early, late = (to_percent(sum(logs) / len(logs)) for logs in (first, last))
     words = (

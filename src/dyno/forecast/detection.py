@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dyno.analysis.effects import Effect, effects
-from dyno.analysis.run_view import DeclaredPrimary, declared_primaries
+from dyno.analysis.margins import DeclaredPrimary, declared_primaries
 from dyno.forecast.earlier_run import EarlierRun, LearntErrors
 from dyno.record import Run
 from dyno.stats.interval import to_log

@@ -11,7 +11,8 @@ from statistics import median
 
 from dyno.analysis.analysis import Analysis
 from dyno.analysis.comparisons import PairedMetric
-from dyno.analysis.run_view import DeclaredPrimary, RunView
+from dyno.analysis.margins import DeclaredPrimary
+from dyno.analysis.run_view import RunView
 from dyno.analysis.spread import Sources, spread_sources
 from dyno.errors import UsageError
 from dyno.record import Metric, Run, WorkloadPlan

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dyno.analysis.analysis import Analysis
-from dyno.analysis.run_view import DeclaredPrimary, RunView
+from dyno.analysis.margins import DeclaredPrimary
+from dyno.analysis.run_view import RunView
 from dyno.calibration.store import relevant_facts
 from dyno.controls import controls
 from dyno.errors import DynoError, HostError, UsageError

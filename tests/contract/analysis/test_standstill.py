@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from audit_records import with_margin
 from fakes import make_run, make_trials
 from judging import logs
 from ways_to_be_fooled import assert_dropped
@@ -59,6 +60,19 @@ def test_late_switches_of_dynos_drop_a_block_by_name() -> None:
 
 def test_what_weighs_less_than_half_the_margin_is_no_standstill() -> None:
     assert not dropped(spoiled(old=switched(0.1, 0.09), new=stood(0.09, 0.09, by_turns=True)))
+
+
+def test_half_of_the_primarys_own_margin_drops_a_block() -> None:
+    trials = spoiled(old=switched(0.1, 0.09), new=switched(0.1, 0.09))
+    assert RunView(with_margin(make_run(), 1.0), trials).dropped
+    lost = spoiled(new=switched(0.4, 0.3))
+    assert RunView(make_run(), lost).dropped
+    assert not RunView(with_margin(make_run(), 10.0), lost).dropped
+
+
+def test_the_runs_margin_counts_too_where_the_mean_of_all_primaries_decides() -> None:
+    lost = spoiled(new=switched(0.4, 0.3))
+    assert RunView(with_margin(make_run(gate="mean"), 10.0), lost).dropped
 
 
 def test_a_driver_that_stood_still_is_named() -> None:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from audit_records import CLEAN, a_run, a_trial, only, recorded
+from audit_records import CLEAN, a_run, a_trial, only, recorded, with_margin
 from fakes import make_latency
 
 from dyno.probes import ProbeTarget, clock
@@ -65,3 +65,12 @@ def test_the_probe_sees_a_step_and_nothing_where_there_is_none(
     monkeypatch.setattr("time.clock_gettime_ns", set_forward)
     stepped = clock.PROBE.sample(watched)
     assert abs(stepped["realtime_step_ns"] - before["realtime_step_ns"] - late) < 1e6
+
+
+@pytest.mark.parametrize(("margin_percent", "soundness"), [(1.0, "invalid"), (5.0, "doubtful")])
+def test_what_may_be_bent_is_the_primarys_own_margin(margin_percent: float, soundness: str) -> None:
+    slew_ns = {1.0: 1.5e8, 5.0: 3e8}[margin_percent]
+    read = (Reading("clock", "clock_slew_ns", "ns", "lower", slew_ns, False),)
+    run = with_margin(a_run(), margin_percent)
+    finding = only("clock", run, *CLEAN[:2], recorded(a_trial(3, "new"), readings=read))
+    assert finding.soundness == soundness

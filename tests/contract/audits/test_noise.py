@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from audit_records import with_margin
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 
 from dyno.analysis.run_view import RunView
@@ -90,6 +91,16 @@ def test_more_noise_beside_one_candidate_in_the_blocks_that_count() -> None:
     assert finding.soundness == "doubtful"
     assert "others had 6.2 % of the CPU time beside it, 0.3 % beside the base" in finding.sentence
     assert _only(_blocks(new, new)).soundness == "sound"
+
+
+def test_noise_beside_one_candidate_is_held_against_the_primarys_own_margin() -> None:
+    old = [_host(0.2 + 0.1 * (block % 3)) for block in range(10)]
+    new = [_host(1.6 + 0.1 * (block % 2)) for block in range(10)]
+    trials = _blocks(old, new)
+    for margin_percent, soundness in ((0.5, "doubtful"), (2.0, "sound"), (10.0, "sound")):
+        run = with_margin(make_run(), margin_percent)
+        (finding,) = audits()["noise"].judge(RunView(run, trials))
+        assert finding.soundness == soundness, margin_percent
 
 
 def test_pressure_without_work_of_our_own_is_told() -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from audit_records import a_run, a_trial, only, recorded
+from audit_records import a_run, a_trial, only, recorded, with_margin
 from fakes import make_tally
 
 from dyno.record import Finding, Series
 
 
-def _judged(done: Sequence[int], restarts: int = 1) -> Finding:
+def _judged(done: Sequence[int], restarts: int = 1, margin_percent: float = 2.0) -> Finding:
     """One restart with these seconds, the others with none to blame."""
     series = Series(tuple(done), (0,) * len(done), (1,) * len(done))
     stalled = recorded(
         a_trial(9, "new"), streams=(dataclasses.replace(make_tally(1000), series=series),)
     )
     clean = [a_trial(number, "new") for number in range(1, restarts)]
-    return only("stalls", a_run(), *clean, stalled)
+    return only("stalls", with_margin(a_run(), margin_percent), *clean, stalled)
 
 
 def test_a_stall_is_told_with_its_length() -> None:
@@ -38,3 +38,9 @@ def test_the_second_of_the_last_answers_is_not_counted() -> None:
 
 def test_a_stream_with_an_event_now_and_then_never_stalls() -> None:
     assert _judged([3, 0, 0, 4, 0, 0, 1, 0, 0, 2]).soundness == "not checked"
+
+
+def test_stalls_weigh_against_the_margin_of_their_own_stream() -> None:
+    once = [1000] * 9 + [0]
+    assert _judged(once, restarts=6, margin_percent=1.0).soundness == "doubtful"
+    assert _judged(once, restarts=1, margin_percent=15.0).soundness == "sound"

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from audit_records import NEW, OLD, a_run, findings, only
+from audit_records import NEW, OLD, a_run, findings, only, with_margin
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
 
 from dyno.record import Run, Series, Trial
@@ -75,6 +75,12 @@ def test_a_slowdown_that_grows_is_told_with_both_its_values() -> None:
     assert [(each.soundness, each.phase) for each in found] == [("doubtful", "run")]
     assert "its slowdown in reader was +" in found[0].sentence
     assert "% in the second" in found[0].sentence
+
+
+def test_a_slowdown_that_grows_is_held_against_the_primarys_own_margin() -> None:
+    falling = [1000.0 - 9 * second for second in range(10)]
+    trials = _played("old", _noisy(FLAT, seed=3)) + _played("new", _noisy(falling, seed=4))
+    assert only("steady_state", with_margin(a_run(), 20.0), *trials).soundness == "sound"
 
 
 def _declared(**changes: object) -> Run:

@@ -60,7 +60,7 @@ def _order(run: Run) -> str:
 
 def _margins(run: Run) -> str:
     """`2 %`, or `2 or 5 %` where primaries have margins of their own."""
-    from dyno.analysis.run_view import declared_primaries
+    from dyno.analysis.margins import declared_primaries
 
     plans = run.workloads
     own = {primary.margin_percent for plan in plans for primary in declared_primaries(run, plan)}
