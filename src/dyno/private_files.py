@@ -7,6 +7,7 @@ folder synced. A file beside it is made anew, so that no link that somebody put 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +30,21 @@ def make_folder(path: Path, *, exist_ok: bool = False) -> None:
         if not exist_ok or not path.is_dir():
             raise
         tighten(path)
+
+
+def remove_folder(path: Path) -> str:
+    """Removes a folder with all in it, as far as that can be; answers why the rest stays, as a
+    sentence, empty where nothing does.
+    """
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        shutil.rmtree(path, ignore_errors=True)
+        if os.path.lexists(path):
+            return f"{path} could not be removed: {error.strerror or error}"
+    return ""
 
 
 def tighten(path: Path) -> None:

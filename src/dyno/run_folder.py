@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -216,9 +215,11 @@ class RunFolder:
         if homes.parent != self.path.absolute():
             homes.chmod(0o711)
 
-    def clear_homes(self) -> None:
-        """Removes the engines' data, those of torn trials too."""
-        shutil.rmtree(self.homes(), ignore_errors=True)
+    def clear_homes(self) -> str:
+        """Removes the engines' data, those of torn trials too; answers why some stay, a sentence,
+        empty where none do.
+        """
+        return private_files.remove_folder(self.homes())
 
 
 @contextmanager

@@ -9,6 +9,7 @@
 - Where engines are suspended, Dyno's own switches may be late, as where Dyno itself stands still:
   then one engine has the time of another. A block that lost more than half the margin so is
   dropped; the latest switch is told.
+- A process that Dyno may not signal, as one that has changed its user, was not suspended.
 - An engine that ran on since a pilot saw its workload change nothing, and did change rows, wrote
   and tidied up in the windows of others.
 
@@ -61,6 +62,11 @@ def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
     lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
         yield f"its windows were {lost:.0f} % shorter than those of others"
+    if refused := max((r.switches.refused for r in case.records if r.switches), default=0):
+        yield (
+            f"{refused} of its processes could not be suspended: they worked in the windows of "
+            "others; --sequential gives it time of its own"
+        )
     if turns.freezes(case.workload) and not case.candidate.attached:
         return
     tallies = [tally for record in case.records for tally in record.streams]

@@ -15,7 +15,7 @@ import click
 from dyno.cli.options import DURATION, SIZE, Word
 from dyno.cli.runs import runs_home
 from dyno.cli.terminal import screen
-from dyno.errors import unknown
+from dyno.errors import HostError, unknown
 
 if TYPE_CHECKING:
     from dyno.builds.cache import Entry
@@ -156,7 +156,8 @@ def free_item(run: RunFolder) -> None:
     """Removes a run's engines' data and its folder."""
     import shutil
 
-    run.clear_homes()
+    if said := run.clear_homes():
+        raise HostError(said, hint="remove it with the rights of its owner, then dyno clean again")
     shutil.rmtree(run.path)
 
 

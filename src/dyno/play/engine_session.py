@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -68,8 +68,10 @@ class EngineSession:
             with explain_death(server):
                 self._play_on(server, part)
         except BaseException:
-            with suppress(TrialFailed):
+            try:
                 _stop(job, server)
+            except TrialFailed as failed:
+                self.notes.left_behind.append(f"the engine was not stopped: {failed.message}")
             raise
         _stop(job, server)
 
@@ -105,8 +107,13 @@ class EngineSession:
         try:
             yield
         except BaseException:
-            with suppress(DynoError):
+            try:
                 self._clean_up(plan, server, part)
+            except DynoError as failed:
+                self.notes.left_behind.append(
+                    f"the script's tables stay in the server, dyno resume drops them: "
+                    f"{failed.message}"
+                )
             raise
         self._clean_up(plan, server, part)
 

@@ -122,3 +122,4 @@ class TrialNotes:
     evidence: tuple[Evidence, ...] = ()
     plans: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0
+    left_behind: list[str] = field(default_factory=list)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count, groupby
 from typing import Protocol
 
@@ -159,6 +160,12 @@ class Switch(threading.Thread):
     def _wake_all(self) -> None:
         for engine in self._engines.values():
             engine.thaw()
+
+    def switches(self) -> dict[int, Switches]:
+        """For each candidate's record, once it is over."""
+        found = self.lateness.switches()
+        refused = {own: engine.refused for own, engine in self._engines.items()}
+        return {own: replace(each, refused=refused.get(own, 0)) for own, each in found.items()}
 
     def stop(self) -> None:
         """Ends it; nobody stands still when this returns."""

@@ -5,7 +5,6 @@ those of a block played together, where they take turns.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dyno import private_files
 from dyno.errors import DynoError
 from dyno.play.attached_tables import LoadedTables
 from dyno.play.controls import after_restore, control_conditions, hold_controls, note_no_copy
@@ -37,7 +37,8 @@ PAUSE_S = 0.1
 def play_trial(job: TrialJob, watch: Watch) -> Played:
     """Plays `job`, and answers the trial with what stopped it, if anything did.
 
-    Whatever happens, nothing of it is left: no process, no data. Only faults of our own escape.
+    Whatever happens, nothing of it is left: no process, no data; what cannot be cleared away is
+    said in the record. Only faults of our own escape.
     """
     began, began_ns, notes = datetime.now(UTC), time.monotonic_ns(), TrialNotes()
     status: Status = "ok"
@@ -61,7 +62,8 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
     except KeyboardInterrupt as stopped:
         status, error = "interrupted", stopped
     finally:
-        shutil.rmtree(job.home, ignore_errors=True)
+        if said := private_files.remove_folder(job.home):
+            notes.left_behind.append(said)
         if job.seat and status != "ok":
             job.seat.block.fail()
     played = _record(job, notes, began, status, error)
@@ -97,6 +99,7 @@ def _record(
         failure=_failure(error) if isinstance(error, DynoError) else None,
         log=_log(job.log),
         options=job.candidate.options,
+        left_behind=tuple(notes.left_behind),
     )
 
 

@@ -138,7 +138,7 @@ class BlockTurns:
         switch, self._switch = self._switch, None
         if switch is not None:
             switch.stop()
-            self._switches = switch.lateness.switches()
+            self._switches = switch.switches()
 
 
 @dataclass(frozen=True)

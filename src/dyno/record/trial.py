@@ -207,12 +207,14 @@ class Reading:
 class Switches:
     """How the turns of a phase were switched, where engines were suspended: how many turns began,
     by how much the latest did, and how much of its own time the candidate lost by late ones, in
-    which its engine stood still and another's went on.
+    which its engine stood still and another's went on. `refused` is how many of its processes could
+    not be suspended (0 in older records, which did not look).
     """
 
     count: int
     late_ns_max: int
     lost_ns: int
+    refused: int = 0
 
 
 @dataclass(frozen=True)
@@ -315,7 +317,7 @@ class Trial:
     did; `options` are the workload's that belong to its cell alone; `plans` are those of the
     statements that the script names, as the engine told them after the last phase. `began_ns` and
     `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC; 0 in older
-    records).
+    records). `left_behind` says, a sentence each, what could not be cleared away after it.
     """
 
     number: int
@@ -338,6 +340,7 @@ class Trial:
     options: dict[str, str] = field(default_factory=dict)
     began_ns: int = 0
     over_ns: int = 0
+    left_behind: tuple[str, ...] = ()
     schema: int = SCHEMA
 
     @property

@@ -222,7 +222,8 @@ def _losses(book: Book) -> list[str]:
     ]
     torn = book.view.torn_numbers - {t.number for t in failed}
     anew = [f"{words.plural(len(torn), 'trial')} of blocks begun anew"] if torn else []
-    return [*dropped, *lost, *anew]
+    left = [f"trial {t.number}: {each}" for t in book.view.trials for each in t.left_behind]
+    return [*dropped, *lost, *anew, *left]
 
 
 def _spread(book: Book) -> str:

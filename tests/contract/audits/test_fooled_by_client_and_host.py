@@ -29,6 +29,7 @@ from dyno.record import (
     PinningCondition,
     Reading,
     Run,
+    Switches,
     Trial,
     Usage,
     echo_of,
@@ -246,6 +247,17 @@ def by_turns(run: Run, counted_s: float = 9.0, straddled: int = 0) -> list[Findi
 
 def test_less_time_for_one_side() -> None:
     assert_caught("short-windows", by_turns(a_run(), counted_s=8.0))
+
+
+def test_an_engine_with_a_process_that_could_not_be_suspended() -> None:
+    run = replace(a_run(), design=replace(a_run().design, turns=TURNS))
+    trials = [
+        recorded(a_trial(number, name), counted_ns=9 * 10**9, switches=Switches(9, 0, 0, refused))
+        for number, name, refused in ((2, "old", 0), (3, "new", 2))
+    ]
+    found = findings("turns", run, *trials)
+    assert_caught("not-suspended", found)
+    assert [f.trials for f in found] == [(3,)] and "2 of its processes" in found[0].sentence
 
 
 def test_work_in_the_windows_of_the_other_side() -> None:

@@ -61,6 +61,8 @@ class StoppedClock:
 class Engine:
     """One that does as it is told."""
 
+    refused = 0
+
     def freeze(self) -> None:
         pass
 

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 from fake_driver import GOOD, PHASE, FakeSetup, fake_setup
-from fakes import make_candidate
+from fake_engine import FakeEngine
+from fakes import make_candidate, make_run
 
+from dyno.builds import Build
+from dyno.cli.terminal.live import is_told, trial_line
+from dyno.engines import Server
 from dyno.errors import TrialFailed, UsageError
+from dyno.plan import Description, Plan
 from dyno.play import watch
 from dyno.play.trial import play_trial
 from dyno.record import ControlCondition, Failure, Reading
@@ -84,3 +89,57 @@ def test_the_engine_s_process_gets_prefix_and_environment_not_the_driver_s(
     play_trial(setup.job(tmp_path, candidate=served), setup.events.append)
     assert setup.launches[0].prefix == ()
     assert "MARK" not in setup.launches[0].environment
+
+
+class Immovable(FakeEngine):
+    """An engine whose data lie behind a link when it is stopped, so that nobody removes them."""
+
+    def stop(self, server: Server) -> None:
+        data = server.home.with_name("elsewhere")
+        server.home.rename(data)
+        server.home.symlink_to(data)
+
+
+class Unstoppable(FakeEngine):
+    """An engine that cannot be stopped."""
+
+    def stop(self, server: Server) -> None:
+        raise TrialFailed("it does not end")
+
+
+def test_data_that_cannot_be_removed_after_a_trial_are_said_in_its_record(
+    setup: FakeSetup, tmp_path: Path
+) -> None:
+    job = setup.job(tmp_path, engine=Immovable(setup.journal))
+    played, error = play_trial(job, setup.events.append)
+    assert error is None and played.status == "ok"
+    (said,) = played.left_behind
+    assert said.startswith(f"{job.home} could not be removed: ")
+    assert said in trial_line(make_run(), played) and is_told(played)
+
+
+def test_an_engine_that_outlives_a_failed_trial_is_said_beside_why_that_failed(
+    setup: FakeSetup, tmp_path: Path
+) -> None:
+    setup.driver_says = [(GOOD[0], TrialFailed("it gave up"))]
+    job = setup.job(tmp_path, engine=Unstoppable(setup.journal))
+    played, _ = play_trial(job, setup.events.append)
+    assert played.why_failed == "it gave up"
+    assert played.left_behind == ("the engine was not stopped: it does not end",)
+
+
+def test_tables_that_a_failed_trial_leaves_in_a_server_are_said(
+    setup: FakeSetup, tmp_path: Path
+) -> None:
+    loaded = dataclasses.replace(PHASE, phase="prepare")
+    setup.driver_says = [(GOOD[0], loaded, TrialFailed("it gave up"))]
+    build = Build("there", "there", "1", Path("/bin/true"), attached=True)
+
+    def refuse(plan: Plan) -> Description:
+        raise TrialFailed("the server is gone")
+
+    tools = dataclasses.replace(setup.tools, describe=refuse)
+    job = setup.job(tmp_path, build=build, tools=tools)
+    played, _ = play_trial(job, setup.events.append)
+    assert played.why_failed == "it gave up"
+    assert [each for each in played.left_behind if "the server is gone" in each]

@@ -21,7 +21,7 @@ from dyno import experiment
 from dyno.experiment import Measuring
 from dyno.plan import Turns
 from dyno.play import watch
-from dyno.play.freezer import ProcessFreezer
+from dyno.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.play.run import play_run, resume_run
 from dyno.play.switch import Switch, slots
 from dyno.play.turns import BlockTurns, Place, TurnsBroken, turns_of
@@ -141,6 +141,8 @@ def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> 
 class Recorded:
     """An engine that adds what is done to it to a list that all share."""
 
+    refused = 0
+
     def __init__(self, own: int, done: list[tuple[str, int]]) -> None:
         self.own, self.done = own, done
 
@@ -195,6 +197,19 @@ def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running(
         server.wait()
 
 
+def test_a_process_that_may_not_be_signalled_is_counted_and_not_taken_for_suspended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(pid: int, number: int) -> None:
+        raise PermissionError if pid == 7 else ProcessLookupError
+
+    monkeypatch.setattr("os.kill", refuse)
+    freezer = ProcessFreezer(partial(list, [7, 8]))
+    switch = Switch(turns(0), time.monotonic_ns(), {0: freezer, 1: NeverFrozen()})
+    freezer.freeze()
+    assert [switch.switches()[own].refused for own in (0, 1)] == [1, 0]
+
+
 def watched(seconds: float) -> list[float]:
     """Times to look at something, 2 ms apart, each waited for."""
 
@@ -210,6 +225,8 @@ def watched(seconds: float) -> list[float]:
 
 class Noted:
     """An engine that notes what was done to it."""
+
+    refused = 0
 
     def __init__(self) -> None:
         self.frozen = False

@@ -45,11 +45,17 @@ def trial_line(run: Run, trial: Trial) -> str:
     block = block_place(run, trial.block)
     who = who_plays(trial.candidate)
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
+    left = "".join(f"\n  {screen.indent(each)}" for each in trial.left_behind)
     if trial.status == "failed":
-        return f"{said}: {screen.indent(trial.why_failed)}"
+        return f"{said}: {screen.indent(trial.why_failed)}{left}"
     rates = "  ".join(rate_line(phase, tally) for phase, tally in judged_streams(run, trial))
     seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
-    return f"{said}  {rates}  {screen.format_duration(seconds)}"
+    return f"{said}  {rates}  {screen.format_duration(seconds)}{left}"
+
+
+def is_told(trial: Trial) -> bool:
+    """Does its line stay on the screen: it failed, or left something behind?"""
+    return trial.status == "failed" or bool(trial.left_behind)
 
 
 def who_plays(candidate: str) -> str:
@@ -108,7 +114,7 @@ class RunState:
                 self.phase, self.progress = event, None
             case watch.Progressed():
                 self.progress = event
-            case watch.TrialEnded() if event.trial.status == "failed" and self.run:
+            case watch.TrialEnded() if self.run and is_told(event.trial):
                 return trial_line(self.run, event.trial)
             case watch.BlockDropped():
                 return f"block {event.block + 1} dropped: {event.reason}"
