@@ -21,16 +21,18 @@ What the engine holds is compared by `ledger`, what it counted of its clients' w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.record import Finding, PhaseRecord, Reading, Soundness, Tally
+from dyno.audits._cases import Unchecked, conclude
+from dyno.record import Finding, PhaseRecord, Reading, Soundness, Tally, Trial
 
 SECOND_NS = 1e9
 #: How far a reading may fall without being suspect, by its unit.
 MAY_FALL = {"ns": SECOND_NS, "µs": SECOND_NS / 1e3}
 #: The probe whose readings may be negative: a clock may be set back.
 SIGNED = "clock"
+SERVER = "server"
 
 #: How badly, in words that other trials may share, and a trial's own numbers.
 _Fault = tuple[Soundness, str, str]
@@ -55,9 +57,19 @@ class Counters:
                     seen.setdefault(fault, {}).setdefault(trial.number, numbers)
         if not played:
             return [Finding("counters", "not checked", "no trial ended well")]
-        if not seen:
-            return [Finding("counters", "sound", f"the counts of {len(played)} trials add up")]
-        return [_finding(*fault, numbers) for fault, numbers in seen.items()]
+        found = [_finding(*fault, numbers) for fault, numbers in seen.items()]
+        sound = f"the counts of {len(played)} trials add up"
+        return conclude("counters", found, sound, _unread(played))
+
+
+def _unread(played: Sequence[Trial]) -> Iterator[Unchecked]:
+    """What a server was asked for and did not tell. Audit `server_count` tells of its own."""
+    for trial in played:
+        for record in trial.phases:
+            for probe, why in record.unread.items():
+                if probe != SERVER:
+                    words = f"the numbers of the probe `{probe}` could not be read: {why}"
+                    yield words, f"{trial.workload} on {trial.candidate}, {record.phase}"
 
 
 def _finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:

@@ -91,10 +91,10 @@ class ServerCount:
 
 
 def _unchecked(case: Case) -> Unchecked:
-    embedded = case.candidate.embedded
-    why = (
-        "an embedded engine counts nothing along" if embedded else "the server did not count along"
-    )
+    if case.candidate.embedded:
+        return "an embedded engine counts nothing along", case.name
+    failed = next((r.unread[PROBE] for r in case.records if PROBE in r.unread), "")
+    why = f"the server could not be asked: {failed}" if failed else "the server did not count along"
     return why, case.name
 
 

@@ -20,7 +20,8 @@ def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> C
     """What is known on this host at `now`: what was found with the host and the method as they
     are; where that is nothing, what was found last, and why it is stale.
     """
-    found = [each for each in store.entries(store.store_file(host)) if each.kind != LADDER]
+    stored = store.read_store(store.store_file(host))
+    found = [each for each in stored.entries if each.kind != LADDER]
     if not found:
         return None
     current = [
@@ -36,6 +37,7 @@ def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> C
         last_utc=last.utc,
         scores=scores(chosen),
         stale=tuple(_why_stale(last, relevant_facts(host), now or datetime.now(UTC))),
+        passed_over=stored.passed_over,
     )
 
 

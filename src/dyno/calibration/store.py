@@ -2,8 +2,8 @@
 
 Without `$DYNO_STATE` it is `$XDG_STATE_HOME/dyno`, else `~/.local/state/dyno`. A line (`Entry`) is
 a comparison that was played, or many that were simulated. It is written with one call and synced,
-so a killed `dyno calibrate` loses the comparison under way at most; a torn line is passed over.
-Nothing is ever rewritten.
+so a killed `dyno calibrate` loses the comparison under way at most; a torn line is passed over,
+and counted. Nothing is ever rewritten.
 """
 
 from __future__ import annotations
@@ -118,14 +118,35 @@ def append(file: Path, entry: Entry) -> None:
         ) from error
 
 
-def entries(file: Path) -> list[Entry]:
-    """Every line that can be read, oldest first; torn ones and those of a newer Dyno are not."""
+@dataclass(frozen=True)
+class Store:
+    """What a file held: the lines that could be read, oldest first, and the number of those that
+    could not, which are torn or a newer Dyno's.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    passed_over: int = 0
+
+
+def read_store(file: Path) -> Store:
+    """A host's store, empty where there is none; `HostError` where the file cannot be read."""
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return Store()
+    except OSError as error:
+        hint = "set DYNO_STATE to a folder that can be read"
+        raise HostError(f"cannot read {file}", cause=error.strerror or "", hint=hint) from error
     found = []
-    with suppress(OSError):
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            with suppress(ValueError, RecursionError):
-                data = json.loads(line)
-                for name in GONE & set(data):
-                    del data[name]
-                found.append(decode.decode(Entry, data))
-    return found
+    for line in lines:
+        with suppress(ValueError, RecursionError):
+            data = json.loads(line)
+            for name in GONE & set(data):
+                del data[name]
+            found.append(decode.decode(Entry, data))
+    return Store(tuple(found), len(lines) - len(found))
+
+
+def entries(file: Path) -> list[Entry]:
+    """Every line of a store that can be read, oldest first."""
+    return list(read_store(file).entries)

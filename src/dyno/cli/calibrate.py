@@ -56,7 +56,10 @@ def known_in_words(known: Calibration) -> str:
         "planted; 'open' is inconclusive; 'held' are the intervals that held the truth"
     )
     stale = f" STALE: {'; '.join(known.stale)}." if known.stale else ""
-    return f"Found {dates} by dyno {known.dyno}, method {known.method}; {reading}.{stale}"
+    lost = f" {known.passed_over} lines could not be read (torn, or a newer dyno's)."
+    passed_over = lost if known.passed_over else ""
+    found = f"Found {dates} by dyno {known.dyno}, method {known.method}; {reading}."
+    return f"{found}{stale}{passed_over}"
 
 
 #: So short a delay is spun to its end: no sleep that ends late blurs what is planted.

@@ -82,11 +82,15 @@ def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
         run = folder.run()
         earlier = learn_from(run_folder(source) if source else folder)
         return Planner(Prepared(run, {}, {}), earlier), run.command
+
+    def say(text: str) -> None:
+        screen.lines(f"note: {text}", err=True)
+
     prepared = outline_experiment(experiments.read_experiment(Path(word)))
     command = f"dyno run {word}"
     if source:
         return Planner(prepared, learn_from(run_folder(source))), command
-    return Planner(prepared, newest_run(all_runs(runs_home()), prepared.run)), command
+    return Planner(prepared, newest_run(all_runs(runs_home()), prepared.run, say)), command
 
 
 def is_run(word: str) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import median
@@ -135,11 +134,14 @@ def learn_from(folder: RunFolder) -> EarlierRun:
     return EarlierRun(folder.path.name, analysis.run, lines, found, loads)
 
 
-def newest_run(folders: Sequence[RunFolder], run: Run) -> EarlierRun | None:
+def newest_run(
+    folders: Sequence[RunFolder], run: Run, say: Callable[[str], None]
+) -> EarlierRun | None:
     """The last of `folders` that played the same experiment (its name and workloads), with the
-    `POOLED_MOST` before it that were played alike, on the same host.
+    `POOLED_MOST` before it that were played alike, on the same host. `say` is told of those that
+    are damaged or too short.
     """
-    found = _runs_of(folders, run)
+    found = _runs_of(folders, run, say)
     newest = next(found, None)
     if newest is None:
         return None
@@ -147,14 +149,21 @@ def newest_run(folders: Sequence[RunFolder], run: Run) -> EarlierRun | None:
     return replace(newest, others=tuple(alike))
 
 
-def _runs_of(folders: Sequence[RunFolder], run: Run) -> Iterator[EarlierRun]:
+def _runs_of(
+    folders: Sequence[RunFolder], run: Run, say: Callable[[str], None]
+) -> Iterator[EarlierRun]:
     """Newest first. A run that is damaged, or too short, is no source."""
     wanted = {workload.name for workload in run.workloads}
     for folder in reversed(folders):
-        with suppress(UsageError):
+        try:
             told = folder.run()
-            if told.name == run.name and wanted == {w.name for w in told.workloads}:
-                yield learn_from(folder)
+            if told.name != run.name or wanted != {w.name for w in told.workloads}:
+                continue
+            earlier = learn_from(folder)
+        except UsageError as refused:
+            say(f"not planned from {folder.path.name}: {refused.message}")
+            continue
+        yield earlier
 
 
 def _alike(one: Run, other: Run) -> bool:

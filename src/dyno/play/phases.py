@@ -100,6 +100,7 @@ class PhaseLoop:
     counters: dict[str, int] = field(default_factory=dict)
     before: Callable[[str, int | None], None] = lambda phase, pid: None
     after: Callable[[str], None] = lambda phase: None
+    _unread: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._log = GrowingLog(self.job.log)
@@ -150,6 +151,7 @@ class PhaseLoop:
                     block = seat.block if seat else None
                     if block:
                         block.ready()
+                    self._unread.clear()
                     before, after = sample_before(probes, watched), None
                     process.go(seat.block.start_ns() if seat else None)
                     limit = self._begun(phase)
@@ -172,6 +174,7 @@ class PhaseLoop:
                     }
                     if block and self.job.seat:
                         done = replace(done, switches=block.switches(self.job.seat.own))
+                    done = replace(done, unread=dict(self._unread))
                     self._over(add_readings(probes, done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
@@ -213,17 +216,22 @@ class PhaseLoop:
         )
 
     def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
-        """The server's own count; empty where it has none, or cannot be asked."""
-        with suppress(TrialFailed):
+        """The server's own count; empty where it has none, or cannot be asked,
+        which the phase's record says."""
+        try:
             if isinstance(self.job.engine, Counts):
                 return self.job.engine.count_work(self.server, after_disconnect)
+        except TrialFailed as failed:
+            self._unread["server"] = failed.message
         return {}
 
     def _contended(self) -> Mapping[str, int]:
         """The server's count of splits and waits, likewise."""
-        with suppress(TrialFailed):
+        try:
             if isinstance(self.job.engine, CountsContention):
                 return self.job.engine.count_contention(self.server)
+        except TrialFailed as failed:
+            self._unread["contention"] = failed.message
         return {}
 
     def _begun(self, phase: str) -> driver.Limit:

@@ -15,6 +15,7 @@ from pathlib import Path
 from dyno import driver
 from dyno.builds import Build, Say
 from dyno.engines import Engine, Server, Snapshots, StartConditions
+from dyno.errors import TrialFailed
 from dyno.plan import Plan, Script
 from dyno.play.attached_tables import LoadedTables
 from dyno.play.controls import ControlStack, hold_controls
@@ -105,9 +106,13 @@ def _resting_percent(server: Server) -> float:
     """What a server takes of one core by itself; nothing where it is no process of its own."""
     if server.pid is None:
         return 0.0
-    began_s, before_ns = time.monotonic(), cpu_ns_of(process_family(server.pid))
-    time.sleep(RESTING_S)
-    spent_ns = cpu_ns_of(process_family(server.pid)) - before_ns
+    began_s = time.monotonic()
+    try:
+        before_ns = cpu_ns_of(process_family(server.pid))
+        time.sleep(RESTING_S)
+        spent_ns = cpu_ns_of(process_family(server.pid)) - before_ns
+    except PermissionError as refused:
+        raise TrialFailed("a server's CPU time at rest cannot be read") from refused
     return max(0.0, spent_ns / (time.monotonic() - began_s) / 1e7)
 
 

@@ -34,7 +34,7 @@ from dyno.play.pilot_trial import (
 from dyno.play.run import temporary_run
 from dyno.play.windows import tried_events
 from dyno.probes import Measure, Probe, ProbeTarget
-from dyno.probes._proc import _text, process_family, threads_ns
+from dyno.probes._proc import _text, process_family, threads_ns, unless_refused
 from dyno.record import (
     IDLE_PERCENT,
     SWEPT,
@@ -217,12 +217,19 @@ class _Waiting:
         """The sum over all threads, from proc_pid_schedstat(5), and the kernel's PSI of disks;
         nothing where there is none.
         """
-        family = process_family(watched.server_pid)
-        waits = [waited for pid in family for _, waited in threads_ns(pid).values()]
-        found = {"server_wait_ns": float(sum(waits))} if waits else {}
-        if stalled := PRESSURE.fullmatch(_text(DISKS)):
-            found["disk_wait_ns"] = 1e3 * int(stalled[1])
-        return found
+        found = unless_refused(lambda: _server_wait(watched))
+        return found | unless_refused(_disk_wait)
+
+
+def _server_wait(watched: ProbeTarget) -> dict[str, float]:
+    family = process_family(watched.server_pid)
+    waits = [waited for pid in family for _, waited in threads_ns(pid).values()]
+    return {"server_wait_ns": float(sum(waits))} if waits else {}
+
+
+def _disk_wait() -> dict[str, float]:
+    stalled = PRESSURE.fullmatch(_text(DISKS))
+    return {"disk_wait_ns": 1e3 * int(stalled[1])} if stalled else {}
 
 
 def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | None) -> float:

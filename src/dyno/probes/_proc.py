@@ -1,15 +1,28 @@
-"""What the kernel says of processes under `/proc`; a number that cannot be read is left out."""
+"""What the kernel says of processes under `/proc`.
+
+A process that is gone counts nothing. One that the kernel does not let us read (`hidepid`, another
+user's) is a `PermissionError`: a sum without it would be too small, so probes leave it out whole
+(`unless_refused`).
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 #: Nanoseconds in one of the kernel's clock ticks (10 ms nearly everywhere).
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def unless_refused(read: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What `read` answers; nothing where the kernel refuses us a part of it."""
+    with suppress(PermissionError):
+        return read()
+    return {}
 
 
 def process_family(*roots: int | None) -> list[int]:
@@ -25,7 +38,9 @@ def process_family(*roots: int | None) -> list[int]:
     with os.scandir("/proc") as entries:
         pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
     for pid in pids:
-        fields = _stat(pid)
+        fields: list[bytes] = []
+        with suppress(PermissionError):  # somebody else's: no child of ours
+            fields = _stat(pid)
         if len(fields) > 1:
             children.setdefault(int(fields[1]), []).append(pid)
     for parent in found:
@@ -71,8 +86,10 @@ def cpu_ns(pid: int) -> int:
     """
     try:
         return time.clock_gettime_ns((~pid << 3) | 2)
-    except OSError:
-        return 0
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ESRCH):
+            return 0
+        raise
 
 
 def cpu_ns_of(pids: list[int]) -> int:
@@ -90,9 +107,12 @@ def threads_of(pid: int) -> list[Path]:
 
     `Path.glob` would raise then: a backend that ended between two looks cost a run its trial.
     """
-    with suppress(OSError):
+    try:
         return list(Path(f"/proc/{pid}/task").iterdir())
-    return []
+    except PermissionError:
+        raise
+    except OSError:
+        return []
 
 
 def threads_ns(pid: int) -> dict[int, tuple[int, int]]:
@@ -104,7 +124,7 @@ def threads_ns(pid: int) -> dict[int, tuple[int, int]]:
 
 
 def pairs(path: Path) -> dict[str, int]:
-    """The `name: number` lines of a file such as `/proc/PID/io`; empty where it is refused."""
+    """The `name: number` lines of a file such as `/proc/PID/io`; empty where it is gone."""
     lines = (line.split() for line in _text(path).splitlines())
     return {w[0].rstrip(":"): int(w[1]) for w in lines if len(w) > 1 and w[1].isdigit()}
 
@@ -117,6 +137,8 @@ def _stat(pid: int) -> list[bytes]:
     try:
         with Path(f"/proc/{pid}/stat").open("rb", buffering=0) as file:
             return (file.read() or b"").rpartition(b")")[2].split()
+    except PermissionError:
+        raise
     except OSError:
         return []
 
@@ -124,5 +146,7 @@ def _stat(pid: int) -> list[bytes]:
 def _text(path: Path) -> str:
     try:
         return path.read_text()
+    except PermissionError:
+        raise
     except OSError:
         return ""

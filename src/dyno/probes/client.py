@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from dyno.probes import Measure, ProbeTarget
-from dyno.probes._proc import threads_ns
+from dyno.probes._proc import threads_ns, unless_refused
 
 NAMES = ("driver_busy_percent", "driver_waited_percent")
 
@@ -33,6 +33,10 @@ class Client:
         """
         if watched.embedded:
             return {}
+        return unless_refused(lambda: self._shares(watched))
+
+    @staticmethod
+    def _shares(watched: ProbeTarget) -> dict[str, float]:
         now_ns, threads = time.monotonic_ns(), threads_ns(watched.client_pid)
         then_ns, before = watched.memory.get("client", (now_ns, threads))
         watched.memory["client"] = (now_ns, threads)

@@ -14,7 +14,8 @@ A judge makes of their differences over a phase:
 
 `/proc/stat` counts in ticks of 10 ms per core, so over a phase of 1 s on two cores a percentage
 is true to about one point. Steal that happens while the core belongs to us is not in `own_ns`.
-Beside a server that somebody else started, `own_ns` is left out: its work is ours too, and unknown.
+Beside a server that somebody else started, `own_ns` is left out: its work is ours too, and unknown;
+likewise where the kernel does not let us read one of our processes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import os
 from pathlib import Path
 
 from dyno.probes import Measure, ProbeTarget
-from dyno.probes._proc import TICK_NS, cpu_ns_of, process_family
+from dyno.probes._proc import TICK_NS, cpu_ns_of, process_family, unless_refused
 
 NAMES = ("steal_ns", "busy_ns", "idle_ns", "own_ns", "psi_cpu_ns")
 
@@ -37,7 +38,7 @@ class Host:
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """The counters since boot, in ns over all cores."""
-        return {**_cores(), **_own(watched), **_pressure()}
+        return {**_cores(), **unless_refused(lambda: _own(watched)), **_pressure()}
 
 
 def _own(watched: ProbeTarget) -> dict[str, float]:

@@ -8,8 +8,8 @@ no number.
 from __future__ import annotations
 
 import struct
-from contextlib import suppress
 
+from dyno.errors import TrialFailed
 from dyno.probes import Measure, ProbeTarget
 
 #: `struct counts` of the library: spun_ns, answers.
@@ -27,11 +27,15 @@ class Plant:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """Since the engine's start; nothing where nothing is planted."""
-        with suppress(OSError, struct.error):
+        """Since the engine's start; nothing where nothing is planted; `TrialFailed` where the
+        file cannot be read."""
+        try:
             spun_ns, answers = COUNTS.unpack((watched.home / "plant").read_bytes())
-            return {"planted_ns": float(spun_ns), "planted_answers": float(answers)}
-        return {}
+        except FileNotFoundError:
+            return {}
+        except (OSError, struct.error) as error:
+            raise TrialFailed("the plant's own count cannot be read", cause=str(error)) from error
+        return {"planted_ns": float(spun_ns), "planted_answers": float(answers)}
 
 
 PROBE = Plant()

@@ -18,6 +18,7 @@ What is counted:
   driver: the driver's own `Usage` has them from getrusage(2).
 - Memory that is nobody else's is summed; of what processes share (shared memory, files), the share
   of the one that holds most.
+- Nothing where the kernel refuses us one of the processes: a sum without it would be too small.
 - Nothing of a server that was started by somebody else: its processes may be on another host.
 """
 
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno.probes import Measure, ProbeTarget
-from dyno.probes._proc import cpu_ns_of, pairs, process_family, threads_of, ticks_ns
+from dyno.probes._proc import cpu_ns_of, pairs, process_family, threads_of, ticks_ns, unless_refused
 
 #: Our name to the kernel's, in `/proc/PID/io`.
 IO = {
@@ -62,8 +63,14 @@ class Process:
         pids = process_family(watched.server_pid)
         if not pids:
             return {}
-        switches = {} if watched.embedded else _switches(pids, watched.memory)
-        return {**_cpu(pids), **switches, **_io(pids), **_gauges(pids, watched.home)}
+        memory = watched.memory
+        switches = {} if watched.embedded else unless_refused(lambda: _switches(pids, memory))
+        return {
+            **unless_refused(lambda: _cpu(pids)),
+            **switches,
+            **unless_refused(lambda: _io(pids)),
+            **unless_refused(lambda: _gauges(pids, watched.home)),
+        }
 
 
 def _cpu(pids: list[int]) -> dict[str, float]:

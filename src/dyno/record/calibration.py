@@ -51,7 +51,8 @@ class Calibration:
 
     `first_utc` and `last_utc` bound the comparisons; `method` is the version of the rule that was
     calibrated (`calibration.METHOD`). `stale` says, a clause each, what was no longer as it was
-    then: empty where the figures speak for the run.
+    then: empty where the figures speak for the run. `passed_over` counts lines of the store that
+    could not be read, torn or a newer Dyno's.
     """
 
     host: dict[str, str]
@@ -61,3 +62,4 @@ class Calibration:
     last_utc: str
     scores: tuple[Score, ...]
     stale: tuple[str, ...] = ()
+    passed_over: int = 0

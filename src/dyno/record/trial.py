@@ -226,7 +226,8 @@ class PhaseRecord:
     `together` are the latencies of all streams that count in a unit, where two or more answered in
     it. `stood_still_ns` is how much of its own time the whole driver stood still, and
     `stood_still_ns_max` the longest of these standstills, others' time included. Records of older
-    drivers have none of these. `switches` are Dyno's own, by turns.
+    drivers have none of these. `switches` are Dyno's own, by turns. `unread` says why a probe's
+    numbers are missing that a server was asked for and did not tell, by the probe's name.
     """
 
     phase: str
@@ -243,6 +244,7 @@ class PhaseRecord:
     stood_still_ns: int = 0
     stood_still_ns_max: int = 0
     switches: Switches | None = None
+    unread: dict[str, str] = field(default_factory=dict)
 
     @property
     def duration_s(self) -> float:

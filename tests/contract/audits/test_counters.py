@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audit_records import CLEAN, a_run, a_trial, only, recorded
+from audit_records import CLEAN, a_run, a_trial, findings, only, recorded
 from fakes import make_latency, make_readings, make_record, make_tally
 
 from dyno.record import Finding, Reading, Series, Trial, Usage
@@ -75,3 +75,10 @@ def test_ten_seconds_on_two_cores_hold_so_much_cpu_time(seconds: int, soundness:
     server = Reading("process", "server_cpu_us", "µs", "lower", seconds * 1e6, True)
     assert _beside_clean(recorded(CLEAN[2], usage=spent)).soundness == soundness
     assert _beside_clean(recorded(CLEAN[2], readings=(server,))).soundness == soundness
+
+
+def test_a_count_that_a_server_did_not_tell_is_said_with_the_reason() -> None:
+    trial = recorded(a_trial(3, "new"), unread={"contention": "permission denied"})
+    sound, unchecked = findings("counters", a_run(), *CLEAN[:2], trial)
+    assert sound.soundness == "sound" and unchecked.soundness == "not checked"
+    assert "`contention` could not be read: permission denied" in unchecked.sentence

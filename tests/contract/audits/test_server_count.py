@@ -116,3 +116,11 @@ def test_the_worst_restart_is_told_and_the_good_ones_are_not_named() -> None:
     numbered = [dataclasses.replace(each, number=3 + i) for i, each in enumerate(trials)]
     finding = only("server_count", a_run(OLD, THEIRS), *CLEAN[:2], *numbered)
     assert finding.trials == (4, 5) and "14,000" in finding.sentence
+
+
+def test_a_server_that_could_not_be_asked_is_said_so_with_the_reason() -> None:
+    side = dataclasses.replace(NEW, embedded=False)
+    trial = recorded(a_trial(3, "new", claimed=SENT), unread={"server": "permission denied"})
+    finding = only("server_count", a_run(OLD, side), trial)
+    assert finding.soundness == "not checked"
+    assert "the server could not be asked: permission denied" in finding.sentence

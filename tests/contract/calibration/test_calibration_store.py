@@ -15,6 +15,7 @@ from dyno import calibration, decode
 from dyno.calibration import METHOD, Entry
 from dyno.calibration.error_rates import AGE_DAYS_MAX
 from dyno.calibration.store import relevant_facts
+from dyno.cli.calibrate import known_in_words
 from dyno.errors import HostError
 from dyno.record import Run
 
@@ -69,6 +70,28 @@ def test_a_torn_line_is_passed_over_and_spoils_no_other(state: Path) -> None:
     calibration.append(file, entry("slower"))
     assert calibration.entries(file) == [entry(), entry("slower")]
     assert file.parent == state / "calibration"
+
+
+def test_lines_that_are_passed_over_are_counted_and_said() -> None:
+    file = stored(entry(), entry())
+    file.write_text(file.read_text() + '{"kind":"A/A","colour":"red"}\n{"kind":')
+    known = calibration.known_error_rates(HOST, NOW)
+    assert known and known.passed_over == 2
+    assert "2 lines could not be read" in known_in_words(known)
+    assert "could not be read" not in known_in_words(replace(known, passed_over=0))
+
+
+def test_a_store_that_cannot_be_read_is_not_taken_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stored(entry())
+
+    def refuse(path: Path, **named: str) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(HostError, match="cannot read"):
+        calibration.known_error_rates(HOST, NOW)
 
 
 def test_a_line_of_a_newer_dyno_is_passed_over() -> None:

@@ -78,7 +78,7 @@ def test_older_runs_of_the_same_experiment_on_the_same_host_tell_too(tmp_path: P
     for each in (elsewhere, run, run):
         played(tmp_path, each)
     alone = planner(run, all_runs(tmp_path)[-1]).plan_for(24)
-    pooled = Planner(Prepared(run, {}, {}), newest_run(all_runs(tmp_path), run)).plan_for(24)
+    pooled = Planner(Prepared(run, {}, {}), newest_run(all_runs(tmp_path), run, print)).plan_for(24)
     assert (alone.pooled, pooled.pooled) == (0, 1)
     assert pooled.forecasts[0].sd_percent == pytest.approx(alone.forecasts[0].sd_percent)
     assert pooled.forecasts[0].planned_sd_percent < alone.forecasts[0].planned_sd_percent
@@ -134,11 +134,13 @@ def test_a_run_of_something_else_or_too_short_is_no_source(tmp_path: Path) -> No
     other = make_run(workloads=[make_workload("update")])
     played(tmp_path, other)
     played(tmp_path, make_run(), blocks=2)
-    assert newest_run(all_runs(tmp_path), make_run()) is None
+    said: list[str] = []
+    assert newest_run(all_runs(tmp_path), make_run(), said.append) is None
+    assert said and all(each.startswith("not planned from ") for each in said)
     with pytest.raises(UsageError, match="2 valid blocks, too few"):
         learn_from(all_runs(tmp_path)[-1])
     wanted = played(tmp_path, make_run())
-    found = newest_run(all_runs(tmp_path), make_run())
+    found = newest_run(all_runs(tmp_path), make_run(), print)
     assert found is not None and found.name == wanted.path.name and found.blocks == 12
 
 

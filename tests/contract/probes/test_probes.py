@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dyno.errors import TrialFailed
 from dyno.probes import Probe, ProbeTarget, probes
 
 ROOM = sorted(probes().items())
@@ -89,3 +91,46 @@ def test_own_time_of_the_host_grows_with_our_work_and_counts_no_process_twice(
         pass
     own = host.sample(_self(tmp_path))["own_ns"] - before["own_ns"]
     assert 100e6 <= own < 190e6
+
+
+@pytest.mark.parametrize(
+    ("file", "probe", "lost"),
+    [
+        ("stat", "process", {"server_cpu_us", "server_user_us", "server_system_us"}),
+        ("stat", "host", {"own_ns"}),
+        ("io", "process", {"read_calls", "write_calls", "read_bytes", "written_bytes"}),
+        ("status", "process", {"context_switches", "involuntary_switches", "resident_bytes"}),
+        ("schedstat", "client", {"driver_busy_percent", "driver_waited_percent"}),
+    ],
+)
+def test_what_the_kernel_refuses_to_tell_of_one_process_is_left_out_and_no_0(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, probe: str, lost: set[str]
+) -> None:
+    watched = ProbeTarget(os.getpid(), os.getppid(), tmp_path)
+    whole = set(probes()[probe].sample(watched))
+    real_open, real_text = Path.open, Path.read_text
+
+    def refuse(path: Path) -> None:
+        if path.name == file and path.parent != Path("/proc"):
+            raise PermissionError(13, "Permission denied", str(path))
+
+    def opened(path: Path, *words: Any, **named: Any) -> Any:
+        refuse(path)
+        return real_open(path, *words, **named)
+
+    def read(path: Path, *words: Any, **named: Any) -> str:
+        refuse(path)
+        return real_text(path, *words, **named)
+
+    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(Path, "read_text", read)
+    left = set(probes()[probe].sample(watched))
+    assert lost <= whole and not lost & left
+
+
+def test_a_plant_whose_count_cannot_be_read_fails_its_trial(tmp_path: Path) -> None:
+    watched = ProbeTarget(os.getpid(), os.getpid(), tmp_path)
+    assert probes()["plant"].sample(watched) == {}
+    (tmp_path / "plant").write_bytes(b"half")
+    with pytest.raises(TrialFailed, match="cannot be read"):
+        probes()["plant"].sample(watched)
