@@ -411,6 +411,8 @@ NOT_CAUGHT = (
     "Memory pressure on one side: swapped pages are told as reads from storage at most.",
     "An index or statistics that are missing on one side, where neither the script's statements, "
     "nor its checks, nor an answer's rows differ. Plans are recorded, and not judged.",
+    "By turns, a process that works in the windows of one side only: the audits `noise` and "
+    "`unlike_conditions` say *not checked*.",
     "A clock of the CPU that changes between restarts which do not take turns, unless the control "
     "`governor` holds it.",
     "A virtual machine that is paused, where its clocks stand still too.",

@@ -11,6 +11,11 @@ from dyno.record import Trial
 HOST = "host"
 
 
+#: Why nobody knows what others did beside one side alone where trials take turns: the probe counts
+#: over the whole of a phase, in which all sides have their windows.
+SHARED = "trials took turns, so what others had beside one side alone was not sampled"
+
+
 def counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:
     """What the probe's counters gained over the trial's `phases`, summed."""
     sums: dict[str, float] = defaultdict(float)

@@ -18,7 +18,9 @@ at them (METHOD.md, Which blocks count). What is left is judged here, in shares 
   cores that is in no count of CPU time, such as a quota. PSI is a covariate: no block is dropped.
 
 All of these are *doubtful*: an interval counts noise that hits both sides alike, and drops are
-blind. Steal and foreign time are known as well as the probe `host` tells them.
+blind. Where trials take turns, what others did was counted over a time that all sides share, so
+that noise beside one side alone is *not checked*. Steal and foreign time are known as well as the
+probe `host` tells them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from dyno.analysis.host_noise import counter_gains, noise_shares
+from dyno.analysis.host_noise import SHARED, counter_gains, noise_shares
 from dyno.analysis.margins import margin_percent
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import Unchecked, conclude
@@ -88,8 +90,10 @@ class Noise:
             dropped = {b for side in (base, *others) for b in side.trials if side.breaks(b)}
             played: set[int] = set().union(*(side.trials for side in (base, *others)))
             findings += _many_dropped(workload, dropped, played)
-            for side in others:
-                findings += (*_one_sided(base, side), *_dropped_unevenly(base, side, dropped))
+            if run.design.turns:
+                unchecked += [(SHARED, workload.name)] if others else []
+            else:
+                findings += [f for side in others for f in _beside_one(base, side, dropped)]
             findings += [f for side in (base, *others) for f in _under_pressure(side)]
             unknown = [each for side in (base, *others) for each in _unchecked(side)]
             unchecked += unknown
@@ -97,6 +101,12 @@ class Noise:
                 told.append(f"{len(dropped)} of {len(played)} blocks of {workload.name}")
         words = f"dropped for noise: {', '.join(told)}" if told else ""
         return conclude("noise", findings, words, unchecked)
+
+
+def _beside_one(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
+    """What noise did to this side and not to the base."""
+    yield from _one_sided(base, side)
+    yield from _dropped_unevenly(base, side, dropped)
 
 
 def _unchecked(side: _Side) -> Iterator[Unchecked]:

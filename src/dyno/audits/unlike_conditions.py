@@ -13,6 +13,7 @@ doubtful, with the list, where it differs from the base in one of these and nobo
   a server that runs already: only one fetched its data from storage (a twentieth and 8 MB of it);
 - others' work: CPU time that was not ours, apart by 3 % of all there was, to one side in every
   block (five or more). Others do not know whose turn it is, so it may well be the engine's own.
+  *Not checked* where trials take turns: others' work was then counted over a time that all share.
 
 Settings that one engine was asked for differ on purpose, but not beside a server that runs already:
 nobody asked that one. What is on no record (another host's cores, memory, neighbours) is not known.
@@ -24,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.analysis.host_noise import noise_shares
+from dyno.analysis.host_noise import SHARED, noise_shares
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import conclude
 from dyno.record import Candidate, Conditions, DataCondition, Finding, Trial
@@ -69,16 +70,20 @@ class UnlikeConditions:
         if base is None:
             why = "the base has no trial to compare with"
             return [Finding("unlike_conditions", "not checked", why)]
+        by_turns = view.run.design.turns is not None
+        aspects = ASPECTS if by_turns else (*ASPECTS, _others)
         findings = []
         for side in (s for s in sides if s.trials and s is not base):
-            if told := [clause for differs in ASPECTS if (clause := differs(base, side))]:
+            if told := [clause for differs in aspects if (clause := differs(base, side))]:
                 words = f"{side.name} was not held as {base.name} was: {'; '.join(told)}"
                 meant = tuple(trial.number for trial in side.trials)
                 findings.append(Finding("unlike_conditions", "doubtful", words, meant))
-        alike = "candidates were held alike: placement, memory, flushes, files, others' work"
+        alike = "candidates were held alike: placement, memory, flushes, files"
+        alike += "" if by_turns else ", others' work"
         idle = [side.name for side in sides if not side.trials]
         unchecked = [("no trial ended well", name) for name in idle]
         checked = len(idle) < len(sides) - 1
+        unchecked += [(SHARED, "others' work")] if by_turns and checked else []
         return conclude("unlike_conditions", findings, alike if checked else "", unchecked)
 
 
@@ -218,6 +223,6 @@ def _foreign(side: Side) -> dict[tuple[str, int], float]:
 
 
 ASPECTS: tuple[Callable[[Side, Side], str], ...] = (
-    *(_age, _placement, _controls, _memory, _flush, _files, _others),
+    *(_age, _placement, _controls, _memory, _flush, _files),
 )
 AUDIT = UnlikeConditions()

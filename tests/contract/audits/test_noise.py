@@ -11,6 +11,7 @@ from fakes import make_readings, make_record, make_run, make_tally, make_trial
 from dyno.analysis.run_view import RunView
 from dyno.audits import audits
 from dyno.record import Finding, Trial
+from dyno.resolve.design import TURNS
 
 Percent = Callable[[int], float]
 
@@ -118,3 +119,14 @@ def test_a_later_attempt_takes_the_place_of_a_loud_one() -> None:
     trials = _blocks([LOUD] * 4, [LOUD] * 4)
     again = [dataclasses.replace(t, attempt=2) for t in _blocks([CALM] * 4, [CALM] * 4)]
     assert _only([*trials, *again]).soundness == "sound"
+
+
+def test_noise_beside_one_side_alone_is_not_checked_where_trials_took_turns() -> None:
+    """`/proc/stat` was read over a time that both share, whoever was hit."""
+    old = [_host(0.2 + 0.1 * (block % 3)) for block in range(10)]
+    for new in ([_host(6.0 + 0.5 * (block % 2)) for block in range(10)], old, [LOUD] * 4 + old[4:]):
+        found = audits()["noise"].judge(RunView(make_run(turns=TURNS), _blocks(old, new)))
+        said = [each for each in found if each.soundness == "not checked"]
+        assert [each.sentence for each in said if "trials took turns" in each.sentence]
+        assert not [each for each in found if "beside it" in each.sentence]
+        assert not [each for each in found if "of its blocks alone" in each.sentence]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from audit_records import NEW, OLD, a_run, a_trial, only
-from fakes import make_load, make_readings
+from audit_records import NEW, OLD, a_run, a_trial, findings, only
+from fakes import make_load, make_readings, make_run
 
 from dyno.record import (
     Candidate,
@@ -19,6 +20,7 @@ from dyno.record import (
     Reading,
     Trial,
 )
+from dyno.resolve.design import TURNS
 
 SERVER = dataclasses.replace(OLD, embedded=False)
 OTHER = dataclasses.replace(NEW, embedded=False)
@@ -98,6 +100,17 @@ def with_readings(played: Trial, *more: Reading, **host: float) -> Trial:
     return dataclasses.replace(played, phases=(dataclasses.replace(record, readings=readings),))
 
 
+def crowded(foreign: Sequence[float]) -> list[Trial]:
+    """A block for each: others take 2 % beside `old`, and so many points more beside `new`."""
+    trials = []
+    for block, more in enumerate(foreign):
+        for place, (name, extra) in enumerate((("old", 2.0), ("new", 2.0 + more))):
+            host = {"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 50.0 - extra}
+            played = dataclasses.replace(a_trial(2 * block + place + 1, name), block=block)
+            trials.append(with_readings(played, **host))
+    return trials
+
+
 @pytest.mark.parametrize(
     ("foreign", "doubtful"),
     [
@@ -110,12 +123,7 @@ def with_readings(played: Trial, *more: Reading, **host: float) -> Trial:
 def test_others_work_counts_where_it_is_on_one_side_in_every_block(
     foreign: list[float], doubtful: bool
 ) -> None:
-    trials = []
-    for block, more in enumerate(foreign):
-        for place, (name, extra) in enumerate((("old", 2.0), ("new", 2.0 + more))):
-            host = {"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 50.0 - extra}
-            played = dataclasses.replace(a_trial(2 * block + place + 1, name), block=block)
-            trials.append(with_readings(played, **host))
+    trials = crowded(foreign)
     found = only("unlike_conditions", a_run(SERVER, OTHER), *trials)
     assert (found.soundness == "doubtful") == doubtful
     assert ("others used 2 % beside old and 11 % beside new" in found.sentence) == doubtful
@@ -128,3 +136,11 @@ def test_cold_files_count_beside_a_server_that_runs_already() -> None:
     for side in (OTHER, ATTACHED):
         found = only("unlike_conditions", a_run(SERVER, side), old, new)
         assert ("only old fetched its data from storage" in found.sentence) == (side is ATTACHED)
+
+
+def test_others_work_on_one_side_is_not_checked_where_trials_took_turns() -> None:
+    run = dataclasses.replace(a_run(SERVER, OTHER), design=make_run(turns=TURNS).design)
+    found = findings("unlike_conditions", run, *crowded([9.0] * 6))
+    assert [each.soundness for each in found] == ["sound", "not checked"]
+    assert "others' work" not in found[0].sentence
+    assert "trials took turns" in found[1].sentence
