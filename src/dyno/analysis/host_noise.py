@@ -9,6 +9,8 @@ from dyno.record import Trial
 
 #: The probe whose counters these are.
 HOST = "host"
+PLACED = "placed_"
+ALL_NS = ("steal_ns", "busy_ns", "idle_ns")
 
 
 #: Why nobody knows what others did beside one side alone where trials take turns: the probe counts
@@ -27,19 +29,39 @@ def counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:
 
 
 def noise_shares(trial: Trial, phases: Collection[str]) -> dict[str, float]:
-    """Steal and foreign CPU in percent of all CPU time, by the name of the limit on it.
+    """Steal and foreign CPU in percent of the CPU time, by the name of the limit on it.
 
     Nobody is foreign where it is not known whose work is ours: beside a server that runs already.
     """
-    sums = counter_gains(trial, phases)
-    total = sums.get("steal_ns", 0.0) + sums.get("busy_ns", 0.0) + sums.get("idle_ns", 0.0)
+    return shares_of(counter_gains(trial, phases))
+
+
+def shares_of(sums: Mapping[str, float]) -> dict[str, float]:
+    """The same of what the probe's counters gained: the larger of the share of all cores and of
+    that of the cores which driver and engine are held to, where they are held to some.
+    """
+    total = sum(sums.get(name, 0.0) for name in ALL_NS)
+    found = _shares(sums, "", total)
+    placed = _shares(sums, PLACED, sums.get(f"{PLACED}total_ns", 0.0))
+    return {name: max(share, placed.get(name, 0.0)) for name, share in found.items()}
+
+
+def _shares(sums: Mapping[str, float], of: str, total: float) -> dict[str, float]:
     if total <= 0.0:
         return {}
-    steal = 100.0 * sums["steal_ns"] / total
+    steal = 100.0 * sums[f"{of}steal_ns"] / total
     if "own_ns" not in sums:
         return {"steal_percent": steal}
-    foreign = max(0.0, sums["busy_ns"] - sums["own_ns"])
+    foreign = max(0.0, sums[f"{of}busy_ns"] - sums["own_ns"])
     return {"steal_percent": steal, "foreign_percent": 100.0 * foreign / total}
+
+
+def foreign_ns(sums: Mapping[str, float]) -> float:
+    """CPU time of processes that are not ours, on the cores that driver and engine are held to, or
+    on all.
+    """
+    of = PLACED if f"{PLACED}total_ns" in sums else ""
+    return max(0.0, sums.get(f"{of}busy_ns", 0.0) - sums.get("own_ns", 0.0))
 
 
 def is_calm(trial: Trial, limits: Mapping[str, float]) -> bool:

@@ -1,7 +1,8 @@
 """Audit `noise`: what did others on this machine do to the comparison?
 
 Blocks in which others had more CPU time than was declared are dropped whole before anybody looks
-at them (METHOD.md, Which blocks count). What is left is judged here, in shares of all CPU time:
+at them (METHOD.md, Which blocks count). What is left is judged here, in shares of all CPU time
+or of that of the cores which driver and engine are held to, whichever is larger:
 
 - Over a third of the blocks was dropped: what was calm then is hardly typical. A third is where
   the replays that it allows are used up.

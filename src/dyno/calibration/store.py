@@ -21,7 +21,7 @@ from dyno.errors import HostError, space
 
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
 #: change that could move an error rate: what was calibrated before is stale then.
-METHOD = 5
+METHOD = 6
 #: The kind of a line that is no comparison: what is planted, held against what it cost.
 LADDER = "ladder"
 #: What lines of an older Dyno had too.

@@ -139,6 +139,7 @@ class EngineSession:
         declared = {phase.name: phase for phase in job.workload.phases}
         sink = part.phases, part.counters
         loop = PhaseLoop(job, server, declared, self.watch, *sink)
+        loop.cores = self.controls.pinning.both if self.controls.pinning else ()
         loop.before = lambda phase, pid: self._before(phase, pid, server)
         loop.after = lambda phase: self._after(phase, part)
         return loop

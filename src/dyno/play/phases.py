@@ -90,6 +90,7 @@ class PhaseLoop:
 
     `declared` are the workload's phases by name.
     `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
+    `cores` are those that driver and engine are held to.
     """
 
     job: TrialJob
@@ -100,6 +101,7 @@ class PhaseLoop:
     counters: dict[str, int] = field(default_factory=dict)
     before: Callable[[str, int | None], None] = lambda phase, pid: None
     after: Callable[[str], None] = lambda phase: None
+    cores: tuple[int, ...] = ()
     _unread: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -213,6 +215,7 @@ class PhaseLoop:
             counted=self._counted,
             contended=self._contended,
             beside=beside,
+            cores=self.cores,
         )
 
     def _counted(self, after_disconnect: bool) -> Mapping[str, int]:

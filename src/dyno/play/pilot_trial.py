@@ -138,7 +138,8 @@ def _drive(
     records: list[PhaseRecord] = []
     with job.tools.drive(plan, driver.Launch(job.log)) as process:
         declared = {phase.name: phase for phase in job.workload.phases}
-        PhaseLoop(job, server, declared, lambda _: None, records).listen(process)
+        cores = held.pinning.both if held.pinning else ()
+        PhaseLoop(job, server, declared, lambda _: None, records, cores=cores).listen(process)
     return records
 
 

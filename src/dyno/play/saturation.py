@@ -21,6 +21,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
+from dyno.analysis.host_noise import foreign_ns, shares_of
 from dyno.errors import DynoError, InternalError
 from dyno.experiment import Experiment, Workload
 from dyno.play.job import TrialJob
@@ -237,7 +238,7 @@ def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | Non
     left. At least 0: samples and phases do not end at once.
 
     Time in which others worked there while the server would have is not idle. What others took of
-    all cores is taken to be spread evenly over them.
+    the cores that both may use (of all, where they are not placed) is taken to be spread evenly.
     """
     driver_cores, cores = (pinning.driver, pinning.engine) if pinning else ((), ())
     every = len(os.sched_getaffinity(0))
@@ -245,17 +246,15 @@ def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | Non
     spent_ns = sums["server_cpu_us"] * 1e3
     if not cores or set(cores) & set(driver_cores):
         spent_ns += sum(p.usage.user_ns + p.usage.system_ns for p in records)
-    foreign_ns = max(0.0, sums["busy_ns"] - sums["own_ns"]) * count / every
-    spent_ns += min(foreign_ns, sums["server_wait_ns"])
+    shared = len(pinning.both) if pinning and "placed_total_ns" in sums else every
+    spent_ns += min(foreign_ns(sums) * count / shared, sums["server_wait_ns"])
     time_ns = count * sum(p.ended_ns - p.started_ns for p in records)
     return max(0.0, 100 * (1 - spent_ns / time_ns)) if time_ns else 100.0
 
 
 def foreign_percent(records: Sequence[PhaseRecord]) -> float:
-    """What others took of all cores' time, as in `analysis/host_noise.py`."""
-    sums = _sums(records)
-    total = sums["steal_ns"] + sums["busy_ns"] + sums["idle_ns"]
-    return 100 * max(0.0, sums["busy_ns"] - sums["own_ns"]) / total if total else 0.0
+    """What others took of all CPU time, or of that of the cores which both are held to."""
+    return shares_of(_sums(records)).get("foreign_percent", 0.0)
 
 
 def _sums(records: Sequence[PhaseRecord]) -> dict[str, float]:

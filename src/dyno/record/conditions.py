@@ -27,6 +27,11 @@ class PinningCondition:
     driver: tuple[int, ...]
     engine: tuple[int, ...]
 
+    @property
+    def both(self) -> tuple[int, ...]:
+        """All cores that driver and engine may use; empty where one of them may use any."""
+        return tuple(sorted({*self.driver, *self.engine})) if self.driver and self.engine else ()
+
 
 @dataclass(frozen=True)
 class LoadCondition:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+import pytest
 from audit_records import with_margin
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 
+from dyno.analysis.host_noise import shares_of
 from dyno.analysis.run_view import RunView
 from dyno.audits import audits
 from dyno.record import Finding, Trial
@@ -130,3 +132,15 @@ def test_noise_beside_one_side_alone_is_not_checked_where_trials_took_turns() ->
         assert [each.sentence for each in said if "trials took turns" in each.sentence]
         assert not [each for each in found if "beside it" in each.sentence]
         assert not [each for each in found if "of its blocks alone" in each.sentence]
+
+
+def test_a_hog_on_the_one_core_that_counts_is_as_loud_on_64_cores_as_on_two() -> None:
+    """Half of the core that driver and engine share, for ten seconds; and one that is elsewhere."""
+    host = {"steal_ns": 0.0, "busy_ns": 10e9, "idle_ns": 630e9, "own_ns": 5e9}
+    elsewhere = {"placed_steal_ns": 0.0, "placed_busy_ns": 5e9, "placed_total_ns": 20e9}
+    in_the_way = elsewhere | {"placed_busy_ns": 10e9}
+    for more, percent in ((in_the_way, 25.0), (elsewhere, 100 * 5 / 640), ({}, 100 * 5 / 640)):
+        found = shares_of(host | more)
+        assert found["foreign_percent"] == pytest.approx(percent)
+    stolen = shares_of(host | in_the_way | {"placed_steal_ns": 4e9})
+    assert stolen["steal_percent"] == pytest.approx(20.0)

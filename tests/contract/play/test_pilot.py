@@ -82,6 +82,9 @@ def test_others_work_is_idleness_only_while_the_server_wanted_no_core() -> None:
     waited = _record(server_wait_ns=0.5 * SECOND_NS, **others)
     assert idle_percent([waited], APART) == pytest.approx(100 * (1 - 2.0 / 3))
     assert idle_percent([_record(**others)], APART) == pytest.approx(50)
+    elsewhere = {"placed_steal_ns": 0.0, "placed_busy_ns": 0.0, "placed_total_ns": 4.0 * SECOND_NS}
+    alone = _record(server_wait_ns=0.5 * SECOND_NS, **others, **elsewhere)
+    assert idle_percent([alone], APART) == pytest.approx(50)
     shares = _record(busy_ns=60.0, own_ns=20.0, idle_ns=30.0, steal_ns=10.0)
     assert foreign_percent([shares, shares]) == pytest.approx(40)
 

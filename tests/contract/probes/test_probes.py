@@ -13,6 +13,7 @@ import pytest
 
 from dyno.errors import TrialFailed
 from dyno.probes import Probe, ProbeTarget, probes
+from dyno.probes._proc import TICK_NS
 
 ROOM = sorted(probes().items())
 
@@ -134,3 +135,42 @@ def test_a_plant_whose_count_cannot_be_read_fails_its_trial(tmp_path: Path) -> N
     (tmp_path / "plant").write_bytes(b"half")
     with pytest.raises(TrialFailed, match="cannot be read"):
         probes()["plant"].sample(watched)
+
+
+STAT = """cpu  100 0 50 400 0 0 0 10
+cpu0 60 0 30 200 0 0 0 4
+cpu1 40 0 20 200 0 0 0 6
+intr 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("cores", "busy_ticks", "steal_ticks"), [((1,), 60, 6), ((0, 1), 150, 10), ((), 0, 0)]
+)
+def test_the_cores_that_driver_and_engine_are_held_to_are_counted_apart(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    cores: tuple[int, ...],
+    busy_ticks: int,
+    steal_ticks: int,
+) -> None:
+    real = Path.read_text
+
+    def read(path: Path, *words: Any, **named: Any) -> str:
+        return STAT if path == Path("/proc/stat") else real(path, *words, **named)
+
+    monkeypatch.setattr(Path, "read_text", read)
+    watched = ProbeTarget(os.getpid(), os.getpid(), tmp_path, cores=cores)
+    before, after = (probes()["host"].sample(watched) for _ in range(2))
+    assert after["busy_ns"] == 150 * TICK_NS
+    assert ("placed_total_ns" in after) == bool(cores)
+    if cores:
+        assert after["placed_busy_ns"] == busy_ticks * TICK_NS
+        assert after["placed_steal_ns"] == steal_ticks * TICK_NS
+        passed = after["placed_total_ns"] - before["placed_total_ns"]
+        assert (passed > 0) == (len(cores) == 1)  # the second core's, that shares are of
+
+
+def test_a_core_that_is_gone_leaves_no_half_sum(tmp_path: Path) -> None:
+    watched = ProbeTarget(os.getpid(), os.getpid(), tmp_path, cores=(0, 100_000))
+    assert "placed_total_ns" not in probes()["host"].sample(watched)
