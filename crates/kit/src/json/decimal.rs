@@ -8,10 +8,13 @@ use crate::function::Fault;
 /// The servers' own limits.
 pub const DIGITS_MAX: u64 = 65;
 pub const SCALE_MAX: u32 = 30;
-/// Numbers this far from 1 have no place in a DECIMAL; bounded so that `1e999999999` costs nothing.
-const EXPONENT_MAX: i64 = 200;
+/// Powers of ten: larger numbers have no place in a DECIMAL, and those nearer to 0 count as 0.
+const MAGNITUDE_MAX: i64 = 200;
 /// Longer numbers are refused before they are read.
 const LENGTH_MAX: usize = 400;
+/// With a larger exponent even the longest number is too large, or too near to 0: so that
+/// `1e999999999` costs nothing.
+const EXPONENT_MAX: i64 = MAGNITUDE_MAX + LENGTH_MAX as i64;
 
 /// The number that a line or a JSON value holds; a fault where it is none, or too large.
 pub fn parse(text: &str) -> Result<BigDecimal, Fault> {
@@ -21,16 +24,36 @@ pub fn parse(text: &str) -> Result<BigDecimal, Fault> {
     if !is_number || text.is_empty() {
         return Err(format!("'{}' is no number", shown()).into());
     }
+    let no_number = || Fault(format!("'{}' is no number", shown()));
     let too_large = || Fault(format!("{} has no place in a DECIMAL", shown()));
-    let exponent = text.find(['e', 'E']).map_or("0", |at| &text[at + 1..]);
-    let exponent: i64 = exponent.parse().map_err(|_| too_large())?;
-    if text.len() > LENGTH_MAX || exponent > EXPONENT_MAX {
+    if text.len() > LENGTH_MAX {
         return Err(too_large());
     }
-    if exponent < -EXPONENT_MAX {
+    let (written, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let written: BigDecimal = written.parse().map_err(|_| no_number())?;
+    let exponent = read_exponent(exponent).ok_or_else(no_number)?;
+    let (digits, scale) = written.into_bigint_and_exponent();
+    let number = BigDecimal::new(digits, scale - exponent);
+    // at least a tenth of ten to this power, and less than it
+    let magnitude = number.digits() as i64 - (scale - exponent);
+    if number.is_zero() || magnitude <= -MAGNITUDE_MAX {
         return Ok(BigDecimal::zero());
     }
-    text.parse().map_err(|_| format!("'{}' is no number", shown()).into())
+    if magnitude > MAGNITUDE_MAX { Err(too_large()) } else { Ok(number) }
+}
+
+/// An exponent as it is written, one that is too large made one that is large enough; `None` where
+/// it is none.
+fn read_exponent(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (-1, digits),
+        [b'+', digits @ ..] | digits => (1, digits),
+    };
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let fold = |all: i64, it: &u8| (all * 10 + i64::from(it - b'0')).min(EXPONENT_MAX + 1);
+    Some(sign * digits.iter().fold(0, fold))
 }
 
 /// The digits of a number with so many behind the point, rounded half away from zero as the
@@ -73,6 +96,30 @@ mod tests {
         }
         assert!(digits(&parse("1e36").unwrap(), 30).is_err());
         assert_eq!(digits(&parse("1e36").unwrap(), 0).unwrap().len(), 37);
+    }
+
+    #[test]
+    fn what_counts_as_zero_or_too_large_is_the_number_and_not_its_exponent() {
+        let ones = "1".repeat(300);
+        for (written, same) in [
+            (format!("{ones}e-290"), format!("{}.{}", &ones[..10], &ones[10..])),
+            (format!("0.{}1e301", "0".repeat(299)), "10".to_owned()),
+            (format!("1{}e-399", "0".repeat(390)), "1e-9".to_owned()),
+            ("1e-200".to_owned(), format!("0.{}1", "0".repeat(199))),
+            ("0e999999999999999999999".to_owned(), "0".to_owned()),
+            ("0.9e-200".to_owned(), "0".to_owned()),
+            ("1e-99999999999999999999999".to_owned(), "0".to_owned()),
+        ] {
+            assert_eq!(parse(&written), parse(&same), "{written}");
+            assert!(parse(&written).is_ok(), "{written}");
+        }
+        for bad in [format!("{ones}e-90"), "1e200".to_owned(), "1e99999999999999999999".to_owned()]
+        {
+            assert!(parse(&bad).unwrap_err().0.contains("no place in a DECIMAL"), "{bad}");
+        }
+        for bad in ["..e-300", "-e-300", "1e-", "1e+-5", "1e5e5"] {
+            assert!(parse(bad).unwrap_err().0.contains("is no number"), "{bad}");
+        }
     }
 
     #[test]
