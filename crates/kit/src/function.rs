@@ -1,5 +1,7 @@
 //! A function as its own file sees it: safe Rust, no pointer of the server's.
 
+use crate::bounds;
+
 /// Why a call fails: one clause, shown to whoever asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault(pub String);
@@ -103,6 +105,8 @@ pub trait Function: Sized + Send + 'static {
     /// SQL's word: the answer hangs on the arguments alone. Of constant ones it is a constant then,
     /// by which a server looks up an index; else it asks once a row. Never true of an aggregate.
     const DETERMINISTIC: bool = false;
+    /// The bytes of its longest argument at most; more are refused before they are looked at.
+    const ARGUMENT_BYTES_MAX: usize = bounds::ARGUMENT_BYTES_MAX;
 
     /// Begins a call. Of `constants`, those that are the same for all rows have their values.
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault>;
@@ -118,15 +122,4 @@ pub trait Aggregate: Function {
 
     /// One row of it.
     fn add(&mut self, row: Arguments) -> Result<(), Fault>;
-}
-
-/// No result is larger: what a packet can hold at most is 1 GiB, and a server has other sessions.
-pub const RESULT_BYTES_MAX: usize = 64 << 20;
-
-/// The fault of a result that grew too large.
-pub fn check_size(bytes: usize) -> Result<(), Fault> {
-    if bytes > RESULT_BYTES_MAX {
-        return Err("the result is larger than 64 MiB".into());
-    }
-    Ok(())
 }

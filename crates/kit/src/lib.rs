@@ -1,6 +1,7 @@
 //! Functions for MySQL and MariaDB. `exports` lists them by the names that SQL calls them by.
 
 mod bitmap;
+mod bounds;
 mod exports;
 mod files;
 mod function;

@@ -5,12 +5,13 @@ use std::marker::PhantomData;
 use roaring::RoaringBitmap;
 
 use super::combine::{Difference, Intersection, Operation, Union};
-use super::{SHAPE, member, read, write};
+use super::{BLOCK, SHAPE, check_block, check_union, member, read, write};
 use crate::function::{Aggregate, Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// `rb_build_agg(number)`: the numbers of all rows; an empty bitmap where there are none.
 pub struct BuildAgg {
     bitmap: RoaringBitmap,
+    rows: usize,
     out: Vec<u8>,
 }
 
@@ -18,7 +19,7 @@ impl Function for BuildAgg {
     const TAKES: Takes = Takes { kinds: &[Kind::Integer], least: 1, usage: "rb_build_agg(number)" };
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
-        Ok((Self { bitmap: RoaringBitmap::new(), out: Vec::new() }, SHAPE))
+        Ok((Self { bitmap: RoaringBitmap::new(), rows: 0, out: Vec::new() }, SHAPE))
     }
 
     fn answer(&mut self, _: Arguments) -> Result<Answer<'_>, Fault> {
@@ -33,6 +34,10 @@ impl Aggregate for BuildAgg {
 
     fn add(&mut self, row: Arguments) -> Result<(), Fault> {
         if let Some(number) = row.integer(0) {
+            if self.rows.is_multiple_of(BLOCK) {
+                check_block()?;
+            }
+            self.rows += 1;
             self.bitmap.insert(member(number)?);
         }
         Ok(())
@@ -70,7 +75,10 @@ impl<O: Operation> Aggregate for Folded<O> {
         if let Some(bytes) = row.bytes(0) {
             let one = read(bytes)?;
             match &mut self.bitmap {
-                Some(bitmap) => O::apply(bitmap, &one),
+                Some(bitmap) => {
+                    check_union(bitmap, &one)?;
+                    O::apply(bitmap, &one);
+                }
                 None => self.bitmap = Some(one),
             }
         }

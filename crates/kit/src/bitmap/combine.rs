@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use roaring::RoaringBitmap;
 
-use super::{SHAPE, member, read, write};
+use super::{BLOCK, SHAPE, check_block, check_union, member, read, write};
 use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// How two bitmaps become one.
@@ -35,7 +35,9 @@ impl<O: Operation> Function for Combined<O> {
             return Ok(Answer::Null);
         };
         let mut left = read(left)?;
-        O::apply(&mut left, &read(right)?);
+        let right = read(right)?;
+        check_union(&left, &right)?;
+        O::apply(&mut left, &right);
         Ok(Answer::Bytes(write(&mut left, &mut self.out)?))
     }
 }
@@ -112,7 +114,10 @@ fn parse(list: &[u8]) -> Result<RoaringBitmap, Fault> {
     let inner = text.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(text);
     let mut bitmap = RoaringBitmap::new();
     if !inner.trim().is_empty() {
-        for word in inner.split(',') {
+        for (at, word) in inner.split(',').enumerate() {
+            if at.is_multiple_of(BLOCK) {
+                check_block()?;
+            }
             let shown = || word.trim().chars().take(40).collect::<String>();
             let number = word.trim().parse();
             let number = number.map_err(|_| format!("'{}' is no whole number", shown()))?;

@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 
 use super::read;
-use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes, check_size};
+use crate::bounds::Output;
+use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// How members are written.
 pub trait Form: Send + 'static {
@@ -16,7 +17,7 @@ pub trait Form: Send + 'static {
 /// The members of a bitmap as text, from the smallest.
 pub struct Members<F> {
     form: PhantomData<F>,
-    out: Vec<u8>,
+    out: Output,
 }
 
 impl<F: Form> Function for Members<F> {
@@ -24,17 +25,17 @@ impl<F: Form> Function for Members<F> {
     const DETERMINISTIC: bool = true;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
-        Ok((Self { form: PhantomData, out: Vec::new() }, Shape::Digits))
+        Ok((Self { form: PhantomData, out: Output::default() }, Shape::Digits))
     }
 
     fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
         let Some(bytes) = row.bytes(0) else { return Ok(Answer::Null) };
         let bitmap = read(bytes)?;
         self.out.clear();
-        self.out.extend_from_slice(F::ENDS.0.as_bytes());
+        self.out.extend(F::ENDS.0.as_bytes())?;
         write_members(bitmap.iter(), &mut self.out)?;
-        self.out.extend_from_slice(F::ENDS.1.as_bytes());
-        Ok(Answer::Bytes(&self.out))
+        self.out.extend(F::ENDS.1.as_bytes())?;
+        Ok(Answer::Bytes(self.out.bytes()))
     }
 }
 
@@ -45,8 +46,8 @@ const MEMBER_BYTES: usize = 16;
 
 /// The members with commas between them. They come in order, so most have all but their last two
 /// figures from the one before.
-fn write_members(members: impl Iterator<Item = u32>, out: &mut Vec<u8>) -> Result<(), Fault> {
-    let begin = out.len();
+fn write_members(members: impl Iterator<Item = u32>, out: &mut Output) -> Result<(), Fault> {
+    let begin = out.bytes().len();
     let (mut block, mut end) = ([0; BLOCK_BYTES], 0);
     let (mut hundreds, mut head, mut length) = (0, [0; MEMBER_BYTES], 0);
     let mut digits = itoa::Buffer::new();
@@ -67,16 +68,14 @@ fn write_members(members: impl Iterator<Item = u32>, out: &mut Vec<u8>) -> Resul
         block[end + 1] = b',';
         end += 2;
         if end > BLOCK_BYTES - MEMBER_BYTES {
-            out.extend_from_slice(&block[..end]);
-            check_size(out.len())?;
+            out.extend(&block[..end])?;
             end = 0;
         }
     }
-    out.extend_from_slice(&block[..end]);
-    if out.len() > begin {
-        out.pop();
-    }
-    check_size(out.len())
+    out.extend(&block[..end])?;
+    // without the last comma
+    out.truncate(out.bytes().len().saturating_sub(1).max(begin));
+    Ok(())
 }
 
 /// Of `ToList`.
@@ -104,7 +103,7 @@ pub type ToJson = Members<Json>;
 mod tests {
     use roaring::RoaringBitmap;
 
-    use super::write_members;
+    use super::{Output, write_members};
 
     #[test]
     fn members_of_any_length_are_written_as_they_are() {
@@ -115,12 +114,16 @@ mod tests {
             .chain((0..u32::MAX).step_by(104_729))
             .chain([u32::MAX])
             .collect();
-        let mut out = b"[".to_vec();
+        let mut out = Output::default();
+        out.push(b'[').unwrap();
         write_members(every.iter(), &mut out).unwrap();
         let wanted: Vec<String> = every.iter().map(|it| it.to_string()).collect();
-        assert_eq!(String::from_utf8(out).unwrap(), format!("[{}", wanted.join(",")));
-        out = Vec::new();
+        assert_eq!(
+            String::from_utf8(out.bytes().to_vec()).unwrap(),
+            format!("[{}", wanted.join(","))
+        );
+        out.clear();
         write_members([].into_iter(), &mut out).unwrap();
-        assert!(out.is_empty());
+        assert!(out.bytes().is_empty());
     }
 }

@@ -17,13 +17,36 @@ pub use members::{ToJson, ToList};
 
 use roaring::RoaringBitmap;
 
-use crate::function::{Fault, RESULT_BYTES_MAX, Shape, check_size};
+use crate::bounds::{RESULT_BYTES_MAX, check_killed, check_memory, check_size, reserve};
+use crate::function::{Fault, Shape};
 
 /// What every function that answers a bitmap declares.
 const SHAPE: Shape = Shape::Bytes(RESULT_BYTES_MAX);
 
+/// A container takes no more in memory, what leads to it included.
+const CONTAINER_BYTES_MAX: usize = 8_192 + 64;
+/// More containers no bitmap has; each has 4 bytes and more in a value.
+const CONTAINERS_MAX: usize = 1 << 16;
+/// So many additions make fewer containers larger than is asked for before them.
+const BLOCK: usize = 4_096;
+
+/// Whether there is memory for another `BLOCK` of numbers, wherever they lie.
+fn check_block() -> Result<(), Fault> {
+    check_killed()?;
+    // and twice for the list of containers, which grows by being copied
+    check_memory(BLOCK * CONTAINER_BYTES_MAX + 3 * 64 * CONTAINERS_MAX)
+}
+
+/// Whether there is memory to make `left` what it is with `right`.
+fn check_union(left: &RoaringBitmap, right: &RoaringBitmap) -> Result<(), Fault> {
+    let count = |it: &RoaringBitmap| it.statistics().n_containers as usize;
+    check_memory((count(left) + count(right)).min(CONTAINERS_MAX) * CONTAINER_BYTES_MAX)
+}
+
 /// The bitmap that a value holds.
 fn read(bytes: &[u8]) -> Result<RoaringBitmap, Fault> {
+    // containers of runs are read into twice their size, and each has a place in a list
+    check_memory(2 * bytes.len() + 64 * (bytes.len() / 4).min(CONTAINERS_MAX))?;
     let mut rest = bytes;
     let bitmap = RoaringBitmap::deserialize_from(&mut rest)
         .map_err(|error| format!("that is no bitmap: {error}"))?;
@@ -37,8 +60,10 @@ fn read(bytes: &[u8]) -> Result<RoaringBitmap, Fault> {
 /// The bitmap as a value, in `out`.
 fn write<'a>(bitmap: &mut RoaringBitmap, out: &'a mut Vec<u8>) -> Result<&'a [u8], Fault> {
     bitmap.optimize();
-    check_size(bitmap.serialized_size())?;
+    let size = bitmap.serialized_size();
+    check_size(size)?;
     out.clear();
+    reserve(out, size)?;
     bitmap.serialize_into(&mut *out).map_err(|error| error.to_string())?;
     Ok(out)
 }

@@ -66,10 +66,10 @@ pub fn parse_columns(text: &[u8]) -> Result<Vec<Column>, Fault> {
         if found.iter().any(|it| it.name.eq_ignore_ascii_case(&name)) {
             return Err(format!("there are two columns '{name}'").into());
         }
+        if found.len() == COLUMNS_MAX {
+            return Err(format!("an index has at most {COLUMNS_MAX} columns").into());
+        }
         found.push(Column { name, kind: *kind });
-    }
-    if found.len() > COLUMNS_MAX {
-        return Err(format!("an index has at most {COLUMNS_MAX} columns").into());
     }
     Ok(found)
 }

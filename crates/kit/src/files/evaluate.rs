@@ -8,15 +8,20 @@ use roaring::RoaringBitmap;
 use super::columns::{Column, real_key};
 use super::query::{Condition, Literal, Range};
 use super::segment::{NULL, Segment, Values, each_bitmap, read_bitmap};
+use crate::bounds::Steps;
 use crate::function::Fault;
+
+/// Both ends of a range are looked for among the values of a million rows.
+const STEPS_OF_RANGE: usize = 40;
 
 /// The rows that are there and of which the condition is true.
 pub fn rows_of(
     condition: &Condition,
     segment: &Segment,
     columns: &[Column],
+    steps: &mut Steps,
 ) -> Result<RoaringBitmap, Fault> {
-    Ok(evaluate(condition, segment, columns)?.is_true - &segment.deleted)
+    Ok(evaluate(condition, segment, columns, steps)?.is_true - &segment.deleted)
 }
 
 struct Outcome {
@@ -34,6 +39,7 @@ fn evaluate(
     condition: &Condition,
     segment: &Segment,
     columns: &[Column],
+    steps: &mut Steps,
 ) -> Result<Outcome, Fault> {
     let all = || {
         let mut all = RoaringBitmap::new();
@@ -42,26 +48,28 @@ fn evaluate(
     };
     match condition {
         Condition::Always => Ok(Outcome { is_true: all(), is_false: RoaringBitmap::new() }),
-        Condition::Not(inner) => Ok(evaluate(inner, segment, columns)?.turned()),
-        Condition::All(several) => fold(several, segment, columns, |left, right| {
+        Condition::Not(inner) => Ok(evaluate(inner, segment, columns, steps)?.turned()),
+        Condition::All(several) => fold(several, segment, columns, steps, |left, right| {
             left.is_true &= right.is_true;
             left.is_false |= right.is_false;
         }),
-        Condition::Any(several) => fold(several, segment, columns, |left, right| {
+        Condition::Any(several) => fold(several, segment, columns, steps, |left, right| {
             left.is_true |= right.is_true;
             left.is_false &= right.is_false;
         }),
-        Condition::Odd(several) => fold(several, segment, columns, |left, right| {
+        Condition::Odd(several) => fold(several, segment, columns, steps, |left, right| {
             let one = (&left.is_true & &right.is_false) | (&left.is_false & &right.is_true);
             left.is_false = (&left.is_true & &right.is_true) | (&left.is_false & &right.is_false);
             left.is_true = one;
         }),
         Condition::IsNull(column) => {
+            steps.take(u64::from(segment.rows))?;
             let (_, nulls) = matching(segment, *column, 0, &[])?;
             let is_false = all() - &nulls;
             Ok(Outcome { is_true: nulls, is_false })
         }
         Condition::In(column, ranges) => {
+            steps.take(u64::from(segment.rows) + (STEPS_OF_RANGE * ranges.len()) as u64)?;
             let known = &columns[*column];
             let values = segment.values(*column, known.width())?;
             let places = places_of(ranges, &values, known);
@@ -76,12 +84,13 @@ fn fold(
     several: &[Condition],
     segment: &Segment,
     columns: &[Column],
+    steps: &mut Steps,
     join: impl Fn(&mut Outcome, Outcome),
 ) -> Result<Outcome, Fault> {
     let (first, rest) = several.split_first().ok_or("a condition of nothing")?;
-    let mut outcome = evaluate(first, segment, columns)?;
+    let mut outcome = evaluate(first, segment, columns, steps)?;
     for each in rest {
-        join(&mut outcome, evaluate(each, segment, columns)?);
+        join(&mut outcome, evaluate(each, segment, columns, steps)?);
     }
     Ok(outcome)
 }

@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::query::{parse_condition, parse_query};
+use super::query::{parse_condition, parse_query, query_steps};
 use super::results::{self, Form};
 use super::writer::{self, Writer};
-use super::{Index, MANIFEST, evaluate, folder_of, refused, root};
+use super::{Index, MANIFEST, Root, columns, evaluate, folder_of, refused};
+use crate::bounds::{self, Output, Steps, copied, push};
 use crate::function::{Aggregate, Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 const NO_NAME: &str = "the name of the index is NULL";
@@ -14,6 +15,8 @@ const NO_NAME: &str = "the name of the index is NULL";
 pub trait Act: Send + 'static {
     /// What it takes.
     const TAKES: Takes;
+    /// As of a function.
+    const ARGUMENT_BYTES_MAX: usize = bounds::ARGUMENT_BYTES_MAX;
 
     /// Does it.
     fn act(row: Arguments) -> Result<u64, Fault>;
@@ -24,6 +27,7 @@ pub struct Acting<A>(PhantomData<A>);
 
 impl<A: Act> Function for Acting<A> {
     const TAKES: Takes = A::TAKES;
+    const ARGUMENT_BYTES_MAX: usize = A::ARGUMENT_BYTES_MAX;
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
         Ok((Self(PhantomData), Shape::Integer))
@@ -47,7 +51,7 @@ impl Act for Creating {
 
     fn act(row: Arguments) -> Result<u64, Fault> {
         let folder = folder_of(row.bytes(0).ok_or(NO_NAME)?)?;
-        writer::create(&folder, row.bytes(1).ok_or("the columns are NULL")?)?;
+        writer::create(&Root::of_server()?, &folder, row.bytes(1).ok_or("the columns are NULL")?)?;
         Ok(0)
     }
 }
@@ -61,7 +65,7 @@ impl Act for Dropping {
     const TAKES: Takes = Takes { kinds: &[BYTES], least: 1, usage: "fb_drop(index)" };
 
     fn act(row: Arguments) -> Result<u64, Fault> {
-        writer::remove(&folder_of(row.bytes(0).ok_or(NO_NAME)?)?)?;
+        writer::remove(&Root::of_server()?, &folder_of(row.bytes(0).ok_or(NO_NAME)?)?)?;
         Ok(0)
     }
 }
@@ -71,7 +75,11 @@ pub struct Loading;
 /// `fb_load(index, lines [, delimiter])`: how many rows.
 pub type Load = Acting<Loading>;
 
+/// As large as a packet can be: files are read by `LOAD_FILE`, and their rows are kept one by one.
+const LINES_BYTES_MAX: usize = 1 << 30;
+
 impl Act for Loading {
+    const ARGUMENT_BYTES_MAX: usize = LINES_BYTES_MAX;
     const TAKES: Takes = Takes {
         kinds: &[BYTES, BYTES, BYTES],
         least: 2,
@@ -131,7 +139,9 @@ impl Act for Deleting {
         let index = Index::open(&folder)?;
         let condition = parse_condition(text, &index.manifest)?;
         let columns = &index.manifest.columns;
-        let gone = index.segments.iter().map(|it| evaluate::rows_of(&condition, it, columns));
+        let mut steps = query_steps();
+        let gone = index.segments.iter();
+        let gone = gone.map(|it| evaluate::rows_of(&condition, it, columns, &mut steps));
         let count = writer.delete(gone.collect::<Result<_, _>>()?)?;
         writer.commit()?;
         Ok(count)
@@ -147,8 +157,9 @@ fn delimiter_of(row: Arguments, usual: u8) -> Result<u8, Fault> {
 }
 
 fn add_lines(writer: &mut Writer, lines: &[u8], delimiter: u8) -> Result<(), Fault> {
-    let (mut rest, mut number) = (lines, 0_u64);
+    let (mut rest, mut number, mut steps) = (lines, 0_u64, Steps::of_input());
     while !rest.is_empty() {
+        steps.take(1)?;
         number += 1;
         let at = |Fault(why)| Fault(format!("row {number}: {why}"));
         let (fields, behind) = fields_of(rest, delimiter).map_err(at)?;
@@ -166,11 +177,14 @@ fn as_row(fields: &[Field]) -> Vec<Option<&[u8]>> {
 
 /// The fields of the first line, and what follows it. One in quotes may have all in it, a quote as
 /// two; `\N`, and nothing at all, is NULL.
-fn fields_of(lines: &[u8], delimiter: u8) -> Result<(Vec<Field>, &[u8]), Fault> {
+pub fn fields_of(lines: &[u8], delimiter: u8) -> Result<(Vec<Field>, &[u8]), Fault> {
     let (mut fields, mut rest) = (Vec::new(), lines);
     loop {
         let field;
         (field, rest) = field_of(rest, delimiter)?;
+        if fields.len() == columns::COLUMNS_MAX {
+            return Err(format!("a row has at most {} fields", columns::COLUMNS_MAX).into());
+        }
         fields.push(field);
         match rest {
             [] => return Ok((fields, rest)),
@@ -189,13 +203,19 @@ fn field_of(text: &[u8], delimiter: u8) -> Result<(Field, &[u8]), Fault> {
             if rest.first() == Some(&delimiter) { None } else { field.strip_suffix(b"\r") };
         let field = shorter.unwrap_or(field);
         let is_null = field.is_empty() || field == b"\\N";
-        return Ok(((!is_null).then(|| field.to_vec()), rest));
+        if field.len() > columns::TEXT_BYTES_MAX {
+            return Err(too_long());
+        }
+        return Ok((if is_null { None } else { Some(copied(field)?) }, rest));
     };
     let (mut field, mut rest) = (Vec::new(), quoted);
     loop {
+        if field.len() > columns::TEXT_BYTES_MAX {
+            return Err(too_long());
+        }
         match rest {
             [b'"', b'"', behind @ ..] => {
-                field.push(b'"');
+                push(&mut field, b'"')?;
                 rest = behind;
             }
             [b'"', behind @ ..] => {
@@ -209,7 +229,7 @@ fn field_of(text: &[u8], delimiter: u8) -> Result<(Field, &[u8]), Fault> {
                 };
             }
             [byte, behind @ ..] => {
-                field.push(*byte);
+                push(&mut field, *byte)?;
                 rest = behind;
             }
             [] => return Err("a quote has no end".into()),
@@ -217,10 +237,23 @@ fn field_of(text: &[u8], delimiter: u8) -> Result<(Field, &[u8]), Fault> {
     }
 }
 
+fn too_long() -> Fault {
+    format!("a field has at most {} bytes", columns::TEXT_BYTES_MAX).into()
+}
+
 /// `fb_insert2(index, value, …)`: an aggregate; the rows of a group become a segment, or none does.
 #[derive(Default)]
-pub struct Insert2 {
-    writer: Option<(Vec<u8>, Writer)>,
+pub struct Insert2(Group);
+
+/// What became of a group so far.
+#[derive(Default)]
+enum Group {
+    #[default]
+    Empty,
+    /// An index's name, and the rows on their way into it.
+    Open(Vec<u8>, Box<Writer>),
+    /// So many rows were added, or none: a server may ask more than once.
+    Ended(Result<u64, Fault>),
 }
 
 impl Function for Insert2 {
@@ -235,20 +268,25 @@ impl Function for Insert2 {
     }
 
     fn answer(&mut self, _: Arguments) -> Result<Answer<'_>, Fault> {
-        let added = self.writer.take().map_or(Ok(0), |(_, writer)| writer.commit())?;
-        Ok(Answer::Integer(added as i64))
+        let told = match std::mem::take(&mut self.0) {
+            Group::Empty => Ok(0),
+            Group::Open(_, writer) => writer.commit(),
+            Group::Ended(told) => told,
+        };
+        self.0 = Group::Ended(told.clone());
+        told.map(|it| Answer::Integer(it as i64))
     }
 }
 
 impl Aggregate for Insert2 {
     fn clear(&mut self) {
-        self.writer = None;
+        self.0 = Group::Empty;
     }
 
     fn add(&mut self, row: Arguments) -> Result<(), Fault> {
         let added = self.insert(row);
-        if added.is_err() {
-            self.writer = None;
+        if let Err(fault) = &added {
+            self.0 = Group::Ended(Err(fault.clone()));
         }
         added
     }
@@ -257,13 +295,16 @@ impl Aggregate for Insert2 {
 impl Insert2 {
     fn insert(&mut self, row: Arguments) -> Result<(), Fault> {
         let name = row.bytes(0).ok_or(NO_NAME)?;
-        let (held, writer) = match &mut self.writer {
-            Some(it) => it,
-            none => none.insert((name.to_vec(), Writer::open(folder_of(name)?)?)),
-        };
-        if held != name {
-            return Err("a group's rows go into one index".into());
+        if matches!(self.0, Group::Empty) {
+            let writer = Writer::open(folder_of(name)?)?;
+            self.0 = Group::Open(copied(name)?, Box::new(writer));
         }
+        let writer = match &mut self.0 {
+            Group::Open(held, writer) if held == name => writer,
+            Group::Open(..) => return Err("a group's rows go into one index".into()),
+            Group::Ended(Err(fault)) => return Err(fault.clone()),
+            _ => return Err("the group's rows are in the index already".into()),
+        };
         let values: Vec<_> = (1..row.0.len()).map(|at| row.bytes(at)).collect();
         writer.add(&values)
     }
@@ -280,14 +321,14 @@ pub trait Told: Send + 'static {
 /// A function that answers a query.
 pub struct Asked<T> {
     form: PhantomData<T>,
-    out: Vec<u8>,
+    out: Output,
 }
 
 impl<T: Told> Function for Asked<T> {
     const TAKES: Takes = Takes { kinds: &[BYTES, BYTES], least: 2, usage: T::USAGE };
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
-        Ok((Self { form: PhantomData, out: Vec::new() }, Shape::Text))
+        Ok((Self { form: PhantomData, out: Output::default() }, Shape::Text))
     }
 
     fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
@@ -297,7 +338,7 @@ impl<T: Told> Function for Asked<T> {
         let index = Index::open(&folder_of(name)?)?;
         let query = parse_query(text, &index.manifest)?;
         results::answer(&index, &query, T::FORM, &mut self.out)?;
-        Ok(Answer::Bytes(&self.out))
+        Ok(Answer::Bytes(self.out.bytes()))
     }
 }
 
@@ -322,23 +363,23 @@ pub type Query = Asked<AsJson>;
 pub type InList = Asked<AsList>;
 
 /// `fb_list()`: the names of all indexes, apart by commas.
-pub struct List(Vec<u8>);
+pub struct List(Output);
 
 impl Function for List {
     const TAKES: Takes = Takes { kinds: &[], least: 0, usage: "fb_list()" };
 
     fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
-        Ok((Self(Vec::new()), Shape::Text))
+        Ok((Self(Output::default()), Shape::Text))
     }
 
     fn answer(&mut self, _: Arguments) -> Result<Answer<'_>, Fault> {
         let mut names = Vec::new();
-        match std::fs::read_dir(root()?) {
+        match std::fs::read_dir(Root::of_server()?.path) {
             Ok(entries) => {
                 for entry in entries {
                     let entry = entry.map_err(|it| refused("the folder of the indexes", &it))?;
                     if entry.path().join(MANIFEST).is_file() {
-                        names.push(entry.file_name().to_string_lossy().into_owned());
+                        push(&mut names, entry.file_name().to_string_lossy().into_owned())?;
                     }
                 }
             }
@@ -346,7 +387,11 @@ impl Function for List {
             Err(error) => return Err(refused("the folder of the indexes", &error)),
         }
         names.sort();
-        self.0 = names.join(",").into_bytes();
-        Ok(Answer::Bytes(&self.0))
+        self.0.clear();
+        for (at, name) in names.iter().enumerate() {
+            self.0.extend(if at > 0 { b"," } else { b"" })?;
+            self.0.extend(name.as_bytes())?;
+        }
+        Ok(Answer::Bytes(self.0.bytes()))
     }
 }

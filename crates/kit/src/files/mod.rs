@@ -15,6 +15,8 @@ mod manifest;
 mod query;
 mod results;
 mod segment;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod writer;
 
@@ -56,32 +58,51 @@ fn check_name<'a>(bytes: &'a [u8], of: &str) -> Result<&'a str, Fault> {
 /// The server's environment names the folder of all indexes by it, if anything does.
 const ROOT: &str = "DYNO_KIT_FILES";
 
-/// The folder of all indexes. One that the environment names is neither made nor removed.
-fn root() -> Result<PathBuf, Fault> {
-    if let Some(told) = std::env::var_os(ROOT) {
-        let told = PathBuf::from(told);
-        if !told.is_absolute() {
-            return Err("DYNO_KIT_FILES of the server's environment is no absolute path".into());
-        }
-        return Ok(told);
-    }
-    let home = std::env::current_dir().map_err(|it| refused("the data directory", &it))?;
-    Ok(home.join("dyno_fb"))
+/// The folder of all indexes.
+struct Root {
+    path: PathBuf,
+    /// Whether it is ours to make and to remove: not where the environment names it.
+    is_ours: bool,
 }
 
-/// Whether the folder of all indexes is ours to make and to remove.
-fn is_root_ours() -> bool {
-    std::env::var_os(ROOT).is_none()
+impl Root {
+    /// This server's.
+    fn of_server() -> Result<Self, Fault> {
+        if let Some(told) = std::env::var_os(ROOT) {
+            let path = PathBuf::from(told);
+            if !path.is_absolute() {
+                return Err("DYNO_KIT_FILES of the server's environment is no absolute path".into());
+            }
+            return Ok(Self { path, is_ours: false });
+        }
+        let home = std::env::current_dir().map_err(|it| refused("the data directory", &it))?;
+        Ok(Self { path: home.join("dyno_fb"), is_ours: true })
+    }
+
+    /// Removes it where it is ours and holds no index, for good.
+    fn remove_if_empty(&self) -> Result<(), Fault> {
+        if self.is_ours && fs::remove_dir(&self.path).is_ok() {
+            return sync_parent(&self.path);
+        }
+        Ok(())
+    }
 }
 
 /// The folder of an index, there or not.
 fn folder_of(name: &[u8]) -> Result<PathBuf, Fault> {
-    Ok(root()?.join(check_name(name, "the name of an index")?))
+    Ok(Root::of_server()?.path.join(check_name(name, "the name of an index")?))
+}
+
+/// Makes a folder outlast a loss of power, or its absence.
+fn sync_parent(folder: &Path) -> Result<(), Fault> {
+    folder.parent().map_or(Ok(()), sync_folder)
 }
 
 /// Makes what a folder names outlast a loss of power.
 fn sync_folder(folder: &Path) -> Result<(), Fault> {
     let done = File::open(folder).and_then(|it| it.sync_all());
+    #[cfg(test)]
+    tests::SYNCED.with_borrow_mut(|it| it.push(folder.to_owned()));
     done.map_err(|it| refused("the index's folder", &it))
 }
 

@@ -3,14 +3,23 @@
 use super::columns::Column;
 use super::manifest::Manifest;
 use super::tokens::{Token, tokens};
+use crate::bounds::{Steps, push};
 use crate::function::Fault;
 
-/// A query is no longer, and its conditions are nested no deeper.
+/// A query is no longer, and its conditions are nested no deeper: each level takes the server's
+/// stack, of which MySQL 5.6 gives 256 KiB to a session.
 const QUERY_BYTES_MAX: usize = 4 << 20;
-const DEPTH_MAX: usize = 200;
+const DEPTH_MAX: usize = 32;
+/// No call takes more steps, each a value of a row that is looked at.
+const STEPS_MAX: u64 = 1 << 32;
 /// Each column of an answer is held in memory, and each condition reads one.
 const ITEMS_MAX: usize = 64;
 const CONDITIONS_MAX: usize = 1000;
+
+/// The steps of a call.
+pub fn query_steps() -> Steps {
+    Steps::new(STEPS_MAX, "the query looks at more than 4,294,967,296 values of rows")
+}
 
 /// What is asked for.
 pub struct Query {
@@ -314,7 +323,7 @@ impl<'a> Parser<'a> {
             self.need("(")?;
             let mut ranges = vec![equal(self.literal(column)?)];
             while self.sign(",") {
-                ranges.push(equal(self.literal(column)?));
+                push(&mut ranges, equal(self.literal(column)?))?;
             }
             self.need(")")?;
             Condition::In(column, ranges)

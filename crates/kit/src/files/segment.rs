@@ -14,6 +14,7 @@ use roaring::RoaringBitmap;
 
 use super::manifest::{Entry, deleted_file, segment_file};
 use super::refused;
+use crate::bounds::{check_memory, reserve};
 use crate::function::Fault;
 
 /// The place of NULL, which is in no list of values.
@@ -67,8 +68,10 @@ impl Builder {
     }
 
     /// A row: a key for each column, `None` for NULL.
-    pub fn add<'a>(&mut self, row: impl Iterator<Item = Option<&'a [u8]>>) {
+    pub fn add<'a>(&mut self, row: impl Iterator<Item = Option<&'a [u8]>>) -> Result<(), Fault> {
         for (column, key) in self.columns.iter_mut().zip(row) {
+            reserve(&mut column.keys, key.map_or(0, <[u8]>::len))?;
+            reserve(&mut column.ends, 1)?;
             match key {
                 Some(key) => column.keys.extend_from_slice(key),
                 None => drop(column.nulls.insert(self.rows as u32)),
@@ -77,10 +80,13 @@ impl Builder {
             self.bytes += size_of::<u32>() + key.map_or(0, <[u8]>::len);
         }
         self.rows += 1;
+        Ok(())
     }
 
     /// The file's bytes, and the checksum of its directory.
     pub fn finish(self, fixed: &[bool]) -> Result<(Vec<u8>, u32), Fault> {
+        // a column's lists, each at most doubled as it grows, and the file
+        check_memory(4 * self.bytes + 48 * self.rows)?;
         let (mut out, mut directory) = (Vec::new(), Vec::new());
         for (column, fixed) in self.columns.iter().zip(fixed) {
             for block in column.blocks(self.rows, *fixed)? {
@@ -187,7 +193,9 @@ impl Segment {
 
     fn block(&self, column: usize, which: usize) -> Result<Vec<u8>, Fault> {
         let (begin, length, crc) = self.blocks[column * BLOCKS_OF_COLUMN + which];
-        let mut bytes = vec![0; length as usize];
+        let mut bytes = Vec::new();
+        reserve(&mut bytes, usize::try_from(length).map_err(|_| DAMAGED)?)?;
+        bytes.resize(length as usize, 0);
         let read = self.file.read_exact_at(&mut bytes, begin);
         read.map_err(|error| refused("a segment cannot be read", &error))?;
         if crc32fast::hash(&bytes) != crc {

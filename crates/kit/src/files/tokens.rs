@@ -1,6 +1,10 @@
 //! A query's text as words, numbers, quoted texts and signs.
 
+use crate::bounds::{Steps, copied, push};
 use crate::function::Fault;
+
+/// A query has no more of them: as many as a list of a million numbers.
+const TOKENS_MAX: usize = 1 << 21;
 
 /// A word of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,34 +25,41 @@ const SIGNS: [&str; 16] =
 /// The tokens of a text.
 pub fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
     let mut rest = text.trim_start();
-    let mut found = Vec::new();
+    let (mut found, mut steps) = (Vec::new(), Steps::of_input());
     while let Some(first) = rest.chars().next() {
-        let length = if first.is_ascii_digit() || first == '.' {
+        steps.take(1)?;
+        if found.len() == TOKENS_MAX {
+            return Err(format!("the query has more than {TOKENS_MAX} words and signs").into());
+        }
+        let (token, length) = if first.is_ascii_digit() || first == '.' {
             let length = number_length(rest);
-            found.push(Token::Number(rest[..length].to_owned()));
-            length
+            (Token::Number(owned(&rest[..length])?), length)
         } else if first.is_ascii_alphabetic() || first == '_' {
             let end = |it: char| !(it.is_ascii_alphanumeric() || it == '_');
             let length = rest.find(end).unwrap_or(rest.len());
-            found.push(Token::Word(rest[..length].to_owned()));
-            length
+            (Token::Word(owned(&rest[..length])?), length)
         } else if matches!(first, '\'' | '"' | '`') {
             let (content, length) = quoted(rest, first)?;
-            found.push(match (first, String::from_utf8(content)) {
+            let token = match (first, String::from_utf8(content)) {
                 ('`', Ok(name)) => Token::Word(name),
                 (_, Ok(text)) => Token::Text(text.into_bytes()),
                 (_, Err(_)) => return Err("the query is not UTF-8".into()),
-            });
-            length
+            };
+            (token, length)
         } else {
             let sign = SIGNS.iter().find(|it| rest.starts_with(**it));
             let sign = sign.ok_or_else(|| format!("a query has no '{first}'"))?;
-            found.push(Token::Sign(sign));
-            sign.len()
+            (Token::Sign(sign), sign.len())
         };
+        push(&mut found, token)?;
         rest = rest[length..].trim_start();
     }
     Ok(found)
+}
+
+fn owned(text: &str) -> Result<String, Fault> {
+    let bytes = copied(text.as_bytes())?;
+    String::from_utf8(bytes).map_err(|_| "the query is not UTF-8".into())
 }
 
 /// Of digits, a point, and an exponent.
@@ -85,7 +96,7 @@ fn quoted(text: &str, quote: char) -> Result<(Vec<u8>, usize), Fault> {
             }
             at += 1;
         }
-        content.push(*byte);
+        push(&mut content, *byte)?;
         at += 1;
     }
     Err("a quote of the query has no end".into())

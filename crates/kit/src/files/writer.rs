@@ -1,23 +1,26 @@
 //! Writing: whoever holds an index's lock adds segments, and names them all in one new manifest.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId, sleep};
 use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
 use rustix::fs::{FlockOperation, flock};
 
-use super::columns::parse_columns;
+use super::columns::{Column, parse_columns};
 use super::manifest::{Entry, Manifest, deleted_file, is_ours, segment_file};
 use super::segment::{Builder, NULL, Segment, deleted_bytes};
 use super::write_file;
-use super::{MANIFEST, MANIFEST_NEW, is_root_ours, read_manifest, refused, root, sync_folder};
+use super::{MANIFEST, MANIFEST_NEW, Root, read_manifest, refused, sync_folder, sync_parent};
+use crate::bounds::{Steps, check_killed};
 use crate::function::Fault;
 
-/// How long a writer waits for another one. No server can interrupt it meanwhile.
+/// How long a writer waits for another one, unless its statement is killed.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Segments of fewer rows are small; so many of them are made one.
@@ -27,24 +30,50 @@ const SMALL_COUNT: usize = 32;
 const SEGMENTS_MAX: usize = 256;
 
 /// The lock of an index's folder, held while this lives.
-struct Lock(#[allow(dead_code, reason = "the lock goes when the folder is closed")] File);
+struct Lock {
+    folder: FileId,
+    _file: File,
+}
+
+/// A device and a file of it.
+type FileId = (u64, u64);
+
+/// Which thread holds a lock: it would wait for itself where a statement writes twice to one index.
+static HOLDERS: Mutex<BTreeMap<FileId, ThreadId>> = Mutex::new(BTreeMap::new());
+
+fn holders() -> std::sync::MutexGuard<'static, BTreeMap<FileId, ThreadId>> {
+    HOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // before the file is closed, and the lock free for the next one
+        holders().remove(&self.folder);
+    }
+}
 
 impl Lock {
     fn of(folder: &Path) -> Result<Self, Fault> {
         let until = Instant::now() + LOCK_WAIT;
         loop {
             let file = File::open(folder).map_err(|error| missing(folder, &error))?;
+            let found = |it: std::io::Result<fs::Metadata>| it.map(|it| (it.dev(), it.ino()));
+            let opened = found(file.metadata()).map_err(|it| refused("the index's folder", &it))?;
+            if holders().get(&opened) == Some(&thread::current().id()) {
+                return Err("the statement writes to the index already, in another call".into());
+            }
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 // it may have been dropped, and made anew, since it was opened
-                let found = |it: std::io::Result<fs::Metadata>| it.map(|it| (it.dev(), it.ino()));
-                match (found(file.metadata()), found(fs::metadata(folder))) {
-                    (Ok(held), Ok(there)) if held == there => return Ok(Self(file)),
-                    _ => continue,
+                if found(fs::metadata(folder)).is_ok_and(|it| it == opened) {
+                    holders().insert(opened, thread::current().id());
+                    return Ok(Self { folder: opened, _file: file });
                 }
+                continue;
             }
             if Instant::now() > until {
                 return Err("another session has been writing to the index for 10 s".into());
             }
+            check_killed()?;
             sleep(LOCK_PAUSE);
         }
     }
@@ -58,43 +87,59 @@ fn missing(folder: &Path, error: &std::io::Error) -> Fault {
     refused("the index's folder", error)
 }
 
-/// Makes an index without rows.
-pub fn create(folder: &Path, columns: &[u8]) -> Result<(), Fault> {
+/// Makes an index without rows; where that fails, nothing of it is left.
+pub fn create(root: &Root, folder: &Path, columns: &[u8]) -> Result<(), Fault> {
     let columns = parse_columns(columns)?;
+    let made = make_folders(root, folder).and_then(|()| fill(root, folder, columns));
+    if made.is_err() {
+        root.remove_if_empty()?;
+    }
+    made
+}
+
+fn make_folders(root: &Root, folder: &Path) -> Result<(), Fault> {
     let mut maker = fs::DirBuilder::new();
     maker.mode(0o700);
-    let root = root()?;
-    let made = [Some(&*root).filter(|_| is_root_ours()), Some(folder)];
-    for each in made.into_iter().flatten() {
+    for each in [Some(&*root.path).filter(|_| root.is_ours), Some(folder)].into_iter().flatten() {
         match maker.create(each) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(refused("the index's folder cannot be made", &error));
-            }
-            _ => (),
+            Ok(()) => sync_parent(each)?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => (),
+            Err(error) => return Err(refused("the index's folder cannot be made", &error)),
         }
     }
+    Ok(())
+}
+
+fn fill(root: &Root, folder: &Path, columns: Vec<Column>) -> Result<(), Fault> {
     let _lock = Lock::of(folder)?;
     // a folder without a manifest is of a create that was cut off
     if folder.join(MANIFEST).exists() {
         return Err("there is an index of that name".into());
     }
-    replace_manifest(folder, &Manifest { columns, next: 1, segments: Vec::new() })?;
-    sync_folder(&root)
+    let manifest = Manifest { columns, next: 1, segments: Vec::new() };
+    let filled = replace_manifest(folder, &manifest).and_then(|()| sync_folder(&root.path));
+    if filled.is_err() {
+        // as far as the system lets it go; what stays is no index, and the next create takes it
+        let _ = fs::remove_file(folder.join(MANIFEST));
+        sweep(folder, None);
+        let _ = fs::remove_dir(folder);
+    }
+    filled
 }
 
 /// Removes an index: its files, and what is empty then.
-pub fn remove(folder: &Path) -> Result<(), Fault> {
+pub fn remove(root: &Root, folder: &Path) -> Result<(), Fault> {
     let _lock = Lock::of(folder)?;
     read_manifest(folder)?;
     let done = fs::remove_file(folder.join(MANIFEST));
     done.map_err(|error| refused("the index cannot be removed", &error))?;
+    // no manifest may come again without its segments
+    sync_folder(folder)?;
     sweep(folder, None);
     fs::remove_dir(folder).map_err(|error| refused("the index's folder stays", &error))?;
-    if is_root_ours() {
-        // it stays while there are other indexes
-        let _ = fs::remove_dir(root()?);
-    }
-    Ok(())
+    sync_parent(folder)?;
+    // it stays while there are other indexes
+    root.remove_if_empty()
 }
 
 fn replace_manifest(folder: &Path, manifest: &Manifest) -> Result<(), Fault> {
@@ -154,7 +199,7 @@ impl Writer {
         self.builder.add(row.iter().zip(&ends).map(|(text, end)| {
             let key = &keys[std::mem::replace(&mut begin, *end)..*end];
             text.map(|_| key)
-        }));
+        }))?;
         self.rows += 1;
         if self.builder.is_full() { self.flush() } else { Ok(()) }
     }
@@ -215,6 +260,7 @@ impl Writer {
         let all = std::mem::take(&mut self.manifest.segments);
         let (small, large) = all.into_iter().partition(is_small);
         self.manifest.segments = large;
+        let mut steps = Steps::of_input();
         for entry in &small as &Vec<Entry> {
             let segment = self.segment(entry)?;
             let columns = self.manifest.columns.iter().enumerate().map(|(index, column)| {
@@ -222,10 +268,11 @@ impl Writer {
             });
             let columns = columns.collect::<Result<Vec<_>, Fault>>()?;
             for row in (0..entry.rows).filter(|it| !segment.deleted.contains(*it)) {
+                steps.take(1)?;
                 self.builder.add(columns.iter().map(|(values, places)| {
                     let place = places.of(row);
                     (place != NULL).then(|| values.key(place as usize))
-                }));
+                }))?;
                 if self.builder.is_full() {
                     self.flush()?;
                 }
@@ -257,7 +304,8 @@ impl Drop for Writer {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::files::query::{parse_condition, parse_query};
+    use crate::bounds::Output;
+    use crate::files::query::{parse_condition, parse_query, query_steps};
     use crate::files::results::{Form, answer};
     use crate::files::{Index, evaluate};
 
@@ -281,9 +329,9 @@ mod tests {
     fn told(folder: &Path, query: &str) -> String {
         let index = Index::open(folder).unwrap();
         let query = parse_query(query.as_bytes(), &index.manifest).unwrap();
-        let mut out = Vec::new();
+        let mut out = Output::default();
         answer(&index, &query, Form::Json, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        String::from_utf8(out.bytes().to_vec()).unwrap()
     }
 
     fn files(folder: &Path) -> usize {
@@ -300,7 +348,11 @@ mod tests {
                 let index = Index::open(&folder).unwrap();
                 let gone = parse_condition(b"a >= 50 AND a < 150", &index.manifest).unwrap();
                 let columns = &index.manifest.columns;
-                let rows = index.segments.iter().map(|it| evaluate::rows_of(&gone, it, columns));
+                let mut steps = query_steps();
+                let rows = index
+                    .segments
+                    .iter()
+                    .map(|it| evaluate::rows_of(&gone, it, columns, &mut steps));
                 assert_eq!(writer.delete(rows.collect::<Result<_, _>>().unwrap()), Ok(100));
             }
             assert_eq!(writer.commit(), Ok(100));

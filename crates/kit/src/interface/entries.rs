@@ -15,7 +15,7 @@ macro_rules! export {
             #[unsafe(export_name = concat!($name, "_deinit"))]
             extern "C" fn deinit(init: *mut Init) {
                 // SAFETY: as above.
-                unsafe { interface::end::<$function>(init) }
+                unsafe { interface::end(init) }
             }
         };
     )* };

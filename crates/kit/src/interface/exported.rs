@@ -1,6 +1,7 @@
-//! What the server's own program exports, looked up by name: a way to fail, and a service.
+//! What the server's own program exports, looked up by name: a way to fail, to see a KILL, and a
+//! service.
 
-use std::ffi::{CStr, CString, c_char, c_uint, c_ulong, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr;
 
 use crate::function::Fault;
@@ -19,16 +20,45 @@ fn symbol(names: &[&CStr]) -> Option<*mut c_void> {
 const ER_UNKNOWN: c_uint = 1105;
 type PrintError = unsafe extern "C" fn(c_uint, *const c_char, c_ulong, ...);
 
+/// A fault's words as C's text has them: one that held a zero would end there, or be lost.
+pub fn shown(Fault(text): &Fault) -> String {
+    text.replace('\0', "\\0")
+}
+
 /// Makes the statement fail with these words; where the server exports no way, it gets NULL.
-pub fn raise(Fault(text): &Fault) {
+pub fn raise(fault: &Fault) {
     let names = [c"my_printf_error", c"_Z15my_printf_errorjPKciz", c"_Z15my_printf_errorjPKcmz"];
-    if let (Some(found), Ok(text)) = (symbol(&names), CString::new(text.as_str())) {
+    if let (Some(found), Ok(text)) = (symbol(&names), CString::new(shown(fault))) {
         // SAFETY: `void my_printf_error(uint, const char *, myf, ...)` in every version; `myf` is
         // an int or a long, and zero is passed alike; the text is an argument, never the format.
         unsafe {
             let print = std::mem::transmute::<*mut c_void, PrintError>(found);
             print(ER_UNKNOWN, c"dyno_kit: %s".as_ptr(), 0, text.as_ptr());
         }
+    }
+}
+
+type Session = *mut c_void;
+
+/// The session of this thread, as the server calls it; null where it has none, or tells of none.
+fn session() -> Session {
+    let found = symbol(&[c"_current_thd", c"_Z19thd_get_current_thdv"]);
+    found.map_or(ptr::null_mut(), |it| {
+        // SAFETY: MariaDB's and MySQL's are functions of no arguments that answer it.
+        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> Session>(it)() }
+    })
+}
+
+/// Whether somebody has ended the statement of this thread, by KILL or for its time.
+pub fn is_killed() -> bool {
+    let (Some(found), session) = (symbol(&[c"thd_killed"]), session()) else { return false };
+    if session.is_null() {
+        return false;
+    }
+    // SAFETY: `int thd_killed(const THD *)` in every version; some look into what they are given.
+    unsafe {
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Session) -> c_int>(found)(session)
+            != 0
     }
 }
 

@@ -13,18 +13,18 @@
 
 mod entries;
 mod exported;
+mod states;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 pub(crate) use self::entries::{entries, export};
-use self::exported::{charset, raise};
+pub use self::exported::is_killed;
+use self::exported::{charset, raise, shown};
+use self::states::{keep, release, state_of};
 use crate::function::{Aggregate, Answer, Arguments, Fault, Function, Kind, Shape, Takes, Value};
 
 /// `UDF_INIT`: one place in a statement that calls a function.
@@ -98,49 +98,39 @@ unsafe fn values<'a>(args: *const Args, takes: &Takes) -> ([Value<'a>; ARGUMENTS
     (found, count)
 }
 
-// States: a box each, which the server keeps as a pointer that it never follows.
-//
-// MariaDB copies a call in a view's WHERE and ends both copies (MDEV-24507), so an end is believed
-// only of a state that lives. As an address comes again, a number of 16 bits stands above it.
-
-const ADDRESS_BITS: u32 = 48;
-static LIVE: LazyLock<Mutex<HashMap<usize, u16>>> = LazyLock::new(Mutex::default);
-static NUMBER: AtomicU16 = AtomicU16::new(0);
-
-fn keep<F>(state: F) -> Result<*mut c_char, Fault> {
-    let address = Box::into_raw(Box::new(state)) as usize;
-    if address >> ADDRESS_BITS != 0 {
-        // SAFETY: it was made by `into_raw` just now, and nobody has it.
-        drop(unsafe { Box::from_raw(address as *mut F) });
-        return Err("this machine's addresses have more than 48 bits".into());
-    }
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(address, number);
-    Ok((address | usize::from(number) << ADDRESS_BITS) as *mut c_char)
+/// A call's function, and the fault of a row of its group: a group that lacks a row has no answer.
+struct Call<F> {
+    function: F,
+    fault: Option<Fault>,
 }
 
-fn address(state: *mut c_char) -> usize {
-    state as usize & ((1 << ADDRESS_BITS) - 1)
-}
-
-/// The state of a call.
+/// The call that the server means.
 ///
 /// # Safety
-/// `init` is the server's, its init was `F`'s and succeeded, and its end has not come.
-unsafe fn state<'a, F>(init: *mut Init) -> Option<&'a mut F> {
-    // SAFETY: the caller vouches for it; one call is made by one thread at a time.
-    unsafe { (address((*init).state) as *mut F).as_mut() }
+/// `init` is the server's, and its init was `F`'s; one call is made by one thread at a time.
+unsafe fn call<'a, F: Function>(init: *mut Init) -> Result<&'a mut Call<F>, Fault> {
+    // SAFETY: the caller vouches for it.
+    unsafe { state_of((*init).state) }.ok_or_else(|| "the call has ended already".into())
 }
 
-fn release<F>(init: &mut Init) {
-    let told = std::mem::replace(&mut init.state, ptr::null_mut());
-    let number = (told as usize >> ADDRESS_BITS) as u16;
-    let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-    if live.get(&address(told)) == Some(&number) {
-        live.remove(&address(told));
-        // SAFETY: `keep` made it, and nobody has released it: it was in the list.
-        drop(unsafe { Box::from_raw(address(told) as *mut F) });
+/// The arguments of a row, none longer than the function takes.
+///
+/// # Safety
+/// As for `values`.
+unsafe fn row<'a, F: Function>(
+    args: *const Args,
+) -> Result<([Value<'a>; ARGUMENTS_MAX], usize), Fault> {
+    // SAFETY: the caller vouches for it.
+    let (found, count) = unsafe { values(args, &F::TAKES) };
+    for value in &found[..count] {
+        if let Value::Bytes(bytes) = value
+            && bytes.len() > F::ARGUMENT_BYTES_MAX
+        {
+            let most = F::ARGUMENT_BYTES_MAX >> 20;
+            return Err(format!("an argument is larger than {most} MiB").into());
+        }
     }
+    Ok((found, count))
 }
 
 /// What was done, or a fault in place of a panic.
@@ -160,8 +150,13 @@ pub unsafe fn begin<F: Function>(init: *mut Init, args: *mut Args, message: *mut
     init.state = ptr::null_mut();
     match guarded(|| open::<F>(init, args)) {
         Ok(()) => false,
-        Err(Fault(text)) => {
-            let text = &text.as_bytes()[..text.len().min(MESSAGE_BYTES - 1)];
+        Err(fault) => {
+            let text = shown(&fault);
+            let mut end = text.len().min(MESSAGE_BYTES - 1);
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let text = &text.as_bytes()[..end];
             // SAFETY: there is room for the text and its zero.
             unsafe {
                 ptr::copy_nonoverlapping(text.as_ptr().cast(), message, text.len());
@@ -179,19 +174,18 @@ fn open<F: Function>(init: &mut Init, args: &mut Args) -> Result<(), Fault> {
         return Err(format!("it takes {}", takes.usage).into());
     }
     // SAFETY: the server's arrays, with `count` places.
-    let (constants, _) = unsafe { values(args, &takes) };
-    let (made, shape) = F::prepare(Arguments(&constants[..count]))?;
-    // SAFETY: as above.
-    let kinds = unsafe { std::slice::from_raw_parts_mut(args.kinds, count) };
-    for (kind, wanted) in kinds.iter_mut().zip(takes.kinds) {
-        *kind = code(*wanted);
+    let (constants, _) = unsafe { row::<F>(args) }?;
+    let (function, shape) = F::prepare(Arguments(&constants[..count]))?;
+    for (index, wanted) in takes.kinds.iter().enumerate().take(count) {
+        // SAFETY: as above; of no arguments there is no array.
+        unsafe { *args.kinds.add(index) = code(*wanted) };
     }
     declare(init, args, &takes, shape);
     if !F::DETERMINISTIC {
         // the server has set it where all arguments are constants
         init.const_item = 0;
     }
-    init.state = keep(made)?;
+    init.state = keep(Call { function, fault: None })?;
     Ok(())
 }
 
@@ -228,9 +222,11 @@ pub unsafe fn answer<'a, F: Function>(
 ) -> Option<Answer<'a>> {
     let told = guarded(|| {
         // SAFETY: the caller vouches for the pointers; what is answered lies in the state.
-        let (state, row) = unsafe { (state::<F>(init), values(args, &F::TAKES)) };
-        let state: &'a mut F = state.ok_or("the call has ended already")?;
-        state.answer(Arguments(&row.0[..row.1]))
+        let (call, (row, count)) = unsafe { (call::<F>(init)?, row::<F>(args)?) };
+        if let Some(fault) = &call.fault {
+            return Err(fault.clone());
+        }
+        call.function.answer(Arguments(&row[..count]))
     });
     match told {
         Ok(Answer::Null) => {
@@ -298,7 +294,9 @@ pub unsafe fn integer<F: Function>(
 pub unsafe fn clear<F: Aggregate>(init: *mut Init) {
     let done = guarded(|| {
         // SAFETY: the caller vouches for it.
-        unsafe { state::<F>(init) }.ok_or("the call has ended already")?.clear();
+        let call = unsafe { call::<F>(init) }?;
+        call.fault = None;
+        call.function.clear();
         Ok(())
     });
     if let Err(fault) = done {
@@ -313,8 +311,19 @@ pub unsafe fn clear<F: Aggregate>(init: *mut Init) {
 pub unsafe fn add<F: Aggregate>(init: *mut Init, args: *mut Args, error: *mut c_char) {
     let done = guarded(|| {
         // SAFETY: the caller vouches for the pointers.
-        let (state, row) = unsafe { (state::<F>(init), values(args, &F::TAKES)) };
-        state.ok_or("the call has ended already")?.add(Arguments(&row.0[..row.1]))
+        let call = unsafe { call::<F>(init) }?;
+        if call.fault.is_some() {
+            // told already
+            return Ok(());
+        }
+        // whatever ends it, a panic too
+        call.fault = Some("a row of the group failed".into());
+        // SAFETY: as above.
+        let (row, count) =
+            unsafe { row::<F>(args) }.inspect_err(|it| call.fault = Some(it.clone()))?;
+        let added = call.function.add(Arguments(&row[..count]));
+        call.fault = added.clone().err();
+        added
     });
     if let Err(fault) = done {
         // SAFETY: a flag of the server's.
@@ -327,11 +336,11 @@ pub unsafe fn add<F: Aggregate>(init: *mut Init, args: *mut Args, error: *mut c_
 ///
 /// # Safety
 /// The server calls it, for a call whose init was `F`'s.
-pub unsafe fn end<F: Function>(init: *mut Init) {
+pub unsafe fn end(init: *mut Init) {
     // A panic in a drop has nobody to be told to.
     let _ = guarded(|| {
         // SAFETY: the caller vouches for it.
-        release::<F>(unsafe { &mut *init });
+        unsafe { release(std::mem::replace(&mut (*init).state, ptr::null_mut())) };
         Ok(())
     });
 }

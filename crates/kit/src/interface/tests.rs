@@ -15,6 +15,8 @@ impl Function for Echo {
         match constants.bytes(0) {
             Some(b"panic") => panic!("as asked"),
             Some(b"fail") => Err("x".repeat(2000).into()),
+            Some(b"letters") => Err("ä".repeat(2000).into()),
+            Some(b"zero") => Err("a \0 as asked".into()),
             _ => Ok((Self(Vec::new()), Shape::Text)),
         }
     }
@@ -23,12 +25,21 @@ impl Function for Echo {
         match row.bytes(0) {
             Some(b"panic") => panic!("as asked"),
             Some(b"fail") => Err("as asked".into()),
+            Some(b"zero") => Err("a \0 as asked".into()),
             Some(text) => {
                 self.0 = text.repeat(row.integer(1).unwrap_or(1) as usize);
                 Ok(Answer::Bytes(&self.0))
             }
             None => Ok(Answer::Null),
         }
+    }
+}
+
+impl Aggregate for Echo {
+    fn clear(&mut self) {}
+
+    fn add(&mut self, row: Arguments) -> Result<(), Fault> {
+        self.answer(row).map(|_| ())
     }
 }
 
@@ -115,7 +126,7 @@ fn a_call_begins_answers_and_ends() {
     assert_eq!(server.row(Some("ab")), (Some("abab".to_owned()), 0, 0));
     assert_eq!(server.row(None), (None, 1, 0));
     // SAFETY: its init was good.
-    unsafe { end::<Echo>(&mut server.init) };
+    unsafe { end(&mut server.init) };
     assert_eq!(server.row(Some("ab")), (None, 1, 1));
 }
 
@@ -128,7 +139,7 @@ fn a_panic_and_a_fault_are_errors_and_the_call_goes_on() {
     }
     assert_eq!(server.row(Some("a")).0.as_deref(), Some("aa"));
     // SAFETY: its init was good.
-    unsafe { end::<Echo>(&mut server.init) };
+    unsafe { end(&mut server.init) };
 }
 
 #[test]
@@ -147,15 +158,109 @@ fn the_end_of_a_copied_call_is_survived() {
     server.begin(None, 2).unwrap();
     let state = server.init.state;
     // SAFETY: its init was good.
-    unsafe { end::<Echo>(&mut server.init) };
+    unsafe { end(&mut server.init) };
     let mut others: Vec<Server> = (0..64).map(|_| Server::new()).collect();
     others.iter_mut().for_each(|it| it.begin(None, 2).unwrap());
     server.init.state = state;
     // SAFETY: this is the case that is tested: it is no longer alive.
-    unsafe { end::<Echo>(&mut server.init) };
+    unsafe { end(&mut server.init) };
     for other in &mut others {
         assert_eq!(other.row(Some("a")).0.as_deref(), Some("aa"));
         // SAFETY: its init was good.
-        unsafe { end::<Echo>(&mut other.init) };
+        unsafe { end(&mut other.init) };
     }
+}
+
+#[test]
+fn words_with_a_zero_or_of_long_letters_are_said_whole() {
+    let told = Server::new().begin(Some("zero"), 1);
+    assert_eq!(told, Err("a \\0 as asked".to_owned()));
+    assert_eq!(shown(&"a \0 as asked".into()), "a \\0 as asked");
+    let letters = Server::new().begin(Some("letters"), 1).unwrap_err();
+    assert_eq!(letters, "ä".repeat((MESSAGE_BYTES - 1) / 2));
+}
+
+#[test]
+fn a_group_that_lacks_a_row_has_no_answer_until_the_next_begins() {
+    let mut server = Server::new();
+    server.begin(None, 2).unwrap();
+    for bad in ["zero", "panic"] {
+        let mut error = 0;
+        // SAFETY: the pointers are those of living things.
+        server.with(Some(bad), 2, |init, args, _| unsafe { add::<Echo>(init, args, &mut error) });
+        assert_eq!(error, 1);
+        // SAFETY: as above.
+        server.with(Some("a"), 2, |init, args, _| unsafe { add::<Echo>(init, args, &mut error) });
+        assert_eq!(server.row(Some("a")), (None, 1, 1));
+        // SAFETY: as above.
+        unsafe { clear::<Echo>(&mut server.init) };
+        assert_eq!(server.row(Some("a")).0.as_deref(), Some("aa"));
+    }
+    // SAFETY: its init was good.
+    unsafe { end(&mut server.init) };
+}
+
+#[test]
+fn a_row_of_a_copied_call_that_has_ended_is_refused() {
+    let mut server = Server::new();
+    server.begin(None, 2).unwrap();
+    let state = server.init.state;
+    // SAFETY: its init was good.
+    unsafe { end(&mut server.init) };
+    // its place is another call's now
+    let mut other = Server::new();
+    other.begin(None, 2).unwrap();
+    server.init.state = state;
+    assert_eq!(server.row(Some("a")), (None, 1, 1));
+    assert_eq!(other.row(Some("a")).0.as_deref(), Some("aa"));
+    // SAFETY: its init was good.
+    unsafe { end(&mut other.init) };
+}
+
+/// Takes nothing.
+struct Nothing;
+
+impl Function for Nothing {
+    const TAKES: Takes = Takes { kinds: &[], least: 0, usage: "nothing()" };
+
+    fn prepare(_: Arguments) -> Result<(Self, Shape), Fault> {
+        Ok((Self, Shape::Integer))
+    }
+
+    fn answer(&mut self, _: Arguments) -> Result<Answer<'_>, Fault> {
+        Ok(Answer::Integer(7))
+    }
+}
+
+#[test]
+fn a_call_without_arguments_needs_no_arrays() {
+    let mut server = Server::new();
+    let mut args = Args {
+        count: 0,
+        kinds: ptr::null_mut(),
+        values: ptr::null(),
+        lengths: ptr::null(),
+        maybe_null: ptr::null_mut(),
+        attributes: ptr::null(),
+        attribute_lengths: ptr::null(),
+        extension: ptr::null_mut(),
+    };
+    let (mut is_null, mut error) = (0, 0);
+    // SAFETY: the pointers are those of living things, or null where there are no arguments.
+    unsafe {
+        assert!(!begin::<Nothing>(&mut server.init, &mut args, server.message.as_mut_ptr()));
+        let told = integer::<Nothing>(&mut server.init, &mut args, &mut is_null, &mut error);
+        assert_eq!((told, is_null, error), (7, 0, 0));
+        end(&mut server.init);
+    }
+}
+
+#[test]
+fn an_argument_that_is_too_large_is_refused_before_it_is_looked_at() {
+    let long = "x".repeat(Echo::ARGUMENT_BYTES_MAX + 1);
+    let mut server = Server::new();
+    server.begin(None, 2).unwrap();
+    assert_eq!(server.row(Some(&long)), (None, 1, 1));
+    // SAFETY: its init was good.
+    unsafe { end(&mut server.init) };
 }

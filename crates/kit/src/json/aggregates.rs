@@ -7,6 +7,7 @@ use bigdecimal::{BigDecimal, Zero};
 
 use super::decimal::{self, SCALE_MAX};
 use super::reader::{Reader, Scalar, Token};
+use crate::bounds::Steps;
 use crate::function::{Aggregate, Answer, Arguments, Fault, Function, Kind, Shape, Takes, Value};
 
 /// Hands each number of a row's text to `take`, as it is written.
@@ -15,7 +16,9 @@ fn each(text: &[u8], mut take: impl FnMut(&str) -> Result<(), Fault>) -> Result<
         return each_of_array(text, take);
     }
     let text = std::str::from_utf8(text).map_err(|_| "the list is not UTF-8")?;
+    let mut steps = Steps::of_input();
     for line in text.split('\n').map(str::trim) {
+        steps.take(1)?;
         if !matches!(line, "" | "NULL" | "null") {
             take(line)?;
         }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::reader::Scalar;
+use crate::bounds::{copied, reserve};
 use crate::function::Fault;
 
 /// A number's digits without zeros before and behind them, and the power of ten of the last one:
@@ -31,11 +32,12 @@ impl Number {
             exponent.parse().map_err(|_| format!("the exponent of {:.40} is too large", text))?;
         let unsigned = number.strip_prefix('-').unwrap_or(number);
         let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-        let mut digits = [whole, fraction].concat();
+        let mut digits = Vec::new();
+        reserve(&mut digits, whole.len() + fraction.len())?;
+        digits.extend(whole.bytes().chain(fraction.bytes()).skip_while(|it| *it == b'0'));
         let written = digits.len();
-        digits.truncate(digits.trim_end_matches('0').len());
+        digits.truncate(digits.iter().rposition(|it| *it != b'0').map_or(0, |it| it + 1));
         let exponent = i128::from(exponent) + (written - digits.len()) as i128;
-        let digits = digits.trim_start_matches('0').as_bytes().to_vec();
         if digits.is_empty() {
             return Ok(Self { negative: false, digits, exponent: 0 });
         }
@@ -56,12 +58,21 @@ impl<'a> Atom<'a> {
     }
 
     /// The same, borrowing nothing.
-    pub fn into_owned(self) -> Atom<'static> {
-        match self {
+    pub fn into_owned(self) -> Result<Atom<'static>, Fault> {
+        Ok(match self {
             Self::Null => Atom::Null,
             Self::Bool(it) => Atom::Bool(it),
             Self::Number(it) => Atom::Number(it),
-            Self::String(text) => Atom::String(text.into_owned().into()),
+            Self::String(text) => Atom::String(owned(text)?),
+        })
+    }
+
+    /// How many bytes a comparison looks at, at most.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) => 1,
+            Self::Number(it) => it.digits.len(),
+            Self::String(text) => text.len(),
         }
     }
 
@@ -77,6 +88,17 @@ impl<'a> Atom<'a> {
             }
         }
     }
+}
+
+/// A text that borrows nothing, or a fault where there is no memory.
+pub fn owned(text: Cow<str>) -> Result<Cow<'static, str>, Fault> {
+    Ok(Cow::Owned(match text {
+        Cow::Owned(text) => text,
+        Cow::Borrowed(text) => {
+            let bytes = copied(text.as_bytes())?;
+            String::from_utf8(bytes).map_err(|_| "a text that is not UTF-8")?
+        }
+    }))
 }
 
 /// What `fnv` begins with.

@@ -2,12 +2,13 @@
 
 use super::lines::{self, Invalid};
 use super::reader::{Reader, Token};
-use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes, check_size};
+use crate::bounds::Output;
+use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// The values found in the last row.
 pub struct ExtractAll {
     invalid: Invalid,
-    out: Vec<u8>,
+    out: Output,
     /// For what is open: is its nearest key the one asked for?
     open: Vec<bool>,
 }
@@ -23,7 +24,7 @@ impl Function for ExtractAll {
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault> {
         let invalid = Invalid::asked(constants, 2)
             .ok_or("json_extract_all: for invalid JSON say 'error' or 'null'")?;
-        Ok((Self { invalid, out: Vec::new(), open: Vec::new() }, Shape::Text))
+        Ok((Self { invalid, out: Output::default(), open: Vec::new() }, Shape::Text))
     }
 
     fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
@@ -31,8 +32,8 @@ impl Function for ExtractAll {
             return Ok(Answer::Null);
         };
         match self.extract(document, key) {
-            Ok(()) => Ok(Answer::Bytes(&self.out)),
-            Err(_) if self.invalid == Invalid::Null => Ok(Answer::Null),
+            Ok(()) => Ok(Answer::Bytes(self.out.bytes())),
+            Err(_) if self.invalid.forgives(document) => Ok(Answer::Null),
             Err(fault) => Err(fault),
         }
     }
@@ -50,9 +51,8 @@ impl ExtractAll {
                 Token::ObjectEnd | Token::ArrayEnd => is_wanted = self.open.pop().unwrap_or(false),
                 Token::Key(key) => is_wanted = key.as_bytes() == wanted,
                 Token::Scalar(scalar) if is_wanted => {
-                    lines::scalar(&mut self.out, &scalar);
-                    self.out.push(b'\n');
-                    check_size(self.out.len())?;
+                    lines::scalar(&mut self.out, &scalar)?;
+                    self.out.push(b'\n')?;
                 }
                 Token::Scalar(_) => {}
             }

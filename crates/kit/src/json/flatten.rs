@@ -2,7 +2,8 @@
 
 use super::lines::{self, Invalid};
 use super::reader::{Reader, Scalar, Token};
-use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes, Value, check_size};
+use crate::bounds::Output;
+use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes, Value};
 
 /// What stands before the `=`, and how the value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +18,14 @@ enum Form {
 pub struct Flatten {
     form: Form,
     invalid: Invalid,
-    out: Vec<u8>,
+    out: Output,
     place: Place,
 }
 
 /// Where in a document a value stands: `text` from `begin` on.
 #[derive(Default)]
 struct Place {
-    text: Vec<u8>,
+    text: Output,
     begin: usize,
     open: Vec<Level>,
 }
@@ -53,14 +54,14 @@ impl Function for Flatten {
         };
         let invalid = Invalid::asked(constants, 2)
             .ok_or("json_flatten: for invalid JSON say 'error' or 'null'")?;
-        Ok((Self { form, invalid, out: Vec::new(), place: Place::default() }, Shape::Text))
+        Ok((Self { form, invalid, out: Output::default(), place: Place::default() }, Shape::Text))
     }
 
     fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
         let Some(document) = row.bytes(0) else { return Ok(Answer::Null) };
         match self.flatten(document) {
-            Ok(()) => Ok(Answer::Bytes(&self.out)),
-            Err(_) if self.invalid == Invalid::Null => Ok(Answer::Null),
+            Ok(()) => Ok(Answer::Bytes(self.out.bytes())),
+            Err(_) if self.invalid.forgives(document) => Ok(Answer::Null),
             Err(fault) => Err(fault),
         }
     }
@@ -69,65 +70,64 @@ impl Function for Flatten {
 impl Flatten {
     fn flatten(&mut self, document: &[u8]) -> Result<(), Fault> {
         self.out.clear();
-        self.place.reset(self.form);
+        self.place.reset(self.form)?;
         let mut reader = Reader::new(document)?;
         while let Some(token) = reader.next()? {
             match token {
-                Token::ObjectBegin => self.place.open(self.form, None),
-                Token::ArrayBegin => self.place.open(self.form, Some(0)),
+                Token::ObjectBegin => self.place.open(self.form, None)?,
+                Token::ArrayBegin => self.place.open(self.form, Some(0))?,
                 Token::ObjectEnd | Token::ArrayEnd => self.place.close(),
-                Token::Key(key) => self.place.key(self.form, &key),
+                Token::Key(key) => self.place.key(self.form, &key)?,
                 Token::Scalar(scalar) => {
-                    self.place.value(self.form);
-                    self.line(&scalar);
-                    check_size(self.out.len())?;
+                    self.place.value(self.form)?;
+                    self.line(&scalar)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn line(&mut self, scalar: &Scalar) {
+    fn line(&mut self, scalar: &Scalar) -> Result<(), Fault> {
         let Self { out, place, form, .. } = self;
-        begin_line(out, place);
+        begin_line(out, place)?;
         if *form == Form::Paths {
-            json(out, scalar);
-            out.push(b'\n');
-            return;
+            json(out, scalar)?;
+            return out.push(b'\n');
         }
-        lines::scalar(out, scalar);
-        out.push(b'\n');
+        lines::scalar(out, scalar)?;
+        out.push(b'\n')?;
         if let Scalar::String(text) = scalar
             && text.contains(' ')
         {
             for word in text.split(' ').filter(|word| !word.is_empty()) {
-                begin_line(out, place);
-                lines::escape(out, word, None);
-                out.push(b'\n');
+                begin_line(out, place)?;
+                lines::escape(out, word, None)?;
+                out.push(b'\n')?;
             }
         }
+        Ok(())
     }
 }
 
-fn begin_line(out: &mut Vec<u8>, place: &Place) {
-    out.extend_from_slice(&place.text[place.begin..]);
-    out.push(b'=');
+fn begin_line(out: &mut Output, place: &Place) -> Result<(), Fault> {
+    out.extend(&place.text.bytes()[place.begin..])?;
+    out.push(b'=')
 }
 
 impl Place {
-    fn reset(&mut self, form: Form) {
+    fn reset(&mut self, form: Form) -> Result<(), Fault> {
         self.open.clear();
         self.text.clear();
         self.begin = 0;
-        if form == Form::Paths {
-            self.text.push(b'$');
-        }
+        if form == Form::Paths { self.text.push(b'$') } else { Ok(()) }
     }
 
     /// An array (with its first place) or an object begins: itself a value where it stands.
-    fn open(&mut self, form: Form, index: Option<usize>) {
-        self.value(form);
-        self.open.push(Level { length: self.text.len(), begin: self.begin, index });
+    fn open(&mut self, form: Form, index: Option<usize>) -> Result<(), Fault> {
+        self.value(form)?;
+        // no more than documents may be nested
+        self.open.push(Level { length: self.text.bytes().len(), begin: self.begin, index });
+        Ok(())
     }
 
     fn close(&mut self) {
@@ -137,57 +137,57 @@ impl Place {
         }
     }
 
-    fn key(&mut self, form: Form, key: &str) {
+    fn key(&mut self, form: Form, key: &str) -> Result<(), Fault> {
         self.text.truncate(self.open.last().map_or(0, |level| level.length));
         if form == Form::Keys {
-            self.begin = self.text.len();
-            lines::escape(&mut self.text, key, Some(b'='));
-            return;
+            self.begin = self.text.bytes().len();
+            return lines::escape(&mut self.text, key, Some(b'='));
         }
-        self.text.push(b'.');
+        self.text.push(b'.')?;
         let is_name = |it: u8| it.is_ascii_alphanumeric() || it == b'_' || it == b'$';
         let starts_well = key.bytes().next().is_some_and(|it| !it.is_ascii_digit());
         if starts_well && key.bytes().all(is_name) {
-            self.text.extend_from_slice(key.as_bytes());
+            self.text.extend(key.as_bytes())
         } else {
-            quoted(&mut self.text, key);
+            quoted(&mut self.text, key)
         }
     }
 
     /// A value follows: in an array at its next place.
-    fn value(&mut self, form: Form) {
+    fn value(&mut self, form: Form) -> Result<(), Fault> {
         if form == Form::Paths
             && let Some(Level { length, index: Some(index), .. }) = self.open.last_mut()
         {
             self.text.truncate(*length);
-            self.text.extend_from_slice(format!("[{index}]").as_bytes());
+            self.text.extend(format!("[{index}]").as_bytes())?;
             *index += 1;
         }
+        Ok(())
     }
 }
 
 /// A value as JSON.
-fn json(out: &mut Vec<u8>, scalar: &Scalar) {
+fn json(out: &mut Output, scalar: &Scalar) -> Result<(), Fault> {
     match scalar {
-        Scalar::Null => out.extend_from_slice(b"null"),
+        Scalar::Null => out.extend(b"null"),
         Scalar::String(text) => quoted(out, text),
         other => lines::scalar(out, other),
     }
 }
 
 /// Text as a string of JSON, in which no newline stands.
-fn quoted(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
+fn quoted(out: &mut Output, text: &str) -> Result<(), Fault> {
+    out.push(b'"')?;
     for byte in text.bytes() {
         match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0..b' ' => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            _ => out.push(byte),
+            b'"' | b'\\' => out.extend(&[b'\\', byte])?,
+            b'\n' => out.extend(b"\\n")?,
+            b'\t' => out.extend(b"\\t")?,
+            0..b' ' => out.extend(format!("\\u{byte:04x}").as_bytes())?,
+            _ => out.push(byte)?,
         }
     }
-    out.push(b'"');
+    out.push(b'"')
 }
 
 #[cfg(test)]
@@ -243,6 +243,21 @@ mod tests {
         assert_eq!(flat("{", &["keys", "null"]), Ok(None));
         assert!(flat("{}", &["key"]).is_err());
         assert!(flat("{}", &["keys", "maybe"]).is_err());
+    }
+
+    #[test]
+    fn a_result_ends_within_a_value_of_many_words() {
+        let (key, words) = ("k".repeat(20_000), "w ".repeat(20_000));
+        let fault = flat(&format!("{{\"{key}\":\"{words}\"}}"), &[]).unwrap_err();
+        assert_eq!(fault.0, "the result is larger than 64 MiB");
+    }
+
+    #[test]
+    fn a_result_that_is_too_large_is_an_error_also_where_invalid_json_is_null() {
+        let (key, words) = ("k".repeat(20_000), "w ".repeat(20_000));
+        let document = format!("{{\"{key}\":\"{words}\"}}");
+        assert!(flat(&document, &["keys", "null"]).is_err());
+        assert_eq!(flat(&document[..document.len() - 1], &["keys", "null"]), Ok(None));
     }
 
     #[test]

@@ -7,15 +7,21 @@
 
 use std::borrow::Cow;
 
-use super::atom::Atom;
+use super::atom::{Atom, owned};
 use super::lines::Invalid;
 use super::reader::{Reader, Token};
+use crate::bounds::{Steps, copied, push, reserve};
 use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// A pattern may not be nested deeper: comparing goes as deep into the server's stack.
 const PATTERN_DEPTH_MAX: usize = 100;
-/// No row takes more comparisons: they take a fraction of a second.
-const COMPARISONS_MAX: u32 = 20_000_000;
+/// A tree takes about 100 bytes for each of its values.
+const DOCUMENT_VALUES_MAX: usize = 1 << 20;
+const PATTERN_VALUES_MAX: usize = 1 << 16;
+/// No row takes more steps: each looks at a value, a name, or so many bytes of one, and all of them
+/// together take a fraction of a second.
+const STEPS_MAX: u64 = 20_000_000;
+const STEP_BYTES: usize = 64;
 
 /// A document's values in order: an array or object is followed by all that it holds.
 struct Tree<'a>(Vec<Node<'a>>);
@@ -36,7 +42,7 @@ enum What<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn parse(document: &'a [u8], depth_max: usize) -> Result<Self, Fault> {
+    fn parse(document: &'a [u8], depth_max: usize, values_max: usize) -> Result<Self, Fault> {
         let (mut nodes, mut open, mut key) = (Vec::new(), Vec::new(), Cow::Borrowed(""));
         let mut reader = Reader::new(document)?;
         while let Some(token) = reader.next()? {
@@ -65,7 +71,10 @@ impl<'a> Tree<'a> {
                 }
                 open.push(at);
             }
-            nodes.push(Node { key: std::mem::take(&mut key), what, end: at + 1 });
+            if at == values_max {
+                return Err(format!("there are more than {values_max} values").into());
+            }
+            push(&mut nodes, Node { key: std::mem::take(&mut key), what, end: at + 1 })?;
         }
         Ok(Self(nodes))
     }
@@ -80,22 +89,29 @@ impl<'a> Tree<'a> {
         })
     }
 
-    fn into_owned(self) -> Tree<'static> {
-        let owned = |it: Node<'a>| Node {
-            key: it.key.into_owned().into(),
-            what: it.what.into_owned(),
-            end: it.end,
-        };
-        Tree(self.0.into_iter().map(owned).collect())
+    fn into_owned(self) -> Result<Tree<'static>, Fault> {
+        let mut nodes = Vec::new();
+        reserve(&mut nodes, self.0.len())?;
+        for Node { key, what, end } in self.0 {
+            nodes.push(Node { key: owned(key)?, what: what.into_owned()?, end });
+        }
+        Ok(Tree(nodes))
     }
 }
 
 impl What<'_> {
-    fn into_owned(self) -> What<'static> {
-        match self {
+    fn into_owned(self) -> Result<What<'static>, Fault> {
+        Ok(match self {
             Self::Object => What::Object,
             Self::Array => What::Array,
-            Self::Atom(atom) => What::Atom(atom.into_owned()),
+            Self::Atom(atom) => What::Atom(atom.into_owned()?),
+        })
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Object | Self::Array => 1,
+            Self::Atom(atom) => atom.size(),
         }
     }
 }
@@ -104,10 +120,15 @@ impl What<'_> {
 struct Comparison<'a> {
     document: &'a Tree<'a>,
     pattern: &'a Tree<'static>,
-    left: u32,
+    steps: Steps,
 }
 
 impl Comparison<'_> {
+    /// A value or a name of the pattern, of so many bytes, is compared.
+    fn step(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.steps.take(1 + (bytes / STEP_BYTES) as u64)
+    }
+
     /// Does the document at `held` hold the pattern at `sought`? Goes no deeper than the pattern.
     fn holds(&mut self, held: usize, sought: usize) -> Result<bool, Fault> {
         let is_array = |node: &Node| node.what == What::Array;
@@ -117,6 +138,7 @@ impl Comparison<'_> {
         // arrays are looked through, arrays in them too
         let (mut at, end) = (held, self.document.0[held].end);
         while at < end {
+            self.step(0)?;
             let node = &self.document.0[at];
             if is_array(node) {
                 at += 1;
@@ -137,6 +159,7 @@ impl Comparison<'_> {
         }
         'sought: for element in pattern.children(sought) {
             for candidate in document.children(held) {
+                self.step(0)?;
                 if self.holds(candidate, element)? {
                     continue 'sought;
                 }
@@ -148,7 +171,7 @@ impl Comparison<'_> {
 
     /// Of what is no array: is it the same value, or an object with at least these members?
     fn equals(&mut self, held: usize, sought: usize) -> Result<bool, Fault> {
-        self.left = self.left.checked_sub(1).ok_or("the document and the pattern are too large")?;
+        self.step(self.pattern.0[sought].what.size())?;
         let (document, pattern) = (self.document, self.pattern);
         if pattern.0[sought].what != What::Object {
             return Ok(document.0[held].what == pattern.0[sought].what);
@@ -158,6 +181,7 @@ impl Comparison<'_> {
         }
         'sought: for member in pattern.children(sought) {
             for candidate in document.children(held) {
+                self.step(pattern.0[member].key.len())?;
                 let is_named_so = document.0[candidate].key == pattern.0[member].key;
                 if is_named_so && self.holds(candidate, member)? {
                     continue 'sought;
@@ -195,17 +219,18 @@ impl Function for Holds {
         };
         if self.pattern.is_none() || self.text != text {
             self.pattern = None;
-            let pattern = Tree::parse(text, PATTERN_DEPTH_MAX)
+            let pattern = Tree::parse(text, PATTERN_DEPTH_MAX, PATTERN_VALUES_MAX)
                 .map_err(|Fault(cause)| format!("the pattern: {cause}"))?;
-            self.pattern = Some(pattern.into_owned());
-            self.text = text.to_vec();
+            self.pattern = Some(pattern.into_owned()?);
+            self.text = copied(text)?;
         }
         let Some(pattern) = &self.pattern else { return Ok(Answer::Null) };
-        let document = match Tree::parse(document, usize::MAX) {
-            Err(_) if self.invalid == Invalid::Null => return Ok(Answer::Null),
+        let document = match Tree::parse(document, usize::MAX, DOCUMENT_VALUES_MAX) {
+            Err(_) if self.invalid.forgives(document) => return Ok(Answer::Null),
             told => told?,
         };
-        let mut comparison = Comparison { document: &document, pattern, left: COMPARISONS_MAX };
+        let steps = Steps::new(STEPS_MAX, "the document and the pattern are too large together");
+        let mut comparison = Comparison { document: &document, pattern, steps };
         Ok(Answer::Integer(comparison.holds(0, 0)?.into()))
     }
 }
@@ -275,6 +300,43 @@ mod tests {
         let each = (0..5_000).map(|n| format!("{n},")).collect::<String>();
         assert!(held(&many("1"), &format!("[{}]", "0,".repeat(5_000) + "0")).is_err());
         assert!(held(&format!("[{each}0]"), "[0, 4999]").unwrap());
+    }
+
+    #[test]
+    fn steps_that_find_nothing_are_counted() {
+        let ones = format!("[{}1]", "1,".repeat(8_000));
+        let list = |element: &str| format!("[{}1]", format!("{element},").repeat(8_000));
+        let long = "k".repeat(2_000);
+        let alike = format!("\"{long}\"");
+        for (document, pattern) in [
+            // arrays that hold nothing, members of other names, long texts that end otherwise
+            (list("[]"), ones.clone()),
+            (list("[[],[]]"), ones),
+            (format!("[{}{{}}]", "{\"a\":1},".repeat(8_000)), list("{\"b\":1}")),
+            (list(&format!("\"{long}x\"")), list(&alike.replacen("kk\"", "ky\"", 1))),
+        ] {
+            let began = std::time::Instant::now();
+            let _ = held(&document, &pattern);
+            // they took minutes
+            assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+        }
+    }
+
+    #[test]
+    fn more_values_than_a_document_may_have_are_an_error() {
+        let of = |values_max| Tree::parse(b"[1, [2], {\"a\": 3}]", 9, values_max).map(|_| ());
+        assert_eq!(of(6), Ok(()));
+        assert_eq!(of(5), Err("there are more than 5 values".into()));
+        let many = format!("[{}1]", "1,".repeat(PATTERN_VALUES_MAX));
+        assert!(held("[]", &many).is_err());
+    }
+
+    #[test]
+    fn the_deepest_pattern_fits_a_small_stack() {
+        let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        let small = std::thread::Builder::new().stack_size(128 << 10);
+        let told = small.spawn(move || held(&deep(1000), &deep(PATTERN_DEPTH_MAX)));
+        assert_eq!(told.unwrap().join().unwrap(), Ok(true));
     }
 
     #[test]

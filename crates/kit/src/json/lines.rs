@@ -3,30 +3,30 @@
 //! What would break a line is escaped as MySQL's own exports do: `\n` for a newline, `\\` for a
 //! backslash. So a line is a value, whatever the value holds.
 
-use super::reader::Scalar;
-use crate::function::Arguments;
+use super::reader::{self, Scalar};
+use crate::bounds::{Output, check_killed};
+use crate::function::{Arguments, Fault};
 
 /// Appends text with its newlines and backslashes escaped; `also` is escaped, too.
-pub fn escape(out: &mut Vec<u8>, text: &str, also: Option<u8>) {
+pub fn escape(out: &mut Output, text: &str, also: Option<u8>) -> Result<(), Fault> {
     let mut begin = 0;
     for (at, byte) in text.bytes().enumerate() {
         if matches!(byte, b'\n' | b'\\') || Some(byte) == also {
-            out.extend_from_slice(&text.as_bytes()[begin..at]);
-            out.push(b'\\');
-            out.push(if byte == b'\n' { b'n' } else { byte });
+            out.extend(&text.as_bytes()[begin..at])?;
+            out.extend(&[b'\\', if byte == b'\n' { b'n' } else { byte }])?;
             begin = at + 1;
         }
     }
-    out.extend_from_slice(&text.as_bytes()[begin..]);
+    out.extend(&text.as_bytes()[begin..])
 }
 
 /// Appends a value as a line has it: strings without quotes, `true`, `false`, `NULL`.
-pub fn scalar(out: &mut Vec<u8>, scalar: &Scalar) {
+pub fn scalar(out: &mut Output, scalar: &Scalar) -> Result<(), Fault> {
     match scalar {
-        Scalar::Null => out.extend_from_slice(b"NULL"),
-        Scalar::Bool(true) => out.extend_from_slice(b"true"),
-        Scalar::Bool(false) => out.extend_from_slice(b"false"),
-        Scalar::Number(text) => out.extend_from_slice(text.as_bytes()),
+        Scalar::Null => out.extend(b"NULL"),
+        Scalar::Bool(true) => out.extend(b"true"),
+        Scalar::Bool(false) => out.extend(b"false"),
+        Scalar::Number(text) => out.extend(text.as_bytes()),
         Scalar::String(text) => escape(out, text, None),
     }
 }
@@ -48,6 +48,12 @@ impl Invalid {
             b"null" => Some(Self::Null),
             _ => None,
         }
+    }
+
+    /// Whether NULL is the answer for a document that failed. Only where it is no JSON: whatever
+    /// else failed (a result too large, no memory) is an error.
+    pub fn forgives(self, document: &[u8]) -> bool {
+        self == Self::Null && check_killed().is_ok() && !reader::is_json(document)
     }
 
     /// What the constant at `index` asks for: `Error` where none is given, `None` for no such word.

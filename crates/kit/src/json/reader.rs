@@ -2,10 +2,21 @@
 
 use std::borrow::Cow;
 
+use crate::bounds::{Steps, push_text};
 use crate::function::Fault;
 
 /// How deep arrays and objects may be nested. MySQL's own limit is 100, MariaDB's 32.
 pub const DEPTH_MAX: usize = 1000;
+
+/// Whether a document is JSON that is read here.
+pub fn is_json(document: &[u8]) -> bool {
+    let read_all = || {
+        let mut reader = Reader::new(document)?;
+        while reader.next()?.is_some() {}
+        Ok::<(), Fault>(())
+    };
+    read_all().is_ok()
+}
 
 /// The next thing in a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,6 +59,7 @@ pub struct Reader<'a> {
     /// What is open; true: an object.
     open: Vec<bool>,
     next: Next,
+    steps: Steps,
 }
 
 impl<'a> Reader<'a> {
@@ -58,11 +70,13 @@ impl<'a> Reader<'a> {
             let at = error.valid_up_to();
             format!("the JSON is not UTF-8 at byte {at}: CONVERT(… USING utf8mb4)")
         })?;
-        Ok(Self { text, at: 0, open: Vec::new(), next: Next::Value })
+        let steps = Steps::of_input();
+        Ok(Self { text, at: 0, open: Vec::new(), next: Next::Value, steps })
     }
 
     /// The next token; `None` at the end of the document.
     pub fn next(&mut self) -> Result<Option<Token<'a>>, Fault> {
+        self.steps.take(1)?;
         loop {
             self.skip_space();
             let Some(byte) = self.peek() else {
@@ -192,17 +206,18 @@ impl<'a> Reader<'a> {
             self.at += 1;
             return Ok(Cow::Borrowed(&self.text[begin..self.at - 1]));
         }
-        let mut found = self.text[begin..self.at].to_owned();
+        let mut found = String::new();
+        push_text(&mut found, &self.text[begin..self.at])?;
         loop {
             if self.peek() == Some(b'"') {
                 self.at += 1;
                 return Ok(Cow::Owned(found));
             }
             self.at += 1;
-            found.push(self.escaped()?);
+            push_text(&mut found, self.escaped()?.encode_utf8(&mut [0; 4]))?;
             let begin = self.at;
             self.plain()?;
-            found.push_str(&self.text[begin..self.at]);
+            push_text(&mut found, &self.text[begin..self.at])?;
         }
     }
 

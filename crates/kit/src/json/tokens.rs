@@ -5,11 +5,10 @@
 //! tokens of the pattern, and an index over tokens misses nothing; what else it finds (hashes that
 //! are equal by chance, values of several elements of an array) `json_holds` sorts out.
 
-use std::io::Write;
-
 use super::atom::{Atom, FNV_OFFSET, fnv};
 use super::lines::Invalid;
 use super::reader::{Reader, Token};
+use crate::bounds::{Output, push};
 use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// As many as one document may have: as many rows as the table of places has in a server.
@@ -20,7 +19,7 @@ const SEPARATOR: &[u8] = b"\xff";
 /// The tokens of the last row, 16 hexadecimal digits in a line: values first.
 pub struct Tokens {
     invalid: Invalid,
-    out: Vec<u8>,
+    out: Output,
 }
 
 impl Function for Tokens {
@@ -33,34 +32,33 @@ impl Function for Tokens {
 
     fn prepare(constants: Arguments) -> Result<(Self, Shape), Fault> {
         let invalid = Invalid::asked(constants, 1).ok_or("json_tokens: say 'error' or 'null'")?;
-        Ok((Self { invalid, out: Vec::new() }, Shape::Text))
+        Ok((Self { invalid, out: Output::default() }, Shape::Text))
     }
 
     fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
         let Some(document) = row.bytes(0) else { return Ok(Answer::Null) };
         let tokens = match tokens(document) {
-            Err(_) if self.invalid == Invalid::Null => return Ok(Answer::Null),
+            Err(_) if self.invalid.forgives(document) => return Ok(Answer::Null),
             told => told?,
         };
         self.out.clear();
         for token in tokens {
-            // A Vec takes all that is written to it.
-            let _ = writeln!(self.out, "{token:016x}");
+            self.out.extend(format!("{token:016x}\n").as_bytes())?;
         }
-        Ok(Answer::Bytes(&self.out))
+        Ok(Answer::Bytes(self.out.bytes()))
     }
 }
 
 /// Each once, those of values before those of objects and arrays.
 fn tokens(document: &[u8]) -> Result<Vec<u64>, Fault> {
-    let (mut values, mut holders) = (Vec::new(), Vec::new());
+    let (mut values, mut holders) = (Distinct::default(), Distinct::default());
     // the hash of the path so far, and those of what is open
     let (mut path, mut open) = (FNV_OFFSET, Vec::new());
     let mut reader = Reader::new(document)?;
     while let Some(token) = reader.next()? {
         match token {
             Token::ObjectBegin | Token::ArrayBegin => {
-                holders.push(fnv(path, if token == Token::ObjectBegin { b"{" } else { b"[" }));
+                holders.add(fnv(path, if token == Token::ObjectBegin { b"{" } else { b"[" }))?;
                 open.push(path);
             }
             Token::ObjectEnd | Token::ArrayEnd => path = open.pop().unwrap_or(FNV_OFFSET),
@@ -68,19 +66,41 @@ fn tokens(document: &[u8]) -> Result<Vec<u64>, Fault> {
                 let above = open.last().copied().unwrap_or(FNV_OFFSET);
                 path = fnv(fnv(above, SEPARATOR), key.as_bytes());
             }
-            Token::Scalar(scalar) => values.push(Atom::of(scalar)?.hash(path)),
+            Token::Scalar(scalar) => values.add(Atom::of(scalar)?.hash(path))?,
         }
     }
-    for list in [&mut values, &mut holders] {
-        list.sort_unstable();
-        list.dedup();
-    }
+    let (mut values, mut holders) = (values.sorted()?, holders.sorted()?);
     holders.retain(|it| values.binary_search(it).is_err());
     values.append(&mut holders);
-    if values.len() > TOKENS_MAX {
-        return Err(format!("the document has over {TOKENS_MAX} different values").into());
+    if values.len() > TOKENS_MAX { Err(too_many()) } else { Ok(values) }
+}
+
+fn too_many() -> Fault {
+    format!("the document has over {TOKENS_MAX} different values").into()
+}
+
+/// Different tokens; in between, each at most twice as often as there may be any.
+#[derive(Default)]
+struct Distinct(Vec<u64>);
+
+impl Distinct {
+    fn add(&mut self, token: u64) -> Result<(), Fault> {
+        if self.0.len() == 2 * TOKENS_MAX {
+            self.reduce()?;
+        }
+        push(&mut self.0, token)
     }
-    Ok(values)
+
+    fn reduce(&mut self) -> Result<(), Fault> {
+        self.0.sort_unstable();
+        self.0.dedup();
+        if self.0.len() > TOKENS_MAX { Err(too_many()) } else { Ok(()) }
+    }
+
+    fn sorted(mut self) -> Result<Vec<u64>, Fault> {
+        self.reduce()?;
+        Ok(self.0)
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +146,7 @@ mod tests {
         let list =
             |count| format!("[{}0]", (1..count).map(|n| format!("{n},")).collect::<String>());
         assert_eq!(of(&list(TOKENS_MAX - 1)).len(), TOKENS_MAX);
+        assert_eq!(of(&format!("[{}0]", "1,".repeat(5 * TOKENS_MAX))).len(), 3);
         assert!(tokens(list(TOKENS_MAX).as_bytes()).is_err());
     }
 }
