@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,12 @@ REFUSED = {
     "jsum('1', RAND())": "a constant from 0 to 30",
     "jsum('1e36')": "over 65 digits",
     "jmax('[{}]')": "holds an object",
+    "json_flatten(CONCAT('{\"', REPEAT('k', 20000), '\":\"', REPEAT('w ', 20000), '\"}'))": (
+        "the result is larger than 64 MiB"
+    ),
+    f"json_holds('[{'[],' * 8000}1]', '[{'1,' * 8000}1]')": "too large together",
+    "jsum(CONCAT('1\\n', CHAR(0)))": "is no number",
+    "rb_build(CONCAT('1,', CHAR(0)))": "is no whole number",
     "json_flatten(CONCAT(REPEAT('[', 1001), REPEAT(']', 1001)))": "nested deeper than 1000",
 }
 
@@ -68,6 +76,27 @@ def test_a_wrong_call_is_an_error_with_its_cause(server: KitServer, call: str) -
         server.ask(f"SELECT {call}")
     assert REFUSED[call] in str(caught.value)
     assert server.one("SELECT 1") == "1"
+
+
+#: One row whose numbers take a server long to add up: more than it looks at a KILL in between.
+LONG = "SELECT jsum(REPEAT('9e199\\n1e-199\\n', 5000000))"
+
+
+def test_a_call_ends_within_seconds_of_a_kill(server: KitServer) -> None:
+    server.ask("SET GLOBAL max_allowed_packet = 67108864")
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(server.ask, LONG)
+        began = time.monotonic()
+        running = "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT jsum%'"
+        while not (found := server.ask(f"{running} AND time >= 1")):
+            assert time.monotonic() - began < 30 and not asked.done()
+            time.sleep(0.1)
+        server.ask(f"KILL QUERY {found[0][0]}")
+        began = time.monotonic()
+        with pytest.raises(TrialFailed, match=r"(?i)kill|interrupted"):
+            asked.result(60)
+    assert time.monotonic() - began < 5
+    assert server.one("SELECT jsum('1\\n2', 0)") == "3"
 
 
 def test_null_and_empty_are_told_apart(server: KitServer) -> None:

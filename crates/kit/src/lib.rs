@@ -7,5 +7,7 @@ mod files;
 mod function;
 mod interface;
 mod json;
+#[cfg(test)]
+mod tests;
 mod uuid;
 mod version;

@@ -31,6 +31,15 @@ use segment::Segment;
 
 use crate::function::Fault;
 
+/// What the page of bounds names.
+#[cfg(test)]
+pub fn bounds_of_files() -> Vec<usize> {
+    let of_query = [query::DEPTH_MAX, query::CONDITIONS_MAX, query::ITEMS_MAX, tokens::TOKENS_MAX];
+    let steps = usize::try_from(query::STEPS_MAX).unwrap_or(0);
+    let of_rows = [columns::COLUMNS_MAX, columns::TEXT_BYTES_MAX, segment::ROWS_MAX];
+    [&of_query[..], &of_rows, &[steps, writer::SEGMENTS_MAX]].concat()
+}
+
 /// Of a name: of an index, of a column.
 const NAME_BYTES_MAX: usize = 64;
 /// How often a reader begins anew where writers remove what it was about to open.

@@ -9,12 +9,12 @@ use crate::function::Fault;
 /// A query is no longer, and its conditions are nested no deeper: each level takes the server's
 /// stack, of which MySQL 5.6 gives 256 KiB to a session.
 const QUERY_BYTES_MAX: usize = 4 << 20;
-const DEPTH_MAX: usize = 32;
+pub const DEPTH_MAX: usize = 32;
 /// No call takes more steps, each a value of a row that is looked at.
-const STEPS_MAX: u64 = 1 << 32;
+pub const STEPS_MAX: u64 = 1 << 32;
 /// Each column of an answer is held in memory, and each condition reads one.
-const ITEMS_MAX: usize = 64;
-const CONDITIONS_MAX: usize = 1000;
+pub const ITEMS_MAX: usize = 64;
+pub const CONDITIONS_MAX: usize = 1000;
 
 /// The steps of a call.
 pub fn query_steps() -> Steps {

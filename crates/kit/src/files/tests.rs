@@ -146,12 +146,15 @@ fn write_to_a_full_disk(root: &Root) {
 fn a_statement_that_writes_twice_to_an_index_does_not_wait_for_itself() {
     let folder = Folder::new("twice");
     let index = folder.index("a:int");
-    let first = Writer::open(index.clone()).unwrap();
+    let mut first = Writer::open(index.clone()).unwrap();
+    first.add(&[Some(b"0")]).unwrap();
     let began = Instant::now();
     let Fault(words) = Writer::open(index.clone()).err().unwrap();
     assert!(began.elapsed() < Duration::from_secs(5));
     assert_eq!(words, "the statement writes to the index already, in another call");
-    drop(first);
+    // nor is anything added by a statement that failed so
+    assert!(first.commit().is_err());
+    assert_eq!(told(&index, "COUNT(*)"), Ok("[[0]]".to_owned()));
     assert_eq!(add(&index, [vec!["1".to_owned()]].into_iter()), Ok(1));
     // another thread is waited for
     let held = Writer::open(index.clone()).unwrap();

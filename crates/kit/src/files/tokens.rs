@@ -4,7 +4,7 @@ use crate::bounds::{Steps, copied, push};
 use crate::function::Fault;
 
 /// A query has no more of them: as many as a list of a million numbers.
-const TOKENS_MAX: usize = 1 << 21;
+pub const TOKENS_MAX: usize = 1 << 21;
 
 /// A word of a query.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId, sleep};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use roaring::RoaringBitmap;
 use rustix::fs::{FlockOperation, flock};
 
 use super::columns::{Column, parse_columns};
-use super::manifest::{Entry, Manifest, deleted_file, is_ours, segment_file};
+use super::manifest::{self, Entry, Manifest, deleted_file, segment_file};
 use super::segment::{Builder, NULL, Segment, deleted_bytes};
 use super::write_file;
 use super::{MANIFEST, MANIFEST_NEW, Root, read_manifest, refused, sync_folder, sync_parent};
@@ -27,7 +27,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(5);
 const SMALL_ROWS: u32 = 1 << 16;
 const SMALL_COUNT: usize = 32;
 /// More segments an index does not have: each is a file that readers open.
-const SEGMENTS_MAX: usize = 256;
+pub const SEGMENTS_MAX: usize = 256;
 
 /// The lock of an index's folder, held while this lives.
 struct Lock {
@@ -39,10 +39,24 @@ struct Lock {
 type FileId = (u64, u64);
 
 /// Which thread holds a lock: it would wait for itself where a statement writes twice to one index.
-static HOLDERS: Mutex<BTreeMap<FileId, ThreadId>> = Mutex::new(BTreeMap::new());
+struct Holder {
+    thread: ThreadId,
+    /// Whether it asked for the lock once more: the statement failed then, and adds nothing.
+    asked_twice: bool,
+}
 
-fn holders() -> std::sync::MutexGuard<'static, BTreeMap<FileId, ThreadId>> {
+static HOLDERS: Mutex<BTreeMap<FileId, Holder>> = Mutex::new(BTreeMap::new());
+const TWICE: &str = "the statement writes to the index already, in another call";
+
+fn holders() -> MutexGuard<'static, BTreeMap<FileId, Holder>> {
     HOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this thread holds the lock; it is noted that it asks.
+fn is_held_here(folder: FileId) -> bool {
+    let mut holders = holders();
+    let ours = holders.get_mut(&folder).filter(|it| it.thread == thread::current().id());
+    ours.map(|it| it.asked_twice = true).is_some()
 }
 
 impl Drop for Lock {
@@ -59,13 +73,14 @@ impl Lock {
             let file = File::open(folder).map_err(|error| missing(folder, &error))?;
             let found = |it: std::io::Result<fs::Metadata>| it.map(|it| (it.dev(), it.ino()));
             let opened = found(file.metadata()).map_err(|it| refused("the index's folder", &it))?;
-            if holders().get(&opened) == Some(&thread::current().id()) {
-                return Err("the statement writes to the index already, in another call".into());
+            if is_held_here(opened) {
+                return Err(TWICE.into());
             }
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 // it may have been dropped, and made anew, since it was opened
                 if found(fs::metadata(folder)).is_ok_and(|it| it == opened) {
-                    holders().insert(opened, thread::current().id());
+                    let thread = thread::current().id();
+                    holders().insert(opened, Holder { thread, asked_twice: false });
                     return Ok(Self { folder: opened, _file: file });
                 }
                 continue;
@@ -156,7 +171,7 @@ fn sweep(folder: &Path, manifest: Option<&Manifest>) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_named = manifest.is_some_and(|it| it.names(&name));
-        if name == MANIFEST_NEW || is_ours(&name) && !is_named {
+        if name == MANIFEST_NEW || manifest::is_ours(&name) && !is_named {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -168,7 +183,7 @@ pub struct Writer {
     manifest: Manifest,
     builder: Builder,
     rows: u64,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl Writer {
@@ -178,7 +193,7 @@ impl Writer {
         let manifest = read_manifest(&folder)?;
         sweep(&folder, Some(&manifest));
         let builder = Builder::new(manifest.columns.len());
-        Ok(Self { folder, manifest, builder, rows: 0, _lock: lock })
+        Ok(Self { folder, manifest, builder, rows: 0, lock })
     }
 
     /// A row of texts, `None` for NULL; on a fault nothing of it is there.
@@ -283,6 +298,9 @@ impl Writer {
 
     /// All of it becomes the index's, or none: how many rows were added.
     pub fn commit(mut self) -> Result<u64, Fault> {
+        if holders().get(&self.lock.folder).is_some_and(|it| it.asked_twice) {
+            return Err(TWICE.into());
+        }
         self.flush()?;
         self.merge()?;
         // the files' names are on the disk before a manifest says them

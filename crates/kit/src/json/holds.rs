@@ -14,13 +14,13 @@ use crate::bounds::{Steps, copied, push, reserve};
 use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// A pattern may not be nested deeper: comparing goes as deep into the server's stack.
-const PATTERN_DEPTH_MAX: usize = 100;
+pub const PATTERN_DEPTH_MAX: usize = 100;
 /// A tree takes about 100 bytes for each of its values.
-const DOCUMENT_VALUES_MAX: usize = 1 << 20;
-const PATTERN_VALUES_MAX: usize = 1 << 16;
+pub const DOCUMENT_VALUES_MAX: usize = 1 << 20;
+pub const PATTERN_VALUES_MAX: usize = 1 << 16;
 /// No row takes more steps: each looks at a value, a name, or so many bytes of one, and all of them
 /// together take a fraction of a second.
-const STEPS_MAX: u64 = 20_000_000;
+pub const STEPS_MAX: u64 = 20_000_000;
 const STEP_BYTES: usize = 64;
 
 /// A document's values in order: an array or object is followed by all that it holds.

@@ -19,3 +19,12 @@ pub use extract::ExtractAll;
 pub use flatten::Flatten;
 pub use holds::Holds;
 pub use tokens::Tokens;
+
+/// What the page of bounds names.
+#[cfg(test)]
+pub fn bounds_of_json() -> Vec<usize> {
+    let of_holds =
+        [holds::DOCUMENT_VALUES_MAX, holds::PATTERN_VALUES_MAX, holds::PATTERN_DEPTH_MAX];
+    let steps = usize::try_from(holds::STEPS_MAX).unwrap_or(0);
+    [&of_holds[..], &[steps, tokens::TOKENS_MAX, reader::DEPTH_MAX]].concat()
+}

@@ -12,7 +12,7 @@ use crate::bounds::{Output, push};
 use crate::function::{Answer, Arguments, Fault, Function, Kind, Shape, Takes};
 
 /// As many as one document may have: as many rows as the table of places has in a server.
-const TOKENS_MAX: usize = 1 << 16;
+pub const TOKENS_MAX: usize = 1 << 16;
 /// Before each name: no byte of UTF-8.
 const SEPARATOR: &[u8] = b"\xff";
 
