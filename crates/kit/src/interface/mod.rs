@@ -316,18 +316,18 @@ pub unsafe fn add<F: Aggregate>(init: *mut Init, args: *mut Args, error: *mut c_
             // told already
             return Ok(());
         }
-        // whatever ends it, a panic too
-        call.fault = Some("a row of the group failed".into());
         // SAFETY: as above.
-        let (row, count) =
-            unsafe { row::<F>(args) }.inspect_err(|it| call.fault = Some(it.clone()))?;
-        let added = call.function.add(Arguments(&row[..count]));
-        call.fault = added.clone().err();
-        added
+        let (row, count) = unsafe { row::<F>(args) }?;
+        call.function.add(Arguments(&row[..count]))
     });
     if let Err(fault) = done {
-        // SAFETY: a flag of the server's.
-        unsafe { *error = 1 };
+        // SAFETY: as above; the error is a flag of the server's.
+        unsafe {
+            *error = 1;
+            if let Ok(call) = call::<F>(init) {
+                call.fault = Some(fault.clone());
+            }
+        }
         raise(&fault);
     }
 }

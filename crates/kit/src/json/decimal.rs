@@ -34,6 +34,10 @@ pub fn parse(text: &str) -> Result<BigDecimal, Fault> {
     let exponent = read_exponent(exponent).ok_or_else(no_number)?;
     let (digits, scale) = written.into_bigint_and_exponent();
     let number = BigDecimal::new(digits, scale - exponent);
+    // whose exponent and length say that it is neither: its digits are not counted
+    if exponent.unsigned_abs() + (text.len() as u64) < MAGNITUDE_MAX as u64 {
+        return Ok(number);
+    }
     // at least a tenth of ten to this power, and less than it
     let magnitude = number.digits() as i64 - (scale - exponent);
     if number.is_zero() || magnitude <= -MAGNITUDE_MAX {
