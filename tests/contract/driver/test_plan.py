@@ -43,7 +43,7 @@ PAIRS: dict[type, str] = {
     driver.End: "Event=end",
 }
 #: What the record adds to what the driver said.
-OURS_ALONE: dict[type, set[str]] = {record.PhaseRecord: {"readings", "switches"}}
+OURS_ALONE: dict[type, set[str]] = {record.PhaseRecord: {"readings", "switches", "unread"}}
 
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
