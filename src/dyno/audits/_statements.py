@@ -95,13 +95,18 @@ class StreamView:
         return _by_digest([each.statements_before for each in self.tallies])
 
     def beside(self, other: StreamView) -> tuple[StreamView, StreamView]:
-        """Both, in the blocks that both have played: there they were sent the same."""
-        blocks = {t.block for t in self.trials} & {t.block for t in other.trials}
-        return self._in_blocks(blocks), other._in_blocks(blocks)
+        """Both, in the attempts at blocks that both have played: there they were sent the same. A
+        block that was torn or failed has attempts of one side alone.
+        """
+        attempts = {(t.block, t.attempt) for t in self.trials}
+        attempts &= {(t.block, t.attempt) for t in other.trials}
+        return self._in_attempts(attempts), other._in_attempts(attempts)
 
-    def _in_blocks(self, blocks: set[int]) -> StreamView:
+    def _in_attempts(self, attempts: set[tuple[int, int]]) -> StreamView:
         pairs = zip(self.trials, self.tallies, strict=True)
-        kept = [(trial, tally) for trial, tally in pairs if trial.block in blocks]
+        kept = [
+            (trial, tally) for trial, tally in pairs if (trial.block, trial.attempt) in attempts
+        ]
         trials, tallies = tuple(t for t, _ in kept), tuple(t for _, t in kept)
         return StreamView(self.case, self.name, trials, tallies)
 

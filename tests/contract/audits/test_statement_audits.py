@@ -177,6 +177,18 @@ def test_a_load_that_changes_other_rows_is_invalid() -> None:
     assert found.soundness == "invalid" and "500 rows, and 1,000 on old" in found.sentence
 
 
+def test_a_load_of_a_torn_block_is_held_against_no_other() -> None:
+    """Resumed, the block is played anew: one side has loaded once more."""
+
+    def load(number: int, name: str, attempt: int) -> Trial:
+        trial = a_trial(number, name, statements=(sent("INSERT", "insert", 1, 1000),))
+        phase = replace(trial.phases[0], phase="prepare")
+        return replace(trial, block=0, attempt=attempt, phases=(phase,))
+
+    told = findings("same_work", a_run(), load(2, "old", 1), load(3, "old", 2), load(4, "new", 2))
+    assert [each.soundness for each in told] == ["sound"]
+
+
 def client(client_us: float, event_us: float, slept_us: float = 0) -> list[Trial]:
     """`new` took so long for an event, and `old` 100 µs, 2 of them in the client."""
     times = {"old": (2.0, 100.0, 0.0), "new": (client_us, event_us, slept_us)}
