@@ -3,12 +3,9 @@
 - A trial whose windows were fewer or shorter than its partners' was not met by the same host.
   Another workload's may be shorter: each has windows as its own events ask for.
 - An event that outlasted its slot stood still with its engine, and its latency is told without the
-  time of others. It goes on in a drain and an edge, which are not counted: each such event may gain
-  both. Where that comes to more than the margin of the time that counts, rates are too high by as
-  much, and more so on the slower side, so that a difference looks smaller.
-- An engine that is not ours to freeze, or was not since its workload changes nothing, went on
-  meanwhile: where more than one of a hundred of its events outlasted their slots, it worked in the
-  windows of others.
+  time of others. An engine that is not ours to freeze, or was not since its workload changes
+  nothing, went on meanwhile: where more than one of a hundred of its events outlasted their slots,
+  it worked in the windows of others.
 - Where engines are suspended, Dyno's own switches may be late, as where Dyno itself stands still:
   then one engine has the time of another. A block that lost more than half the margin so is
   dropped; the latest switch is told.
@@ -54,17 +51,13 @@ class Turns:
         findings = [
             case.finding("turns", "doubtful", words)
             for case in judged
-            for words in _faults(
-                case, turns, longest_s[case.workload, case.phase], case.margin_percent(view.run)
-            )
+            for words in _faults(case, turns, longest_s[case.workload, case.phase])
         ]
         told = f"windows of {windows_words(view.run)} were played by turns{_latest(judged)}"
         return conclude("turns", findings, told if judged else "")
 
 
-def _faults(
-    case: Case, turns: TurnsDesign, longest_s: float, margin_percent: float
-) -> Iterator[str]:
+def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
     ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
     lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
@@ -75,7 +68,6 @@ def _faults(
             "others; --sequential gives it time of its own"
         )
     if turns.freezes(case.workload) and not case.candidate.attached:
-        yield from _suspended_faults(case, turns, margin_percent)
         return
     tallies = [tally for record in case.records for tally in record.streams]
     if case.workload in turns.running and (rows := sum(tally.rows_changed for tally in tallies)):
@@ -89,20 +81,6 @@ def _faults(
         yield (
             f"{straddled:.0f} % of its events outlasted their slots: it worked in the windows of "
             "others; --sequential gives it time of its own"
-        )
-
-
-def _suspended_faults(case: Case, turns: TurnsDesign, margin_percent: float) -> Iterator[str]:
-    window = turns.window_of(case.workload)
-    gained_s = window.drain_s + window.edge_s
-    straddled = sum(tally.straddled for record in case.records for tally in record.streams)
-    users_s = sum(r.duration_s * t.connections for r in case.records for t in r.streams)
-    gained = 100 * straddled * gained_s / users_s if users_s else 0.0
-    if gained > margin_percent:
-        yield (
-            f"{straddled} of its events outlasted their slots and ended where no time is counted, "
-            f"up to {gained:.0f} % of its time: rates are too high by as much, and a difference "
-            "looks smaller; --sequential gives it time of its own"
         )
 
 

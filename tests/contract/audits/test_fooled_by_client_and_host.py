@@ -260,10 +260,6 @@ def test_an_engine_with_a_process_that_could_not_be_suspended() -> None:
     assert [f.trials for f in found] == [(3,)] and "2 of its processes" in found[0].sentence
 
 
-def test_events_that_are_suspended_midway() -> None:
-    assert_caught("suspended-midway", by_turns(a_run(), straddled=200))
-
-
 def test_work_in_the_windows_of_the_other_side() -> None:
     theirs = replace(SERVERS[1], build={"address": "db.example:5432"})
     assert_caught("others-windows", by_turns(a_run(SERVERS[0], theirs), straddled=200))
