@@ -137,21 +137,46 @@ GatheredPoints = tuple[dict[Conditions, list[Point]], list[LeftOut]]
 
 def gather_points(folders: Iterable[RunFolder]) -> GatheredPoints:
     """The points of all runs by their conditions, and what had to be left out: first whole runs
-    that cannot be read, damaged ones and those of a newer Dyno.
+    that cannot be read, damaged ones and those of a newer Dyno, and copies of a run.
     """
     points: dict[Conditions, list[Point]] = {}
-    unread: list[LeftOut] = []
+    whole: list[LeftOut] = []
     left_out: list[LeftOut] = []
-    for folder in folders:
+    for folder in _drop_copies(folders, whole):
         try:
             analysis = Analysis(RunView(folder.run(), folder.trials()))
         except (UsageError, HostError) as error:
-            unread.append(LeftOut(folder.path.name, _why(error)))
+            whole.append(LeftOut(folder.path.name, _why(error)))
             continue
         left_out += (LeftOut(folder.path.name, why) for why in _losses(analysis))
         for conditions, point in _of_run(folder, analysis):
             points.setdefault(conditions, []).append(point)
-    return points, unread + left_out
+    return points, whole + left_out
+
+
+def _drop_copies(folders: Iterable[RunFolder], left_out: list[LeftOut]) -> list[RunFolder]:
+    """One folder of each run: a copy (a backup, a folder named twice) is no further restart. Of
+    copies the one with most trials counts, as one may have been resumed. What cannot be read, and
+    each copy, goes to `left_out`.
+    """
+    counted: dict[tuple[str, int, str], RunFolder] = {}
+    for folder in folders:
+        try:
+            run = folder.run()
+        except (UsageError, HostError) as error:
+            left_out.append(LeftOut(folder.path.name, _why(error)))
+            continue
+        key = (run.created_utc, run.seed, run.name)
+        rival = counted.setdefault(key, folder)
+        if rival is not folder:
+            counted[key], copy = sorted((rival, folder), key=_played_bytes, reverse=True)
+            left_out.append(LeftOut(copy.path.name, f"a copy of {counted[key].path.name}"))
+    return list(counted.values())
+
+
+def _played_bytes(folder: RunFolder) -> int:
+    """The size of what was played; a damaged folder's own error comes when it is read."""
+    return sum(file.stat().st_size for file in folder.path.glob("trials/*.json"))
 
 
 def _why(error: DynoError) -> str:

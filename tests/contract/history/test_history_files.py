@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,15 @@ def test_what_makes_no_sense_is_one_sentence(
     assert told in sentence
     assert hint.startswith("hint: ")
     assert not (runs / "x").exists()
+
+
+def test_a_copy_of_a_run_is_no_further_point(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = sorted(runs.iterdir())[0]
+    shutil.copytree(first, runs / "backup-of-it")
+    file = tmp_path / "history.json"
+    assert exit_code(["history", str(runs), str(first), "--json", str(file)]) == 0
+    found = decode.decode(History, json.loads(file.read_text()))
+    assert [len(each.points) for each in found.tested] == [12]
+    assert f"left out: backup-of-it: a copy of {first.name}" in capsys.readouterr().out
