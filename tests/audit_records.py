@@ -79,9 +79,10 @@ def findings(name: str, run: Run, *trials: Trial) -> list[Finding]:
 
 
 def only(name: str, run: Run, *trials: Trial) -> Finding:
-    """The audit's one finding, but for what it could not check beside it."""
+    """The audit's one finding, but for what it did not judge beside it."""
     found = findings(name, run, *trials)
-    (finding,) = [f for f in found if f.soundness != "not checked"] or found
+    unjudged = ("not checked", "does not apply")
+    (finding,) = [f for f in found if f.soundness not in unjudged] or found
     return finding
 
 

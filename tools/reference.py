@@ -53,7 +53,8 @@ WORDS_OF_AUDITS = """\
 | word | means |
 |---|---|
 | *sound* | it looked and found nothing wrong |
-| *not checked* | nothing could be looked at, for the reason that it gives; it is counted apart |
+| *does not apply* | the run has nothing of what the audit judges, by what it was asked for |
+| *not checked* | it could not be looked at, for the reason that it gives; it is counted apart |
 | *doubtful* | the figures may not say what they seem to; the verdict says so first |
 | *invalid* | the figures say nothing, and the comparison is *invalid* |
 """

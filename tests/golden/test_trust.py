@@ -82,6 +82,19 @@ def test_what_was_not_checked_is_counted_apart_and_stands_with_its_reason(book: 
     assert "1 sound, 1 not checked (b)" in terminal(judged)
 
 
+def test_what_does_not_apply_is_counted_apart_from_what_could_not_be_seen(book: Book) -> None:
+    none = [Finding(name, "does not apply", f"there is no {name}") for name in ("c", "d")]
+    blind = Finding("b", "not checked", "nobody was asked")
+    judged = found(book, Finding("a", "sound", "x"), blind, *none)
+    assert "1 sound, 1 not checked, 2 do not apply." in said(judged)
+    assert "1 sound, 1 not checked (b), 2 do not apply" in terminal(judged)
+    assert "1 does not apply" in terminal(found(book, none[0]))
+    drawn = SECTION.render(judged)
+    assert drawn.index("nobody was asked") < drawn.index("what does not apply to this run")
+    assert "<b>d</b>: there is no d" in drawn
+    assert '<span class="badge does-not-apply">2 do not apply' in page.run_page(judged)
+
+
 def test_controls_that_differ_or_could_not_be_held_stand_open(book: Book) -> None:
     told = said(book)
     assert "≠ aslr on (3.24.0, 3.54.1), off (3.54.1 -O3): the candidates differ in it" in told

@@ -19,7 +19,8 @@ class Audit(Protocol):
 
     def judge(self, view: RunView) -> list[Finding]:
         """One finding at least: `sound` where nothing is wrong, with what was checked, and
-        `not checked` where nothing could be looked at, with the reason.
+        `not checked` where something could not be looked at, with the reason, and `does not apply`
+        where the run has nothing of what it judges.
 
         Every trial of the view is meant.
         """

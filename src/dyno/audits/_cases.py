@@ -78,31 +78,62 @@ class Case:
         return Finding(audit, soundness, f"{self.name}: {words}", self.trials, phase)
 
 
-#: What a check lacked, and the name of what was not checked for it (empty: of nothing else).
-Unchecked = tuple[str, str]
+@dataclass(frozen=True)
+class Unchecked:
+    """What could have been judged and was not: what the check lacked, and the name of what it was
+    lacking for (empty: for all).
+    """
+
+    why: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Inapplicable:
+    """What this run has nothing of to judge, by what it was asked for: as `Unchecked`."""
+
+    why: str
+    name: str = ""
+
+
+Unjudged = Unchecked | Inapplicable
+KEEPS_NOTHING = "the engine keeps no data"
 #: Names that a sentence lists.
 _NAMED = 3
+_WORDS: dict[Soundness, type[Unjudged]] = {
+    "not checked": Unchecked,
+    "does not apply": Inapplicable,
+}
 
 
 def conclude(
-    audit: str, faults: Iterable[Finding], sound: str, unchecked: Iterable[Unchecked] = ()
+    audit: str, faults: Iterable[Finding], sound: str, unjudged: Iterable[Unjudged] = ()
 ) -> list[Finding]:
     """The audit's findings: its faults; where there are none, that what was checked is sound
-    (`sound` is empty where nothing was checked); and what was not checked, with the reasons.
+    (`sound` is empty where nothing was checked); and what was not checked or does not apply, with
+    the reasons.
     """
     found = list(faults)
     if sound and not found:
         found.append(Finding(audit, "sound", sound))
-    names: dict[str, dict[str, None]] = {}
-    for why, name in unchecked:
-        names.setdefault(why, {})[name] = None
-    if not names and not found:
-        names = {"no phase with a primary metric was played": {}}
-    if names:
-        is_all = not found and len(names) == 1
-        reasons = (why if is_all else why + _list_names(own) for why, own in names.items())
-        found.append(Finding(audit, "not checked", "; ".join(reasons)))
+    left = list(unjudged)
+    if not left and not found:
+        left = [Unchecked("no phase with a primary metric was played")]
+    is_all = not found and len({(type(each), each.why) for each in left}) == 1
+    for word, kind in _WORDS.items():
+        names: dict[str, dict[str, None]] = {}
+        for each in left:
+            if isinstance(each, kind):
+                names.setdefault(each.why, {})[each.name] = None
+        if names:
+            reasons = (why if is_all else why + _list_names(own) for why, own in names.items())
+            found.append(Finding(audit, word, "; ".join(reasons)))
     return found
+
+
+def keeps_data(side: Candidate) -> bool:
+    """Does the candidate's engine hold anything that could be asked for? `null` does not."""
+    return side.engine != "null"
 
 
 def _list_names(names: Iterable[str]) -> str:

@@ -7,13 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, every_case
+from dyno.audits._cases import (
+    KEEPS_NOTHING,
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    every_case,
+    keeps_data,
+)
 from dyno.record import Candidate, StatementKind, StatementTally, Tally, Trial
 
 #: Statements that write rows, and do nothing else.
 WRITES: frozenset[StatementKind] = frozenset({"insert", "update", "delete", "write"})
 #: Letters of a statement that a sentence quotes.
 QUOTED = 90
+NO_PAIR = "there is one candidate, or each has options of its own"
 UNCOUNTED = "an older driver did not count statements by their text"
 
 
@@ -128,7 +137,7 @@ def streams(view: RunView) -> Iterator[StreamView]:
     left out.
     """
     for case in every_case(view.run, view.trials):
-        if case.candidate.engine == "null":
+        if not keeps_data(case.candidate):
             continue
         found: dict[str, list[tuple[Trial, Tally]]] = {}
         for trial in case.played:
@@ -153,8 +162,10 @@ def pairs(view: RunView) -> Iterator[tuple[StreamView, StreamView]]:
             yield own, first
 
 
-def unchecked(views: Sequence[StreamView]) -> list[Unchecked]:
-    """The cases of which nothing is known, and why."""
-    if not views:
-        return [("no engine was sent statements", "")]
-    return [(UNCOUNTED, it.case.name) for it in views if not it.is_counted]
+def unjudged(view: RunView, known: Sequence[StreamView]) -> list[Unjudged]:
+    """The cases of which nothing is known, and why; `known` are all streams of the run."""
+    if not any(map(keeps_data, view.run.candidates)):
+        return [Inapplicable(KEEPS_NOTHING)]
+    if not known:
+        return [Unchecked("no statement was sent in a trial that ended well")]
+    return [Unchecked(UNCOUNTED, it.case.name) for it in known if not it.is_counted]

@@ -26,7 +26,17 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, cases, conclude, records
+from dyno.audits._cases import (
+    KEEPS_NOTHING,
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    cases,
+    conclude,
+    keeps_data,
+    records,
+)
 from dyno.record import DataCondition, Finding, PhaseRecord
 
 CACHED_SHARE = 1 / 20
@@ -43,11 +53,11 @@ class Caching:
         """A finding for each candidate and phase that does not do as claimed; else a sound one."""
         run, trials = view.run, view.trials
         judged, findings = 0, []
-        unchecked: list[Unchecked] = []
+        unjudged: list[Unjudged] = []
         for case in cases(run, trials):
             told = [t.conditions.data for t in case.played if t.conditions.data]
             claims = [data for data in told if data.claim and data.size_bytes is not None]
-            unchecked += _unchecked(case, told, claims)
+            unjudged += _unjudged(case, told, claims)
             if not claims:
                 continue
             judged += 1
@@ -55,18 +65,20 @@ class Caching:
                 case.finding("caching", "doubtful", each) for each in _faults(case, claims)
             ]
         words = f"{judged} cases are as their profiles claim" if judged else ""
-        return conclude("caching", findings, words, unchecked)
+        return conclude("caching", findings, words, unjudged)
 
 
-def _unchecked(
+def _unjudged(
     case: Case, told: Sequence[DataCondition], claims: Sequence[DataCondition]
-) -> Iterator[Unchecked]:
-    if not any(data.claim for data in told):
-        yield "no profile claims it", case.name
+) -> Iterator[Unjudged]:
+    if not keeps_data(case.candidate):
+        yield Inapplicable(KEEPS_NOTHING, case.name)
+    elif told and not any(data.claim for data in told):
+        yield Inapplicable("no profile claims it", case.name)
     elif not claims:
-        yield "the engine does not tell how much data it holds", case.name
+        yield Unchecked("the engine does not tell how much data it holds", case.name)
     elif _bytes_fetched(case.records) is None:
-        yield "what was fetched from storage is not known", case.name
+        yield Unchecked("what was fetched from storage is not known", case.name)
 
 
 def _faults(case: Case, claims: list[DataCondition]) -> Iterator[str]:

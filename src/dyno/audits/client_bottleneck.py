@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, cases, conclude
+from dyno.audits._cases import Case, Inapplicable, Unchecked, Unjudged, cases, conclude
 from dyno.audits._server_share import server_percent
 from dyno.record import Finding, Run, Soundness
 
@@ -52,7 +52,7 @@ class ClientBottleneck:
             for soundness, sentence in _faults(run, case, busy[case.name])
         ]
         beside = [case for case in cases(run, trials) if not case.candidate.embedded]
-        return conclude("client_bottleneck", findings, _sound(busy), _unchecked(beside, busy))
+        return conclude("client_bottleneck", findings, _sound(busy), _unjudged(run, beside, busy))
 
 
 def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
@@ -71,11 +71,11 @@ def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
     return []
 
 
-def _unchecked(beside: Sequence[Case], busy: dict[str, float]) -> list[Unchecked]:
-    if not beside and not busy:
-        return [("no phase with a primary metric has a server beside the driver", "")]
+def _unjudged(run: Run, beside: Sequence[Case], busy: dict[str, float]) -> list[Unjudged]:
+    if not busy and all(side.embedded for side in run.candidates):
+        return [Inapplicable("no candidate is a server beside the driver")]
     unknown = [case.name for case in beside if case.name not in busy]
-    return [("how busy the driver's threads were is not known", name) for name in unknown]
+    return [Unchecked("how busy the driver's threads were is not known", name) for name in unknown]
 
 
 def _sound(busy: dict[str, float]) -> str:

@@ -28,8 +28,8 @@ from statistics import median
 
 from dyno.analysis.measures import failed_percent, is_baseline, operations_of
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, cases, conclude, records
-from dyno.record import FLOOR, Finding, PhaseRecord, Trial
+from dyno.audits._cases import Case, Inapplicable, Unchecked, Unjudged, cases, conclude, records
+from dyno.record import FLOOR, Finding, PhaseRecord, Run, Trial
 
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
@@ -47,10 +47,10 @@ class ClientShare:
         run, trials = view.run, view.trials
         shares: dict[str, float] = {}
         findings, unknown = [], []
-        failing: list[Unchecked] = []
+        failing: list[Unjudged] = []
         for case in cases(run, trials):
             if failed := _failed_baseline(case, trials):
-                failing.append((failed, case.name))
+                failing.append(Unchecked(failed, case.name))
                 continue
             share = _share_percent(case, trials)
             if share is None:
@@ -58,16 +58,16 @@ class ClientShare:
                 continue
             shares[case.name] = share
             findings += _findings(case, share)
-        unchecked = [*failing, *_unchecked(unknown, shares)]
-        return conclude("client_share", findings, _sound(shares), unchecked)
+        unjudged = [*failing, *_unjudged(run, unknown)]
+        return conclude("client_share", findings, _sound(shares), unjudged)
 
 
-def _unchecked(unknown: Sequence[Case], shares: dict[str, float]) -> list[Unchecked]:
+def _unjudged(run: Run, unknown: Sequence[Case]) -> list[Unjudged]:
     """Servers are judged by `client_bottleneck`."""
+    if not any(side.embedded for side in run.candidates):
+        return [Inapplicable("no candidate is an engine inside the client's process")]
     inside = [case.name for case in unknown if case.candidate.embedded]
-    if unknown and not inside and not shares:
-        return [("no phase with a primary metric has an engine inside the client's process", "")]
-    return [("its users rest, or did nothing", name) for name in inside]
+    return [Unchecked("its users rest, or did nothing", name) for name in inside]
 
 
 def _findings(case: Case, share_percent: float) -> list[Finding]:

@@ -26,8 +26,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Unchecked, conclude
-from dyno.audits._statements import StreamView, pairs, streams, unchecked
+from dyno.audits._cases import Inapplicable, Unchecked, conclude
+from dyno.audits._statements import NO_PAIR, StreamView, pairs, streams, unjudged
 from dyno.record import Finding, Soundness, Tally
 
 #: Fewer timed events in a restart, and fewer restarts, say nothing.
@@ -50,32 +50,27 @@ class ClientTime:
         known = [it for it in streams(view) if not it.is_load]
         findings: list[Finding] = []
         compared: list[float] = []
-        left = unchecked(known)
+        left = unjudged(view, known)
         for own, base in pairs(view):
             if own.is_load or not (own.is_counted and base.is_counted):
                 continue
             times = _client_ns(own.tallies), _client_ns(base.tallies)
             if min(map(len, times)) < RESTARTS_LEAST:
                 why = f"{EVENTS_LEAST} timed events were in fewer than {RESTARTS_LEAST} restarts"
-                left.append((why, own.case.name))
+                left.append(Unchecked(why, own.case.name))
                 continue
             compared += map(median, times)
             for soundness, words in _faults(own, base, times):
                 told = f"{own.name}: {words}"
                 findings.append(own.case.finding("client_time", soundness, told))
         if not compared and not left:
-            left.append(_nothing(known))
+            left.append(Inapplicable(NO_PAIR))
         return conclude("client_time", findings, _sound(compared), left)
 
 
 def _sound(compared: Sequence[float]) -> str:
     told = "the client took {} for an event at most, alike on all candidates"
     return told.format(_micro(max(compared))) if compared else ""
-
-
-def _nothing(known: Sequence[StreamView]) -> Unchecked:
-    why = "there is one candidate, or each has options of its own"
-    return (why if known else "no engine was sent statements", "")
 
 
 def _client_ns(tallies: Sequence[Tally]) -> list[float]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, conclude
+from dyno.audits._cases import Case, Unchecked, cases, conclude
 from dyno.record import Finding, PhaseRecord, Soundness
 
 STEP_NS = 1e6
@@ -40,7 +40,7 @@ class Clock:
         findings = [f for case in judged for f in _findings(case, case.margin_percent(run))]
         unread = [case.name for case in judged if not all(map(_readings, case.records))]
         told = "the clock went evenly" if len(unread) < len(judged) else ""
-        unchecked = [("the clock was not looked at", name) for name in unread]
+        unchecked = [Unchecked("the clock was not looked at", name) for name in unread]
         return conclude("clock", findings, told, unchecked)
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import conclude
-from dyno.audits._statements import StreamView, pairs, streams, unchecked
+from dyno.audits._statements import StreamView, pairs, streams, unjudged
 from dyno.record import Finding, Soundness
 
 ROWS_LEAST = 100
@@ -63,7 +63,7 @@ class Committed:
             for own in counted
             for soundness, words in _faults(_rows(own), base.get(_key(own)))
         ]
-        return conclude("committed", findings, _sound(counted), unchecked(known))
+        return conclude("committed", findings, _sound(counted), unjudged(view, known))
 
 
 def _key(own: StreamView) -> tuple[str, str]:

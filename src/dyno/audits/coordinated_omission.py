@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, conclude
+from dyno.audits._cases import Case, Unchecked, cases, conclude
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_FILLED = 0.9
@@ -62,7 +62,7 @@ class CoordinatedOmission:
         silent = [
             case for case in judged if not any(t.done for r in case.records for t in r.streams)
         ]
-        unchecked = [("no event was answered", case.name) for case in silent]
+        unchecked = [Unchecked("no event was answered", case.name) for case in silent]
         checked = len(silent) < len(judged)
         return conclude("coordinated_omission", findings, told if checked else "", unchecked)
 

@@ -69,7 +69,7 @@ def _unread(played: Sequence[Trial]) -> Iterator[Unchecked]:
             for probe, why in record.unread.items():
                 if probe != SERVER:
                     words = f"the numbers of the probe `{probe}` could not be read: {why}"
-                    yield words, f"{trial.workload} on {trial.candidate}, {record.phase}"
+                    yield Unchecked(words, f"{trial.workload} on {trial.candidate}, {record.phase}")
 
 
 def _finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:

@@ -14,7 +14,14 @@ from __future__ import annotations
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Unchecked, conclude
+from dyno.audits._cases import (
+    KEEPS_NOTHING,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    keeps_data,
+)
 from dyno.record import Finding, Trial, WorkloadPlan
 
 FACTOR = 4
@@ -32,14 +39,18 @@ class DataSize:
         """A finding for each workload and candidate that is far off; else one with the sizes."""
         run, trials = view.run, view.trials
         findings, sizes = [], []
-        unchecked: list[Unchecked] = []
+        unjudged: list[Unjudged] = []
         for workload in run.workloads:
             for side in run.candidates:
                 own = [t for t in trials if _is(t, workload.name, side.name)]
                 plan = workload.under(side.options)
                 name = f"{workload.name} on {side.name}"
-                if not own or not plan.size_bytes:
-                    unchecked.append((_NO_DATA if plan.size_bytes else _NO_GUESS, name))
+                if not keeps_data(side) or not plan.size_bytes:
+                    why = _NO_GUESS if keeps_data(side) else KEEPS_NOTHING
+                    unjudged.append(Inapplicable(why, name))
+                    continue
+                if not own:
+                    unjudged.append(Unchecked(_NO_DATA, name))
                     continue
                 held = median(_data_bytes(t) or 0 for t in own)
                 words = f"{name}: {_mb(held)} MB held"
@@ -47,7 +58,7 @@ class DataSize:
                 if wrong := _wrong(plan, held):
                     meant = tuple(t.number for t in own)
                     findings.append(Finding("data_size", "doubtful", f"{words}, {wrong}", meant))
-        return conclude("data_size", findings, _sound(sizes), unchecked)
+        return conclude("data_size", findings, _sound(sizes), unjudged)
 
 
 def _is(trial: Trial, workload: str, candidate: str) -> bool:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import conclude
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Finding, Soundness, Trial
 
 #: Optimisations with which no release is made.
@@ -43,7 +43,7 @@ class DebugBuild:
             for side in run.candidates
             if side.name in faults
         ]
-        unchecked = [("the build does not tell how it was built", name) for name in silent]
+        unchecked = [Unchecked("the build does not tell how it was built", name) for name in silent]
         return conclude("debug_build", found, sentence if known else "", unchecked)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, conclude
+from dyno.audits._cases import Case, Unchecked, cases, conclude
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_PERCENT = 50.0
@@ -58,7 +58,7 @@ class DriverLate:
             for soundness, words in (*_late_faults(case), *_wait_faults(case))
         ]
         unknown = [case for case in judged if not _is_checked(case)]
-        unchecked = [(_UNKNOWN, case.name) for case in unknown]
+        unchecked = [Unchecked(_UNKNOWN, case.name) for case in unknown]
         told = _sound(judged) if len(unknown) < len(judged) else ""
         return conclude("driver_late", findings, told, unchecked)
 

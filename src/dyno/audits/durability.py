@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import conclude
+from dyno.audits._cases import Inapplicable, Unchecked, conclude, keeps_data
 from dyno.record import Candidate, DataCondition, Finding, Soundness, Trial
 
 
@@ -32,22 +32,27 @@ class Durability:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that promises otherwise than the base; else a sound one."""
         run, trials = view.run, view.trials
-        told = {side.name: _last_condition(side, trials) for side in run.candidates}
+        keeping = [side for side in run.candidates if keeps_data(side)]
+        told = {side.name: _last_condition(side, trials) for side in keeping}
         if found := _without_autocommit(told, trials):
             return found
+        if len(keeping) < 2 or run.design.base not in told:
+            left = Inapplicable("no candidate keeps data beside a base that does")
+            return conclude("durability", [], "", [left])
         known = {name: found for name, found in told.items() if found and found.survives}
-        base = next((side for side in run.candidates if side.name == run.design.base), None)
-        if base is None or base.name not in known:
+        base = next(side for side in keeping if side.name == run.design.base)
+        if base.name not in known:
             why = "the base does not tell what a commit survives"
             return [Finding("durability", "not checked", why)]
         findings = [
             _finding(base, side, known, trials)
-            for side in run.candidates
+            for side in keeping
             if side.name in known and known[side.name].survives != known[base.name].survives
         ]
         same = f"on {len(known)} of {len(told)} candidates a commit survives "
         silent = [name for name in told if name not in known]
-        unchecked = [("the engine does not tell what a commit survives", name) for name in silent]
+        why = "the engine does not tell what a commit survives"
+        unchecked = [Unchecked(why, name) for name in silent]
         told_alike = same + known[base.name].survives if len(known) > 1 else ""
         return conclude("durability", findings, told_alike, unchecked)
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, conclude, every_case
+from dyno.audits._cases import Case, Unchecked, conclude, every_case
 from dyno.record import Finding, Soundness, Tally
 
 DOUBTFUL_PERCENT = 1.0
@@ -71,7 +71,8 @@ class Errors:
                 findings += _findings(case, stream, own, base)
         most = max((share.failed_percent for share in shares.values()), default=0.0)
         told = f"{most:.2g} % of the events of a stream failed at most" if shares else ""
-        return conclude("errors", findings, told, () if shares else [("no event was counted", "")])
+        unchecked = [] if shares else [Unchecked("no event was counted")]
+        return conclude("errors", findings, told, unchecked)
 
 
 def _share(tallies: Sequence[Tally]) -> _Share:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Unchecked, conclude
+from dyno.audits._cases import KEEPS_NOTHING, Inapplicable, Unjudged, conclude, keeps_data
 from dyno.numbers import same_value
 from dyno.record import Evidence, Finding, Run, Soundness, Trial
 
@@ -35,7 +35,7 @@ class Ledger:
             for soundness, words, numbers in _faults(run, trial):
                 faults.setdefault((soundness, words), {}).setdefault(trial.number, numbers)
         found = [_finding(*fault, seen) for fault, seen in faults.items()]
-        return conclude("ledger", found, _sound(played), _unchecked(run, played))
+        return conclude("ledger", found, _sound(played), _unjudged(run, played))
 
 
 def _finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:
@@ -66,7 +66,7 @@ def _evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
 
 def _keeps_nothing(run: Run, trial: Trial) -> bool:
     """`null` holds no data that could be asked for; the floor is played on it."""
-    null = {side.name for side in run.candidates if side.engine == "null"}
+    null = {side.name for side in run.candidates if not keeps_data(side)}
     return trial.is_floor or trial.candidate in null
 
 
@@ -79,13 +79,12 @@ def _trial_name(trial: Trial) -> str:
     return f"{trial.workload} on {trial.candidate}"
 
 
-def _unchecked(run: Run, played: Sequence[Trial]) -> Iterator[Unchecked]:
+def _unjudged(run: Run, played: Sequence[Trial]) -> Iterator[Unjudged]:
     """Trials of which nothing was asked: nothing is known of their work."""
     for trial in played:
         if not trial.is_floor and all(entry.digest for entry in trial.evidence):
-            keeps = "no ledger is declared"
-            why = "the engine keeps no data" if _keeps_nothing(run, trial) else keeps
-            yield why, _trial_name(trial)
+            why = KEEPS_NOTHING if _keeps_nothing(run, trial) else "no ledger is declared"
+            yield Inapplicable(why, _trial_name(trial))
 
 
 def _sound(played: Sequence[Trial]) -> str:

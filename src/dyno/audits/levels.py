@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Unchecked, conclude
+from dyno.audits._cases import Inapplicable, Unchecked, Unjudged, conclude
 from dyno.record import Factor, Finding, Run, Trial
 
 #: How a control says that it was not held (`dyno.controls`).
@@ -34,14 +34,16 @@ class Levels:
         good = [(trial, levels) for trial, levels in played if trial.status == "ok"]
         asked = [(factor, judges[factor.kind]) for factor in run.factors if factor.kind in judges]
         found = [finding for factor, judge in asked if (finding := judge(factor, good))]
-        unchecked = [each for factor in run.factors if (each := _unchecked(factor, good))]
+        unchecked: list[Unjudged] = [
+            each for factor in run.factors if (each := _unchecked(factor, good))
+        ]
         checked = len(unchecked) < len(run.factors)
         sound = "every factor was at the level of its cell" if checked else ""
         return conclude("levels", found, sound, unchecked or _without_factors(run))
 
 
-def _without_factors(run: Run) -> list[Unchecked]:
-    return [] if run.factors else [("no factor is crossed", "")]
+def _without_factors(run: Run) -> list[Unjudged]:
+    return [] if run.factors else [Inapplicable("no factor is crossed")]
 
 
 def _unchecked(factor: Factor, played: _Played) -> Unchecked | None:
@@ -52,7 +54,9 @@ def _unchecked(factor: Factor, played: _Played) -> Unchecked | None:
         known = all(factor.name in trial.settings for trial, _ in played)
     else:
         known = False
-    return None if known and played else ("no record tells the level that was set", factor.name)
+    if known and played:
+        return None
+    return Unchecked("no record tells the level that was set", factor.name)
 
 
 def _control(factor: Factor, played: _Played) -> Finding | None:

@@ -92,13 +92,13 @@ class Noise:
             played: set[int] = set().union(*(side.trials for side in (base, *others)))
             findings += _many_dropped(workload, dropped, played)
             if run.design.turns:
-                unchecked += [(SHARED, workload.name)] if others else []
+                unchecked += [Unchecked(SHARED, workload.name)] if others else []
             else:
                 findings += [f for side in others for f in _beside_one(base, side, dropped)]
             findings += [f for side in (base, *others) for f in _under_pressure(side)]
             unknown = [each for side in (base, *others) for each in _unchecked(side)]
             unchecked += unknown
-            if len({name for _, name in unknown}) < 1 + len(others):
+            if len({each.name for each in unknown}) < 1 + len(others):
                 told.append(f"{len(dropped)} of {len(played)} blocks of {workload.name}")
         words = f"dropped for noise: {', '.join(told)}" if told else ""
         return conclude("noise", findings, words, unchecked)
@@ -115,9 +115,9 @@ def _unchecked(side: _Side) -> Iterator[Unchecked]:
     seen = [side.shares(block) for block in side.trials]
     where = f"{side.workload.name} on {side.name}"
     if not any(seen):
-        yield "what others had of the machine is not known", where
+        yield Unchecked("what others had of the machine is not known", where)
     elif not any("foreign_percent" in shares for shares in seen):
-        yield "others' CPU time is not known apart from the server's", where
+        yield Unchecked("others' CPU time is not known apart from the server's", where)
 
 
 def _sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_Side]:

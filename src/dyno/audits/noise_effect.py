@@ -58,10 +58,10 @@ class NoiseEffect:
 def _unchecked(view: RunView, plan: WorkloadPlan) -> Unchecked | None:
     blocks = view.blocks[plan.name].valid
     if len(blocks) < BLOCKS_LEAST:
-        return f"fewer than {BLOCKS_LEAST} blocks", plan.name
+        return Unchecked(f"fewer than {BLOCKS_LEAST} blocks", plan.name)
     trials = [trial for block in blocks for trial in block.values()]
     if not any(noise_shares(trial, plan.phase_names) for trial in trials):
-        return "what others had of the machine is not known", plan.name
+        return Unchecked("what others had of the machine is not known", plan.name)
     return None
 
 

@@ -18,7 +18,7 @@ from statistics import median
 
 from dyno.analysis.measures import PERCENTILES
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, cases, conclude
+from dyno.audits._cases import Case, Inapplicable, cases, conclude
 from dyno.record import Finding
 
 BEYOND_LEAST = 10
@@ -43,8 +43,9 @@ class Percentiles:
         decides = any(True for case in judged for _ in _primary(case))
         shown = _shown(judged)
         told = f"each percentile judged has enough events beyond it{shown}" if decides else ""
-        unchecked = [(f"no primary metric is a percentile{shown}", "")] if not decides else []
-        return conclude("percentiles", findings, told, unchecked)
+        why = f"no primary metric is a percentile{shown}"
+        inapplicable = [Inapplicable(why)] if judged and not decides else []
+        return conclude("percentiles", findings, told, inapplicable)
 
 
 def _primary(case: Case) -> Iterator[tuple[str, str, str]]:

@@ -25,7 +25,7 @@ class Pilot:
         every = view.run.pilot.saturation if view.run.pilot else ()
         chosen = [each for each in every if each.tried]
         if not chosen:
-            return [Finding("pilot", "not checked", "no number of connections was chosen")]
+            return [Finding("pilot", "does not apply", "no number of connections was chosen")]
         findings = [f for each in chosen if (f := _finding(each))]
         told = f"others took {max(_foreign(each) for each in chosen):.0f} % of the host at most"
         return conclude("pilot", findings, f"{told} when the number of connections was chosen")

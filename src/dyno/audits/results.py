@@ -25,7 +25,16 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, conclude, every_case
+from dyno.audits._cases import (
+    KEEPS_NOTHING,
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    every_case,
+    keeps_data,
+)
 from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Trial
 
 QUERIES_LEAST = 100
@@ -42,7 +51,7 @@ class Results:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and statement or stream that differs; else a sound one."""
         run, trials = view.run, view.trials
-        sides = {side.name: side for side in run.candidates if side.engine != "null"}
+        sides = {side.name: side for side in run.candidates if keeps_data(side)}
         good = [t for t in trials if t.status == "ok" and t.candidate in sides and t.block >= 0]
         findings = [*_statements(run, sides, good), *_streams(run, good)]
         answers = sum(bool(entry.digest) for trial in good for entry in trial.evidence)
@@ -53,12 +62,15 @@ class Results:
         )
         told = ["candidates answer alike in rows per query"] if counted else []
         told += [f"{answers} answers to check statements agree"] if answers else []
-        unchecked: list[Unchecked] = []
-        if not counted:
-            unchecked.append((f"no stream asked {QUERIES_LEAST} queries in a restart", ""))
-        if not answers:
-            unchecked.append(("no answer was checksummed: no check statement is declared", ""))
-        return conclude("results", findings, "; ".join(told), unchecked)
+        unjudged: list[Unjudged] = []
+        if not sides:
+            unjudged.append(Inapplicable(KEEPS_NOTHING))
+        elif not counted:
+            unjudged.append(Unchecked(f"no stream asked {QUERIES_LEAST} queries in a restart"))
+        if sides and not answers:
+            why = "no answer was checksummed: no check statement is declared"
+            unjudged.append(Inapplicable(why))
+        return conclude("results", findings, "; ".join(told), unjudged)
 
 
 def _statements(run: Run, sides: dict[str, Candidate], good: Sequence[Trial]) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from statistics import median
 from dyno.analysis.host_noise import is_calm
 from dyno.analysis.measures import is_baseline
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, cases, conclude, records
+from dyno.audits._cases import Case, Inapplicable, Unchecked, Unjudged, cases, conclude, records
 from dyno.audits._server_share import server_percent
 from dyno.record import Finding, PhaseRecord, Soundness, Tally, Trial, echo_of
 
@@ -78,10 +78,10 @@ class RoundTrip:
         found = [way for own in ways.values() for way in own]
         faults = [fault for way in found if (fault := _fault(way))]
         unknown = [case for case in judged if not case.candidate.embedded and not ways[case.name]]
-        unchecked: list[Unchecked] = [(_NO_ECHO, case.name) for case in unknown]
+        unjudged: list[Unjudged] = [Unchecked(_NO_ECHO, case.name) for case in unknown]
         if all(side.embedded for side in view.run.candidates):
-            unchecked = [("no candidate is a server", "")]
-        return conclude("round_trip", faults, _sound(found, busy), unchecked)
+            unjudged = [Inapplicable("no candidate is a server")]
+        return conclude("round_trip", faults, _sound(found, busy), unjudged)
 
 
 def _fault(way: _Way) -> Finding | None:

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import conclude
-from dyno.audits._statements import WRITES, Statement, StreamView, pairs, streams, unchecked
+from dyno.audits._cases import Inapplicable, conclude
+from dyno.audits._statements import WRITES, Statement, StreamView, pairs, streams, unjudged
 from dyno.record import Finding, Soundness
 
 #: Fewer statements than this may have found nothing by chance.
@@ -56,7 +56,10 @@ class RowsChanged:
             if own.is_counted and base.is_counted:
                 findings += [_finding(own, fault) for fault in _against(own, base)]
         findings += [_finding(it, f) for it in counted for f in _nothing(it, counted)]
-        return conclude("rows_changed", findings, _sound(counted), unchecked(known))
+        left = unjudged(view, known)
+        if counted and not _changes_rows(counted):
+            left.append(Inapplicable("no statement that writes rows was sent"))
+        return conclude("rows_changed", findings, _sound(counted), left)
 
 
 def _finding(own: StreamView, fault: _Fault) -> Finding:
@@ -150,13 +153,17 @@ def _averages(each: Statement) -> list[float]:
     return [it.rows_changed / (it.sent - it.failed) for it in counts]
 
 
+def _changes_rows(counted: Sequence[StreamView]) -> bool:
+    """Was a write sent, or another statement that changed rows?"""
+    every = (each for it in counted for each in it.statements.values())
+    return any(each.kind in WRITES or each.rows_changed for each in every)
+
+
 def _sound(counted: Sequence[StreamView]) -> str:
-    if not counted:
+    if not _changes_rows(counted):
         return ""
     writes = [e for it in counted for e in it.statements.values() if e.kind in WRITES]
     rows = sum(each.rows_changed for each in writes)
-    if not writes:
-        return "no statement that writes rows was sent"
     return f"{len(writes)} statements changed {rows:,} rows, as declared or as on the base"
 
 

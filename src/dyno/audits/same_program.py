@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import conclude
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Finding, Run, Trial
 
 
@@ -43,7 +43,7 @@ def _with_unknown(found: list[Finding], unknown: list[str]) -> list[Finding]:
     """A finding, but that nothing is sound where no record tells what a candidate ran."""
     faults = [each for each in found if each.soundness != "sound"]
     sound = "" if unknown else found[0].sentence
-    unchecked = [("no record tells which program it ran", name) for name in unknown]
+    unchecked = [Unchecked("no record tells which program it ran", name) for name in unknown]
     return conclude("same_program", faults, sound, unchecked)
 
 

@@ -24,8 +24,8 @@ from collections.abc import Iterator, Sequence
 from statistics import stdev
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Unchecked, conclude
-from dyno.audits._statements import Statement, StreamView, pairs, streams, unchecked
+from dyno.audits._cases import Inapplicable, Unchecked, conclude
+from dyno.audits._statements import NO_PAIR, Statement, StreamView, pairs, streams, unjudged
 from dyno.record import Finding, LoadCondition, Tally
 
 #: A text of which so many were to be expected is not missing by chance.
@@ -50,12 +50,12 @@ class SameWork:
         """A finding for each statement that differs; else one with how many were compared."""
         known = list(streams(view))
         findings: list[Finding] = []
-        compared, left = 0, unchecked(known)
+        compared, left = 0, unjudged(view, known)
         for own, base in pairs(view):
             if not own.is_counted or not base.is_counted:
                 continue
             if why := _incomparable(own, base):
-                left.append((why, own.case.name))
+                left.append(Unchecked(why, own.case.name))
                 continue
             compared += len(own.statements) + len(own.statements_before)
             for words in _differences(*own.beside(base)):
@@ -65,7 +65,7 @@ class SameWork:
         findings += [*_other_loads(view)]
         told = f"{compared} statements were sent equally often to all candidates"
         if not compared and not left:
-            left.append(("there is one candidate, or each has options of its own", ""))
+            left.append(Inapplicable(NO_PAIR))
         return conclude("same_work", findings, told if compared else "", left)
 
 
@@ -81,7 +81,7 @@ def _is_one_engine(own: StreamView, base: StreamView) -> bool:
 
 def _other_texts(own: StreamView, base: StreamView) -> Iterator[Unchecked]:
     if not _is_one_engine(own, base) and own.statements.keys() != base.statements.keys():
-        yield "engines of another dialect are sent other texts", own.case.name
+        yield Unchecked("engines of another dialect are sent other texts", own.case.name)
 
 
 def _other_loads(view: RunView) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, conclude, every_case
+from dyno.audits._cases import Case, Inapplicable, Unchecked, Unjudged, conclude, every_case
 from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
 PROBE = "server"
@@ -77,25 +77,25 @@ class ServerCount:
         run, trials = view.run, view.trials
         findings: list[Finding] = []
         asked: list[_Account] = []
-        unchecked: list[Unchecked] = []
+        unjudged: list[Unjudged] = []
         for case in every_case(run, trials):
             seen = [(trial, _account(trial, case.phase)) for trial in case.played]
             known = [(trial, account) for trial, account in seen if account]
             asked += [account for _, account in known]
-            unchecked += [_unchecked(case)] if len(known) < len(seen) else []
+            unjudged += [_unjudged(case)] if len(known) < len(seen) else []
             for less in (True, False):
                 odd = [(t, a) for t, a in known if (_lacks(a) if less else _exceeds(a))]
                 if odd:
                     findings.append(_finding(case, odd, less=less))
-        return conclude("server_count", findings, _sound(asked), unchecked)
+        return conclude("server_count", findings, _sound(asked), unjudged)
 
 
-def _unchecked(case: Case) -> Unchecked:
+def _unjudged(case: Case) -> Unjudged:
     if case.candidate.embedded:
-        return "an embedded engine counts nothing along", case.name
+        return Inapplicable("an embedded engine counts nothing along", case.name)
     failed = next((r.unread[PROBE] for r in case.records if PROBE in r.unread), "")
     why = f"the server could not be asked: {failed}" if failed else "the server did not count along"
-    return why, case.name
+    return Unchecked(why, case.name)
 
 
 def _account(trial: Trial, phase: str) -> _Account | None:

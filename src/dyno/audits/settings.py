@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import conclude
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Finding, Soundness, Trial
 from dyno.settings import Cost, known_costs
 from dyno.settings.values import is_same_value, plain_value, quantity
@@ -58,7 +58,7 @@ class Settings:
                 findings += _unchosen_costs(base, side, names, own)
         ranked = known_costs(base.engine).rank(differing)
         silent = [side.name for side in run.candidates if not own[side.name]]
-        unchecked = [("the engine did not report its settings", name) for name in silent]
+        unchecked = [Unchecked("the engine did not report its settings", name) for name in silent]
         return conclude("settings", findings, _sound(len(good), ranked), unchecked)
 
 

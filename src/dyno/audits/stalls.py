@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, cases, conclude, full_seconds
+from dyno.audits._cases import (
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    cases,
+    conclude,
+    full_seconds,
+)
 from dyno.record import Finding
 
 PER_SECOND_LEAST = 10.0
@@ -63,12 +71,14 @@ class Stalls:
             if stalls.percent > case.margin_percent(run, stream)
         ]
         counted = [each for each in seen if each[2].seconds]
-        unchecked: list[Unchecked] = [
-            (_FEW, f"{case.name}, {stream}") for case, stream, stalls in seen if not stalls.seconds
+        unjudged: list[Unjudged] = [
+            Unchecked(_FEW, f"{case.name}, {stream}")
+            for case, stream, stalls in seen
+            if not stalls.seconds
         ]
-        if not seen:
-            unchecked = [("no phase with a primary metric declares itself stationary", "")]
-        return conclude("stalls", findings, _sound(counted), unchecked)
+        if not seen and any(cases(run, trials)):
+            unjudged = [Inapplicable("no phase with a primary metric declares itself stationary")]
+        return conclude("stalls", findings, _sound(counted), unjudged)
 
 
 def _stalls(case: Case, stream: str) -> _Stalls:

@@ -23,7 +23,15 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, cases, conclude, full_seconds
+from dyno.audits._cases import (
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    cases,
+    conclude,
+    full_seconds,
+)
 from dyno.record import Finding, Run, Soundness
 from dyno.stats.interval import Interval, to_log, to_percent
 from dyno.stats.windows import common_change, half_means, is_beyond
@@ -55,12 +63,14 @@ class SteadyState:
             for each in seen
             for f in (*_drift_findings(*each), *_shift_findings(run, *each, seen))
         ]
-        unchecked: list[Unchecked] = [
-            (_SHORT, f"{case.name}, {stream}") for case, stream, ends in seen if not _change(ends)
+        unjudged: list[Unjudged] = [
+            Unchecked(_SHORT, f"{case.name}, {stream}")
+            for case, stream, ends in seen
+            if not _change(ends)
         ]
-        if not seen:
-            unchecked = [("no phase with a primary metric declares itself stationary", "")]
-        return conclude("steady_state", findings, _sound(seen), unchecked)
+        if not seen and any(cases(run, trials)):
+            unjudged = [Inapplicable("no phase with a primary metric declares itself stationary")]
+        return conclude("steady_state", findings, _sound(seen), unjudged)
 
 
 _Seen = Sequence[tuple[Case, str, _Halves]]

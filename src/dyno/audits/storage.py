@@ -17,7 +17,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Unchecked, conclude
+from dyno.audits._cases import (
+    KEEPS_NOTHING,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    keeps_data,
+)
 from dyno.record import Candidate, Finding, PhaseRecord, Trial
 
 #: File systems that a power cut empties.
@@ -35,26 +42,28 @@ class Storage:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and fault; else one with what was written."""
         run, trials = view.run, view.trials
-        keeping = {side.name for side in run.candidates if side.engine != "null"}
+        keeping = {side.name for side in run.candidates if keeps_data(side)}
         good = [t for t in trials if t.status == "ok" and t.block >= 0 and t.candidate in keeping]
-        findings, unchecked = [], []
+        findings: list[Finding] = []
+        unjudged: list[Unjudged] = []
         for side in run.candidates:
             own = [t for t in good if t.candidate == side.name]
             findings += list(_faults(side, own))
-            unchecked += list(_unchecked(side, own))
+            unjudged += _unjudged(side, own)
         places = {side.name: _places(side, good) for side in run.candidates}
         findings += _compare_places({name: found for name, found in places.items() if found})
-        return conclude("storage", findings, _sound(good), unchecked)
+        return conclude("storage", findings, _sound(good), unjudged)
 
 
-def _unchecked(side: Candidate, own: Sequence[Trial]) -> Iterator[Unchecked]:
-    if not own:
-        why = "the engine keeps no data" if side.engine == "null" else "no trial ended well"
-        yield why, side.name
+def _unjudged(side: Candidate, own: Sequence[Trial]) -> Iterator[Unjudged]:
+    if not keeps_data(side):
+        yield Inapplicable(KEEPS_NOTHING, side.name)
+    elif not own:
+        yield Unchecked("no trial ended well", side.name)
     elif all(_sum(trial.phases, "written_bytes") is None for trial in own):
-        yield "the engine's bytes were not to be seen", side.name
+        yield Unchecked("the engine's bytes were not to be seen", side.name)
     elif all(trial.conditions.storage is None for trial in own):
-        yield "the file system is not known", side.name
+        yield Unchecked("the file system is not known", side.name)
 
 
 def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:

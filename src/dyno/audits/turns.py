@@ -42,7 +42,7 @@ class Turns:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one."""
         if (turns := view.run.design.turns) is None:
-            return [Finding("turns", "not checked", "restarts were played one after the other")]
+            return [Finding("turns", "does not apply", "restarts were played one after the other")]
         judged = list(cases(view.run, view.trials))
         longest_s: defaultdict[tuple[str, str], float] = defaultdict(float)
         for case in judged:

@@ -27,7 +27,7 @@ from statistics import median
 
 from dyno.analysis.host_noise import SHARED, noise_shares
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import conclude
+from dyno.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Conditions, DataCondition, Finding, Trial
 
 FOREIGN_PERCENT, FOREIGN_BLOCKS = 3.0, 5
@@ -81,9 +81,9 @@ class UnlikeConditions:
         alike = "candidates were held alike: placement, memory, flushes, files"
         alike += "" if by_turns else ", others' work"
         idle = [side.name for side in sides if not side.trials]
-        unchecked = [("no trial ended well", name) for name in idle]
+        unchecked = [Unchecked("no trial ended well", name) for name in idle]
         checked = len(idle) < len(sides) - 1
-        unchecked += [(SHARED, "others' work")] if by_turns and checked else []
+        unchecked += [Unchecked(SHARED, "others' work")] if by_turns and checked else []
         return conclude("unlike_conditions", findings, alike if checked else "", unchecked)
 
 

@@ -102,8 +102,9 @@ class Spread:
 #: A noise limit's name to what it limits.
 LIMITED = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
 
-#: `not checked`: nothing could be looked at, and the sentence says why.
-Soundness = Literal["sound", "not checked", "doubtful", "invalid"]
+#: `not checked`: it could not be looked at; `does not apply`: the run has nothing of what the audit
+#: judges, by what was asked for. The sentence says why.
+Soundness = Literal["sound", "does not apply", "not checked", "doubtful", "invalid"]
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,13 @@ from statistics import median
 from dyno.record import Finding, Metric, PhaseRecord, Soundness, Tally, Trial
 from dyno.report import Book
 
-WORST_FIRST: tuple[Soundness, ...] = ("invalid", "doubtful", "not checked", "sound")
+WORST_FIRST: tuple[Soundness, ...] = (
+    *("invalid", "doubtful", "not checked", "does not apply", "sound"),
+)
 #: In the order in which a summary counts them.
-COUNTED: tuple[Soundness, ...] = ("invalid", "doubtful", "sound", "not checked")
+COUNTED: tuple[Soundness, ...] = (
+    *("invalid", "doubtful", "sound", "not checked", "does not apply"),
+)
 
 
 @dataclass(frozen=True)
@@ -77,14 +81,20 @@ def typical(book: Book, trials: Sequence[Trial]) -> dict[tuple[str, Metric], flo
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Invalid, doubtful, not checked, sound."""
+    """Invalid, doubtful, not checked, does not apply, sound."""
     return sorted(findings, key=lambda f: WORST_FIRST.index(f.soundness))
 
 
 def count_findings(findings: Iterable[Finding]) -> dict[Soundness, int]:
-    """How many there are of each word, the worst first and *sound* before *not checked*."""
+    """How many there are of each word, the worst first and *sound* before what was not judged."""
     counts = Counter(finding.soundness for finding in findings)
     return {word: counts[word] for word in COUNTED if counts[word]}
+
+
+def count_words(word: Soundness, number: int) -> str:
+    """`21 sound`, `11 do not apply`."""
+    plural = word == "does not apply" and number > 1
+    return f"{number} {'do not apply' if plural else word}"
 
 
 def metric_order(book: Book, metric: Metric) -> tuple[int, int, str, str]:

@@ -34,7 +34,7 @@ def test_a_doubt_leads_the_sentence_with_its_reason() -> None:
     assert verdict.doubts == (Doubt("settings", WHY),)
 
 
-@pytest.mark.parametrize("word", ["sound", "not checked"])
+@pytest.mark.parametrize("word", ["sound", "not checked", "does not apply"])
 def test_what_is_sound_or_was_not_checked_doubts_nothing(word: Soundness) -> None:
     verdict = judged(found(word=word))
     assert verdict.doubts == () and verdict.sentence.startswith("new is faster than old")

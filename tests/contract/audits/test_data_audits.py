@@ -45,7 +45,7 @@ def _data(held: float, cache: float, claim: str = "") -> DataCondition:
         ((1000, 64, "io-bound"), 500, "sound", "1 cases are as"),
         ((1000, 64, "io-bound"), 0, "doubtful", "page cache held them"),
         ((10, 64, "io-bound"), 0, "doubtful", "claims to be io-bound, with 10 MB of data"),
-        ((3000, 1000, ""), 0, "not checked", "no profile claims it"),
+        ((3000, 1000, ""), 0, "does not apply", "no profile claims it"),
     ],
 )
 def test_a_claim_to_be_cached_or_not_is_held_against_what_was_read(
@@ -82,7 +82,7 @@ def _sized(size: float) -> Run:
         (2, 10, "sound"),
         (20, 1, "sound"),
         (2, 50, "doubtful"),
-        (0, 500, "not checked"),
+        (0, 500, "does not apply"),
     ],
 )
 def test_a_data_set_far_from_what_the_script_says_is_doubtful(
@@ -145,4 +145,4 @@ def test_candidates_on_different_file_systems_are_doubtful() -> None:
 
 def test_null_is_not_asked_where_its_data_lie() -> None:
     null = engine("new", "null")
-    assert only("storage", a_run(null), _trial(written=0.0)).soundness == "not checked"
+    assert only("storage", a_run(null), _trial(written=0.0)).soundness == "does not apply"

@@ -25,15 +25,22 @@ CHECKABLE = (
     *("failed_restarts", "ledger", "loads", "noise", "results", "stalls"),
     "unlike_conditions",
 )
+#: What they have nothing of: two embedded engines with one primary rate, one after the other.
+INAPPLICABLE = (
+    *("client_bottleneck", "data_size", "levels", "percentiles", "pilot", "results"),
+    *("round_trip", "server_count", "turns"),
+)
 
 
 @pytest.mark.parametrize(("name", "audit"), ROOM)
-def test_clean_records_are_sound_and_what_they_do_not_tell_was_not_checked(
+def test_clean_records_are_sound_and_the_rest_was_not_checked_or_does_not_apply(
     name: str, audit: Audit
 ) -> None:
     found = audit.judge(RunView(a_run(), CLEAN))
     told = {f.soundness for f in found}
-    assert told - {"sound"} <= {"not checked"} and ("sound" in told) == (name in CHECKABLE)
+    assert told - {"sound"} <= {"not checked", "does not apply"}
+    assert ("sound" in told) == (name in CHECKABLE)
+    assert ("does not apply" in told) == (name in INAPPLICABLE)
     assert {(f.audit, f.trials) for f in found} == {(name, ())}
     assert all(f.sentence for f in found) and audit.summary
 
@@ -70,7 +77,7 @@ def test_missing_evidence_is_doubtful_unless_the_engine_keeps_nothing() -> None:
     bare = dataclasses.replace(CLEAN[2], evidence=())
     finding = only("ledger", a_run(), *CLEAN[:2], bare)
     assert (finding.soundness, finding.trials) == ("doubtful", (3,))
-    assert only("ledger", a_run(OLD, engine("new", "null")), bare).soundness == "not checked"
+    assert only("ledger", a_run(OLD, engine("new", "null")), bare).soundness == "does not apply"
 
 
 def test_rows_lost_in_many_trials_are_one_finding_with_the_first_as_example() -> None:
@@ -133,7 +140,7 @@ def test_a_phase_that_decides_nothing_is_not_judged() -> None:
 
 def test_a_server_in_its_own_process_has_no_floor() -> None:
     sides = engine("old", embedded=False), engine("new", embedded=False)
-    assert only("client_share", a_run(*sides), *CLEAN[1:]).soundness == "not checked"
+    assert only("client_share", a_run(*sides), *CLEAN[1:]).soundness == "does not apply"
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,9 @@ def test_an_engine_that_loses_invents_forgets_and_answers_otherwise_is_found_out
     assert "on good" not in words
     others = [f for f in found if f.audit in ("settings", "storage", "same_program")]
     assert {f.soundness for f in others} == {"sound"}
-    assert [word for word, _ in _of(found, "data_size")] == ["not checked"], "no size is declared"
+    assert [word for word, _ in _of(found, "data_size")] == ["does not apply"], (
+        "no size is declared"
+    )
 
 
 @pytest.mark.slow

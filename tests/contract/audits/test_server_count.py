@@ -107,8 +107,11 @@ def test_what_may_be_one_sides_alone_is_free(changes: dict[str, Any]) -> None:
     ],
 )
 def test_where_one_of_the_two_did_not_count_nothing_is_known(trial: Trial) -> None:
-    finding = judged(trial)
-    assert finding.soundness == "not checked" and "count" in finding.sentence
+    server = dataclasses.replace(NEW, embedded=False)
+    told = {True: judged(trial), False: only("server_count", a_run(OLD, server), trial)}
+    assert all("count" in finding.sentence for finding in told.values())
+    assert told[False].soundness == "not checked"
+    assert told[True].soundness == "does not apply", "an embedded engine never counts along"
 
 
 def test_the_worst_restart_is_told_and_the_good_ones_are_not_named() -> None:

@@ -91,7 +91,7 @@ def _declared(**changes: object) -> Run:
 
 def test_a_phase_that_is_not_stationary_may_drift() -> None:
     trials = _played("old", _noisy(HALVED, seed=1))
-    assert only("steady_state", _declared(stationary=False), *trials).soundness == "not checked"
+    assert only("steady_state", _declared(stationary=False), *trials).soundness == "does not apply"
 
 
 @pytest.mark.parametrize(("seconds", "restarts"), [(1, 8), (10, 2)])

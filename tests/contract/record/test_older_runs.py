@@ -83,8 +83,10 @@ def is_fault(finding: dict[str, Any]) -> bool:
 def test_what_an_older_record_does_not_tell_was_not_checked_and_is_not_called_sound() -> None:
     findings = judge(OLD.run(), OLD.trials()).findings
     words = {f.audit: f.soundness for f in reversed(findings)}
-    untold = ("ledger", "server_count", "storage", "client_bottleneck", "turns")
+    untold = ("debug_build", "driver_late", "stalls")
     assert {name: words[name] for name in untold} == dict.fromkeys(untold, "not checked")
+    idle = ("ledger", "results", "server_count", "storage", "client_bottleneck", "turns")
+    assert {name: words[name] for name in idle} == dict.fromkeys(idle, "does not apply")
     assert words["counters"] == "sound"
 
 

@@ -15,7 +15,7 @@ _TEMPLATE = """
 {{- verdict.sentence | coded }}</p>
 <ul class="chips">
 <li><a href="#audits">audits</a>{% for word, number in counts.items() %}
-<span class="badge {{ word | replace(' ', '-') }}">{{ number }} {{ word }}</span>
+<span class="badge {{ word | replace(' ', '-') }}">{{ count_words(word, number) }}</span>
 {%- endfor %}</li>
 {% for chip in chips %}<li><a href="#trust">{{ chip }}</a></li>{% endfor %}
 </ul>
@@ -100,6 +100,7 @@ class _Verdict:
             level=f"{100 * (1 - book.run.design.alpha):g}",
             doubts=_further_doubts(verdict),
             counts=facts.count_findings(verdict.findings),
+            count_words=facts.count_words,
             chips=_chips(book),
             invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],

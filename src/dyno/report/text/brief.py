@@ -54,11 +54,15 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
 
 
 def _audits(book: Book) -> str:
-    """`24 sound, 5 not checked (clock, levels, …)`; the page says why."""
+    """`21 sound, 3 not checked (clock, noise, …), 11 do not apply`; the page says why."""
     findings = book.verdict.findings
-    told = [f"{number} {word}" for word, number in facts.count_findings(findings).items()]
     unchecked = dict.fromkeys(f.audit for f in findings if f.soundness == "not checked")
-    return (", ".join(told) or "none") + (f" ({', '.join(unchecked)})" if unchecked else "")
+    told = [
+        facts.count_words(word, number)
+        + (f" ({', '.join(unchecked)})" if word == "not checked" else "")
+        for word, number in facts.count_findings(findings).items()
+    ]
+    return ", ".join(told) or "none"
 
 
 def _conditions(book: Book) -> str:
