@@ -8,27 +8,19 @@ lets the engine of whoever has no turn stand still.
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from dyno.plan import Turns
 from dyno.play.freezer import Freezable
 from dyno.play.switch import Switch
 from dyno.record import Candidate, Run, Switches, WorkloadPlan
 from dyno.record import Turns as TurnsDesign
+from dyno.record.turn_order import connect_s, epoch_slots, turn_order
 
-#: Slots after which an order comes again: more than most phases have.
-ORDER_SLOTS = 1024
-#: What connecting anew may take: so much, and so much more for each connection (PostgreSQL starts a
-#: process: 2 ms here).
-CONNECT_S, CONNECTION_S = 0.01, 0.003
-#: An epoch is so much longer at least than what its beginning takes.
-EPOCH_TIMES_CONNECT = 10
 #: From the last `go` to the common start: what a driver takes to hear it.
 START_AFTER_S = 0.05
 
@@ -41,35 +33,19 @@ def turns_of(
     design: TurnsDesign, run: Run, workload: WorkloadPlan, block: int, sides: Sequence[Candidate]
 ) -> list[Turns]:
     """The turns of each candidate in a block; the order is the run's seed's."""
-    candidates = len(sides)
-    dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
-    connect_s = CONNECT_S + CONNECTION_S * workload.most_connections
-    own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s)
     window = design.window_of(workload.name)
-    windows = max(2, 2 * round(own_s / window.length_s / 2))
     first = Turns(
-        order=tuple(islice(_order(candidates, dice), ORDER_SLOTS // candidates * candidates)),
+        order=turn_order(run, workload, block, len(sides)),
         own=0,
         window_ns=round(window.length_s * 1e9),
         drain_ns=round(window.drain_s * 1e9),
         edge_ns=round(window.edge_s * 1e9),
-        epoch_slots=windows * candidates if design.epoch_s > 0 else 0,
-        connect_ns=round(connect_s * 1e9),
+        epoch_slots=epoch_slots(design, workload, len(sides)),
+        connect_ns=round(connect_s(workload) * 1e9),
         frozen=False,
     )
     stand_still = [design.freezes(workload.name) and not side.attached for side in sides]
     return [replace(first, own=own, frozen=frozen) for own, frozen in enumerate(stand_still)]
-
-
-def _order(candidates: int, dice: random.Random) -> Iterator[int]:
-    """Every candidate once in random order, then once more in the reverse: ABBA or BAAB. A drift of
-    the host that is straight over such a round cancels.
-    """
-    while True:
-        row = list(range(candidates))
-        dice.shuffle(row)
-        yield from row
-        yield from reversed(row)
 
 
 class BlockTurns:

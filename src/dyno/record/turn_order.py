@@ -1,0 +1,52 @@
+"""The order of a block's turns. A record does not hold it, since the run's seed gives it again: who
+plays must ask here, and who judges slices by what was played before them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import islice
+
+from dyno.record.run import Run, Turns
+from dyno.record.workload import WorkloadPlan
+
+#: Slots after which an order comes again: more than most phases have.
+ORDER_SLOTS = 1024
+#: What connecting anew may take: so much, and so much more for each connection (PostgreSQL starts a
+#: process: 2 ms here).
+CONNECT_S, CONNECTION_S = 0.01, 0.003
+#: An epoch is so much longer at least than what its beginning takes.
+EPOCH_TIMES_CONNECT = 10
+
+
+def turn_order(run: Run, workload: WorkloadPlan, block: int, candidates: int) -> tuple[int, ...]:
+    """Whose turn each slot of a block is, by the candidates' places in it (`Trial.order`); it comes
+    again after the last one.
+    """
+    dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
+    return tuple(islice(_rows(candidates, dice), ORDER_SLOTS // candidates * candidates))
+
+
+def _rows(candidates: int, dice: random.Random) -> Iterator[int]:
+    """Every candidate once in random order, then once more in the reverse: ABBA or BAAB. A drift of
+    the host that is straight over such a round cancels.
+    """
+    while True:
+        row = list(range(candidates))
+        dice.shuffle(row)
+        yield from row
+        yield from reversed(row)
+
+
+def connect_s(workload: WorkloadPlan) -> float:
+    """What each candidate is given to connect its users anew."""
+    return CONNECT_S + CONNECTION_S * workload.most_connections
+
+
+def epoch_slots(design: Turns, workload: WorkloadPlan, candidates: int) -> int:
+    """After how many slots of all candidates their users connect anew; 0: never."""
+    if design.epoch_s <= 0:
+        return 0
+    own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s(workload))
+    return max(2, 2 * round(own_s / design.window_of(workload.name).length_s / 2)) * candidates
