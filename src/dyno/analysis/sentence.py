@@ -58,6 +58,7 @@ def pilot_words(run: Run) -> list[str]:
             more = _by_workload(run, {name: f"{at:.1f} %" for name, at in unlike.items()})
             why = f"at rest one takes {more} of a core more than another"
             words.append(f"Engines stand still without a turn: {why}.")
+    words += [f"{why}." for why in run.pilot.untried.values()]
     return words
 
 

@@ -57,7 +57,7 @@ from dyno.play.pilot_trial import (
     why_not_brief,
 )
 from dyno.play.run import temporary_run
-from dyno.record import Candidate, PhaseRecord, Pilot, Run, Window, WorkloadPlan
+from dyno.record import Candidate, PhaseRecord, Pilot, Run, Turns, Window, WorkloadPlan
 from dyno.resolve.experiment import Prepared
 from dyno.resolve.workloads import brief_options, phases_under
 
@@ -110,24 +110,43 @@ class BriefOptions:
 
 def settle_windows(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
     """`prepared` with windows as long as each workload's events need, noted with their p99, and
-    with engines that run on where these change nothing; as they were for those that could not be
-    tried, and where there are no turns.
+    with engines that run on where these change nothing; as they were, suspended, for those that
+    could not be tried on every candidate, and where there are no turns.
     """
     if prepared.run.design.turns is None:
         return prepared
-    found: dict[str, list[TriedEvents]] = {}
+    found: dict[str, list[TriedEvents | None]] = {}
+    untried: dict[str, str] = {}
     for chosen, workload in zip(experiment.workloads, prepared.run.workloads, strict=True):
         known = _known(prepared.run, workload)
-        tried = [*known.values(), *_try_others(prepared, chosen, workload, known.keys(), scene)]
-        if any(each.latency_ns_p99 for each in tried):
-            found[workload.name] = tried
-    return with_windows(prepared, found)
+        try:
+            others = _try_others(prepared, chosen, workload, known.keys(), scene)
+        except _NotTried as failed:
+            untried[workload.name] = str(failed)
+            scene.say(f"{failed}: {_defaults(prepared.run.design.turns)}")
+        else:
+            found[workload.name] = [*known.values(), *others]
+    prepared = with_windows(prepared, found)
+    if not untried:
+        return prepared
+    pilot = replace(prepared.run.pilot or Pilot(), untried=untried)
+    return replace(prepared, run=replace(prepared.run, pilot=pilot))
 
 
-def with_windows(prepared: Prepared, tried: Mapping[str, Sequence[TriedEvents]]) -> Prepared:
+class _NotTried(Exception):
+    """Why nothing is known of a workload's events on some candidate."""
+
+
+def _defaults(turns: Turns) -> str:
+    return f"windows of {1e3 * turns.window.length_s:g} ms, engines stand still without a turn"
+
+
+def with_windows(prepared: Prepared, found: Mapping[str, Sequence[TriedEvents | None]]) -> Prepared:
     """`prepared` with windows for such events of its candidates, by workload, and what they were
-    chosen by noted in it.
+    chosen by noted in it. A workload of which nothing is known on some candidate (None, or no event
+    was done) keeps its windows: unknown is neither fast nor unchanging.
     """
+    tried = {name: sides for name, each in found.items() if (sides := _all_known(each))}
     run = prepared.run
     if (turns := run.design.turns) is None or not tried:
         return prepared
@@ -152,6 +171,12 @@ def with_windows(prepared: Prepared, tried: Mapping[str, Sequence[TriedEvents]])
     )
     design = replace(run.design, turns=turns)
     return replace(prepared, run=replace(run, design=design, pilot=pilot))
+
+
+def _all_known(sides: Sequence[TriedEvents | None]) -> list[TriedEvents]:
+    """Those of all candidates; none where one of them is not known."""
+    known = [each for each in sides if each is not None and each.latency_ns_p99]
+    return known if len(known) == len(sides) else []
 
 
 def _resting_apart_percent(tried: Sequence[TriedEvents]) -> float:
@@ -212,9 +237,9 @@ def _try_others(
     workload: WorkloadPlan,
     known: Collection[str],
     scene: PilotScene,
-) -> list[TriedEvents]:
-    """What a brief play of each candidate shows of whom nothing is known; none where there can be
-    none.
+) -> list[TriedEvents | None]:
+    """What a brief play of each candidate shows of whom nothing is known; None for each where there
+    can be none. `_NotTried` where a play fails.
     """
     run = prepared.run
     same = {run.design.base} if run.design.aa else {side.name for side in run.candidates}
@@ -223,7 +248,7 @@ def _try_others(
     phases = phases_under(chosen, BRIEF | own)
     unfit = (why_not_brief(prepared, phases, side, shortened=bool(own)) for side in sides)
     if RUN not in workload.commands or any(unfit):
-        return []
+        return [None] * len(sides)
     names = ", ".join(side.name for side in sides)
     if sides:
         scene.say(f"finding how long an event of {workload.name} takes on {names}")
@@ -239,15 +264,19 @@ def _try_events(
     brief: BriefOptions,
     scene: PilotScene,
 ) -> TriedEvents:
-    """Those of a brief play of one candidate; none where it fails."""
+    """Those of a brief play of one candidate; `_NotTried` where it fails, or does no event."""
+    where = f"events of {workload.name} on {side.name}"
     try:
         with temporary_run() as place, ExitStack() as stack:
             job = pilot_job(prepared, workload, side, place, scene.tools)
             with closing(play_briefly(prepared, job, [brief.options], stack)) as plays:
                 played = next(plays)
                 looked_at = [it for it in played.records if it.phase not in brief.few]
-                return tried_events(looked_at, played.resting_percent)
+                tried = tried_events(looked_at, played.resting_percent)
     except InternalError:
         raise
-    except DynoError:
-        return TriedEvents(0, 0)
+    except DynoError as failed:
+        raise _NotTried(f"{where} could not be tried: {failed.message}") from failed
+    if not tried.latency_ns_p99:
+        raise _NotTried(f"{where} could not be tried: no event was done")
+    return tried

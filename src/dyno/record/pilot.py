@@ -96,7 +96,8 @@ class Pilot:
     an event, by workload, on the candidate where it takes longest, by which its windows were
     chosen; none where they were not. `resting_apart_percent` is how much more of one core a
     candidate takes than another while nobody asks it, where that is why they stand still without a
-    turn though the workload changes no row.
+    turn though the workload changes no row. `untried` says, by workload, why a candidate
+    could not be tried, so that windows are the default ones and engines stand still without a turn.
     """
 
     pinning: str = ""
@@ -104,3 +105,4 @@ class Pilot:
     saturation: tuple[Saturation, ...] = ()
     latency_ns_p99: dict[str, int] = field(default_factory=dict)
     resting_apart_percent: dict[str, float] = field(default_factory=dict)
+    untried: dict[str, str] = field(default_factory=dict)

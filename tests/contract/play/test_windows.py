@@ -153,6 +153,42 @@ def test_what_the_search_for_saturation_saw_of_the_base_is_not_tried_again() -> 
     assert run.design.turns and run.design.turns.window_of(SELECT) == Window(0.2, 0.04)
 
 
+FAILS_ONCE_RUN = """
+function event() error("this build does not know the statement") end
+"""
+
+
+def test_a_pilot_that_failed_knows_nothing_so_the_defaults_stay_and_engines_are_suspended(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "fails.lua"
+    script.write_text(FAILS_ONCE_RUN)
+    made = compare_candidates(["null@1us", "null@2us"], str(script), {}, Measuring())
+    prepared = resolve_experiment(made, lambda _: None)
+    said: list[str] = []
+    run = settle_windows(made, prepared, PilotScene(said.append)).run
+    assert run.design.turns == TURNS and run.design.turns.freezes("fails")
+    assert run.pilot and set(run.pilot.untried) == {"fails"}
+    assert any("windows of 100 ms" in each for each in said)
+    assert any("could not be tried" in each for each in pilot_words(run))
+
+
+def test_what_is_known_of_one_candidate_alone_chooses_no_windows() -> None:
+    for unknown in (None, TriedEvents(0, 0)):
+        _, prepared = _made()
+        run = with_windows(prepared, {SELECT: [TriedEvents(60_000, 0), unknown]}).run
+        assert run.design.turns == TURNS and run.design.turns.freezes(SELECT)
+
+
+def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_tried() -> None:
+    experiment, prepared = _made(events="1000")
+    tried = (TriedLoad(1, 1.0, 0.0, 40_000),)
+    pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 1, tried),))
+    prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
+    run = settle_windows(experiment, prepared, PilotScene(lambda _: None)).run
+    assert run.design.turns == TURNS
+
+
 def test_what_ends_by_count_keeps_the_default() -> None:
     said: list[str] = []
     run = settle_windows(*_made(events="1000"), PilotScene(said.append)).run
