@@ -59,7 +59,7 @@ MORE_WORKLOADS = {
     "ssb": ("scale=0.01",),
 }
 BLOCKS = 3
-WORDS = ("sound", "not checked", "doubtful", "invalid")
+WORDS = ("sound", "does not apply", "not checked", "doubtful", "invalid")
 #: No run of these takes longer, unless it hangs.
 LIMIT_S = 1200
 

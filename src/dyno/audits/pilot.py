@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dyno.analysis.run_view import RunView
 from dyno.audits._cases import conclude
-from dyno.record import FOREIGN_PERCENT, Finding, Saturation
+from dyno.record import FOREIGN_PERCENT, Finding, Saturation, Soundness
 
 
 class Pilot:
@@ -25,7 +25,8 @@ class Pilot:
         every = view.run.pilot.saturation if view.run.pilot else ()
         chosen = [each for each in every if each.tried]
         if not chosen:
-            return [Finding("pilot", "does not apply", "no number of connections was chosen")]
+            word: Soundness = "not checked" if every else "does not apply"
+            return [Finding("pilot", word, "no number of connections was chosen")]
         findings = [f for each in chosen if (f := _finding(each))]
         told = f"others took {max(_foreign(each) for each in chosen):.0f} % of the host at most"
         return conclude("pilot", findings, f"{told} when the number of connections was chosen")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dyno.plan import Session
 
 REFUSED_EXIT, ABORTED_EXIT = 1, 2
+#: Flags of a comparison, beside `--compare`.
+COMPARED_FLAGS = ("--quick", "--strict")
 #: What a comparison leaves out; all else that it does not know it refuses by name.
 SILENT = ("jobs", "no-vacuum", "progress", "report-per-command", "progress-timestamp", "debug")
 
@@ -32,7 +34,8 @@ def command(words: tuple[str, ...]) -> int:
     """Be pgbench: its own command line, environment, output and exit codes.
 
     The server that ARGS name is played against as it runs. With `--compare BUILD BUILD` the same
-    line becomes a comparison with a verdict; `--quick` beside it: one look at 5 blocks.
+    line becomes a comparison with a verdict; `--quick` beside it: one look at 5 blocks; `--strict`:
+    it ends with 4 where an audit doubts what is said.
     docs/workloads/pgbench.md lists every option.
 
     \b
@@ -140,7 +143,8 @@ def play_comparison(words: Sequence[str]) -> int:
     if len(builds) < 2 or any(build.startswith("-") for build in builds):
         raise UsageError("--compare needs two builds", hint="--compare BASE CANDIDATE")
     others = [*words[:at], *words[at + 3 :]]
-    settings = read_words([word for word in others if word != "--quick"], os.environ)
+    flags = [word for word in others if word in COMPARED_FLAGS]
+    settings = read_words([word for word in others if word not in COMPARED_FLAGS], os.environ)
     if settings.database:
         hint = "the builds are started by Dyno, or named by their URLs"
         raise UsageError(f"a comparison has no database '{settings.database}'", hint=hint)
@@ -156,9 +160,8 @@ def play_comparison(words: Sequence[str]) -> int:
         said += ["--set", f"time={settings.number['time']}"]
     elif not settings.has("transactions"):
         said += ["--transactions", str(settings.transactions)]
-    said += ["--quick"] if "--quick" in others else []
     code: int = comparison.command.main(
-        [*builds, *said], prog_name="dyno compare", standalone_mode=False
+        [*builds, *said, *flags], prog_name="dyno compare", standalone_mode=False
     )
     return code
 

@@ -70,6 +70,8 @@ OLD_NAMES = {
     "max-time": "time",
     "tx-rate": "rate",
 }
+#: Flags of a comparison, beside `--compare`.
+COMPARED_FLAGS = ("--quick", "--strict")
 #: Tests of sysbench's own that ask no database.
 BUILT_IN = ("fileio", "cpu", "memory", "threads", "mutex")
 
@@ -92,6 +94,7 @@ class Words:
     old_names: tuple[str, ...] = ()
     compare: tuple[str, ...] = ()
     is_quick: bool = False
+    is_strict: bool = False
     argv: tuple[str, ...] = ()
 
     def is_on(self, name: str) -> bool:
@@ -134,7 +137,7 @@ def read_words(words: Sequence[str]) -> Words:
     without a counterpart that would change what is measured.
     """
     known = known_options()
-    words, compare, is_quick = _compared(words)
+    words, compare, flags = _compared(words)
     argv = tuple(map(mask_password, words))
     named = [word for word in words if not word.startswith("--")]
     if len(named) > 2:
@@ -153,8 +156,12 @@ def read_words(words: Sequence[str]) -> Words:
     _check(given, known)
     script, command = (*named, "", "")[:2]
     options = {name: option.default for name, option in known.items()} | given
-    known_words = frozenset(given)
-    return Words(script, command, options, known_words, tuple(others), old, compare, is_quick, argv)
+    return Words(
+        *(script, command, options, frozenset(given), tuple(others), old, compare),
+        is_quick="--quick" in flags,
+        is_strict="--strict" in flags,
+        argv=argv,
+    )
 
 
 def _counts(text: str | None) -> int:
@@ -162,16 +169,17 @@ def _counts(text: str | None) -> int:
     return int(text) if text and text.isdigit() else 0
 
 
-def _compared(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], bool]:
-    """The line without `--compare`, the builds behind it, and whether `--quick` is said."""
+def _compared(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], set[str]]:
+    """The line without `--compare`, the builds behind it, and which of the comparison's flags."""
     if "--compare" not in words:
-        return [*words], (), False
+        return [*words], (), set()
     at = list(words).index("--compare")
     builds = tuple(words[at + 1 : at + 3])
     if len(builds) < 2 or any(build.startswith("--") for build in builds):
         raise UsageError("--compare takes two builds", hint="--compare BASE CANDIDATE")
     others = [*words[:at], *words[at + 3 :]]
-    return [word for word in others if word != "--quick"], builds, "--quick" in others
+    flags = set(others) & set(COMPARED_FLAGS)
+    return [word for word in others if word not in flags], builds, flags
 
 
 def _options(words: Sequence[str], known: Mapping[str, Option]) -> tuple[dict[str, str], list[str]]:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from small_logs import GENERAL, SHOP, write
 
 from dyno.cli import exit_code, exits, judged_run
 from dyno.errors import HostError, InternalError, UsageError
@@ -169,6 +170,15 @@ def test_a_doubtful_comparison_ends_with_4_where_strict_asks_for_it(
         assert exit_code(words) == code
         assert exit_code([*words, "--strict"]) == strict
     assert exit_code(["run", str(file), "--strict"]) == strict, "it is a gate by itself"
+    for line in (["sysbench", "oltp_read_only", "run"], ["pgbench", "-S"]):
+        compared = [*line, "--compare", "null", "null"]
+        assert exit_code(compared) == code
+        assert exit_code([*compared, "--strict"]) == strict
+        assert exit_code([*line, "--strict"]) not in (0, 4), "a play alone says nothing"
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    files = write(tmp_path, "it.log", GENERAL), write(tmp_path, "shop.sql", SHOP)
+    replayed = ["--log", str(files[0]), "--data", str(files[1])]
+    assert exit_code(["compare", "null", "null", *replayed, "--strict"]) == strict
 
 
 def test_a_reader_that_leaves_is_no_failure() -> None:

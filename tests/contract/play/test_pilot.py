@@ -272,5 +272,6 @@ def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
     assert [f.soundness for f in judged(Saturation("w", "old", 0, why="it failed"))] == [
         "not checked"
     ]
+    assert [f.soundness for f in judged()] == ["does not apply"], "the user named the number"
     waiting = dataclasses.replace(_waiting(90.0, 80.0), foreign_percent=72.0)
     assert_caught("noisy-pilot", judged(Saturation("w", "old", 0, (waiting,), "waits", SWEPT)))
