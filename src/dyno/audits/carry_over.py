@@ -8,7 +8,7 @@ Block by block, events in slices that follow the side's own are held against tho
 rounds that follow another's (`analysis/carry_over.py`: the log of their ratio, the side's loss).
 *Doubtful* where half of the difference of the sides' losses is beyond a quarter of the margin (the
 whole 98 % interval over the blocks); *not checked* where that interval reaches beyond the margin
-itself, where a rate is set, where events are few, and in records without counts by slice.
+itself, where events are few, and in records without counts by slice.
 
 A loss of both sides that is larger than the margin is told: the ramp-in, which counts for nothing,
 is too short to hold it. A run's ramp-in is fixed before its first block and does not grow with what
@@ -24,7 +24,7 @@ import numpy as np
 
 from dyno.analysis.carry_over import carry_over
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import Case, Unchecked, cases, conclude
+from dyno.audits._cases import Case, Inapplicable, Unchecked, Unjudged, cases, conclude
 from dyno.record import Finding
 from dyno.stats.interval import Interval, to_log, to_percent
 from dyno.stats.windows import RESTARTS_LEAST, common_change, is_beyond
@@ -46,24 +46,32 @@ class CarryOver:
             ]
         faults: list[Finding] = []
         told: list[str] = []
-        unchecked: list[Unchecked] = []
+        left: list[Unjudged] = []
         for case in cases(view.run, view.trials):
             if case.candidate.name == view.run.design.base:
                 continue
             limit = to_log(case.margin_percent(view.run))
+            if not _is_free(case):
+                left.append(Inapplicable("the rate was set", case.name))
+                continue
             found = _losses(view, case)
             if found is None:
-                unchecked.append((_FEW, case.name))
+                left.append(Unchecked(_FEW, case.name))
             elif is_beyond(found.bias, DOUBTED * limit):
                 faults.append(case.finding("carry_over", "doubtful", found.doubt))
             elif max(found.bias.high, -found.bias.low) > limit:
-                unchecked.append((f"too noisy to tell: {found.words}", case.name))
+                left.append(Unchecked(f"too noisy to tell: {found.words}", case.name))
             else:
                 told.append(f"{case.name}: {found.words}{found.large(limit)}")
-        return conclude("carry_over", faults, "; ".join(told), unchecked)
+        return conclude("carry_over", faults, "; ".join(told), left)
 
 
-_FEW = "too few blocks with 30 events and more, of a rate that is not set, in slices of either kind"
+_FEW = "too few blocks with 30 events and more in slices of either kind"
+
+
+def _is_free(case: Case) -> bool:
+    """Plays a stream of the phase as fast as it can?"""
+    return any(not tally.rests_on_purpose for record in case.records for tally in record.streams)
 
 
 @dataclass(frozen=True)

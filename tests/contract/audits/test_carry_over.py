@@ -150,7 +150,6 @@ def test_slices_of_the_warm_up_are_no_part_of_the_counts_but_of_the_order() -> N
     [
         (Slices(per_slice=0.05), "too few blocks with 30 events"),
         (Slices(blocks=2), "too few blocks"),
-        (Slices(target_per_s=100.0), "a rate that is not set"),
         (Slices(sd=1.0, per_slice=2.0, blocks=3), "too noisy to tell"),
     ],
 )
@@ -159,13 +158,21 @@ def test_what_cannot_tell_is_not_checked(given: Slices, says: str) -> None:
     assert finding.soundness == "not checked" and says in finding.sentence
 
 
-def test_records_without_counts_by_slice_and_restarts_in_sequence_are_not_checked() -> None:
+def test_records_without_counts_by_slice_are_not_checked() -> None:
     bare = [
         replace(t, phases=(replace(t.phases[0], streams=(make_tally(1000),)),))
         for t in made(by_turns(), Slices(blocks=3))
     ]
     assert judged(by_turns(), bare).soundness == "not checked"
-    assert "one after the other" in judged(a_run(), bare).sentence
+
+
+def test_restarts_in_sequence_and_rates_that_are_set_have_nothing_to_carry_over() -> None:
+    for run, given, says in (
+        (a_run(), Slices(), "one after the other"),
+        (by_turns(), Slices(target_per_s=100.0), "the rate was set"),
+    ):
+        finding = judged(run, made(by_turns(), replace(given, blocks=3)))
+        assert finding.soundness == "does not apply" and says in finding.sentence
 
 
 @pytest.mark.slow
