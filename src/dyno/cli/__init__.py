@@ -128,6 +128,7 @@ def main() -> None:
 
     A SIGINT that a shell has us ignore (`dyno … &` in a script) stays ignored.
     """
+    exits.open_missing_streams()
     hide_passwords()
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -44,10 +44,31 @@ HOST_HINTS = {
 }
 
 
+def open_missing_streams() -> None:
+    """Gives each of stdin, stdout and stderr that our caller closed (`>&-`) an empty one; else the
+    next file that we open would have its number, and what programs print would be written there.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number is free
+            setattr(sys, name, open(descriptor, "w" if descriptor else "r", closefd=False))
+
+
+def require_current_folder() -> None:
+    """`UsageError` where it was removed: names of files have nothing to begin from."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current folder was removed", hint="cd to another") from None
+
+
 def run_guarded(command: Callable[[], object]) -> int:
     """Plays `command` and answers its exit code; whatever it raises is said on stderr."""
     memory.guard_imports()
     try:
+        require_current_folder()
         result = command()
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort) as stop:

@@ -203,3 +203,29 @@ def test_help_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_the_caller_closed_is_no_fault(closed: str, tmp_path: Path) -> None:
+    words = "play null -w oltp_point_select --set time=0.2"
+    line = f"exec {sys.executable} -m dyno.cli {words} {closed}"
+    ended = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 0, ended
+    assert ("phase run" in ended.stdout) == (">&-" not in closed.replace("2>&-", ""))
+
+
+def test_a_current_folder_that_was_removed_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    line = f"rmdir ../gone; exec {sys.executable} -m dyno.cli show null"
+    ended = subprocess.run(
+        ["sh", "-c", line],
+        cwd=tmp_path / "gone",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 64
+    assert ended.stderr == "dyno: the current folder was removed\nhint: cd to another\n"
