@@ -53,7 +53,7 @@ def open_missing_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number is free
-            setattr(sys, name, open(descriptor, "w" if descriptor else "r", closefd=False))
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r"))
 
 
 def require_current_folder() -> None:
