@@ -41,9 +41,8 @@ class CarryOver:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase in which one side loses more; else one."""
         if view.run.design.turns is None:
-            return [
-                Finding("carry_over", "not checked", "restarts were played one after the other")
-            ]
+            one_by_one = Inapplicable("restarts were played one after the other")
+            return conclude("carry_over", (), "", [one_by_one])
         faults: list[Finding] = []
         told: list[str] = []
         left: list[Unjudged] = []
