@@ -18,7 +18,13 @@ macro_rules! export {
                 unsafe { interface::end(init) }
             }
         };
-    )* };
+    )*
+        /// All of them, for tests that call each.
+        #[cfg(test)]
+        pub fn entries() -> Vec<interface::hostile::Entry> {
+            vec![$( interface::hostile::Entry::$kind::<$function>($name) ),*]
+        }
+    };
 }
 
 /// The entries for rows and groups, by what the function returns.

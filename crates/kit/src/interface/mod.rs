@@ -13,6 +13,8 @@
 
 mod entries;
 mod exported;
+#[cfg(test)]
+pub mod hostile;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -68,34 +70,48 @@ fn code(kind: Kind) -> c_int {
     }
 }
 
-/// The values of a row as the function wants them, and how many. While a call is prepared only
-/// constants have values, in types of their own: those of another one are left out, too.
+/// The values of a row as the function wants them, and how many; a fault where one is longer than
+/// the function takes. While a call is prepared only constants have values, in types of their own:
+/// those of another one are left out, too.
 ///
 /// # Safety
 /// `args` is the server's, and its arrays have `count` places.
-unsafe fn values<'a>(args: *const Args, takes: &Takes) -> ([Value<'a>; ARGUMENTS_MAX], usize) {
+unsafe fn row<'a, F: Function>(
+    args: *const Args,
+) -> Result<([Value<'a>; ARGUMENTS_MAX], usize), Fault> {
     let mut found = [Value::Null; ARGUMENTS_MAX];
+    let kinds = F::TAKES.kinds;
     // SAFETY: the caller vouches for it.
     let args = unsafe { &*args };
-    let count = (args.count as usize).min(takes.kinds.len()).min(ARGUMENTS_MAX);
+    let count = (args.count as usize).min(kinds.len()).min(ARGUMENTS_MAX);
     for (index, place) in found.iter_mut().enumerate().take(count) {
         // SAFETY: the caller vouches for the arrays; a value that is not null is of the type that
         // stands beside it, and as long as its length says.
         unsafe {
             let value = *args.values.add(index);
-            if value.is_null() || *args.kinds.add(index) != code(takes.kinds[index]) {
+            if value.is_null() || *args.kinds.add(index) != code(kinds[index]) {
                 continue;
             }
-            *place = match takes.kinds[index] {
+            *place = match kinds[index] {
                 Kind::Integer => Value::Integer(ptr::read_unaligned(value.cast())),
-                Kind::Bytes => Value::Bytes(std::slice::from_raw_parts(
-                    value.cast(),
-                    *args.lengths.add(index) as usize,
-                )),
+                Kind::Bytes => {
+                    let length = *args.lengths.add(index) as usize;
+                    check_length::<F>(length)?;
+                    Value::Bytes(std::slice::from_raw_parts(value.cast(), length))
+                }
             };
         }
     }
-    (found, count)
+    Ok((found, count))
+}
+
+/// The fault of an argument that is longer than the function takes.
+fn check_length<F: Function>(length: usize) -> Result<(), Fault> {
+    if length > F::ARGUMENT_BYTES_MAX {
+        let most = F::ARGUMENT_BYTES_MAX >> 20;
+        return Err(format!("an argument is larger than {most} MiB").into());
+    }
+    Ok(())
 }
 
 /// A call's function, and the fault of a row of its group: a group that lacks a row has no answer.
@@ -111,26 +127,6 @@ struct Call<F> {
 unsafe fn call<'a, F: Function>(init: *mut Init) -> Result<&'a mut Call<F>, Fault> {
     // SAFETY: the caller vouches for it.
     unsafe { state_of((*init).state) }.ok_or_else(|| "the call has ended already".into())
-}
-
-/// The arguments of a row, none longer than the function takes.
-///
-/// # Safety
-/// As for `values`.
-unsafe fn row<'a, F: Function>(
-    args: *const Args,
-) -> Result<([Value<'a>; ARGUMENTS_MAX], usize), Fault> {
-    // SAFETY: the caller vouches for it.
-    let (found, count) = unsafe { values(args, &F::TAKES) };
-    for value in &found[..count] {
-        if let Value::Bytes(bytes) = value
-            && bytes.len() > F::ARGUMENT_BYTES_MAX
-        {
-            let most = F::ARGUMENT_BYTES_MAX >> 20;
-            return Err(format!("an argument is larger than {most} MiB").into());
-        }
-    }
-    Ok((found, count))
 }
 
 /// What was done, or a fault in place of a panic.
