@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "passwords": set(),
     "printable": set(),
     "private_files": set(),
-    "scratch": {"errors"},
+    "scratch": {"errors", "private_files"},
     "subprocesses": set(),
     "record": {"errors"},
     "plan": {"errors", "record"},

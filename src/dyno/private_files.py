@@ -32,18 +32,30 @@ def make_folder(path: Path, *, exist_ok: bool = False) -> None:
         tighten(path)
 
 
+def remove_all(path: Path | str, dir_fd: int | None = None) -> None:
+    """Removes a folder with all in it, as far as that can be; `OSError` where a part stays. One
+    that is not there is none; `dir_fd` is the open folder that `path` lies in, if any.
+    """
+    try:
+        shutil.rmtree(path, dir_fd=dir_fd)
+    except OSError:
+        # somebody may be at it too, and one file that stays is no reason for others to
+        shutil.rmtree(path, ignore_errors=True, dir_fd=dir_fd)
+        try:
+            os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        raise
+
+
 def remove_folder(path: Path) -> str:
     """Removes a folder with all in it, as far as that can be; answers why the rest stays, as a
     sentence, empty where nothing does.
     """
     try:
-        shutil.rmtree(path)
-    except FileNotFoundError:
-        return ""
+        remove_all(path)
     except OSError as error:
-        shutil.rmtree(path, ignore_errors=True)
-        if os.path.lexists(path):
-            return f"{path} could not be removed: {error.strerror or error}"
+        return f"{path} could not be removed: {error.strerror or error}"
     return ""
 
 

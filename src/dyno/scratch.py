@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno import private_files
 from dyno.errors import HostError
 
 #: A folder that is made here; a run's, or a play's, for its engines' data; a traceback of ours.
@@ -39,9 +40,12 @@ class Held:
     handle: int
 
     def remove(self) -> None:
-        """Removes the folder with all in it."""
+        """Removes the folder with all in it.
+
+        What stays is nobody's from now on: the next run sweeps it, or says why that cannot be.
+        """
         shutil.rmtree(self.path, ignore_errors=True)
-        with suppress(OSError):
+        with suppress(OSError):  # a test has closed it, as the kernel does at a kill
             os.close(self.handle)
 
 
@@ -94,7 +98,7 @@ def leftovers() -> list[Path]:
     places = sockets | {home: "dyno-*", tempfile.gettempdir(): "dyno-*"}
     paths: set[Path] = set()
     for place, names in places.items():
-        with suppress(OSError):
+        with suppress(OSError):  # a place that cannot be read holds nothing that we could remove
             paths |= set(Path(place or "/nowhere").resolve().glob(names))
     return sorted(path for path in paths if _is_ours(path))
 
@@ -119,17 +123,21 @@ def is_held(path: Path) -> bool:
         os.close(handle)
 
 
-def clear(path: Path) -> None:
-    """Removes what nobody holds; what somebody took meanwhile stays."""
+def clear(path: Path) -> bool:
+    """Removes what nobody holds; False where somebody took it meanwhile. `OSError` where a part of
+    it stays.
+    """
     if not path.is_dir():
         path.unlink(missing_ok=True)
-        return
+        return True
     handle = os.open(path, FOLDER)
     try:
-        if _lock(handle):
-            shutil.rmtree(path, ignore_errors=True)
+        free = _lock(handle)
+        if free:
+            private_files.remove_all(path)
     finally:
         os.close(handle)
+    return free
 
 
 def _is_locked(handle: int) -> bool:
@@ -139,7 +147,7 @@ def _is_locked(handle: int) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        pass
+        return False
     return False
 
 

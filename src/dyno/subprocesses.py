@@ -119,6 +119,7 @@ def finish(
 def kill(process: subprocess.Popen[Any]) -> None:
     """Kills a program with the group that it leads, if it leads one."""
     if process.returncode is None:
+        # it has ended, or took another user, whose watchdog ends it
         with suppress(ProcessLookupError, PermissionError):
             if os.getpgid(process.pid) == process.pid:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -54,7 +54,7 @@ def share_entry(entry: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise _gone_error(entry) from None
     try:
-        with suppress(OSError):
+        with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_SH)
         if not entry.exists():  # removed between the two calls
             raise _gone_error(entry)
@@ -88,7 +88,7 @@ def _try_lock(handle: int) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:
+    except OSError:  # a file system without locks
         return True
     return True
 
@@ -160,6 +160,8 @@ def _mode(home: Path) -> int:
 def work_folder(kind: str) -> Iterator[Path]:
     """A folder beside the entries of `kind`, for one that is named by its content; what is left in
     it is removed. So is what a killed process left in such a folder.
+
+    What cannot be removed is swept by the next run, which says where it cannot either.
     """
     parent = root() / kind
     prefix = f"{UNDER_WAY}work-"
@@ -237,14 +239,14 @@ def unfinished() -> list[Path]:
 
 
 def remove_unfinished(path: Path) -> None:
-    """Removes such a folder, unless somebody alive is at it."""
+    """Removes such a folder, unless somebody alive is at it; `OSError` where a part stays."""
     name = path.name.removeprefix(UNDER_WAY)[:-SUFFIX]
     if not name:  # it was on its way out, in a folder without its name
         name = next((each.name for each in path.iterdir()), "")
     lock = root() / LOCKS / f"{path.parent.name}-{name}"
     with open(lock, "a", opener=private_files.open_private) as held:
         if _try_lock(held.fileno()):
-            shutil.rmtree(path, ignore_errors=True)
+            private_files.remove_all(path)
 
 
 def copy(source: Path, target: Path) -> None:
@@ -289,7 +291,10 @@ def _entry(path: Path) -> Entry:
 
 
 def _make(home: Path, make: Callable[[Path], None]) -> None:
-    """Fills a folder beside `home` and renames it; sweeps what a killed process left there."""
+    """Fills a folder beside `home` and renames it; sweeps what a killed process left there.
+
+    What cannot be removed is swept by the next run, which says where it cannot either.
+    """
     for stale in home.parent.glob(f"{UNDER_WAY}{home.name}-*"):
         shutil.rmtree(stale, ignore_errors=True)
     if home.is_dir():

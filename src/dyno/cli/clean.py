@@ -28,6 +28,7 @@ class Item:
     temporary things; `age_s` since its last use.
 
     `stays` says why it may not be just now: a run that is being played, or what such a run uses.
+    `free` answers False where somebody began to use it meanwhile.
     """
 
     kind: str
@@ -78,9 +79,21 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     if not yes:
         screen.lines(f"\n{total} in all; nothing was freed, --yes frees what is listed")
         return
-    for item in items:
-        item.free()
-    screen.lines(f"\nfreed {total}")
+    freed = [item for item in items if free_or_say(item)]
+    screen.lines(f"\nfreed {screen.format_bytes(sum(i.size_bytes for i in freed))}")
+
+
+def free_or_say(item: Item) -> bool:
+    """Frees an item; where somebody began to use it meanwhile, says so and answers False."""
+    try:
+        if item.free() is not False:
+            return True
+    except OSError as error:
+        hint = "remove it with the rights of its owner, then dyno clean again"
+        why = error.strerror or str(error)
+        raise HostError(f"{item.name} could not be removed", cause=why, hint=hint) from None
+    screen.line(f"{item.name} is in use and stays")
+    return False
 
 
 def choose_items(names: tuple[str, ...], kind: str | None) -> list[Item]:

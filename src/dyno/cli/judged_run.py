@@ -81,10 +81,13 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
 
 
 def sweep() -> None:
-    """Removes what killed runs left, and says so in a line on stderr."""
+    """Removes what killed runs left, and says so in a line on stderr, and what it cannot remove."""
     from dyno.play.leftovers import sweep_leftovers
 
-    if (swept := sweep_leftovers(runs_home())).count:
+    swept = sweep_leftovers(runs_home())
+    for sentence in swept.left:
+        screen.line(f"note: a killed run's {sentence}", err=True)
+    if swept.count:
         things = "a folder" if swept.count == 1 else f"{swept.count} folders"
         size = screen.format_bytes(swept.size_bytes)
         screen.line(f"note: {things} of killed runs removed, {size}", err=True)

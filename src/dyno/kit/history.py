@@ -125,7 +125,7 @@ def install(server: Server) -> bool:
         made_by = [*BEGIN, *rest, *_routines(server), *_reading(server), EVENT, TOLD]
         run_all(server, made_by, "install history", RIGHTS, together=True)
     except BaseException:
-        with suppress(TrialFailed, UsageError):
+        with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
             server.query(f"DROP DATABASE {SCHEMA}")
             _drop_reading(server)
         raise

@@ -47,7 +47,7 @@ def put(server: Server) -> bool:
         Path(name).chmod(0o644)
         Path(name).replace(there)
     except OSError as error:
-        with suppress(OSError):
+        with suppress(OSError):  # it was renamed, or the place refuses that as well, which is told
             Path(name).unlink()
         raise host_refuses(place, error, source) from error
     return True
@@ -58,6 +58,6 @@ def take_away(server: Server) -> bool:
     there = server.plugins / LIBRARY
     if not server.near or not server.plugins.is_dir():
         return False
-    with suppress(OSError):
+    with suppress(OSError):  # whether it went is looked at
         there.unlink(missing_ok=True)
     return not there.exists()

@@ -96,7 +96,7 @@ def install(server: Server, part: str) -> bool:
         made_by = statements(server, part)
         run_all(server, made_by, f"install {part}", RIGHTS[part], together=True)
     except BaseException:
-        with suppress(TrialFailed, UsageError):
+        with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
             if made:
                 server.query(f"DROP DATABASE {SCHEMA}")
             elif new:
@@ -182,7 +182,7 @@ def index_json(server: Server, column: str) -> None:
     try:
         run_all(server, made, f"make an index over {column}", INDEX_RIGHTS)
     except BaseException:
-        with suppress(TrialFailed, UsageError):
+        with suppress(TrialFailed, UsageError):  # the first error is told; another call drops it
             drop_index(server, column)
         raise
 

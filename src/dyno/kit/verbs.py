@@ -190,7 +190,7 @@ def _load(server: Server, parts: Sequence[Part], say: Say) -> None:
             changed = part.routines and routines.install(server, part.name)
             say(f"{part.name}: {'installed' if missing or changed else 'is installed already'}")
     except BaseException:
-        with suppress(DynoError):
+        with suppress(DynoError):  # the first error is told; `status` shows what is left
             for function in reversed(made):
                 server.query(f"DROP FUNCTION {function.name}")
             if LIBRARY not in loaded.values():

@@ -9,7 +9,6 @@ somebody's server are dropped by `dyno resume` alone: a list of names is no proo
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dyno import scratch
+from dyno import private_files, scratch
 from dyno.builds import cache
 from dyno.engines._server.account import server_account
 from dyno.errors import DynoError
@@ -29,22 +28,28 @@ YOUNG_S = 60.0
 
 @dataclass(frozen=True)
 class Swept:
-    """How many things went, and the disk that they took."""
+    """How many things went, the disk that they took, and a sentence for each that could not go."""
 
     count: int = 0
     size_bytes: int = 0
+    left: tuple[str, ...] = ()
 
 
 def sweep_leftovers(runs: Path) -> Swept:
     """Removes what dead Dynos left, those that played under `runs` among them."""
     count = size_bytes = 0
+    left = []
     for path, remove in _dead(runs):
         size = _size_bytes(path)
-        with suppress(OSError):
+        try:
             remove()
+        except FileNotFoundError:  # somebody else sweeps too
+            pass
+        except OSError as error:
+            left.append(f"{path} could not be removed: {error.strerror or error}")
         if not path.exists():
             count, size_bytes = count + 1, size_bytes + size
-    return Swept(count, size_bytes)
+    return Swept(count, size_bytes, tuple(left))
 
 
 def _dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
@@ -53,7 +58,7 @@ def _dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     with suppress(DynoError):  # root without anybody to switch to starts no server
         owners.add(server_account().uid)
     for path in scratch.leftovers():
-        with suppress(OSError):
+        with suppress(OSError):  # it went meanwhile
             if path.is_dir() and path.lstat().st_uid in owners and _is_old(path):
                 yield path, partial(scratch.clear, path)
     for run in all_runs(runs):
@@ -73,8 +78,8 @@ def _clear_home(run: RunFolder) -> None:
     try:
         os.stat("run.json", dir_fd=handle, follow_symlinks=False)
         if os.fstat(handle).st_uid == os.geteuid():
-            with suppress(DynoError), run.alone():
-                shutil.rmtree("home", ignore_errors=True, dir_fd=handle)
+            with suppress(DynoError), run.alone():  # somebody plays it: it is not dead
+                private_files.remove_all("home", dir_fd=handle)
     finally:
         os.close(handle)
 

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dyno import private_files
 from dyno.builds import cache
 from dyno.engines import Snapshots
+from dyno.errors import HostError
 from dyno.forecast.estimate import SMALL_BYTES
 from dyno.play.engine_session import SessionPart
 from dyno.play.job import LoadChoice, TrialJob
@@ -94,7 +96,7 @@ def _find_load(name: str) -> KeptLoad | None:
         folder = cache.root() / KIND / name
         os.utime(folder)
         noted = json.loads((folder / "load.json").read_text())
-    except OSError:
+    except OSError:  # there is none, or none that we may read: it is made anew
         return None
     return KeptLoad(name, folder, **noted)
 
@@ -130,7 +132,11 @@ def _work(phases: Sequence[PhaseRecord]) -> dict[str, Any]:
 
 def _copy(source: Path, target: Path) -> None:
     """Puts a copy of a folder in place of another, with owners, times, and shared blocks."""
-    shutil.rmtree(target, ignore_errors=True)
+    try:
+        private_files.remove_all(target)  # a copy would go into what stays
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise HostError(f"{target} cannot be put back to its load", cause=why) from None
     cache.copy(source, target)
 
 

@@ -120,7 +120,7 @@ class PhaseLoop:
         except KeyboardInterrupt:
             process.interrupt()
             limit = driver.Limit("stopping", LAST_WORDS_S)
-            with suppress(DynoError):
+            with suppress(DynoError):  # it says no more: the trial is torn, and told so
                 while not isinstance(event := process.next(limit), driver.End):
                     if isinstance(event, PhaseRecord):
                         self.phases.append(event)

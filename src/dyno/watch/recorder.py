@@ -122,7 +122,7 @@ class Recorder:
                 due_s = max(due_s + self.wishes.every_s, time.monotonic())
                 self.stop.wait(due_s - time.monotonic())
             if not self._connect:
-                with suppress(TrialFailed):
+                with suppress(TrialFailed):  # a last sample more; the series ends one earlier
                     self.sample(last=True)
         finally:
             self.flush(last=True)

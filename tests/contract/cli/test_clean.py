@@ -11,6 +11,8 @@ from fakes import make_run
 
 from dyno.builds import cache
 from dyno.cli import exit_code
+from dyno.cli.clean import Item, free_or_say
+from dyno.errors import HostError
 from dyno.run_folder import all_runs, create_run
 
 
@@ -124,3 +126,13 @@ def test_a_version_names_all_of_its_builds(runs: Path, capsys: pytest.CaptureFix
     left = {entry.name for entry in cache.entries()}
     assert left == {"it-1", "it-20-abc"}
     assert exit_code(["engines", "remove", "it@3"]) == 64
+
+
+def test_what_stays_is_not_called_freed(capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse() -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    assert not free_or_say(Item("temporary", "dyno-ask-abcdefgh", 9, 0.0, lambda: False))
+    assert "dyno-ask-abcdefgh is in use and stays" in capsys.readouterr().out
+    with pytest.raises(HostError, match="dyno-ask-abcdefgh could not be removed"):
+        free_or_say(Item("temporary", "dyno-ask-abcdefgh", 9, 0.0, refuse))

@@ -113,5 +113,9 @@ def test_nothing_behind_a_link_is_swept(place: Path) -> None:
     run = create_run(make_run(), place / "runs")
     (run.path / "home").symlink_to(victim)
     os.utime(run.path / "home", (0, 0), follow_symlinks=False)
-    sweep_leftovers(place / "runs")
+    swept = sweep_leftovers(place / "runs")
     assert (victim / "data").exists()
+    # what stays is said
+    stay = sorted(said.partition(" could not be removed: ")[0] for said in swept.left)
+    assert stay == sorted(map(str, (run.path / "home", place / "runs" / "linked" / "home")))
+    assert swept.count == 0

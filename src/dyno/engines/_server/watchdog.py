@@ -36,7 +36,7 @@ def family(programs: Path, home: Path) -> Iterator[int]:
     it. They all sit in its data folder.
     """
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
+        with suppress(OSError):  # it has ended, or is somebody else's
             place = Path(str((process / "cwd").readlink()).removesuffix(REMOVED))
             if place.is_relative_to(home) and (process / "exe").readlink().parent == programs:
                 yield int(process.name)
@@ -84,6 +84,7 @@ def main(programs: str, home: str, handle: str, death: str, folder: str = "") ->
     while os.read(0, 1):
         pass
     if folder:
+        # nobody is there to be told; what stays is swept by the next run, which says what it cannot
         shutil.rmtree(folder, ignore_errors=True)
     end(Path(programs), Path(home), int(handle), int(death))
 

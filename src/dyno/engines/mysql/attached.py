@@ -41,7 +41,7 @@ def check_writable(ask: Ask, session: Session, at: Address) -> None:
     try:
         ask(session, [drop, make, f"INSERT INTO {name} VALUES (1)", drop])
     except DynoError as refused:
-        with suppress(DynoError):
+        with suppress(DynoError):  # who may not drop was refused before anything was made
             ask(session, [drop])
         if isinstance(refused, TrialFailed):
             raise _right_missing(at, refused) from refused
