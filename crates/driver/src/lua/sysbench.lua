@@ -80,8 +80,12 @@ debug = debug or { traceback = raw.traceback }
 local load_text, load_pieces, load_file = loadstring, load, loadfile
 
 -- What is loaded once a text speaks of one of its words. Rows cost time and garbage, and most
--- scripts of a benchmark read none: they are kept once a text of the script speaks of them.
-local parts, texts = { { words = { "fetch_row" }, load = raw.keep_rows } }, {}
+-- scripts of a benchmark read none: they are kept once a text of the script speaks of them. Room
+-- for transaction types, too, is made where they are spoken of: before the measured time.
+local parts, texts = {
+   { words = { "fetch_row" }, load = raw.keep_rows },
+   { words = { "dyno%.transaction" }, load = raw.expect_types },
+}, {}
 
 function raw.brought_by(words, load)
    parts[#parts + 1] = { words = words, load = load }

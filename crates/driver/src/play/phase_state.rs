@@ -28,6 +28,10 @@ pub struct PhaseState<'a> {
 /// What is waited for an answer after a SIGINT.
 const PATIENCE_CUT_NS: u64 = SECOND_NS;
 
+/// Histograms that wait for a transaction type's name: of a worker, and of all together.
+const SPARE_TYPES_OF_WORKER: usize = 8;
+const SPARE_TYPES: usize = 512;
+
 /// A user's place in a phase: which stream, which number in it.
 #[derive(Debug, Clone, Copy)]
 pub struct UserPlace {
@@ -78,6 +82,12 @@ impl<'a> PhaseState<'a> {
             Stop::Time { duration_s } => duration_s as usize + 2,
             _ => 0,
         }
+    }
+
+    /// Transaction types for which a worker makes room where their names are still to come: fewer
+    /// where there may be many workers, since each has a quarter of a megabyte.
+    pub fn spare_types(&self) -> usize {
+        (SPARE_TYPES / self.users().max(1) as usize).min(SPARE_TYPES_OF_WORKER)
     }
 
     /// Sets the start, and with it the end of a phase that ends by time.

@@ -9,6 +9,7 @@ use super::phase_state::PhaseState;
 use crate::plan::error::Error;
 use crate::plan::event::{Bucket, Done, Event, Progress, Report, UserShare};
 use crate::plan::parent::emit;
+use crate::schedule::DueCounter;
 use crate::schedule::clock::{NEVER, SECOND_NS};
 use crate::script::MainState;
 use crate::tally::UserCounts;
@@ -75,6 +76,8 @@ pub struct Reporter<'a> {
     hooks: &'a MainState,
     phase: &'a PhaseState<'a>,
     live: &'a [LiveWorker],
+    /// Of streams with a rate.
+    due: Vec<DueCounter>,
     last: Report,
     last_latency: Vec<u64>,
 }
@@ -82,7 +85,9 @@ pub struct Reporter<'a> {
 impl<'a> Reporter<'a> {
     /// Nothing has been reported yet.
     pub fn new(hooks: &'a MainState, phase: &'a PhaseState<'a>, live: &'a [LiveWorker]) -> Self {
-        Self { hooks, phase, live, last: Report::default(), last_latency: vec![0; BUCKETS] }
+        let paced = phase.streams.iter().filter_map(|it| Some((it.schedule.clone()?, it.limit)));
+        let due = paced.map(|(it, limit)| DueCounter::new(it, limit.unwrap_or(NEVER))).collect();
+        Self { hooks, phase, live, due, last: Report::default(), last_latency: vec![0; BUCKETS] }
     }
 
     /// Tells what happened since the last report, if the next is due.
@@ -92,7 +97,8 @@ impl<'a> Reporter<'a> {
             return Ok(());
         }
         let longest_ns = progress.streams.iter().map(|it| it.latency_ns_max).max();
-        let mut sum = self.sum(progress);
+        let (mut sum, begun) = self.sum(progress);
+        sum.queue_length = self.count_due().saturating_sub(begun);
         let mut latency = vec![0; BUCKETS];
         self.reports().for_each(|it| it.add_latencies(&mut latency));
         let since = latency.iter().zip(&self.last_latency).map(|(now, last)| now - last);
@@ -107,8 +113,8 @@ impl<'a> Reporter<'a> {
         self.live.iter().filter_map(|worker| worker.report.as_ref())
     }
 
-    /// What all users have done since the phase began.
-    fn sum(&self, progress: &Progress) -> Report {
+    /// What all users have done since the phase began, and how many events they have begun.
+    fn sum(&self, progress: &Progress) -> (Report, u64) {
         let mut sum = Report {
             threads_running: self.phase.users(),
             time_total: progress.elapsed_s,
@@ -129,19 +135,13 @@ impl<'a> Reporter<'a> {
             sum.is_sql |= is_sql(user);
         }
         sum.other = queries.saturating_sub(sum.reads + sum.writes);
-        sum.queue_length = self.due().saturating_sub(begun);
-        sum
+        (sum, begun)
     }
 
     /// How many events of streams with a rate are due by now.
-    fn due(&self) -> u64 {
+    fn count_due(&mut self) -> u64 {
         let (timeline, now) = (self.phase.timeline(), self.phase.now_ns());
-        let streams = self.phase.streams.iter();
-        let schedules = streams.filter_map(|it| it.schedule.as_ref().map(|it2| (it, it2)));
-        let due = schedules.map(|(stream, schedule)| {
-            schedule.count_due(0..stream.limit.unwrap_or(NEVER), &timeline, now, |_| true)
-        });
-        due.sum()
+        self.due.iter_mut().map(|stream| stream.count(&timeline, now)).sum()
     }
 
     fn since_last(&self, sum: &Report) -> Report {

@@ -242,6 +242,19 @@ impl UserSlot {
         self.user.show_counts(|since, is_sql| live.show(before, since, is_sql));
     }
 
+    /// Learns the transaction types that are known already, and makes room for `more` where the
+    /// script may name others while it plays.
+    pub fn prepare_transactions(
+        &mut self,
+        share: &mut StreamShare,
+        more: usize,
+    ) -> Result<(), Error> {
+        if self.user.prepare_transactions() {
+            share.events.expect_types(more)?;
+        }
+        self.learn_transactions(share)
+    }
+
     /// Finds the share's numbers of all transaction types that the user has named so far.
     #[cold]
     pub fn learn_transactions(&mut self, share: &mut StreamShare) -> Result<(), Error> {

@@ -73,6 +73,7 @@ impl<'a> Worker<'a> {
             let counts = slot.user.take_counts();
             slot.holds_state = counts.queries > 0;
             shares[share].count_before(counts);
+            slot.prepare_transactions(&mut shares[share], phase.spare_types())?;
             slots.push(slot);
         }
         let clock = PhaseClock::new(phase.timeline());

@@ -106,6 +106,29 @@ impl Schedule {
     }
 }
 
+/// How many arrivals of a schedule are due, asked again and again: each arrival is walked once,
+/// however often it is asked.
+pub struct DueCounter {
+    schedule: Schedule,
+    limit: u64,
+    count: u64,
+}
+
+impl DueCounter {
+    /// Of the tickets below a limit.
+    pub fn new(schedule: Schedule, limit: u64) -> Self {
+        Self { schedule, limit, count: 0 }
+    }
+
+    /// Those due on a phase's clock before a time, or before an earlier call's if that was later.
+    pub fn count(&mut self, timeline: &Timeline, end_ns: u64) -> u64 {
+        while self.count < self.limit && self.schedule.due_ns(self.count, timeline) < end_ns {
+            self.count += 1;
+        }
+        self.count
+    }
+}
+
 impl Pace {
     /// Events per second of the whole stream; none in a closed loop.
     pub fn rate_per_s(&self) -> Option<f64> {
@@ -175,6 +198,20 @@ mod tests {
         let at: Vec<u64> = (0..100).map(|ticket| every.arrival_ns(ticket)).collect();
         for ticket in (0..100).step_by(7) {
             assert_eq!(some.arrival_ns(ticket), at[ticket as usize]);
+        }
+    }
+
+    #[test]
+    fn arrivals_that_are_counted_again_and_again_are_those_counted_at_once() {
+        let all = Timeline::new(0, None, true);
+        for pace in [Pace::Poisson { rate_per_s: 1e4 }, Pace::Burst { rate_per_s: 7.5 }] {
+            let schedule = schedule(&pace, 5);
+            let mut counter = DueCounter::new(schedule.clone(), 20_000);
+            for end_ns in [0, 1, SECOND_NS, SECOND_NS, 2 * SECOND_NS + 1, 3600 * SECOND_NS] {
+                let at_once = schedule.count_due(0..20_000, &all, end_ns, |_| true);
+                assert_eq!(counter.count(&all, end_ns), at_once);
+            }
+            assert_eq!(counter.count, 20_000);
         }
     }
 

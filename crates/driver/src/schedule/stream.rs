@@ -30,6 +30,13 @@ pub struct StreamState<'a> {
     pub turns: Arc<AtomicU64>,
     /// The phase ends when the stream does.
     decides: bool,
+    written: Written,
+}
+
+/// What the workers of a stream write while they play. It has cache lines of its own, two of which
+/// are fetched together: each worker reads the rest of the stream's state for every event.
+#[repr(align(128))]
+struct Written {
     tickets: AtomicU64,
     users: AtomicU32,
 }
@@ -56,20 +63,22 @@ impl<'a> StreamState<'a> {
             own_loop: phase_ref.is_load() && declared.is_own_loop(),
             decides: decides && !once,
             turns: Arc::default(),
-            tickets: AtomicU64::new(0),
-            users: AtomicU32::new(declared.connections),
+            written: Written {
+                tickets: AtomicU64::new(0),
+                users: AtomicU32::new(declared.connections),
+            },
         })
     }
 
     /// Takes the next arrival.
     #[inline]
     pub fn take_ticket(&self) -> u64 {
-        self.tickets.fetch_add(1, Ordering::Relaxed)
+        self.written.tickets.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Arrivals taken so far, at most the limit.
     pub fn tickets_taken(&self) -> u64 {
-        self.tickets.load(Ordering::Relaxed).min(self.limit.unwrap_or(NEVER))
+        self.written.tickets.load(Ordering::Relaxed).min(self.limit.unwrap_or(NEVER))
     }
 
     /// Have all arrivals been taken? Never where only time ends the stream.
@@ -91,12 +100,12 @@ impl<'a> StreamState<'a> {
 
     /// Users who have more to play.
     pub fn users(&self) -> u32 {
-        self.users.load(Ordering::Relaxed)
+        self.written.users.load(Ordering::Relaxed)
     }
 
     /// A user has nothing more to play; true if the phase ends with it.
     pub fn user_finished(&self) -> bool {
-        self.users.fetch_sub(1, Ordering::AcqRel) == 1 && self.decides
+        self.written.users.fetch_sub(1, Ordering::AcqRel) == 1 && self.decides
     }
 
     /// Is it over when its function says `false`, and the phase with it?

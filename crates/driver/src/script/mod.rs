@@ -266,6 +266,12 @@ impl User {
         &self.transactions
     }
 
+    /// Learns the transaction types that are known before it plays; true if more may come.
+    pub fn prepare_transactions(&mut self) -> bool {
+        self.transactions.clone_from(&self.state.shared.borrow().transactions);
+        self.state.shared.borrow().expects_types
+    }
+
     /// What was counted since the last call, for the tally.
     pub fn take_counts(&mut self) -> UserCounts {
         self.state.shared.borrow_mut().take_counts()

@@ -26,6 +26,8 @@ pub struct Shared {
     pub rand: Rand,
     /// Transaction types by index; 0 is the unnamed one.
     pub transactions: Vec<String>,
+    /// Its script may name more of them while it plays.
+    pub expects_types: bool,
     /// Rows of the last answer, packed as lua/requests.lua reads them.
     pub packed: Vec<u8>,
     /// The script may read rows; else they are only counted.
@@ -168,6 +170,7 @@ impl Shared {
         Self {
             rand,
             transactions: vec![String::new()],
+            expects_types: false,
             packed: Vec::new(),
             keeps_rows: false,
             keeps_next: false,

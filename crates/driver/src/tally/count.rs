@@ -45,14 +45,18 @@ pub struct EventCounts {
     pub latency: Vec<Histogram<u64>>,
     /// Names of the transaction types.
     pub names: Vec<String>,
-    /// Begun minus intended.
+    /// Begun minus intended, of those that were late.
     pub lateness: Histogram<u64>,
+    /// Measured events begun just when they were intended, as most are in a closed loop.
+    pub punctual: u64,
     /// A row per second after the warm-up.
     pub series: Series,
     /// Events done in each window after the warm-up, where turns are taken.
     pub windows: Vec<u64>,
     /// Measured events that ended after the slot in which they began.
     pub straddled: u64,
+    /// For transaction types that are named in measured time.
+    spare: Vec<Histogram<u64>>,
 }
 
 impl EventCounts {
@@ -77,6 +81,8 @@ impl EventCounts {
             latency: vec![histogram()?],
             names: vec![String::new()],
             lateness: histogram()?,
+            punctual: 0,
+            spare: Vec::new(),
             series,
             windows: Vec::new(),
             straddled: 0,
@@ -97,8 +103,18 @@ impl EventCounts {
             return Ok(kind);
         }
         self.names.push(name.to_owned());
-        self.latency.push(histogram()?);
+        self.latency.push(self.spare.pop().map_or_else(histogram, Ok)?);
         Ok(self.names.len() - 1)
+    }
+
+    /// Makes room for so many transaction types whose names are still to come.
+    pub fn expect_types(&mut self, types: usize) -> Result<(), Error> {
+        while self.spare.len() < types {
+            self.spare.push(histogram()?);
+        }
+        self.names.reserve(types);
+        self.latency.reserve(types);
+        Ok(())
     }
 
     /// Counts an event that ended well.
@@ -182,7 +198,10 @@ impl EventCounts {
             self.warmup += 1;
             return false;
         }
-        self.lateness.saturating_record(event.begun_ns.saturating_sub(event.intended_ns));
+        match event.begun_ns.saturating_sub(event.intended_ns) {
+            0 => self.punctual += 1,
+            late_ns => self.lateness.saturating_record(late_ns),
+        }
         true
     }
 
@@ -242,6 +261,18 @@ mod tests {
             (vec![11 * SECOND_NS], vec![0, 11 * SECOND_NS])
         );
         assert_eq!(counts.last_answer_ns, 0, "nobody answered");
+    }
+
+    #[test]
+    fn room_for_types_is_made_before_they_are_named() {
+        let mut counts = EventCounts::new(0).unwrap();
+        counts.expect_types(2).unwrap();
+        for (left, name) in [(1, "a"), (0, "b"), (0, "c"), (0, "a")] {
+            let kind = counts.transaction_type(name).unwrap();
+            counts.done(times(0, 5), kind);
+            assert_eq!(counts.spare.len(), left);
+        }
+        assert_eq!(counts.latency.iter().map(|it| it.len()).collect::<Vec<_>>(), [0, 2, 1, 1]);
     }
 
     #[test]

@@ -155,6 +155,7 @@ impl<'a> StreamSum<'a> {
             }
         }
         add(&mut self.lateness, &events.lateness)?;
+        self.lateness.saturating_record_n(0, events.punctual);
         self.series.add(&events.series);
         self.windows.resize(events.windows.len().max(self.windows.len()), 0);
         self.windows.iter_mut().zip(&events.windows).for_each(|(sum, more)| *sum += more);

@@ -101,6 +101,10 @@ impl RawTable<'_> {
             it.keeps_rows = true;
             Ok(())
         })?;
+        self.add("expect_types", |_, it, ()| {
+            it.expects_types = true;
+            Ok(())
+        })?;
         self.add("in_transaction", |_, it, connection| Ok(it.in_transaction(connection)))?;
         self.add("last_rows", |lua, it, (connection, of_all)| {
             let rows = it.last_rows(connection, of_all).into_iter().flatten();

@@ -36,6 +36,16 @@ fn counted_by(user: &User) -> u64 {
 }
 
 #[test]
+fn room_for_transaction_types_is_made_for_scripts_that_speak_of_them() {
+    let folder = Folder::new();
+    for (text, expects) in [(script(""), true), ("function event() end".to_owned(), false)] {
+        let mut user = User::load(&folder.plan(&text), &IDENTITY).unwrap();
+        assert_eq!(user.prepare_transactions(), expects, "{text}");
+        assert_eq!(user.transaction_names(), [""]);
+    }
+}
+
+#[test]
 fn events_that_wait_for_nothing_follow_each_other() {
     let began_ns = now_ns();
     let (step, ended, user) = streak("con:query('SELECT 1')", 0, began_ns + 60 * SECOND_NS);

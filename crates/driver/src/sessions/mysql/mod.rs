@@ -165,8 +165,9 @@ impl Mysql {
         let until_ns = limit.due_ns;
         if is_over {
             let killer = self.killer(format!("QUERY {}", self.number));
-            // The worker plays others meanwhile; where it fails the statement is killed again.
-            std::thread::spawn(killer);
+            // The worker plays others meanwhile. Where it fails, or no thread can be had, the
+            // statement is killed again.
+            let _ = std::thread::Builder::new().name("kill".to_owned()).spawn(killer);
         }
         Ok(Reply::Pending { until_ns })
     }
