@@ -27,7 +27,7 @@ CHECKABLE = (
 )
 #: What they have nothing of: two embedded engines with one primary rate, one after the other.
 INAPPLICABLE = (
-    *("client_bottleneck", "data_size", "levels", "percentiles", "pilot", "results"),
+    *("carry_over", "client_bottleneck", "data_size", "levels", "percentiles", "pilot", "results"),
     *("round_trip", "server_count", "turns"),
 )
 
