@@ -10,6 +10,10 @@
   then one engine has the time of another. A block that lost more than half the margin so is
   dropped; the latest switch is told.
 - A process that Dyno may not signal, as one that has changed its user, was not suspended.
+- An engine that used CPU time while it was to stand still took it from others: somebody else woke
+  it. What a process uses until a signal reaches it is allowed for (half a millisecond each time,
+  the shortest edge, which counts for nothing); more than half the margin, as a share of a core, is
+  doubtful. *Not checked* where the kernel does not tell, and in records that do not say.
 - An engine that ran on since a pilot saw its workload change nothing, and did change rows, wrote
   and tidied up in the windows of others.
 
@@ -24,14 +28,19 @@ from statistics import median
 
 from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import windows_words
-from dyno.audits._cases import Case, cases, conclude
-from dyno.record import Finding
+from dyno.audits._cases import Case, Unchecked, cases, conclude
+from dyno.record import Finding, Suspended
 from dyno.record import Turns as TurnsDesign
 
 #: Of the counted time of the trial with the most.
 SHORTER_PERCENT = 2.0
 #: Of the events of an engine that ran on while others had their turn.
 STRADDLED_PERCENT = 1.0
+#: What a process may use, each time, until a signal to stop has reached it: 0.03 to 0.05 ms were
+#: seen of servers and of SQLite. The shortest edge of windows in which engines are suspended.
+STOPPING_NS = 500_000
+#: Of the margin, as a share of a core.
+SPENT_MOST = 1 / 2
 
 
 class Turns:
@@ -53,8 +62,43 @@ class Turns:
             for case in judged
             for words in _faults(case, turns, longest_s[case.workload, case.phase])
         ]
+        own = [case for case in judged if _is_suspended(case, turns)]
+        seen = {case.name: _suspended(case) for case in own}
+        findings += [
+            case.finding("turns", "doubtful", words)
+            for case in own
+            for words in _spent(seen[case.name], case.margin_percent(view.run))
+        ]
+        unseen = [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
         told = f"windows of {windows_words(view.run)} were played by turns{_latest(judged)}"
-        return conclude("turns", findings, told if judged else "")
+        return conclude("turns", findings, told if judged else "", unseen)
+
+
+_UNSEEN = "whether it used CPU time while it was suspended was not seen"
+
+
+def _is_suspended(case: Case, turns: TurnsDesign) -> bool:
+    """Was it to stand still while others had their turn?"""
+    return turns.freezes(case.workload) and not case.candidate.attached
+
+
+def _suspended(case: Case) -> Suspended | None:
+    """What it did meanwhile, over all its restarts; None where one of them does not tell."""
+    found = [r.switches.suspended if r.switches else None for r in case.records]
+    known = [each for each in found if each is not None]
+    return sum(known, Suspended()) if known and len(known) == len(found) else None
+
+
+def _spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
+    """That it used more of others' time than what a signal takes to reach it."""
+    if found is None or not found.time_ns:
+        return
+    spent_ns = found.cpu_ns - found.times * STOPPING_NS
+    if (percent := 100 * spent_ns / found.time_ns) > SPENT_MOST * margin_percent:
+        yield (
+            f"it used {percent:.1f} % of a core while it was suspended: something else woke it, "
+            "and it worked in the windows of others; --sequential gives it time of its own"
+        )
 
 
 def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
@@ -67,7 +111,7 @@ def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
             f"{refused} of its processes could not be suspended: they worked in the windows of "
             "others; --sequential gives it time of its own"
         )
-    if turns.freezes(case.workload) and not case.candidate.attached:
+    if _is_suspended(case, turns):
         return
     tallies = [tally for record in case.records for tally in record.streams]
     if case.workload in turns.running and (rows := sum(tally.rows_changed for tally in tallies)):

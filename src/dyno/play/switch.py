@@ -114,6 +114,7 @@ class Switch(threading.Thread):
         self._clock = clock or MonotonicClock()
         self._stopped = threading.Event()
         self.lateness = Lateness(turns)
+        self._before = {own: engine.suspended for own, engine in engines.items()}
 
     def run(self) -> None:
         """Wakes each candidate's engine a moment before its time, and stops the others at it.
@@ -164,8 +165,11 @@ class Switch(threading.Thread):
     def switches(self) -> dict[int, Switches]:
         """For each candidate's record, once it is over."""
         found = self.lateness.switches()
-        refused = {own: engine.refused for own, engine in self._engines.items()}
-        return {own: replace(each, refused=refused.get(own, 0)) for own, each in found.items()}
+        for own, engine in self._engines.items():
+            before, now = self._before[own], engine.suspended
+            suspended = now - before if now is not None and before is not None else None
+            found[own] = replace(found[own], refused=engine.refused, suspended=suspended)
+        return found
 
     def stop(self) -> None:
         """Ends it; nobody stands still when this returns."""

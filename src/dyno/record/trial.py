@@ -204,17 +204,38 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Suspended:
+    """What an engine's processes did while others had their turn: how many times they were to stand
+    still, for how long in all, and the CPU time that they used meanwhile.
+    """
+
+    times: int = 0
+    time_ns: int = 0
+    cpu_ns: int = 0
+
+    def __add__(self, more: Suspended) -> Suspended:
+        return Suspended(
+            self.times + more.times, self.time_ns + more.time_ns, self.cpu_ns + more.cpu_ns
+        )
+
+    def __sub__(self, before: Suspended) -> Suspended:
+        return self + Suspended(-before.times, -before.time_ns, -before.cpu_ns)
+
+
+@dataclass(frozen=True)
 class Switches:
     """How the turns of a phase were switched, where engines were suspended: how many turns began,
     by how much the latest did, and how much of its own time the candidate lost by late ones, in
     which its engine stood still and another's went on. `refused` is how many of its processes could
-    not be suspended (0 in older records, which did not look).
+    not be suspended (0 in older records, which did not look); `suspended` what the others did all
+    the same, None where that was not seen, as in older records.
     """
 
     count: int
     late_ns_max: int
     lost_ns: int
     refused: int = 0
+    suspended: Suspended | None = None
 
 
 @dataclass(frozen=True)

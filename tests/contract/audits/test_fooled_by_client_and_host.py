@@ -29,6 +29,7 @@ from dyno.record import (
     PinningCondition,
     Reading,
     Run,
+    Suspended,
     Switches,
     Trial,
     Usage,
@@ -252,7 +253,11 @@ def test_less_time_for_one_side() -> None:
 def test_an_engine_with_a_process_that_could_not_be_suspended() -> None:
     run = replace(a_run(), design=replace(a_run().design, turns=TURNS))
     trials = [
-        recorded(a_trial(number, name), counted_ns=9 * 10**9, switches=Switches(9, 0, 0, refused))
+        recorded(
+            a_trial(number, name),
+            counted_ns=9 * 10**9,
+            switches=Switches(9, 0, 0, refused, Suspended()),
+        )
         for number, name, refused in ((2, "old", 0), (3, "new", 2))
     ]
     found = findings("turns", run, *trials)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from audit_records import a_run, a_trial, only, recorded
+from audit_records import a_run, a_trial, findings, only, recorded, with_margin
 from fakes import make_tally
+from ways_to_be_fooled import assert_caught
 
-from dyno.record import Finding, Run, Trial
+from dyno.record import Finding, Run, Suspended, Switches, Trial
 from dyno.resolve.design import TURNS
 
 
@@ -80,3 +81,38 @@ def test_an_engine_that_ran_on_is_doubted_where_it_changed_rows_or_outlasted_its
 
 def test_restarts_one_after_the_other_have_no_windows_to_judge() -> None:
     assert "one after the other" in _judged(a_run(), a_trial(1, "old")).sentence
+
+
+def _suspended(number: int, side: str, found: Suspended | None) -> Trial:
+    switches = Switches(100, 0, 0, suspended=found)
+    return recorded(_trial(number, side), switches=switches)
+
+
+def test_an_engine_that_used_cpu_time_while_it_was_suspended_is_doubtful() -> None:
+    """Of 10 s in 100 slots: 2 % of a core beyond what signals take."""
+    spent = Suspended(100, 10 * 10**9, 250_000_000)
+    finding = _judged(_run(), _suspended(1, "old", Suspended()), _suspended(2, "new", spent))
+    assert_caught("woken", [finding])
+    assert finding.trials == (2,)
+    assert "2.0 % of a core while it was suspended" in finding.sentence
+    lenient = with_margin(_run(), 5.0)
+    trials = _suspended(1, "old", Suspended()), _suspended(2, "new", spent)
+    assert _judged(lenient, *trials).soundness == "sound"
+
+
+def test_what_an_engine_uses_until_a_signal_reaches_it_is_allowed_for() -> None:
+    stopping = Suspended(1000, 6 * 10**9, 45_000_000)
+    trials = [_suspended(n, side, stopping) for n, side in enumerate(("old", "new"), 1)]
+    assert [f.soundness for f in findings("turns", _run(), *trials)] == ["sound"]
+
+
+def test_where_the_cpu_time_of_a_suspended_engine_was_not_seen_it_is_not_checked() -> None:
+    seen = _suspended(1, "old", Suspended(100, 10**9, 0))
+    for unseen in (_suspended(2, "new", None), _trial(2, "new")):
+        left = [f for f in findings("turns", _run(), seen, unseen) if f.soundness != "sound"]
+        assert [f.soundness for f in left] == ["not checked"]
+        assert "select/run on new" in left[0].sentence and "on old" not in left[0].sentence
+    run = _run()
+    running = replace(run.design, turns=replace(TURNS, running=(run.workloads[0].name,)))
+    found = findings("turns", replace(run, design=running), seen, _trial(2, "new"))
+    assert [f.soundness for f in found] == ["sound"], "nobody was to stand still"

@@ -62,6 +62,7 @@ class Engine:
     """One that does as it is told."""
 
     refused = 0
+    suspended = None
 
     def freeze(self) -> None:
         pass

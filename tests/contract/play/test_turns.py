@@ -142,6 +142,7 @@ class Recorded:
     """An engine that adds what is done to it to a list that all share."""
 
     refused = 0
+    suspended = None
 
     def __init__(self, own: int, done: list[tuple[str, int]]) -> None:
         self.own, self.done = own, done
@@ -227,6 +228,7 @@ class Noted:
     """An engine that notes what was done to it."""
 
     refused = 0
+    suspended = None
 
     def __init__(self) -> None:
         self.frozen = False
