@@ -390,6 +390,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("dear-clock", "reading the clock takes longer than the work", "clock", "doubtful"),
         Way("short-windows", "one side has less time than the other", "turns", "doubtful"),
         Way("not-suspended", "a process of one side is not suspended", "turns", "doubtful"),
+        Way("suspended-midway", "events outlast their slots, suspended", "turns", "doubtful"),
         Way("woken", "somebody else wakes an engine that is suspended", "turns", "doubtful"),
         Way("others-windows", "one side works in the windows of the other", "turns", "doubtful"),
         Way("carry-over", "one side is slower after the other's slice", "carry_over", "doubtful"),

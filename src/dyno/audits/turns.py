@@ -3,9 +3,14 @@
 - A trial whose windows were fewer or shorter than its partners' was not met by the same host.
   Another workload's may be shorter: each has windows as its own events ask for.
 - An event that outlasted its slot stood still with its engine, and its latency is told without the
-  time of others. An engine that is not ours to freeze, or was not since its workload changes
-  nothing, went on meanwhile: where more than one of a hundred of its events outlasted their slots,
-  it worked in the windows of others.
+  time of others. What it waited for passed meanwhile and cost nothing, and its rest may end where
+  no time counts. Where events of either side may gain more than half the margin so
+  (`stats/slot_ends.py`), both sides are held against each other, block by block, in what they gain
+  at most, and in how much of their users' time their events fill. *Doubtful* where either differs
+  by more than half the margin (98 % interval over the blocks): what both gain alike cancels.
+- An engine that is not ours to freeze, or was not since its workload changes nothing, went on
+  meanwhile: where more than one of a hundred of its events outlasted their slots, it worked in the
+  windows of others.
 - Where engines are suspended, Dyno's own switches may be late, as where Dyno itself stands still:
   then one engine has the time of another. A block that lost more than half the margin so is
   dropped; the latest switch is told.
@@ -28,9 +33,12 @@ from statistics import median
 
 from dyno.analysis.run_view import RunView
 from dyno.analysis.sentence import windows_words
+from dyno.analysis.slot_ends import moved_by_slot_ends
 from dyno.audits._cases import Case, Unchecked, cases, conclude
 from dyno.record import Finding, Suspended
 from dyno.record import Turns as TurnsDesign
+from dyno.stats.interval import to_log, to_percent
+from dyno.stats.windows import common_change, is_beyond
 
 #: Of the counted time of the trial with the most.
 SHORTER_PERCENT = 2.0
@@ -41,6 +49,8 @@ STRADDLED_PERCENT = 1.0
 STOPPING_NS = 500_000
 #: Of the margin, as a share of a core.
 SPENT_MOST = 1 / 2
+#: Of the margin, by which events that outlast their slots may move the ratio.
+MOVED_MOST = 1 / 2
 
 
 class Turns:
@@ -70,6 +80,10 @@ class Turns:
             for words in _spent(seen[case.name], case.margin_percent(view.run))
         ]
         unseen = [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
+        for case in own:
+            words, unmoved = _moved(view, case)
+            findings += [case.finding("turns", "doubtful", each) for each in words]
+            unseen += unmoved
         told = f"windows of {windows_words(view.run)} were played by turns{_latest(judged)}"
         return conclude("turns", findings, told if judged else "", unseen)
 
@@ -126,6 +140,36 @@ def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
             f"{straddled:.0f} % of its events outlasted their slots: it worked in the windows of "
             "others; --sequential gives it time of its own"
         )
+
+
+def _moved(view: RunView, case: Case) -> tuple[list[str], list[Unchecked]]:
+    """What events that outlast their slots may do to each of its streams' rate beside the base's;
+    and which of them too few blocks tell of.
+    """
+    names = view.run.design.base, case.candidate.name
+    if names[0] == names[1]:
+        return [], []
+    blocks = view.blocks[case.workload].valid
+    words, few = [], []
+    for stream, found in moved_by_slot_ends(view.run, blocks, case.phase, names).items():
+        limit = MOVED_MOST * to_log(case.margin_percent(view.run))
+        if found.most <= limit:
+            continue
+        changes = [common_change(each) for each in (found.gained, found.filled)]
+        known = [each for each in changes if each is not None]
+        if not known:
+            few.append(Unchecked(_FEW, f"{case.name}, {stream}"))
+        elif any(is_beyond(each, limit) for each in known):
+            percent = max(abs(to_percent(float(each.estimate))) for each in known)
+            words.append(
+                f"{stream}: events outlast their slots, by up to {100 * found.most:.0f} % of their "
+                f"time, and not alike on both sides: the ratio may be off by {percent:.1f} %; "
+                "--sequential gives it time of its own"
+            )
+    return words, few
+
+
+_FEW = "too few blocks to tell whether events that outlast their slots move the ratio"
 
 
 def _latest(judged: Sequence[Case]) -> str:

@@ -38,6 +38,12 @@ class Histogram:
         """How many values were recorded."""
         return int(self.counts.sum())
 
+    def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The largest value of each bucket that is not empty, and how many were recorded in it."""
+        found = np.flatnonzero(self.counts)
+        largest = np.array([self._largest(int(index)) for index in found], dtype=float)
+        return largest, self.counts[found].astype(float)
+
     def percentile(self, percent: float) -> int:
         """The largest value of the bucket below which `percent` of the values end; 0 of none.
 

@@ -1,0 +1,136 @@
+"""Audit `turns`: events that outlast the slots of suspended engines, and move a ratio."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from audit_records import a_run, faults, findings, with_margin
+from fakes import make_latency, make_record, make_tally, make_trial
+from hdr import encoded
+from ways_to_be_fooled import assert_caught
+
+from dyno.record import Run, Suspended, Switches, Tally, Trial
+from dyno.resolve.design import TURNS
+
+WINDOW = TURNS.window
+WINDOW_MS, DRAIN_MS, EDGE_MS = (1e3 * s for s in (WINDOW.length_s, WINDOW.drain_s, WINDOW.edge_s))
+SLOT_MS = WINDOW_MS + DRAIN_MS
+WINDOWS = 600
+
+
+@dataclass(frozen=True)
+class Events:
+    """Lognormal lengths around a mean; with `spread` 0 all alike. What waits goes on while its
+    engine is suspended; what computes does not.
+    """
+
+    mean_ms: float
+    spread: float = 0.3
+    waits: bool = True
+
+
+def played(events: Events, seed: int) -> Tally:
+    """What the driver counts and times of one user in so many windows, as its timeline has it."""
+    dice = np.random.default_rng(seed)
+    own, at, took = 0, 0.0, []
+    while own < WINDOWS:
+        shape = np.exp(dice.normal(-(events.spread**2) / 2, events.spread))
+        length = events.mean_ms * float(shape)
+        end, told = at + length, length
+        begun = at
+        if end > SLOT_MS:
+            left, own = end - SLOT_MS, own + 1
+            if events.waits and left <= SLOT_MS:  # it is over before the next slot
+                end, told = DRAIN_MS, SLOT_MS - at
+            else:
+                left -= SLOT_MS if events.waits else 0.0
+                end, told = left % SLOT_MS, SLOT_MS - at + left if events.waits else length
+                own += int(left // SLOT_MS)
+        if end >= WINDOW_MS:
+            own, end = own + 1, end - WINDOW_MS
+        at = end
+        if begun >= EDGE_MS:
+            took.append(round(1e6 * told))
+    latency = replace(
+        make_latency(1e6 * events.mean_ms, len(took)),
+        mean_ns=float(np.mean(took)), max_ns=max(took), hdr=encoded(took),
+    )  # fmt: skip
+    return replace(make_tally(len(took), 1.0), latency=latency)
+
+
+def made(old: Events, new: Events, blocks: int = 6, seed: int = 1) -> list[Trial]:
+    counted_ns = round(1e6 * WINDOWS * (WINDOW_MS - EDGE_MS))
+    numbers, seeds = itertools.count(1), itertools.count(1000 * seed)
+    still = Switches(9, 0, 0, suspended=Suspended(9, 10**9, 0))
+    trials = []
+    for block in range(blocks):
+        for side, events in (("old", old), ("new", new)):
+            record = make_record([played(events, next(seeds))])
+            record = replace(record, counted_ns=counted_ns, switches=still)
+            trials.append(make_trial(next(numbers), side, block, 1.0, phases=(record,)))
+    return trials
+
+
+def by_turns() -> Run:
+    return replace(a_run(), design=replace(a_run().design, turns=TURNS))
+
+
+def test_events_that_gain_more_on_one_side_are_doubtful() -> None:
+    found = faults("turns", by_turns(), *made(Events(20.0), Events(24.0)))
+    assert_caught("suspended-midway", found)
+    assert "outlast their slots" in found[0].sentence and "of base" not in found[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("old_ms", "new_ms", "waits"), [(20.0, 20.4, False), (40.0, 48.0, False), (40.0, 48.0, True)]
+)
+def test_events_of_one_length_that_fall_into_edges_are_doubtful(
+    old_ms: float, new_ms: float, waits: bool
+) -> None:
+    """In step with the windows, so that 20 % read as 34 %, or 2 % as none."""
+    old, new = (Events(1.003 * ms, 0.001, waits) for ms in (old_ms, new_ms))
+    assert faults("turns", by_turns(), *made(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (Events(20.0), Events(20.0)),
+        (Events(20.0, waits=False), Events(20.0, waits=False)),
+        (Events(20.0, 0.001), Events(20.0, 0.001)),
+        (Events(10.0, 1.0), Events(10.0, 1.0)),
+        (Events(1.0), Events(2.0)),
+        (Events(10.0), Events(10.2)),
+    ],
+)
+def test_equal_events_and_those_that_slots_hold_are_sound(old: Events, new: Events) -> None:
+    assert [f.soundness for f in findings("turns", by_turns(), *made(old, new))] == ["sound"]
+
+
+def test_what_events_gain_is_held_against_the_primarys_own_margin() -> None:
+    run = with_margin(by_turns(), 50.0)
+    assert not faults("turns", run, *made(Events(20.0), Events(24.0)))
+
+
+def test_of_few_blocks_it_is_not_checked_and_of_an_engine_that_ran_on_not_asked() -> None:
+    run, trials = by_turns(), made(Events(20.0), Events(24.0), blocks=2)
+    told = {f.soundness: f.sentence for f in findings("turns", run, *trials)}
+    assert "too few blocks" in told["not checked"] and "select/run on new" in told["not checked"]
+    running = replace(TURNS, running=(run.workloads[0].name,))
+    run = replace(run, design=replace(run.design, turns=running))
+    assert {f.soundness for f in findings("turns", run, *trials)} == {"sound"}
+
+
+@pytest.mark.slow
+def test_of_a_hundred_runs_of_one_build_hardly_one_is_called_doubtful() -> None:
+    run = by_turns()
+    long = [Events(10.0, 1.0), Events(20.0), Events(20.0, 0.6, waits=False), Events(40.0, 0.6)]
+    doubtful = sum(
+        bool(faults("turns", run, *made(events, events, seed=seed)))
+        for seed in range(25)
+        for events in long
+    )
+    assert doubtful <= 2
