@@ -8,18 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.record import PhaseRecord, Run, Tally, Trial
+from dyno.record import Phase, PhaseRecord, Run, Tally, Trial
 from dyno.stats.histogram import decode_histogram
 from dyno.stats.slot_ends import Slot
 
 
 @dataclass(frozen=True)
 class SlotEnds:
-    """Of the events of a stream in a restart: the share of their time that passes while others have
-    their turn, at most; and the share of its users' time that they fill.
+    """Of the events of a stream in a restart: the share of their time that passed while others had
+    their turn, what it would be if all of them waited, and the share of users' time that they fill.
     """
 
     gained: float
+    gained_most: float
     filled: float
 
 
@@ -44,19 +45,22 @@ def _of_stream(record: PhaseRecord, tally: Tally, slot: Slot) -> SlotEnds | None
         return None
     filled = took_ns / users_ns
     if tally.latency.max_ns <= slot.drain_ns:
-        return SlotEnds(0.0, filled)
+        return SlotEnds(0.0, 0.0, filled)
     try:
         histogram = decode_histogram(tally.latency.hdr)
     except ValueError:
         return None
     values_ns, counts = histogram.values()
-    return SlotEnds(slot.gained_share(values_ns, counts), filled)
+    outlasting = slot.outlasting_share(values_ns, counts) * counts.sum()
+    waiting = 1.0 - min(1.0, tally.straddled / outlasting) if outlasting else 0.0
+    gained = slot.gained_share(values_ns, counts)
+    return SlotEnds(waiting * gained, gained, filled)
 
 
 @dataclass(frozen=True)
 class MovedBySlotEnds:
     """Block by block, by how much the log of a stream's rate may be off more than the base's, by
-    either account; and the largest share of time that a side gains, at most, over the blocks.
+    either account; and the larger share of time that a side gains, at most, over the blocks.
     """
 
     gained: tuple[float, ...]
@@ -65,10 +69,12 @@ class MovedBySlotEnds:
 
 
 def moved_by_slot_ends(
-    run: Run, blocks: Sequence[Mapping[str, Trial]], phase: str, names: tuple[str, str]
+    run: Run, blocks: Sequence[Mapping[str, Trial]], phase: Phase, names: tuple[str, str]
 ) -> dict[str, MovedBySlotEnds]:
-    """For each stream that both sides (the base first) have in every block."""
-    both = [tuple(slot_ends(run, block[name], phase) for name in names) for block in blocks]
+    """For each stream that both sides (the base first) have in every block. Users whose phase ends
+    by count have nothing to do at its end, so that what their events fill says nothing.
+    """
+    both = [tuple(slot_ends(run, block[name], phase.name) for name in names) for block in blocks]
     if not both:
         return {}
     streams = set.intersection(*(set(side) for pair in both for side in pair))
@@ -77,7 +83,11 @@ def moved_by_slot_ends(
         pairs = [(base[stream], side[stream]) for base, side in both]
         found[stream] = MovedBySlotEnds(
             gained=tuple(side.gained - base.gained for base, side in pairs),
-            filled=tuple(math.log(side.filled / base.filled) for base, side in pairs),
-            most=max(float(np.mean([pair[at].gained for pair in pairs])) for at in (0, 1)),
+            filled=tuple(
+                math.log(side.filled / base.filled)
+                for base, side in pairs
+                if phase.stop.kind == "time"
+            ),
+            most=max(float(np.mean([pair[at].gained_most for pair in pairs])) for at in (0, 1)),
         )
     return found

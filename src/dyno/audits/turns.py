@@ -5,9 +5,10 @@
 - An event that outlasted its slot stood still with its engine, and its latency is told without the
   time of others. What it waited for passed meanwhile and cost nothing, and its rest may end where
   no time counts. Where events of either side may gain more than half the margin so
-  (`stats/slot_ends.py`), both sides are held against each other, block by block, in what they gain
-  at most, and in how much of their users' time their events fill. *Doubtful* where either differs
-  by more than half the margin (98 % interval over the blocks): what both gain alike cancels.
+  (`stats/slot_ends.py`), both sides are held against each other, block by block, in what they gain,
+  and in how much of their users' time their events fill. *Doubtful* where either differs
+  by more than half the margin (98 % interval over the blocks): what both gain alike cancels. *Not
+  checked* where an interval reaches beyond the margin.
 - An engine that is not ours to freeze, or was not since its workload changes nothing, went on
   meanwhile: where more than one of a hundred of its events outlasted their slots, it worked in the
   windows of others.
@@ -144,21 +145,21 @@ def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
 
 def _moved(view: RunView, case: Case) -> tuple[list[str], list[Unchecked]]:
     """What events that outlast their slots may do to each of its streams' rate beside the base's;
-    and which of them too few blocks tell of.
+    and of which of them the blocks do not tell.
     """
     names = view.run.design.base, case.candidate.name
-    if names[0] == names[1]:
+    if case.plan is None or names[0] == names[1]:
         return [], []
     blocks = view.blocks[case.workload].valid
-    words, few = [], []
-    for stream, found in moved_by_slot_ends(view.run, blocks, case.phase, names).items():
+    words, unknown = [], []
+    for stream, found in moved_by_slot_ends(view.run, blocks, case.plan, names).items():
         limit = MOVED_MOST * to_log(case.margin_percent(view.run))
         if found.most <= limit:
             continue
         changes = [common_change(each) for each in (found.gained, found.filled)]
         known = [each for each in changes if each is not None]
         if not known:
-            few.append(Unchecked(_FEW, f"{case.name}, {stream}"))
+            unknown.append(Unchecked(_FEW, f"{case.name}, {stream}"))
         elif any(is_beyond(each, limit) for each in known):
             percent = max(abs(to_percent(float(each.estimate))) for each in known)
             words.append(
@@ -166,10 +167,13 @@ def _moved(view: RunView, case: Case) -> tuple[list[str], list[Unchecked]]:
                 f"time, and not alike on both sides: the ratio may be off by {percent:.1f} %; "
                 "--sequential gives it time of its own"
             )
-    return words, few
+        elif any(max(each.high, -each.low) > 2 * limit for each in known):
+            unknown.append(Unchecked(_NOISY, f"{case.name}, {stream}"))
+    return words, unknown
 
 
 _FEW = "too few blocks to tell whether events that outlast their slots move the ratio"
+_NOISY = "too noisy to tell whether events that outlast their slots move the ratio"
 
 
 def _latest(judged: Sequence[Case]) -> str:

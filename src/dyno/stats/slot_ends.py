@@ -7,8 +7,10 @@ passes meanwhile and costs nothing: an event of the length l gains
     E[min(l − D − y, T)⁺]   with y, its distance to the window's end, even in (0, W)
 
 of a window W, a drain D and T of others' time. Summed over a histogram of lengths and divided by
-their sum, that is the share of time by which a rate is too high, at most: events that compute gain
-the drain only. Held against simulated users in `tests/stats/test_slot_ends.py`.
+their sum, that is the share of time by which a rate is too high, if all wait. Events that compute
+gain the drain only, and are answered in the next slot: so who was answered there, of those whose
+slot must have ended first, did not wait. Held against simulated users in
+`tests/stats/test_slot_ends.py`.
 
 Events that computed all the time fill their users' time: their number × mean length = users × time
 (the renewal theorem). Where they do not, slots cut them: the rest of one that is due in the part of
@@ -42,3 +44,8 @@ class Slot:
         gained = self.others_ns * whole + ((over - whole) ** 2 - (over - until) ** 2) / 2
         total = float((counts * lengths_ns).sum()) * self.window_ns
         return float((counts * gained).sum()) / total if total else 0.0
+
+    def outlasting_share(self, lengths_ns: Floats, counts: Floats) -> float:
+        """How many of events of these lengths are under way when a slot ends."""
+        met = np.minimum(np.maximum(lengths_ns - self.drain_ns, 0.0) / self.window_ns, 1.0)
+        return float((counts * met).sum() / counts.sum()) if counts.sum() else 0.0

@@ -12,7 +12,7 @@ from fakes import make_latency, make_record, make_tally, make_trial
 from hdr import encoded
 from ways_to_be_fooled import assert_caught
 
-from dyno.record import Run, Suspended, Switches, Tally, Trial
+from dyno.record import Run, Stop, Suspended, Switches, Tally, Trial
 from dyno.resolve.design import TURNS
 
 WINDOW = TURNS.window
@@ -35,7 +35,7 @@ class Events:
 def played(events: Events, seed: int) -> Tally:
     """What the driver counts and times of one user in so many windows, as its timeline has it."""
     dice = np.random.default_rng(seed)
-    own, at, took = 0, 0.0, []
+    own, at, took, straddled = 0, 0.0, [], 0
     while own < WINDOWS:
         shape = np.exp(dice.normal(-(events.spread**2) / 2, events.spread))
         length = events.mean_ms * float(shape)
@@ -48,7 +48,7 @@ def played(events: Events, seed: int) -> Tally:
             else:
                 left -= SLOT_MS if events.waits else 0.0
                 end, told = left % SLOT_MS, SLOT_MS - at + left if events.waits else length
-                own += int(left // SLOT_MS)
+                own, straddled = own + int(left // SLOT_MS), straddled + (begun >= EDGE_MS)
         if end >= WINDOW_MS:
             own, end = own + 1, end - WINDOW_MS
         at = end
@@ -58,7 +58,7 @@ def played(events: Events, seed: int) -> Tally:
         make_latency(1e6 * events.mean_ms, len(took)),
         mean_ns=float(np.mean(took)), max_ns=max(took), hdr=encoded(took),
     )  # fmt: skip
-    return replace(make_tally(len(took), 1.0), latency=latency)
+    return replace(make_tally(len(took), 1.0), latency=latency, straddled=straddled)
 
 
 def made(old: Events, new: Events, blocks: int = 6, seed: int = 1) -> list[Trial]:
@@ -103,11 +103,37 @@ def test_events_of_one_length_that_fall_into_edges_are_doubtful(
         (Events(20.0, 0.001), Events(20.0, 0.001)),
         (Events(10.0, 1.0), Events(10.0, 1.0)),
         (Events(1.0), Events(2.0)),
+        (Events(20.0, waits=False), Events(24.0, waits=False)),
         (Events(10.0), Events(10.2)),
     ],
 )
 def test_equal_events_and_those_that_slots_hold_are_sound(old: Events, new: Events) -> None:
     assert [f.soundness for f in findings("turns", by_turns(), *made(old, new))] == ["sound"]
+
+
+def test_long_events_that_compute_gain_nothing_where_one_side_is_slower() -> None:
+    """Queries of a second, of which a phase has too few to tell what they fill."""
+    slower = made(Events(1000.0, waits=False), Events(1200.0, waits=False))
+    assert not faults("turns", by_turns(), *slower)
+
+
+def of_two_users(trial: Trial) -> Trial:
+    """The same events, where a second user had nothing to do."""
+    (record,) = trial.phases
+    (tally,) = record.streams
+    crowded = replace(record, streams=(replace(tally, connections=2),))
+    return replace(trial, phases=(crowded,))
+
+
+def test_users_that_a_count_leaves_idle_at_its_end_are_no_fault_of_the_slots() -> None:
+    run = by_turns()
+    (phase,) = run.workloads[0].phases
+    counted = replace(phase, stop=Stop("count", events=100))
+    counts = replace(run, workloads=(replace(run.workloads[0], phases=(counted,)),))
+    alike = made(Events(20.0, waits=False), Events(20.0, waits=False))
+    idle = [of_two_users(trial) if trial.candidate == "new" else trial for trial in alike]
+    assert faults("turns", run, *idle) and not faults("turns", counts, *idle)
+    assert faults("turns", counts, *made(Events(20.0), Events(24.0)))
 
 
 def test_what_events_gain_is_held_against_the_primarys_own_margin() -> None:
@@ -122,6 +148,13 @@ def test_of_few_blocks_it_is_not_checked_and_of_an_engine_that_ran_on_not_asked(
     running = replace(TURNS, running=(run.workloads[0].name,))
     run = replace(run, design=replace(run.design, turns=running))
     assert {f.soundness for f in findings("turns", run, *trials)} == {"sound"}
+
+
+def test_what_varies_too_much_from_block_to_block_is_not_checked() -> None:
+    calm, busy = (made(Events(20.0), Events(ms), blocks=2) for ms in (16.0, 24.0))
+    both = [*calm, *(replace(t, number=t.number + 4, block=t.block + 2) for t in busy)]
+    told = {f.soundness: f.sentence for f in findings("turns", by_turns(), *both)}
+    assert "too noisy to tell" in told["not checked"] and "doubtful" not in told
 
 
 @pytest.mark.slow
