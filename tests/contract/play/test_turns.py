@@ -18,6 +18,8 @@ from processes import state_of, users_of, wait_for
 from small_scripts import PLAIN
 
 from dyno import experiment
+from dyno.analysis.carry_over import carry_over
+from dyno.analysis.run_view import RunView
 from dyno.experiment import Measuring
 from dyno.plan import Turns
 from dyno.play import watch
@@ -399,3 +401,34 @@ def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
     run = resolve_experiment(made, lambda _: None).run
     assert run.design.turns is not None
     assert turns_of(run.design.turns, run, run.workloads[0], 0, run.candidates)[0].epoch_slots == 0
+
+
+#: Waits longer after a pause in which another had its turn: for a while that is half of a slot.
+COLD = """
+local ffi = require("ffi")
+ffi.cdef[[int clock_gettime(int, void *);]]
+local at, last, cold = ffi.new("int64_t[2]"), 0, 0
+local function now_s()
+  ffi.C.clock_gettime(1, at)
+  return tonumber(at[0]) + tonumber(at[1]) / 1e9
+end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  local now = now_s()
+  if now - last > 0.05 then cold = now + 0.06 end
+  con:query("SELECT 1")
+  if now < cold then con:query("SELECT 1") end
+  last = now_s()
+end
+"""
+
+
+def test_what_slices_lose_after_anothers_is_seen_in_what_was_played(tmp_path: Path) -> None:
+    """Of each side: events take twice as long in the first 60 ms after another's slice."""
+    prepared = prepare(tmp_path, "null@1ms", "null@2ms", time_s="3", script=COLD)
+    folder = create_run(prepared.run, tmp_path / "runs")
+    play_run(prepared, folder, lambda _: None)
+    view = RunView(prepared.run, folder.trials())
+    for block in view.blocks["select"].valid:
+        found = carry_over(prepared.run, prepared.run.workloads[0], "run", block)
+        assert found.keys() == block.keys() and min(found.values()) > 0.15
