@@ -71,7 +71,8 @@ INNODB |= {"innodb_doublewrite": "ON", "autocommit": "ON"}
         ("mariadb", INNODB | {"innodb_flush_log_at_trx_commit": "3"}, 3),
         ("mariadb", INNODB | {"innodb_flush_log_at_trx_commit": "0"}, 2),
         ("mariadb", {"default_storage_engine": "MyISAM"}, 0),
-        ("duckdb", {}, 3),
+        ("duckdb", {"version": "1.1.3"}, 3),
+        ("duckdb", {"version": "1.5.6"}, 3),
     ],
 )
 def test_an_engine_knows_what_a_commit_survives(
@@ -97,6 +98,15 @@ def test_what_a_server_does_not_tell_is_not_made_up(missing: str, tmp_path: Path
     silent = engines.find_engine("postgres", lambda session, statements: [])
     assert isinstance(silent, WeighsData)
     assert silent.weigh(Server({}, tmp_path), {}, {"fsync": "on"}).survives == ""
+
+
+@pytest.mark.parametrize("told", [{}, {"version": "1.6.0"}, {"version": "2.1.3"}])
+def test_a_duckdb_that_nobody_watched_is_not_said_to_flush(
+    told: dict[str, str], tmp_path: Path
+) -> None:
+    found = engines.find_engine("duckdb", lambda session, statements: [])
+    assert isinstance(found, WeighsData)
+    assert found.weigh(Server({}, tmp_path), {}, told).survives == ""
 
 
 @pytest.mark.parametrize(
