@@ -138,8 +138,9 @@ def _script(selection: Selection, names: _Names, connections: int, writes: bool)
         and _EXPLAINED.match(selection.different.statements[number].digest)
         and (example := _example(entry, selection.rules))
     )
+    count = selection.count + selection.added
     return (
-        f"dyno.recording {{\n   lanes = {connections}, statements = {selection.count}, "
+        f"dyno.recording {{\n   lanes = {connections}, statements = {count}, "
         f"span_s = {selection.span_s:.6f}, writes = {str(writes).lower()},\n"
         f"   plans = {{\n{plans}   }},\n}}\n"
     )

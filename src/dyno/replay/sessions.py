@@ -112,6 +112,8 @@ class Selection:
         self.left_out = Reasons()
         self.different = Different(dialect)
         self.read, self.count, self.began_s = 0, 0, float("inf")
+        #: Statements that are played and stand in no log: they bring a session into its database.
+        self.added = 0
         self._dialect, self._writes, self._spool = dialect, writes, spool
         self._by_name = dict[str, Session]()
         self._databases = Counter[str]()
@@ -260,7 +262,7 @@ class Selection:
         found = [it for it in self._by_name.values() if it.working]
         self.sessions = tuple(sorted(found, key=lambda session: session.met_s))
         self._by_name.clear()
-        self.count += sum(bool(self._use(session)) for session in self.sessions)
+        self.added = sum(bool(self._use(session)) for session in self.sessions)
         if len(self.databases) <= 1:
             self.count -= self.different.forget("use")
         return self

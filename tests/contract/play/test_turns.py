@@ -129,7 +129,7 @@ def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> 
         switch = Switch(long, time.monotonic_ns() + 50_000_000, dict(engines))
         switch.start()
         wait_for(lambda: {state_of(each.pid) for each in both} >= {"T"})
-        seen = [tuple(state_of(each.pid) == "T" for each in both) for _ in watched(0.5)]
+        seen = [pair for _ in watched(0.5) if (pair := stopped(*both))]
         assert (True, True) not in seen
         assert {(True, False), (False, True)} <= set(seen)
         switch.stop()
@@ -138,6 +138,14 @@ def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> 
         for each in both:
             each.kill()
             each.wait()
+
+
+def stopped(
+    one: subprocess.Popen[bytes], other: subprocess.Popen[bytes]
+) -> tuple[bool, bool] | None:
+    """Which of two stands still; None where that changed between the looks at them."""
+    before, there, after = (state_of(each.pid) == "T" for each in (one, other, one))
+    return (before, there) if before == after else None
 
 
 class Recorded:

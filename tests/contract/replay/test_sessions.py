@@ -134,6 +134,21 @@ def test_a_log_is_laid_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "left out: 3 in transactions that write (lines 11, 12, 14)" in words
 
 
+def test_what_brings_a_session_into_its_database_is_no_statement_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    line = "2026-01-01T10:00:0{0}.000000Z\t    {0} {1}\n"
+    said = [
+        line.format(number, words)
+        for number in (1, 2, 3)
+        for words in (f"Connect\troot@localhost on db{number} using Socket", "Query\tSELECT 1")
+    ]
+    laid = lay_out(write(tmp_path, "it.log", "".join(said)), False, lambda _: None)
+    assert "3 of 3 statements are played, of 3 sessions" in laid.sentences()[0]
+    assert "statements = 6," in laid.script.read_text(), "each is preceded by its USE"
+
+
 def test_a_log_that_only_writes_is_refused(tmp_path: Path) -> None:
     text = "2026-01-01 10:00:00 UTC [7] LOG:  statement: DELETE FROM item\n"
     with pytest.raises(UsageError) as refused:
