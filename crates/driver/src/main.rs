@@ -28,6 +28,7 @@ mod wire;
 use std::process::ExitCode;
 
 use commands::{ask, echo, rows, run};
+use plan::descriptors;
 use plan::error::Error;
 use plan::parent::{self, Parent};
 
@@ -38,8 +39,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     parent::die_with_parent();
+    let kept = descriptors::keep_to_ourselves();
     let word = std::env::args().nth(1).unwrap_or_default();
-    let outcome = parent::keep_streams().and_then(|()| command(&word));
+    let kept = kept.map_err(|cause| Error::host("cannot look at our open files").because(cause));
+    let outcome = kept.and_then(|()| parent::keep_streams()).and_then(|()| command(&word));
     outcome.unwrap_or_else(|error| parent::exit_with_error(&error, None))
 }
 

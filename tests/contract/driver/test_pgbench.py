@@ -165,7 +165,19 @@ def test_a_file_is_read_in_a_time_that_grows_with_its_length(
     # Where each command looked at all before it, either took minutes.
     for text in (
         "SELECT 1;\n" * 20000,
-        "\\if true\n" * 10000 + "SELECT 1;\n" + "\\endif\n" * 10000,
+        "\\if true\nSELECT 1;\n\\endif\n" * 10000,
     ):
         plan = make_plan(sqlite, text, tmp_path, events="1")
         assert driver.describe(plan).phases
+
+
+def test_what_is_nested_as_deeply_as_may_be_is_played(sqlite: Session, tmp_path: Path) -> None:
+    nots, sums = "not " * 3998 + "true", "1" + " + 1" * 1999
+    text = (
+        f"\\set a {'(' * 100}1{')' * 100}\n\\set b {sums}\n\\set c {nots}\n"
+        + "\\if true\n" * 1000
+        + f"\\set d {sums}\nINSERT INTO r VALUES ('deep', :a + :b + :d), ('c', ':c');\n"
+        + "\\endif\n" * 1000
+    )
+    play(sqlite, text, tmp_path)
+    assert kept(sqlite) == {"deep": "4001", "c": "true"}

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from pgbench_files import NULL, ONCE, kept, play, play_plan, sqlite_with_table
+from processes import wait_for
 
 from dyno import driver
 from dyno.errors import DynoError
@@ -139,3 +145,31 @@ def test_a_failed_transaction_ends_the_trial_where_that_is_asked(
     assert play(sqlite, text, tmp_path, events="3").streams[0].failed == 3
     with pytest.raises(DynoError, match="a transaction failed"):
         play(sqlite, text, tmp_path, events="3", exit_on_abort="on")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("command", ["\\shell {}", "\\setshell x {}; echo 1"])
+def test_the_first_sigint_ends_a_program_that_a_script_waits_for(
+    tmp_path: Path, command: str
+) -> None:
+    script, started = tmp_path / "file.sql", tmp_path / "started"
+    script.write_text(command.format(f"touch {started}; sleep 300"))
+    words = ["play", "null", "-w", str(script), "--allow-shell"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "dyno.cli", *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as playing:
+        wait_for(started.exists)
+        playing.send_signal(signal.SIGINT)
+        assert playing.wait(20) == 130
+    assert str(started) not in "".join(commands_of_all())
+
+
+def commands_of_all() -> Iterator[str]:
+    """The command line of every process."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield file.read_bytes().replace(b"\0", b" ").decode(errors="replace")

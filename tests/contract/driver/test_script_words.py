@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
 from dyno import driver
 from dyno.driver import Launch, Limit, Process
+from dyno.driver.questions import driver_program
 from dyno.plan import Plan, Script
 
 #: Every word of the driver's that a forger would like to say.
@@ -60,3 +62,26 @@ def test_what_a_script_and_its_programs_write_is_no_word_of_the_drivers(tmp_path
     found = set((tmp_path / "open").read_text().split())
     ours = {str(tmp_path / name) for name in ("log", "open")} | {"/dev/null"}
     assert {it for it in found if not it.startswith("/proc/")} <= ours, "no descriptor of ours"
+
+
+def test_a_program_of_a_script_has_no_file_that_the_driver_was_started_with(tmp_path: Path) -> None:
+    script = tmp_path / "looking.lua"
+    script.write_text(
+        f'os.execute("readlink /proc/self/fd/* > {tmp_path}/open")\n'
+        f'io.popen("readlink /proc/self/fd/* > {tmp_path}/read"):close()\n'
+        "function event() end\n"
+    )
+    plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script), {}), seed=1)
+    secret = tmp_path / "secret"
+    with secret.open("w") as inherited:
+        done = subprocess.run(
+            [driver_program(), "describe"],
+            input=plan.line(),
+            pass_fds=(inherited.fileno(),),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 0, done.stdout
+    for name in ("open", "read"):
+        assert str(secret) not in (tmp_path / name).read_text().split()

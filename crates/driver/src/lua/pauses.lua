@@ -13,20 +13,30 @@ end
 -- waiting, a long one costs nothing.
 local SHORTEST_S, LONGEST_S = 0.0005, 0.05
 
+local function wait_for(child)
+   local pause = SHORTEST_S
+   while true do
+      local status, said = raw.ended(child)
+      if status ~= nil then
+         return status, said
+      end
+      rest(pause)
+      pause = math.min(pause * 1.25, LONGEST_S)
+   end
+end
+
 -- Runs a command in a shell. Its status is that of C's `system`: 256 times its exit code.
 function os.execute(command)
    if command == nil then
       return 1
    end
-   local child, pause = raw.spawn(command), SHORTEST_S
-   while true do
-      local status = raw.ended(child)
-      if status ~= nil then
-         return status
-      end
-      rest(pause)
-      pause = math.min(pause * 1.25, LONGEST_S)
-   end
+   return (wait_for(raw.spawn(command, false)))
+end
+
+-- What a command prints.
+function raw.output_of(command)
+   local _, said = wait_for(raw.spawn(command, true))
+   return said
 end
 
 -- ---- the C library's own ----------------------------------------------------------------------

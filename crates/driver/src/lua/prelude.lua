@@ -27,6 +27,10 @@ part("event", raw, requests.wait, requests.raise, is_random, is_choice)
 raw.brought_by({ "ffi", "thread_run", "execute" }, function()
    part("symbols", raw, requests, counted, part("pauses", raw, requests.pause), loop)
 end)
+-- For pgbench's words, which are in no text that is looked at here.
+function raw.bring_pauses()
+   part("pauses", raw, requests.pause)
+end
 raw.brought_by({ "%f[%w_]db_", "DB_ERROR", "%f[%w_]test%f[^%w_]", "sysbench%.db",
    "mysql_table_engine", "myisam_max_rows" }, function() part("legacy", raw, identity) end)
 raw.brought_by({ "dyno%.recording" }, function() part("recording", raw, identity, part) end)

@@ -3,6 +3,7 @@
 //! The plan names a script and its options; the script declares its phases (`phase.rs`). So a
 //! workload is described in one place, and the plan never repeats what the script says.
 
+pub mod descriptors;
 pub mod error;
 pub mod event;
 pub mod parent;

@@ -3,6 +3,7 @@
 mod account;
 mod answers;
 mod api;
+mod child_program;
 mod connection;
 mod declared;
 mod describe;

@@ -1,12 +1,12 @@
 //! What the Lua functions of one user share: its sessions, statements, counts and last error.
 
-use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use slab::Slab;
 
 use super::account::Account;
+use super::child_program::ChildProgram;
 use super::connection::Connection;
 use super::inserts::{Bulk, Row};
 use super::program::Program;
@@ -79,7 +79,7 @@ pub struct Shared {
     /// Its phase is over, and nobody waits for it any more.
     pub is_given_up: bool,
     /// Programs that the script started, until they have ended.
-    pub children: Slab<Child>,
+    pub children: Slab<ChildProgram>,
     pub session: plan::Session,
     pub connections: Vec<Option<Connection>>,
     /// The answer that the coroutine is resumed with.

@@ -4,6 +4,7 @@ local raw, values, texts, statements, user, compile_expression, shell = ...
 -- ---- meta commands, but those that store a row: each adds its step to what is built -----------
 
 local meta = {}
+local NESTING_MAX = 1000 -- each \if takes a frame of Lua's stack while it is played
 local UNITS = { us = 1e-6, ms = 1e-3, s = 1 }
 
 -- What pgbench notices only when it plays is for a client of its command line a step that fails.
@@ -33,6 +34,9 @@ function meta.set(self, rest)
 end
 
 meta["if"] = function(self, rest)
+   if #self.ifs >= NESTING_MAX then
+      values.fail("\\if is nested deeper than %d times", NESTING_MAX)
+   end
    local branches = { { self:expression(rest), {} } }
    self.ifs[#self.ifs + 1] = { outer = self.block, branches = branches, line = self.line }
    local conditions = {}

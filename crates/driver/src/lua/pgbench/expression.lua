@@ -186,11 +186,30 @@ parser.sum = level("product", "+", "-")
 parser.product = level("unary", "*", "/", "%")
 parser.unary, parser.expression = unary, parser.disjunction
 
+-- What is read and reckoned by functions that call each other needs room on Lua's stack.
+local WORDS_MAX, NESTING_MAX = 4000, 100
+local DEEPER = { ["("] = 1, case = 1, [")"] = -1, ["end"] = -1 }
+
+local function check_depth(words)
+   if #words > WORDS_MAX then
+      fail("an expression has more than %d words", WORDS_MAX)
+   end
+   local depth = 0
+   for _, word in ipairs(words) do
+      depth = depth + (DEEPER[word[1]] or 0)
+      if depth > NESTING_MAX then
+         fail("an expression is nested deeper than %d times", NESTING_MAX)
+      end
+   end
+end
+
 -- The function that an expression's text stands for; it reads `variables` when it is called.
 -- `place`: which script's which command it belongs to, for debug().
 return function(text, variables, place)
+   local words = words_of(text)
+   check_depth(words)
    local self = setmetatable(
-      { words = words_of(text), at = 1, variables = variables, place = place }, parser)
+      { words = words, at = 1, variables = variables, place = place }, parser)
    local expression = self:expression()
    local rest = self.words[self.at]
    if rest then

@@ -13,7 +13,7 @@ local unary = part("atoms", values, operators, functions, texts, arguments_max)
 local compile_expression = part("expression", values, operators, unary)
 local run_setup, pieces_of, read = part("pieces", raw, identity)
 local statements = part("statements", raw, identity, values, texts, user)
-local shell = part("shell", values, texts, user)
+local shell = part("shell", raw, values, texts, user)
 local tables = part("tables")
 
 function user.is_simple()

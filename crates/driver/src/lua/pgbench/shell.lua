@@ -1,6 +1,6 @@
--- Programs that a pgbench file starts: \shell and \setshell, where the user allows them. They hold
--- up the other users of their thread, as they do in pgbench.
-local values, texts, user = ...
+-- Programs that a pgbench file starts: \shell and \setshell, where the user allows them. Other
+-- users of their thread play on meanwhile, which in pgbench wait.
+local raw, values, texts, user = ...
 
 local shell = {}
 
@@ -29,9 +29,8 @@ local function run(command)
 end
 
 local function integer_of(command)
-   local pipe = io.popen(("{ %s\n} </dev/null"):format(command))
-   local line = pipe:read("*l")
-   pipe:close()
+   local said = raw.output_of(("{ %s\n} </dev/null"):format(command))
+   local line = said ~= "" and said:match("^[^\n]*") or nil
    local number = line and line:match("^%s*([-+]?%d+)%s*$")
    if line == nil then
       values.fail("(setshell) could not read result of shell command: %s", command)
@@ -55,6 +54,7 @@ function shell.runner(text, answers)
    elseif not sysbench.opt.allow_shell then
       values.fail("it would start a program: %s; the option allow_shell=on lets it", words[1])
    end
+   raw.bring_pauses()
    local body = answers and integer_of or run
    return function()
       local said = {}

@@ -1,17 +1,14 @@
 //! The functions by which a script gives way: to a time, to a program, to whoever plays its loop.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use mlua::LuaString;
-use rustix::process::{Pid, Signal, kill_process_group};
+use mlua::{BString, LuaString};
 
 use super::{RawTable, stop};
 use crate::plan::error::Error;
 use crate::schedule::clock::{SECOND_NS, now_ns, ns};
+use crate::script::child_program::ChildProgram;
 use crate::script::shared::{Ask, Ended, Shared, Wait};
 
 impl RawTable<'_> {
@@ -44,25 +41,23 @@ impl RawTable<'_> {
     /// Programs get no stdin, which is the driver's own, and write to stderr. Each leads a process
     /// group, so that what it has started ends with it.
     fn children(&self) -> mlua::Result<()> {
-        self.add("spawn", |_, it, command: LuaString| {
-            let mut shell = Command::new("/bin/sh");
-            shell.arg("-c").arg(OsStr::from_bytes(&command.as_bytes())).process_group(0);
-            let child = shell.stdin(Stdio::null()).spawn();
-            let child = child.map_err(|cause| {
+        self.add("spawn", |_, it, (command, is_read): (LuaString, bool)| {
+            let child = ChildProgram::start(&command.as_bytes(), is_read).map_err(|cause| {
                 let command = command.to_string_lossy();
                 stop(it, Error::host(format!("cannot start `{command}`")).because(cause))
             })?;
             Ok(it.children.insert(child))
         })?;
         self.add("ended", |_, it, child: usize| {
-            let ended = it.children.get_mut(child).and_then(|it| it.try_wait().transpose());
+            let ended = it.children.get_mut(child).and_then(|it| it.has_ended().transpose());
             let status = ended.transpose().map_err(|cause| {
                 stop(it, Error::host("cannot wait for a program").because(cause))
             })?;
-            if status.is_some() {
-                it.children.try_remove(child);
-            }
-            Ok(status.map(ExitStatusExt::into_raw))
+            let ended = status.and_then(|_| it.children.try_remove(child));
+            let said = ended.map(ChildProgram::said).transpose().map_err(|cause| {
+                stop(it, Error::host("cannot read what a program said").because(cause))
+            })?;
+            Ok((status.map(ExitStatusExt::into_raw), said.map(BString::from)))
         })
     }
 }
@@ -94,9 +89,8 @@ impl Shared {
 
     /// Ends the programs that the script has started, and all that these have.
     pub fn end_programs(&mut self) {
-        for mut child in self.children.drain() {
-            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
-            let _ = child.wait();
+        for child in self.children.drain() {
+            child.kill();
         }
     }
 
