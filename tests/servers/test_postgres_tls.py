@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
+import ssl
+import struct
 import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import outside
@@ -115,3 +121,79 @@ def test_a_password_in_clear_text_is_for_servers_of_this_machine_or_those_wanted
     assert driver.ask(over_tcp("require", proof=strict), [ENCRYPTED]) == [[["t"]]]
     with pytest.raises(UsageError, match="another proof than require_auth has"):
         driver.ask(over_tcp("require", user="eve", proof=strict), [ENCRYPTED])
+
+
+def bound(how: str) -> dict[str, Any]:
+    return {"proof": {"channel_binding": how}}
+
+
+@pytest.mark.parametrize("how", ["prefer", "require"])
+def test_a_proof_is_bound_to_the_certificate_of_tls(server: Server, how: str) -> None:
+    assert driver.ask(over_tcp("require", **bound(how)), [ENCRYPTED]) == [[["t"]]]
+
+
+def test_a_proof_that_cannot_be_bound_is_refused_where_that_is_required(server: Server) -> None:
+    for mode, user in (("disable", "ann"), ("require", "eve"), ("disable", "eve")):
+        assert driver.ask(over_tcp(mode, user=user, **bound("prefer")), ["SELECT 1"]) == [[["1"]]]
+        with pytest.raises(UsageError, match="cannot bind the proof to its certificate"):
+            driver.ask(over_tcp(mode, user=user, **bound("require")), ["SELECT 1"])
+
+
+def wish_for_tls(line: socket.socket) -> bytes:
+    """Asks a server for TLS in PostgreSQL's words: its answer."""
+    line.sendall(struct.pack("!II", 8, 80877103))
+    return line.recv(1)
+
+
+def pump(source: ssl.SSLSocket, target: ssl.SSLSocket) -> None:
+    with suppress(OSError):
+        while data := source.recv(4096):
+            target.sendall(data)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def somebody_between(certificate: Path) -> Iterator[int]:
+    """Who ends the client's TLS with a certificate of its own, and begins another with the server:
+    its port on `OTHER`."""
+    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ours.load_cert_chain(certificate, certificate.with_suffix(".key"))
+    theirs = ssl.create_default_context()
+    theirs.check_hostname, theirs.verify_mode = False, ssl.CERT_NONE
+    with socket.create_server((OTHER, 0)) as listener:
+        listener.settimeout(60)
+
+        def serve() -> None:
+            client, _ = listener.accept()
+            client.settimeout(60)
+            client.recv(8)
+            client.sendall(b"S")
+            server = socket.create_connection((HOST, 5432), timeout=60)
+            wish_for_tls(server)
+            with (
+                ours.wrap_socket(client, server_side=True) as near,
+                theirs.wrap_socket(server) as far,
+            ):
+                back = threading.Thread(target=pump, args=(far, near))
+                back.start()
+                pump(near, far)
+                back.join(60)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(60)
+
+
+@pytest.mark.parametrize("how", ["prefer", "require"])
+def test_who_stands_between_cannot_pass_a_bound_proof_on(
+    server: Server, tmp_path: Path, how: str
+) -> None:
+    other = certificate(tmp_path, "other", f"IP:{OTHER}")
+    with somebody_between(other) as port:
+        unbound = over_tcp("require", host=OTHER, port=port, **bound("disable"))
+        assert driver.ask(unbound, [ENCRYPTED]) == [[["t"]]], "a proof that is bound to nothing is"
+    with somebody_between(other) as port, pytest.raises(DynoError) as failed:
+        driver.ask(over_tcp("require", host=OTHER, port=port, **bound(how)), [ENCRYPTED])
+    assert "channel binding" in str(failed.value) and PASSWORD not in str(failed.value)

@@ -58,6 +58,20 @@ def test_postgresqls_opt_in_is_libpqs_require_auth() -> None:
         _proof(f"{at}?require_auth=gss")
 
 
+def test_a_proof_is_bound_to_the_certificate_in_libpqs_words() -> None:
+    at = "postgres://joe@db.example/d"
+    for word in ("disable", "prefer", "require"):
+        assert _proof(f"{at}?channel_binding={word}") == {"channel_binding": word}
+        told = {"PGHOST": "db.example", "PGCHANNELBINDING": word}
+        assert client_session({}, told, "pgbench")["proof"] == {"channel_binding": word}
+        line = {"dbname": f"host=db.example dbname=d channel_binding={word}"}
+        assert client_session(line, {}, "pgbench")["proof"] == {"channel_binding": word}
+    with pytest.raises(UsageError, match="unknown value of channel_binding"):
+        _proof(f"{at}?channel_binding=always")
+    with pytest.raises(UsageError, match="unknown value of channel_binding"):
+        client_session({}, {"PGHOST": "db.example", "PGCHANNELBINDING": "yes"}, "pgbench")
+
+
 def test_the_environment_of_postgresqls_programs_has_the_same_opt_in() -> None:
     told = {"PGHOST": "db.example", "PGUSER": "joe", "PGREQUIREAUTH": "md5,scram-sha-256"}
     session = client_session({}, told, "pgbench")

@@ -182,6 +182,22 @@ pub struct Proof {
     /// PostgreSQL: the server has to ask for one of these (`none`, `password`, `md5`,
     /// `scram-sha-256`); empty: for anything but what is unsafe there.
     pub require_auth: Vec<String>,
+    /// PostgreSQL: is the proof bound to the server's certificate?
+    pub channel_binding: ChannelBinding,
+}
+
+/// libpq's words: whether SCRAM's proof is bound to the certificate of TLS, so that who stands in
+/// between cannot pass it on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChannelBinding {
+    /// Never.
+    Disable,
+    /// Where the server offers it.
+    #[default]
+    Prefer,
+    /// There is no log-in without it.
+    Require,
 }
 
 /// A session that only reads: its `settings` have the server refuse writes, and the protocol offers

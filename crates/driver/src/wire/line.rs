@@ -205,6 +205,12 @@ impl Line {
         Ok(())
     }
 
+    /// What TLS binds a proof to (RFC 5929, `tls-server-end-point`): none without TLS, or where the
+    /// server's certificate names no hash for it.
+    pub fn server_end_point(&self) -> Option<Vec<u8>> {
+        self.tls_state.as_ref()?.server_end_point()
+    }
+
     fn is_handshaking(&self) -> bool {
         self.tls_state.as_ref().is_some_and(|it| it.is_handshaking())
     }

@@ -8,6 +8,7 @@
 //! io_uring, and epoll where io_uring is refused ([`exchange::Exchange`]).
 
 mod connect;
+mod end_point;
 mod exchange;
 mod line;
 mod poll;

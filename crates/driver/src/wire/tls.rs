@@ -8,7 +8,7 @@ use rustls::{
     PeerIncompatible,
 };
 
-use super::trust;
+use super::{end_point, trust};
 use crate::plan::Tls;
 use crate::plan::error::Error;
 
@@ -33,6 +33,11 @@ impl TlsState {
             .map_err(|cause| Error::driver("TLS cannot be set up").because(cause))?;
         connection.set_buffer_limit(None);
         Ok(Self { connection, host: host.to_owned(), sealed: Vec::new() })
+    }
+
+    /// The server's certificate as RFC 5929 hashes it; none where it names no hash.
+    pub fn server_end_point(&self) -> Option<Vec<u8>> {
+        end_point::hash(self.connection.peer_certificates()?.first()?)
     }
 
     /// Is the handshake still under way?

@@ -65,7 +65,9 @@ MODES = ("disable", "require", "verify-ca", "verify-full")
 METHODS = ("none", "password", "md5", "scram-sha-256")
 #: What of the password may leave for a server that has not proved who it is: keys of a URL.
 SWITCHES = ("get-server-public-key", "enable-cleartext-plugin")
-PROOFS = ("require_auth", "server-public-key-path", *SWITCHES)
+#: libpq's words for whether a proof is bound to the server's certificate.
+BINDINGS = ("disable", "prefer", "require")
+PROOFS = ("require_auth", "channel_binding", "server-public-key-path", *SWITCHES)
 #: The keys of a URL, which belong to the build: they say how it is reached.
 READ_ONLY = {
     "readonly": ("off", "of a URL: on: nothing is written there; the server is told so, and asked"),
@@ -79,6 +81,11 @@ FLAGS = {
         "",
         f"of a URL: proofs that the server may ask for, of {', '.join(METHODS)}; without it, no "
         "weak one where neither TLS nor this machine says who the server is",
+    ),
+    "channel_binding": (
+        "prefer",
+        f"of a URL: {', '.join(BINDINGS)}: bind SCRAM's proof to the certificate of TLS, so that "
+        "nobody in between can pass it on",
     ),
 }
 SOURCE = "a server that runs already"
@@ -152,6 +159,8 @@ def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str])
     for method in filter(None, flags.get("require_auth", "").split(",")):
         if method not in METHODS:
             raise unknown("value of require_auth", method, METHODS)
+    if (binding := flags.get("channel_binding") or "prefer") not in BINDINGS:
+        raise unknown("value of channel_binding", binding, BINDINGS)
     for name in SWITCHES:
         if flags.get(name, "off") not in ("on", "off"):
             raise UsageError(f"{name} is on or off (got '{flags[name]}')")
@@ -189,6 +198,8 @@ def proof_of(words: Mapping[str, str]) -> dict[str, Any]:
         proof["server_public_key"] = str(Path(path).expanduser().absolute())
     if methods := [it for it in words.get("require_auth", "").split(",") if it]:
         proof["require_auth"] = methods
+    if binding := words.get("channel_binding"):
+        proof["channel_binding"] = binding
     return proof
 
 

@@ -22,7 +22,7 @@ _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s\\'])*)(?=\s|$
 _URL = re.compile(r"postgres(?:ql)?://(?P<at>[^?]*)(?:\?(?P<keys>.*))?")
 #: The words that say where the server is, and those that stay keys of the URL.
 PLACES = ("host", "port", "user", "dbname")
-KEPT = ("sslmode", "sslrootcert", "require_auth")
+KEPT = ("sslmode", "sslrootcert", "require_auth", "channel_binding")
 
 
 def spelled_url(text: str) -> str | None:
@@ -93,9 +93,9 @@ def _url(words: dict[str, str], keys: dict[str, str]) -> str:
 #: those that would change what is reached and are not.
 READ = (
     *("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE"),
-    *("PGSSLMODE", "PGSSLROOTCERT", "PGREQUIREAUTH"),
+    *("PGSSLMODE", "PGSSLROOTCERT", "PGREQUIREAUTH", "PGCHANNELBINDING"),
 )
-UNREAD = ("PGSERVICE", "PGTARGETSESSIONATTRS", "PGSSLCERT", "PGSSLKEY", "PGCHANNELBINDING")
+UNREAD = ("PGSERVICE", "PGTARGETSESSIONATTRS", "PGSSLCERT", "PGSSLKEY")
 
 
 def client_session(
@@ -116,6 +116,7 @@ def client_session(
         "sslmode": environment.get("PGSSLMODE", ""),
         "sslrootcert": environment.get("PGSSLROOTCERT", ""),
         "require_auth": environment.get("PGREQUIREAUTH", ""),
+        "channel_binding": environment.get("PGCHANNELBINDING", ""),
     }
     dbname = told.pop("dbname", "")
     if spelled := spelled_url(dbname) or (dbname if "://" in dbname else None):

@@ -5,10 +5,11 @@ use std::time::Instant;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::ScramSha256;
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
+use super::binding;
 use super::failure::{ErrorResponse, place};
 use super::frame::{HEAD, garbage, head};
 use crate::plan::error::Error;
@@ -163,6 +164,9 @@ impl LoginConnection {
 /// Answers the server's questions until it says that we are in.
 fn prove(connection: &mut LoginConnection, reach: Reach, login: &Login) -> Result<(), Error> {
     let question = connection.next(login)?;
+    if !matches!(question, Message::AuthenticationSasl(_)) {
+        binding::may_go_unbound(login, "it asks for no SCRAM")?;
+    }
     may_ask(&question, reach, login)?;
     if matches!(question, Message::AuthenticationOk) {
         return Ok(());
@@ -228,10 +232,7 @@ fn answer(
         }
         Message::AuthenticationSasl(body) => {
             let offered: Vec<&str> = body.mechanisms().collect().map_err(garbage)?;
-            match offered.contains(&SCRAM_SHA_256) {
-                true => scram(connection, reach, login),
-                false => Err(unknown(&offered.join(", "))),
-            }
+            scram(connection, reach, login, &offered)
         }
         _ => Err(unknown("neither a password nor SCRAM-SHA-256")),
     }
@@ -247,11 +248,19 @@ fn iterations(message: &[u8]) -> Option<u64> {
     text.split(',').find_map(|it| it.strip_prefix("i="))?.parse().ok()
 }
 
-/// Both sides prove that they know the password. Without channel binding: TLS itself checks who
-/// the server is, where the log-in asks for that.
-fn scram(connection: &mut LoginConnection, reach: Reach, login: &Login) -> Result<(), Error> {
-    let mut scram = ScramSha256::new(password(login)?.as_bytes(), ChannelBinding::unsupported());
-    connection.write(|out| frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), out))?;
+/// Both sides prove that they know the password.
+fn scram(
+    connection: &mut LoginConnection,
+    reach: Reach,
+    login: &Login,
+    offered: &[&str],
+) -> Result<(), Error> {
+    let (mechanism, binding) = binding::choose(login, connection.0.server_end_point(), offered)?;
+    if !offered.contains(&mechanism) {
+        return Err(unknown(&offered.join(", ")));
+    }
+    let mut scram = ScramSha256::new(password(login)?.as_bytes(), binding);
+    connection.write(|out| frontend::sasl_initial_response(mechanism, scram.message(), out))?;
     let Message::AuthenticationSaslContinue(body) = connection.next(login)? else {
         return Err(garbage("SCRAM-SHA-256 was not continued"));
     };

@@ -9,6 +9,7 @@
 //! ```
 
 mod answer;
+mod binding;
 mod channel;
 mod copy;
 mod failure;

@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use super::{READY, Server, WELCOME, message, refusal};
-use crate::plan::TlsMode;
 use crate::plan::error::Error;
+use crate::plan::{ChannelBinding, TlsMode};
 use crate::sessions::postgres::{connect, login};
 use crate::sessions::reach::Reach;
 use crate::wire::Line;
@@ -195,5 +195,26 @@ fn a_server_that_asks_for_less_than_the_login_wants_is_refused() {
     for asks in [WELCOME, ASKS_MD5, ASKS_CLEARTEXT] {
         let error = from_afar(asks.to_vec(), &["scram-sha-256"]).unwrap_err();
         assert!(error.to_string().contains("another proof than require_auth has"), "{error}");
+    }
+}
+
+#[test]
+fn a_login_that_wants_a_bound_proof_gives_no_other() {
+    for asks in [
+        WELCOME.to_vec(),
+        ASKS_MD5.to_vec(),
+        ASKS_CLEARTEXT.to_vec(),
+        sasl("SCRAM-SHA-256"),
+        sasl("SCRAM-SHA-256-PLUS"),
+    ] {
+        let mut server = Server::start(vec![Box::new(move |peer| {
+            peer.startup();
+            peer.say(&asks);
+            assert_eq!(peer.0.read_to_end(&mut Vec::new()).unwrap(), 0);
+        })]);
+        server.login.proof.channel_binding = ChannelBinding::Require;
+        let error = connect(&server.login).err().unwrap();
+        assert!(error.to_string().contains("cannot bind the proof"), "{error}");
+        server.end();
     }
 }
