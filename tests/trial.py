@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
@@ -56,3 +57,43 @@ def number(session: Session, statement: str) -> int:
     """The one number that a statement answers."""
     (((found,),),) = driver.ask(session, [statement])
     return int(found or 0)
+
+
+_LOCKS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  local first = sysbench.tid % 2 * 10 + 1
+  con:query("BEGIN")
+  con:query("UPDATE t SET n = n + 1 WHERE id = " .. first)
+  con:query("UPDATE t SET n = n + 1 WHERE id = " .. 12 - first)
+  con:query("COMMIT")
+end
+"""
+
+
+def deadlock(session: Session, folder: Path) -> Tally:
+    """Plays 300 events of four users who lock two rows of `t` in either order: each is begun anew
+    until it is done, and both rows have every event.
+    """
+    ids = (1, 11)
+    before = [number(session, f"SELECT n FROM t WHERE id = {id}") for id in ids]
+    done = play(session, _LOCKS, folder, events=300, threads=4)
+    assert (done.done, done.failed) == (300, 0)
+    assert done.restarted == sum(done.errors.values()) > 0
+    after = [number(session, f"SELECT n FROM t WHERE id = {id}") for id in ids]
+    assert after == [each + 300 for each in before]
+    return done
+
+
+_SLEEPS = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT {}") end
+"""
+
+
+def leave_asleep(session: Session, sleep: str, count: str, folder: Path) -> None:
+    """Interrupts a script amid a statement that sleeps for long; it ends at the server, too."""
+    play_interrupted(session, _SLEEPS.format(sleep), folder, 1.5)
+    began = time.monotonic()
+    while number(session, count):
+        assert time.monotonic() - began < 30, "it sleeps on"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 from private_mysql import private
-from trial import number, play, play_interrupted
+from trial import deadlock, leave_asleep, number, play
 
 from dyno import driver
 from dyno.engines import Server
@@ -36,26 +35,8 @@ def test_an_error_is_counted_by_its_number_and_leaves_no_transaction(
     assert number(mysql.session, "SELECT n FROM t WHERE id = 3") == 5
 
 
-LOCKS = """
-function thread_init() con = sysbench.sql.driver():connect() end
-function event()
-  local first = sysbench.tid % 2 * 10 + 1
-  con:query("BEGIN")
-  con:query("UPDATE t SET n = n + 1 WHERE id = " .. first)
-  con:query("UPDATE t SET n = n + 1 WHERE id = " .. 12 - first)
-  con:query("COMMIT")
-end
-"""
-
-
 def test_a_deadlock_begins_the_event_anew(mysql: Server, tmp_path: Path) -> None:
-    driver.ask(mysql.session, ["UPDATE t SET n = 0"])
-    done = play(mysql.session, LOCKS, tmp_path, events=300, threads=4)
-    assert (done.done, done.failed) == (300, 0)
-    assert done.restarted == sum(done.errors.values()) > 0
-    assert set(done.errors) <= {"1213", "1205"}
-    for id in (1, 11):
-        assert number(mysql.session, f"SELECT n FROM t WHERE id = {id}") == 300
+    assert set(deadlock(mysql.session, tmp_path).errors) <= {"1213", "1205"}
 
 
 # Not by KILL: MySQL 5.6 closes the socket of a thread that is about to poll it, two in a thousand
@@ -111,17 +92,10 @@ def test_a_server_that_is_gone_ends_the_trial(tmp_path: Path) -> None:
     assert server.session["host"] in str(failed.value)
 
 
-SLEEPS = """
-function thread_init() con = sysbench.sql.driver():connect() end
-function event() con:query("SELECT SLEEP(300)") end
-"""
 ASLEEP = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'"
 
 
 def test_a_statement_that_nobody_waits_for_any_more_ends_at_the_server(
     mysql: Server, tmp_path: Path
 ) -> None:
-    play_interrupted(mysql.session, SLEEPS, tmp_path, 1.5)
-    began = time.monotonic()
-    while number(mysql.session, ASLEEP):
-        assert time.monotonic() - began < 30, "it sleeps on"
+    leave_asleep(mysql.session, "SLEEP(300)", ASLEEP, tmp_path)

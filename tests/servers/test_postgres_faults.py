@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from private_postgres import VERSIONS, private
-from trial import play, play_interrupted
+from trial import deadlock, leave_asleep, number, play
 
 from dyno import driver
 from dyno.engines import Server
 from dyno.errors import DynoError
-from dyno.plan import Session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -24,30 +22,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield server
 
 
-def number(session: Session, statement: str) -> int:
-    (((found,),),) = driver.ask(session, [statement])
-    return int(found or 0)
-
-
-LOCKS = """
-function thread_init() con = sysbench.sql.driver():connect() end
-function event()
-  local first = sysbench.tid % 2 * 10 + 1
-  con:query("BEGIN")
-  con:query("UPDATE t SET n = n + 1 WHERE id = " .. first)
-  con:query("UPDATE t SET n = n + 1 WHERE id = " .. 12 - first)
-  con:query("COMMIT")
-end
-"""
-
-
 def test_a_deadlock_begins_the_event_anew(server: Server, tmp_path: Path) -> None:
-    before = number(server.session, "SELECT n FROM t WHERE id = 1")
-    done = play(server.session, LOCKS, tmp_path, events=300, threads=4)
-    assert (done.done, done.failed) == (300, 0)
-    assert done.restarted == done.errors["40P01"] > 0
-    for id in (1, 11):
-        assert number(server.session, f"SELECT n FROM t WHERE id = {id}") == before + 300
+    assert set(deadlock(server.session, tmp_path).errors) == {"40P01"}
 
 
 ENDS = """
@@ -199,17 +175,10 @@ def test_a_copy_that_the_server_refuses_half_way_is_an_error_of_its_event(
     assert number(server.session, "SELECT count(*) FROM lineitem") == 0
 
 
-SLEEPS = """
-function thread_init() con = sysbench.sql.driver():connect() end
-function event() con:query("SELECT pg_sleep(300)") end
-"""
 ASLEEP = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'"
 
 
 def test_a_statement_that_nobody_waits_for_any_more_ends_at_the_server(
     server: Server, tmp_path: Path
 ) -> None:
-    play_interrupted(server.session, SLEEPS, tmp_path, 1.5)
-    began = time.monotonic()
-    while number(server.session, ASLEEP):
-        assert time.monotonic() - began < 30, "it sleeps on"
+    leave_asleep(server.session, "pg_sleep(300)", ASLEEP, tmp_path)
