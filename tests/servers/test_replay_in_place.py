@@ -20,7 +20,8 @@ from statement_grammar import Family, make_statements
 from dyno import driver
 from dyno.engines import Server, find_engine
 from dyno.engines.mysql import harmless as of_mysql
-from dyno.errors import DynoError
+from dyno.engines.postgres.in_place import look_in_place
+from dyno.errors import DynoError, UsageError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -168,6 +169,51 @@ def test_a_session_that_reads_only_is_held_by_the_server_too(kind: str, tmp_path
         with pytest.raises(DynoError):
             driver.ask(server.session, [session["reads_only"]["question"]])
         assert dump(server) == before
+
+
+#: What calls a function that no statement names, how the refusal calls it, and how it goes again.
+UNNAMED = [
+    ("CREATE OPERATOR ## (FUNCTION = w, RIGHTARG = int)", "operator ##", "OPERATOR ## (none, int)"),
+    (
+        "CREATE CAST (item AS int) WITH FUNCTION wr(item) AS IMPLICIT",
+        "cast to integer",
+        "CAST (item AS int)",
+    ),
+    ("CREATE DOMAIN small AS int CHECK (w(VALUE) > 0)", "domain small", "DOMAIN small"),
+    (
+        "CREATE TYPE span AS RANGE (SUBTYPE = int, SUBTYPE_DIFF = apart)",
+        "range type span",
+        "TYPE span",
+    ),
+    (
+        "CREATE OPERATOR CLASS own FOR TYPE int USING hash AS OPERATOR 1 =, FUNCTION 1 w(int)",
+        "operator class over integer",
+        "OPERATOR FAMILY own USING hash",
+    ),
+]
+APART = (
+    "CREATE FUNCTION apart(int, int) RETURNS float8 IMMUTABLE LANGUAGE sql"
+    " AS $$SELECT w($1)::float8$$"
+)
+
+
+def test_a_database_that_calls_unknown_functions_without_a_name_is_refused(tmp_path: Path) -> None:
+    """By an operator, a cast, a type: their statements name no function that could be judged."""
+    with serving("postgres-18") as server:
+        set_up(server)
+        driver.ask(server.session, [APART])
+        for made, named, gone in UNNAMED:
+            driver.ask(server.session, [made])
+            before = dump(server)
+            with pytest.raises(UsageError, match="that no statement names") as refused:
+                look_in_place(driver.ask, server.session)
+            assert named in refused.value.cause, refused.value.cause
+            assert dump(server) == before
+            driver.ask(server.session, [f"DROP {gone}"])
+        look_in_place(driver.ask, server.session)
+        driver.ask(server.session, [UNNAMED[0][0]])
+        with pytest.raises(AssertionError, match="operator ##"):
+            play(server, tmp_path, ["SELECT id FROM item"])
 
 
 @pytest.mark.parametrize("kind", ["mysql-5.6", "mysql-8.0", "mariadb-innodb", "postgres-18"])
