@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::plan::statement::StatementKind;
 use crate::schedule::clock::now_ns;
 use crate::sessions::sql::Quoting;
-use crate::sessions::template::{digest, put_template};
+use crate::sessions::template::{digest, kind_of, put_template};
 use crate::tally::statements::{FURTHER, MOST, StatementCount, Statements};
 
 /// The number of all texts beyond those kept apart.
@@ -117,26 +117,27 @@ impl Default for Account {
 impl Account {
     /// The number of a statement's text, without its literals.
     pub fn number(&mut self, sql: &[u8], quoting: Quoting) -> u32 {
-        let kind = put_template(sql, quoting, &mut self.template);
+        let is_several = put_template(sql, quoting, &mut self.template);
         let digest = digest(&self.template);
         let slot = digest as usize % SLOTS;
         let number = self.slots[slot];
         if self.texts[number as usize].digest == digest {
             return number;
         }
-        let number = self.find(digest, kind);
+        let number = self.find(digest, is_several);
         self.slots[slot] = number;
         number
     }
 
     #[cold]
-    fn find(&mut self, digest: u64, kind: StatementKind) -> u32 {
+    fn find(&mut self, digest: u64, is_several: bool) -> u32 {
         if let Some(known) = self.texts.iter().position(|it| it.digest == digest) {
             return known as u32;
         }
         if self.texts.len() > MOST {
             return OTHERS;
         }
+        let kind = kind_of(&self.template, is_several);
         let template = String::from_utf8_lossy(&self.template);
         self.texts.push(Text::new(digest, &template, kind));
         self.texts.len() as u32 - 1

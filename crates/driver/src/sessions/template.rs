@@ -8,14 +8,18 @@ use crate::plan::statement::StatementKind;
 const READ_BYTES: usize = 4096;
 
 /// Puts the template of a text into `out`, in the place of what was there: `?` for each literal or
-/// parameter, one for a list of them, `(?)` for a list of rows; no comments, single spaces. The
-/// kind of the statement.
-pub fn put_template(sql: &[u8], quoting: Quoting, out: &mut Vec<u8>) -> StatementKind {
+/// parameter, one for a list of them, `(?)` for a list of rows; no comments, single spaces. True
+/// where it has several statements.
+pub fn put_template(sql: &[u8], quoting: Quoting, out: &mut Vec<u8>) -> bool {
     out.clear();
     let mut template = Template { out, space: false, ended: false, several: false };
     template.read(&sql[..sql.len().min(READ_BYTES)], quoting);
-    let is_several = template.several;
-    match kind(out) {
+    template.several
+}
+
+/// The kind of a template's statement, or of its several.
+pub fn kind_of(template: &[u8], is_several: bool) -> StatementKind {
+    match kind(template) {
         StatementKind::Ddl => StatementKind::Ddl,
         _ if is_several => StatementKind::Several,
         kind => kind,
@@ -47,7 +51,29 @@ struct Template<'a> {
 
 /// Can the byte stand in a name or number?
 const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+    WORDS[byte as usize]
+}
+
+/// That of every byte: a text is read for each statement that is sent.
+const WORDS: [bool; 256] = {
+    let mut words = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let it = byte as u8;
+        words[byte] = it.is_ascii_alphanumeric() || it == b'_' || it >= 0x80;
+        byte += 1;
+    }
+    words
+};
+
+/// Does a word begin with the byte that is neither a number nor maybe the sign of a quote?
+const fn begins_word(byte: u8) -> bool {
+    is_word(byte) && !byte.is_ascii_digit() && byte != b'e' && byte != b'E'
+}
+
+/// Where the word that a byte is in ends.
+fn end_of_word(sql: &[u8], at: usize) -> usize {
+    sql[at..].iter().position(|it| !is_word(*it)).map_or(sql.len(), |length| at + length)
 }
 
 impl Template<'_> {
@@ -126,9 +152,16 @@ impl Template<'_> {
             return at + 1;
         }
         self.before(byte);
-        let length = sql[at..].iter().take_while(|it| is_word(**it)).count().max(1);
-        self.out.extend_from_slice(&sql[at..at + length]);
-        at + length
+        let mut end = end_of_word(sql, at).max(at + 1);
+        // single spaces between words stay, and are put with them
+        while is_word(byte)
+            && let Some([b' ', first, ..]) = sql.get(end..)
+            && begins_word(*first)
+        {
+            end = end_of_word(sql, end + 1);
+        }
+        self.out.extend_from_slice(&sql[at..end]);
+        end
     }
 
     /// What comes before a token: a semicolon where another statement begins, or a space.
@@ -210,6 +243,8 @@ mod tests {
                 "UPDATE t SET k=k-? WHERE a BETWEEN ? AND ?",
             ),
             ("INSERT INTO \"t1\" VALUES(1)", "INSERT INTO \"t1\" VALUES(?)"),
+            ("a b  c\td e1 5 f -- g\n h, i (j ) ;", "a b c d e1 ? f h,i (j)"),
+            ("SELECT a AS ende FROM t ESCAPE 'x'", "SELECT a AS ende FROM t ESCAPE ?"),
         ] {
             assert_eq!(template(sql, Quoting::Standard), wanted, "{sql}");
         }
@@ -233,11 +268,9 @@ mod tests {
             ("SET autocommit=0", Kind::Other),
             ("", Kind::Other),
         ] {
-            assert_eq!(
-                put_template(sql.as_bytes(), Quoting::Standard, &mut Vec::new()),
-                wanted,
-                "{sql}"
-            );
+            let mut out = Vec::new();
+            let is_several = put_template(sql.as_bytes(), Quoting::Standard, &mut out);
+            assert_eq!(kind_of(&out, is_several), wanted, "{sql}");
         }
     }
 
