@@ -64,6 +64,13 @@ impl Manifest {
         Some(Self { columns, next, segments })
     }
 
+    /// The number of a new file; 0, which says that there is none, is never one.
+    pub fn take_number(&mut self) -> Result<u32, Fault> {
+        let number = self.next.max(1);
+        self.next = number.checked_add(1).ok_or("the index has used up all numbers of files")?;
+        Ok(number)
+    }
+
     /// The place of a column.
     pub fn column(&self, name: &str) -> Result<usize, Fault> {
         let found = self.columns.iter().position(|it| it.name.eq_ignore_ascii_case(name));
@@ -118,5 +125,15 @@ mod tests {
             assert!(Manifest::parse(&damaged).is_err(), "byte {at}");
             assert!(Manifest::parse(&bytes[..at]).is_err(), "cut at {at}");
         }
+    }
+
+    #[test]
+    fn numbers_of_files_end_and_none_is_0() {
+        let columns = parse_columns(b"a:int").unwrap();
+        let mut manifest = Manifest { columns, next: 0, segments: Vec::new() };
+        assert_eq!((manifest.take_number(), manifest.next), (Ok(1), 2));
+        manifest.next = u32::MAX;
+        assert!(manifest.take_number().is_err());
+        assert_eq!(manifest.next, u32::MAX);
     }
 }

@@ -265,3 +265,15 @@ fn a_line_of_too_many_or_too_long_fields_is_refused() {
         assert!(fields_of(line.as_bytes(), b',').is_err());
     }
 }
+
+#[test]
+fn a_segment_that_says_it_has_more_rows_than_any_is_damaged() {
+    let folder = Folder::new("rows");
+    let index = folder.index("a:int");
+    add(&index, (0..3).map(|it| vec![it.to_string()])).unwrap();
+    let mut manifest = read_manifest(&index).unwrap();
+    manifest.segments[0].rows = segment::ROWS_MAX as u32 + 1;
+    fs::write(index.join(MANIFEST), manifest.bytes()).unwrap();
+    let fault = told(&index, "COUNT(*)").unwrap_err();
+    assert!(fault.0.contains("is damaged"), "{fault:?}");
+}

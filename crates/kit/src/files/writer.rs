@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::columns::{Column, parse_columns};
 use super::manifest::{self, Entry, Manifest, deleted_file, segment_file};
@@ -76,14 +77,15 @@ impl Lock {
             if is_held_here(opened) {
                 return Err(TWICE.into());
             }
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 // it may have been dropped, and made anew, since it was opened
-                if found(fs::metadata(folder)).is_ok_and(|it| it == opened) {
+                Ok(()) if found(fs::metadata(folder)).is_ok_and(|it| it == opened) => {
                     let thread = thread::current().id();
                     holders().insert(opened, Holder { thread, asked_twice: false });
                     return Ok(Self { folder: opened, _file: file });
                 }
-                continue;
+                Ok(()) | Err(Errno::WOULDBLOCK | Errno::INTR) => (),
+                Err(error) => return Err(refused("the index's lock", &error.into())),
             }
             if Instant::now() > until {
                 return Err("another session has been writing to the index for 10 s".into());
@@ -231,10 +233,10 @@ impl Writer {
             self.manifest.columns.iter().map(|it| it.width().is_some()).collect();
         let empty = Builder::new(fixed.len());
         let full = std::mem::replace(&mut self.builder, empty);
-        let (rows, number) = (full.rows() as u32, self.manifest.next);
+        let rows = full.rows() as u32;
         let (bytes, crc) = full.finish(&fixed)?;
+        let number = self.manifest.take_number()?;
         write_file(&self.folder.join(segment_file(number)), &bytes)?;
-        self.manifest.next += 1;
         self.manifest.segments.push(Entry { number, rows, crc, deleted: 0 });
         Ok(())
     }
@@ -251,8 +253,7 @@ impl Writer {
                 if all.len() == u64::from(entry.rows) {
                     continue;
                 }
-                entry.deleted = self.manifest.next;
-                self.manifest.next += 1;
+                entry.deleted = self.manifest.take_number()?;
                 let path = self.folder.join(deleted_file(entry.deleted));
                 write_file(&path, &deleted_bytes(&all)?)?;
             }
