@@ -319,6 +319,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
         Way("late-driver", "the driver sends its requests late", "driver_late", "invalid"),
         Way("waits-for-core", "the driver waits for its core", "driver_late", "doubtful"),
+        Way("held-up", "users wait while another one connects", "driver_late", "doubtful"),
     ),
     "The latencies": (
         Way(

@@ -10,6 +10,9 @@ what hides half of a slowdown is doubtful, what hides nine tenths invalid.
   than twice that share of all events is late, the driver was: the lateness is set against the
   latency at the primary's percentile, or at the last one below it that no queue reaches. Bursts are
   late by design; where users are busy for a quarter of the time or more nothing can be told.
+- A connection that is made anew, or a statement that is prepared, in the middle of a phase: the
+  thread does nothing else meanwhile, and its other users' answers lie unread. *Doubtful* where that
+  took more of the time than half the smallest margin.
 - Beside a server: the time that a thread of the driver stood ready and waited for a core, which
   the kernel knows. *Doubtful* at half of the time, and no more than that: on cores that driver and
   server share either waits for the other, and both are part of what was asked for.
@@ -23,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.analysis.run_view import RunView
+from dyno.analysis.standstill import MARGIN_SHARE
 from dyno.audits._cases import Case, Unchecked, cases, conclude
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
@@ -55,7 +59,11 @@ class DriverLate:
         findings = [
             case.finding("driver_late", soundness, words)
             for case in judged
-            for soundness, words in (*_late_faults(case), *_wait_faults(case))
+            for soundness, words in (
+                *_late_faults(case),
+                *_held_up_faults(case, MARGIN_SHARE * case.margin_percent(run)),
+                *_wait_faults(case),
+            )
         ]
         unknown = [case for case in judged if not _is_checked(case)]
         unchecked = [Unchecked(_UNKNOWN, case.name) for case in unknown]
@@ -104,6 +112,18 @@ def _unexplained_percent(record: PhaseRecord, tally: Tally, last: float) -> floa
         return None
     at = max(names, key=float)
     return 100 * lateness[at] / max(1, latency[at])
+
+
+def _held_up_faults(case: Case, most_percent: float) -> Iterator[_Fault]:
+    lost = [
+        (100 * record.held_up_ns / (record.duration_s * 1e9), record.held_up_ns_max / 1e9)
+        for record in case.records
+        if record.duration_s > 0
+    ]
+    percent, longest_s = max(lost, default=(0.0, 0.0))
+    if percent > most_percent:
+        words = "connecting anew or preparing for one user kept others of its thread waiting for"
+        yield "doubtful", f"{words} {percent:.1f} % of the time, up to {longest_s:.1f} s at once"
 
 
 def _wait_faults(case: Case) -> Iterator[_Fault]:

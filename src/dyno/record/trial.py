@@ -246,7 +246,9 @@ class PhaseRecord:
     own, and `counted_ns` what counts of that after the warm-up: its windows without their edges.
     `together` are the latencies of all streams that count in a unit, where two or more answered in
     it. `stood_still_ns` is how much of its own time the whole driver stood still, and
-    `stood_still_ns_max` the longest of these standstills, others' time included. Records of older
+    `stood_still_ns_max` the longest of these standstills, others' time included. `held_up_ns` is
+    how much of its own time a thread of the driver connected anew, or prepared a statement, for one
+    user while its others waited, and `held_up_ns_max` the longest of these times. Records of older
     drivers have none of these. `switches` are Dyno's own, by turns. `unread` says why a probe's
     numbers are missing that a server was asked for and did not tell, by the probe's name.
     """
@@ -264,6 +266,8 @@ class PhaseRecord:
     counted_ns: int | None = None
     stood_still_ns: int = 0
     stood_still_ns_max: int = 0
+    held_up_ns: int = 0
+    held_up_ns_max: int = 0
     switches: Switches | None = None
     unread: dict[str, str] = field(default_factory=dict)
 

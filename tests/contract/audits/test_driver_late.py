@@ -61,3 +61,15 @@ def test_a_driver_that_waits_half_of_the_time_for_a_core_is_doubtful(
     trial = recorded(a_trial(3, "new"), readings=(waited,))
     finding = only("driver_late", a_run(), trial)
     assert finding.soundness == soundness and f"{percent:.0f} % of the time" in finding.sentence
+
+
+@pytest.mark.parametrize(("held_up_s", "soundness"), [(0.05, "not checked"), (0.5, "doubtful")])
+def test_users_who_waited_while_their_thread_connected_for_another_are_told(
+    held_up_s: float, soundness: str
+) -> None:
+    trial = recorded(a_trial(3, "new"), held_up_ns=int(held_up_s * 1e9), held_up_ns_max=300_000_000)
+    finding = only("driver_late", a_run(), trial)
+    assert finding.soundness == soundness
+    if soundness == "doubtful":
+        assert "kept others of its thread waiting" in finding.sentence
+        assert "0.3 s" in finding.sentence

@@ -86,6 +86,11 @@ def test_a_driver_that_waits_for_its_core() -> None:
     assert_caught("waits-for-core", findings("driver_late", a_run(), trial))
 
 
+def test_users_who_wait_while_another_one_connects() -> None:
+    trial = recorded(a_trial(3, "new"), held_up_ns=500_000_000, held_up_ns_max=500_000_000)
+    assert_caught("held-up", findings("driver_late", a_run(), trial))
+
+
 def omitted(metric: str = "rate_per_s", **tally: Any) -> list[Finding]:
     """`new` with such a tally, judged by a metric."""
     phase = make_phase(primary=(metric,))

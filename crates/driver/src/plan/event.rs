@@ -189,6 +189,11 @@ pub struct Done {
     pub stood_still_ns: u64,
     /// The longest of these standstills, others' time included.
     pub stood_still_ns_max: u64,
+    /// How much of its own time a worker was kept by a connection that was made anew for one user,
+    /// or by a statement's preparation, while its others waited; of the worker with the most.
+    pub held_up_ns: u64,
+    /// The longest time that one of these took, others' time included.
+    pub held_up_ns_max: u64,
     /// A SIGINT ended it.
     pub interrupted: bool,
     /// What the driver's process itself spent between `started_ns` and `ended_ns`.

@@ -6,6 +6,7 @@
 //! run_queue    who is to be played next        monitor    progress, SIGINT, the phase's end
 //! own_loop     a user whose script has a loop of its own
 //! rests        a user who rests between two events
+//! reconnects   connections made anew or given up, and whom that keeps waiting
 //! standstill   time in which the whole driver stood still
 //! report       what sysbench reports, and a script's report hooks are given
 //! ```
@@ -13,6 +14,7 @@
 mod monitor;
 mod own_loop;
 mod phase_state;
+mod reconnects;
 mod report;
 mod rests;
 mod run_queue;
@@ -34,6 +36,7 @@ use crate::tally::{Counters, add};
 pub use monitor::Observers;
 use monitor::{Measured, PhaseMonitor};
 use phase_state::PhaseState;
+use reconnects::HeldUp;
 use worker::WorkerReport;
 use workers::{WorkerPool, groups};
 
@@ -107,29 +110,35 @@ fn instead_of_go(instruction: Instruction) -> PhaseEnd {
     }
 }
 
-/// What the workers counted, and the first error that one of them met.
-fn gather<'a>(
-    reports: Vec<WorkerReport<'a>>,
-    counters: &mut Counters,
-) -> (Vec<StreamShare<'a>>, Option<Error>) {
-    let (mut shares, mut error) = (Vec::new(), None);
+/// What the workers counted, the worst of what held their users up, and the first error that one
+/// of them met.
+#[derive(Default)]
+struct Gathered<'a> {
+    shares: Vec<StreamShare<'a>>,
+    held_up: HeldUp,
+    error: Option<Error>,
+}
+
+fn gather<'a>(reports: Vec<WorkerReport<'a>>, counters: &mut Counters) -> Gathered<'a> {
+    let mut all = Gathered::default();
     for report in reports {
-        shares.extend(report.shares);
+        all.shares.extend(report.shares);
         add(counters, report.counters);
-        error = error.or(report.error);
+        all.held_up = all.held_up.or_worse(report.held_up);
+        all.error = all.error.or(report.error);
     }
-    (shares, error)
+    all
 }
 
 /// Tells what was measured, even where an error ended the phase.
 fn finish(
     phase: &PhaseState,
     measured: Measured,
-    (shares, error): (Vec<StreamShare>, Option<Error>),
+    Gathered { shares, held_up, error }: Gathered,
     hooks: Option<&MainState>,
 ) -> Result<PhaseEnd, Error> {
     let report = hooks.map(|hooks| report::report_of_phase(&shares, hooks)).transpose();
-    let done = done(phase, &measured, shares);
+    let done = done(phase, &measured, (shares, held_up));
     let error = measured.hook_error.or(error);
     // What ended the phase goes before what it left that does not add up.
     let (done, error) = match (done, error) {
@@ -154,7 +163,11 @@ fn finish(
     }
 }
 
-fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Result<Done, Error> {
+fn done(
+    phase: &PhaseState,
+    measured: &Measured,
+    (shares, held_up): (Vec<StreamShare>, HeldUp),
+) -> Result<Done, Error> {
     let last_answer_ns = shares.iter().map(|share| share.events.last_answer_ns).max().unwrap_or(0);
     let timeline = phase.timeline();
     let (measured_ns, stop_ns) = (phase.measured_ns(), phase.stop_ns());
@@ -178,6 +191,8 @@ fn done(phase: &PhaseState, measured: &Measured, shares: Vec<StreamShare>) -> Re
         counted_ns: takes_turns.then_some(counted_ns),
         stood_still_ns: measured.standstill.own_ns,
         stood_still_ns_max: measured.standstill.longest_ns,
+        held_up_ns: held_up.own_ns,
+        held_up_ns_max: held_up.longest_ns,
         interrupted: measured.interrupted,
         usage: measured.usage,
         streams,
@@ -213,7 +228,9 @@ mod tests {
                 usage: Usage::default(),
                 standstill: standstill::Standstill::new(1, Default::default()),
             };
-            finish(&phase, measured, (Vec::new(), error), None).unwrap_err().to_string()
+            finish(&phase, measured, Gathered { error, ..Gathered::default() }, None)
+                .unwrap_err()
+                .to_string()
         };
         assert!(end(None).contains("does not add up"));
         assert_eq!(end(Some(Error::engine("the disk is full"))), "the disk is full");

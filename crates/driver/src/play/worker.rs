@@ -11,6 +11,7 @@
 //! is the phase's own, which stands still while others have their turn (`schedule/timeline.rs`).
 
 use super::phase_state::{PhaseState, UserPlace};
+use super::reconnects::{HeldUp, connect_anew, disconnect};
 use super::run_queue::RunQueue;
 use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
@@ -21,7 +22,7 @@ use crate::tally::count::EventTimes;
 use crate::tally::live::LiveWorker;
 use crate::tally::share::{NextEvent, StreamShare};
 use crate::tally::{Counters, add};
-use crate::{sessions, wire};
+use crate::wire;
 
 /// An event that waits for this time begins anew, for as long as its phase lasts.
 const RESTART: u64 = 0;
@@ -46,6 +47,8 @@ pub struct WorkerReport<'a> {
     pub shares: Vec<StreamShare<'a>>,
     /// The script's own counters, summed over its users.
     pub counters: Counters,
+    /// How long users waited while it connected for another.
+    pub held_up: HeldUp,
     /// The first error that stopped the trial.
     pub error: Option<Error>,
 }
@@ -104,7 +107,8 @@ impl<'a> Worker<'a> {
                 disconnect(&mut slots, &mut queue);
             }
             if self.clock.is_to_connect() {
-                self.connect_anew(&mut slots);
+                let connected = connect_anew(self.phase, &mut self.shares, &mut slots);
+                self.error = self.error.take().or(connected.err());
             }
             if now == before {
                 now = self.clock.now_ns();
@@ -329,29 +333,6 @@ impl<'a> Worker<'a> {
         slot.state = self.finished(slot.share);
     }
 
-    /// Gives every user who has no event under way new connections: what a connection's luck is
-    /// (memory, core, the server's process) is drawn anew. Not to one whose `thread_init` sent
-    /// statements: what they left in a connection cannot be known.
-    #[cold]
-    fn connect_anew(&mut self, slots: &mut [UserSlot]) {
-        for (user, slot) in slots.iter_mut().enumerate() {
-            let is_busy = matches!(slot.state, UserState::Busy { .. } | UserState::Finished);
-            let holds_state = slot.holds_state || slot.recorded.is_some();
-            if is_busy || holds_state || slot.disconnected {
-                continue;
-            }
-            wire::set_slot(user as u32);
-            match slot.user.renew_connections() {
-                Ok(renewed) => self.shares[slot.share].renewed += renewed,
-                Err(error) => {
-                    self.phase.fail(self.phase.now_ns());
-                    self.error.get_or_insert(self.phase.of_user(error, slot.place));
-                    return;
-                }
-            }
-        }
-    }
-
     #[cold]
     pub(super) fn finished(&self, share: usize) -> UserState {
         self.phase.user_finished(self.shares[share].index);
@@ -361,6 +342,7 @@ impl<'a> Worker<'a> {
     /// Runs `thread_done`, closes the connections, hands back what was counted.
     pub fn close(mut self) -> WorkerReport<'a> {
         let mut counters = Counters::new();
+        let held_up = HeldUp::of(&self.phase.timeline(), &mut self.slots);
         for slot in &mut self.slots {
             let share = &mut self.shares[slot.share];
             slot.hand_counts_over(share, false);
@@ -375,7 +357,7 @@ impl<'a> Worker<'a> {
             share.played.extend(share.report.is_some().then_some(slot.played));
             add(&mut counters, slot.user.counters());
         }
-        WorkerReport { shares: self.shares, counters, error: self.error }
+        WorkerReport { shares: self.shares, counters, held_up, error: self.error }
     }
 }
 
@@ -395,21 +377,6 @@ fn wait(queue: &mut RunQueue, clock: &mut PhaseClock, now: &mut u64) {
     wire::wait(until_ns, &mut queue.ready);
     *now = clock.now_ns();
     queue.wake_due(*now);
-}
-
-/// Drops the connections of users who still wait, and ends what they wait for: an answer that never
-/// comes must not hold the phase, nor the engine in the next one.
-#[cold]
-fn disconnect(slots: &mut [UserSlot], queue: &mut RunQueue) {
-    let mut cancellers = Vec::new();
-    for (user, slot) in slots.iter_mut().enumerate() {
-        if matches!(slot.state, UserState::Busy { .. }) && !slot.disconnected {
-            slot.disconnected = true;
-            cancellers.extend(slot.user.drop_connections());
-            queue.ready.push(user as u32);
-        }
-    }
-    sessions::cancel_all(cancellers);
 }
 
 #[cfg(test)]

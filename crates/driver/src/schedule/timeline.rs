@@ -148,10 +148,11 @@ impl Timeline {
     /// them in edges, or none.
     #[inline]
     pub fn arrival_ns(&self, since_ns: u64, gap_ns: u64) -> u64 {
-        let Some(turns) = &self.turns else { return self.start_ns + since_ns };
+        let Some(turns) = &self.turns else { return self.start_ns.saturating_add(since_ns) };
         let still_ns = turns.edge_ns.checked_rem(gap_ns).unwrap_or(0);
         let runs_ns = turns.window_ns - still_ns;
-        self.start_ns + since_ns / runs_ns * turns.slot_ns + still_ns + since_ns % runs_ns
+        let whole_ns = (since_ns / runs_ns).saturating_mul(turns.slot_ns);
+        self.start_ns.saturating_add(whole_ns).saturating_add(still_ns + since_ns % runs_ns)
     }
 
     /// How long an event took that ended just now in another slot than it was due in. An engine
@@ -346,5 +347,23 @@ mod tests {
         assert!(it.is_counted(START_NS));
         assert_eq!(it.counted_ns(START_NS + 250), 250);
         assert_eq!(it.monotonic_ns(START_NS + 150), START_NS + 350);
+    }
+
+    #[test]
+    fn an_arrival_beyond_all_time_is_never_due() {
+        let turns = Turns {
+            order: vec![0, 1],
+            own: 0,
+            window_ns: 1_000,
+            drain_ns: 100,
+            edge_ns: 0,
+            epoch_slots: 0,
+            connect_ns: 0,
+            frozen: true,
+        };
+        for turns in [None, Some(&turns)] {
+            let timeline = Timeline::new(START_NS, turns, true);
+            assert_eq!(timeline.arrival_ns(u64::MAX, 0), NEVER);
+        }
     }
 }

@@ -267,6 +267,12 @@ impl User {
         &self.transactions
     }
 
+    /// When it kept its thread for long, by what cannot be waited for in turns with other users:
+    /// from, to, by CLOCK_MONOTONIC.
+    pub fn take_kept(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.state.shared.borrow_mut().kept)
+    }
+
     /// Learns the transaction types that are known before it plays; true if more may come.
     pub fn prepare_transactions(&mut self) -> bool {
         self.transactions.clone_from(&self.state.shared.borrow().transactions);

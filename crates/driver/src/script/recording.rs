@@ -22,6 +22,8 @@ pub const FORMS_MOST: usize = 1 << 12;
 pub const CHECK: &[u8] = b"SELECT 1 /* does the session still only read? */";
 /// The longest text or value that is believed; a longer one is a damaged file.
 const LONGEST: usize = 1 << 30;
+/// What is made room for before it is read.
+const MUCH: usize = 1 << 20;
 
 /// A file that is read event by event.
 pub struct Lane {
@@ -135,6 +137,13 @@ fn read_into(file: &mut impl Read, bytes: &mut Vec<u8>, size: usize) -> io::Resu
         return Err(io::Error::other("it is damaged"));
     }
     bytes.clear();
+    if size > MUCH {
+        // a damaged length takes no more memory than there is to be read
+        return match file.take(size as u64).read_to_end(bytes)? {
+            read if read == size => Ok(()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        };
+    }
     bytes.resize(size, 0);
     file.read_exact(bytes)
 }
@@ -179,6 +188,28 @@ impl Recording {
     /// The transaction type of the event begun last.
     #[inline]
     pub fn last_kind(&self) -> i64 {
-        self.kinds[self.lane.event.kind].unwrap_or_default()
+        self.kinds.get(self.lane.event.kind).copied().flatten().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_length_takes_no_more_memory_than_there_is_to_read() {
+        let mut bytes = Vec::new();
+        for size in [MUCH + 1, LONGEST] {
+            let error = read_into(&mut &[7; 100][..], &mut bytes, size).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+            assert!(bytes.capacity() < MUCH);
+        }
+        let long = vec![7; MUCH + 5];
+        read_into(&mut &long[..], &mut bytes, MUCH + 1).unwrap();
+        assert_eq!(bytes.len(), MUCH + 1);
+        read_into(&mut &long[..], &mut bytes, 3).unwrap();
+        assert_eq!(bytes, [7; 3]);
+        assert!(read_into(&mut &long[..], &mut bytes, LONGEST + 1).is_err());
     }
 }

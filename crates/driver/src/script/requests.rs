@@ -110,8 +110,9 @@ impl Shared {
 
     pub fn prepare(&mut self, connection: usize, sql: &[u8]) -> Option<usize> {
         let _engine = self.in_engine();
-        let prepared =
-            open(&mut self.connections, connection).and_then(|it| it.session().prepare(sql));
+        let prepared = self.keep_thread(|it| {
+            open(&mut it.connections, connection).and_then(|it| it.session().prepare(sql))
+        });
         match prepared {
             Ok(handle) => Some(self.keep(connection, Form::Prepared(handle), sql)),
             Err(error) => {

@@ -15,6 +15,7 @@ use super::recording::Recording;
 use super::statement::{Statement, TextCell};
 use super::watch::{self, InEngine};
 use crate::plan::error::{Error, shorten};
+use crate::schedule::clock::{SECOND_NS, now_ns};
 use crate::sessions::rows::TOO_LARGE;
 use crate::sessions::sql::Quoting;
 use crate::sessions::{Engine, Reply};
@@ -90,6 +91,8 @@ pub struct Shared {
     /// Text cells filled from templates.
     pub text_cells: Vec<TextCell>,
     pub counts: UserCounts,
+    /// When it kept its thread for long by what is done in one go, by CLOCK_MONOTONIC: from, to.
+    pub kept: Vec<(u64, u64)>,
     /// What became of its statements.
     pub account: Account,
 }
@@ -159,6 +162,9 @@ pub enum RequestState {
     Failed,
 }
 
+/// A user that keeps its thread for longer keeps others from theirs for long: 20 ms.
+const LONG_NS: u64 = SECOND_NS / 50;
+
 impl Drop for Shared {
     fn drop(&mut self) {
         self.end_programs();
@@ -206,6 +212,7 @@ impl Shared {
             statements: Slab::new(),
             text_cells: Vec::new(),
             counts: UserCounts::default(),
+            kept: Vec::new(),
             account: Account::default(),
         }
     }
@@ -216,9 +223,21 @@ impl Shared {
         self.is_embedded.then(watch::in_engine)
     }
 
+    /// Does what cannot be waited for in turns with other users, and notes it if it takes long.
+    pub fn keep_thread<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
+        let began_ns = now_ns();
+        let done = what(self);
+        let ended_ns = now_ns();
+        if ended_ns - began_ns > LONG_NS {
+            self.kept.push((began_ns, ended_ns));
+        }
+        done
+    }
+
     pub fn connect(&mut self) -> Result<usize, Error> {
         let _engine = self.in_engine();
-        let connection = Connection::new(sessions::open(&self.session)?, self.keeps_rows);
+        let session = self.keep_thread(|it| sessions::open(&it.session))?;
+        let connection = Connection::new(session, self.keeps_rows);
         self.connections.push(Some(connection));
         self.bulks.push(Bulk::default());
         Ok(self.connections.len() - 1)
@@ -243,7 +262,7 @@ impl Shared {
     pub fn reconnect(&mut self, connection: usize) -> Result<(), Error> {
         let _engine = self.in_engine();
         self.disconnect(connection);
-        let session = sessions::open(&self.session)?;
+        let session = self.keep_thread(|it| sessions::open(&it.session))?;
         self.counts.reconnected += 1;
         if let Some(slot) = self.connections.get_mut(connection) {
             *slot = Some(Connection::new(session, self.keeps_rows));
@@ -253,11 +272,13 @@ impl Shared {
 
     /// New connections in the place of all; how many there are.
     pub fn renew_connections(&mut self) -> Result<u64, Error> {
-        let mut renewed = 0;
-        for connection in self.connections.iter_mut().flatten() {
-            renewed += u64::from(connection.session().renew()?);
-        }
-        Ok(renewed)
+        self.keep_thread(|it| {
+            let mut renewed = 0;
+            for connection in it.connections.iter_mut().flatten() {
+                renewed += u64::from(connection.session().renew()?);
+            }
+            Ok(renewed)
+        })
     }
 
     /// Has the last answer on a connection left a transaction open?
@@ -268,12 +289,14 @@ impl Shared {
     /// Ends transactions that a failed event left open.
     pub fn reset(&mut self) {
         let _engine = self.in_engine();
-        for connection in self.connections.iter_mut().flatten() {
-            self.counts.settled.rolled_back += connection.take_unsettled();
-            if let Err(error) = connection.reset() {
-                self.stop.get_or_insert(error);
+        self.keep_thread(|it| {
+            for connection in it.connections.iter_mut().flatten() {
+                it.counts.settled.rolled_back += connection.take_unsettled();
+                if let Err(error) = connection.reset() {
+                    it.stop.get_or_insert(error);
+                }
             }
-        }
+        });
     }
 
     pub fn restarted(&mut self) {

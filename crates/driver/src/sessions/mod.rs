@@ -213,6 +213,10 @@ pub const SOON: Reply = Reply::Pending { until_ns: 1 };
 /// meanwhile.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// Rows that one statement may say that it changed, at most: no table has more, and sums of what a
+/// server says must not overflow.
+pub const MOST_CHANGED: u64 = 1 << 48;
+
 /// Where a request stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {

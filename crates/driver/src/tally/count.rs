@@ -171,7 +171,7 @@ impl EventCounts {
     #[cold]
     pub fn cut(&mut self, event: EventTimes, stop_ns: u64) {
         let waited_ns = event.answered_ns.saturating_sub(event.intended_ns);
-        let until_ns = stop_ns.saturating_sub(1).clamp(event.intended_ns, event.answered_ns);
+        let until_ns = stop_ns.saturating_sub(1).min(event.answered_ns).max(event.intended_ns);
         let last_answer_ns = self.last_answer_ns;
         let second = self.failed(EventTimes { answered_ns: until_ns, ..event });
         self.last_answer_ns = last_answer_ns;

@@ -23,15 +23,21 @@ fn packet(number: u8, content: &[u8]) -> Vec<u8> {
     [&[content.len() as u8, 0, 0, number], content].concat()
 }
 
-fn mysql(again: &[u8]) -> Endless {
+/// What a server of MySQL's says first, and once it has heard who we are.
+pub fn mysql_hello() -> [Vec<u8>; 2] {
     let mut greeting = b"\x0a8.0.33\0\x01\0\0\0abcdefgh\0\xff\xff\xff\x02\0\xff\xdf\x15".to_vec();
     greeting.extend([0; 10]);
     greeting.extend(b"ijklmnopqrst\0mysql_native_password\0");
+    [packet(0, &greeting), packet(2, &[0, 0, 0, 2, 0, 0, 0])]
+}
+
+fn mysql(again: &[u8]) -> Endless {
+    let [greeting, welcome] = mysql_hello();
     let column = b"\x03def\0\0\0\x01a\0\x0c\x2d\0\x05\0\0\0\xfd\0\0\0\0\0";
     Endless {
         kind: "mysql",
-        greeting: packet(0, &greeting),
-        welcome: packet(2, &[0, 0, 0, 2, 0, 0, 0]),
+        greeting,
+        welcome,
         begins: [packet(1, &[1]), packet(2, column)].concat(),
         again: packet(3, again),
     }

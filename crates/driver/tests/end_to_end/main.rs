@@ -7,6 +7,7 @@ mod echo;
 mod ends;
 mod failing;
 mod handshake;
+mod held_up;
 mod hooks;
 mod hostile;
 mod memory;

@@ -5,7 +5,7 @@ use super::rows::Column;
 use super::{failure, rows};
 use crate::plan::error::Error;
 use crate::sessions::rows::check_room;
-use crate::sessions::{Reply, Rows};
+use crate::sessions::{MOST_CHANGED, Reply, Rows};
 
 const IN_TRANSACTION: u16 = 0x01;
 
@@ -248,6 +248,9 @@ impl Answer {
         let mut reader = Reader(&content[1..]);
         let mut parse = || Some((reader.number()?, reader.number()?, reader.u16()?));
         let (changed, _, status) = parse().ok_or_else(|| garbage("a torn OK"))?;
+        if changed > MOST_CHANGED {
+            return Err(garbage("more changed rows than any table has"));
+        }
         self.changed = self.changed.saturating_add(changed);
         self.result_end(status, changed)
     }

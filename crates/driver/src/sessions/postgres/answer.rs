@@ -3,6 +3,7 @@
 use super::failure::ErrorResponse;
 use super::frame::{Body, HEAD, check, garbage, head};
 use crate::plan::error::Error;
+use crate::sessions::MOST_CHANGED;
 use crate::sessions::rows::{Rows, check_room};
 
 /// The tags of statements that take a transaction for each table, and tables of a database, its
@@ -185,6 +186,9 @@ impl Answer {
     #[inline]
     pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) -> Result<(), Error> {
         let (count, changed) = (std::mem::take(&mut self.count), changed(tag));
+        if changed > MOST_CHANGED {
+            return Err(garbage("more changed rows than any table has"));
+        }
         self.further += own_commits(tag);
         self.changed_of_all += changed;
         match self.mode {
@@ -300,7 +304,16 @@ fn own_commits(tag: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_TABLES, changed, own_commits};
+    use super::{Answer, MOST_TABLES, Rows, changed, own_commits};
+
+    #[test]
+    fn more_changed_rows_than_any_table_has_are_no_answer() {
+        let mut rows = Rows::default();
+        assert!(Answer::new().complete(b"UPDATE 281474976710656\0", &mut rows).is_ok());
+        for tag in [&b"UPDATE 281474976710657\0"[..], b"COPY 99999999999999999999999\0"] {
+            assert!(Answer::new().complete(tag, &mut rows).is_err());
+        }
+    }
 
     #[test]
     fn a_statement_on_every_table_commits_as_often() {
