@@ -80,6 +80,8 @@ MOST_WINDOWS = 20_000
 LEAST_DRAINED, MOST_DRAINED = 1 / 20, 1 / 4
 #: How briefly events are tried: a p99 wants a hundred of them, and a factor of 2.5 is a window's.
 TRIED = {"time": "0.3", "warmup_time": "0.1"}
+#: The option of sysbench's scripts by which they end by count.
+COUNT = "events"
 #: Servers run on whose work at rest differs by no more of one core: so much at most is a ratio off.
 APART_PERCENT = 0.25
 #: A phase of less by count (an index that is made) has no window that could hold one of them.
@@ -194,8 +196,8 @@ def _lengths_s(workload: WorkloadPlan, embedded: bool, runs_on: bool) -> Sequenc
 
 
 def _longest_phase_s(workload: WorkloadPlan) -> float:
-    """Of those that end by time."""
-    return max((phase.stop.duration_s or 0.0 for phase in workload.phases), default=0.0)
+    """Of those that end by time, or that say how long they expect to take."""
+    return max((each.measured_s or each.expected_s for each in workload.phases), default=0.0)
 
 
 def window(latency_ns_p99: int, lengths_s: Sequence[float], played_s: float = 0.0) -> Window:
@@ -245,7 +247,8 @@ def _try_others(
     same = {run.design.base} if run.design.aa else {side.name for side in run.candidates}
     sides = [side for side in run.candidates if side.name in same.difference(known)]
     own = brief_options(chosen)
-    phases = phases_under(chosen, BRIEF | own)
+    brief_own = own or _without_count(chosen)
+    phases = phases_under(chosen, BRIEF | brief_own)
     unfit = (why_not_brief(prepared, phases, side, shortened=bool(own)) for side in sides)
     if RUN not in workload.commands or any(unfit):
         return [None] * len(sides)
@@ -253,8 +256,13 @@ def _try_others(
     if sides:
         scene.say(f"finding how long an event of {workload.name} takes on {names}")
     few = (phase.name for phase in phases if (phase.stop.events or FEW_EVENTS) < FEW_EVENTS)
-    brief = BriefOptions(TRIED | own, frozenset(few))
+    brief = BriefOptions(TRIED | brief_own, frozenset(few))
     return [_try_events(prepared, workload, side, brief, scene) for side in sides]
+
+
+def _without_count(chosen: Workload) -> dict[str, str]:
+    """What has a script end by time that was asked for a number of events: these last as long."""
+    return {COUNT: "0"} if COUNT in chosen.options else {}
 
 
 def _try_events(

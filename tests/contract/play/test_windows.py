@@ -181,7 +181,7 @@ def test_what_is_known_of_one_candidate_alone_chooses_no_windows() -> None:
 
 
 def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_tried() -> None:
-    experiment, prepared = _made(events="1000")
+    experiment, prepared = _made(rate="1000")
     tried = (TriedLoad(1, 1.0, 0.0, 40_000),)
     pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 1, tried),))
     prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
@@ -189,9 +189,18 @@ def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_
     assert run.design.turns == TURNS
 
 
-def test_what_ends_by_count_keeps_the_default() -> None:
+def test_a_count_gets_slices_that_hold_its_events() -> None:
+    """It is tried by time: a count of events says nothing of how long one takes."""
+    made = compare_candidates(["null@1us", "null@10ms"], SELECT, {"events": "100"}, Measuring())
+    prepared = resolve_experiment(made, lambda _: None)
+    run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
+    assert run.workloads[0].phases[0].stop.kind == "count"
+    assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
+
+
+def test_a_rate_that_is_given_keeps_the_default() -> None:
     said: list[str] = []
-    run = settle_windows(*_made(events="1000"), PilotScene(said.append)).run
+    run = settle_windows(*_made(rate="1000"), PilotScene(said.append)).run
     assert (run.design.turns, run.pilot, said) == (TURNS, None, [])
 
 
