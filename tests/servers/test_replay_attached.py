@@ -8,6 +8,7 @@ import pytest
 from guides import guide
 from private_postgres import private
 from private_servers import login, serving
+from small_logs import SHOP
 
 from dyno import driver
 from dyno.cli import exit_code
@@ -50,6 +51,32 @@ def test_only_who_says_so_plays_in_the_servers_own_tables(
         assert stock(server) == before
         assert exit_code([*words, "--in-place", "--writes"]) == 0, capsys.readouterr().err
         assert stock(server) < before
+
+
+#: What no transaction that only reads holds back: of the server as a whole, and functions' doing.
+REACHING = {
+    "mysql-8.0": ["SET @@GLOBAL.max_connections = 77", "SELECT GET_LOCK('kept', 1)"],
+    "postgres-18": [
+        "SELECT pg_create_physical_replication_slot('kept')",
+        "SELECT set_config('default_transaction_read_only', 'off', false)",
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", REACHING)
+def test_a_copy_that_is_only_read_is_judged_by_the_same_lists_as_a_database_in_place(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.sql").write_text(SHOP)
+    line = "2026-01-01T10:00:00.{0:06d}Z\t    8 Query\t{1}\n"
+    said = ["SELECT name FROM item WHERE id = 1", *REACHING[kind]]
+    (tmp_path / "it.log").write_text("".join(line.format(*each) for each in enumerate(said, 1)))
+    with serving(kind) as server:
+        words = ["play", url(server), "--log", "it.log", "--data", "shop.sql"]
+        assert exit_code(words) == 0, capsys.readouterr().err
+        told = capsys.readouterr().err
+    assert "1 of 3 statements are played" in told and "left out: " in told, told
 
 
 def test_no_other_database_of_a_server_is_reached(

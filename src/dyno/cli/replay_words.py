@@ -71,7 +71,13 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
         return None
     from dyno.replay.layout import lay_out
     from dyno.replay.sessions import Bounds
-    from dyno.resolve.copies import Copy, check_copies, databases_beside, rules_in_place
+    from dyno.resolve.copies import (
+        Copy,
+        check_copies,
+        databases_beside,
+        rules_in_place,
+        rules_of_copies,
+    )
 
     if dict(words["settings"]).get("setup"):
         raise UsageError("--set setup=… is no word of a replay", hint="--data FILE makes the copy")
@@ -85,7 +91,9 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     # where something is written, or a copy is read, only the URL's own database is reached
     is_bound = bool(data or words["writes"]) and not is_reading
     beside = databases_beside(words["candidates"]) if is_bound else []
-    bounds = Bounds(tuple(rules), tuple(beside))
+    if data and not words["in_place"] and not words["writes"]:
+        rules = rules_of_copies(words["candidates"])
+    bounds = Bounds(tuple(rules), tuple(beside), asks=is_reading)
     replay = lay_out(Path(words["log"]), words["writes"], _say, limit, bounds)
     copy = Copy(data, words["in_place"], words["writes"], beside)
     check_copies(replay.selection, copy, words["candidates"])

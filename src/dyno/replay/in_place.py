@@ -25,19 +25,21 @@ _WRAPPED = re.compile(r"\s*/\*!\d{5,6}\s+(SET\s[^*/\\]*?)\s*\*/[\s;]*", re.IGNOR
 #: What stands for a byte that is no UTF-8.
 _NO_LETTER = re.compile("[\ud800-\udfff]")
 #: What may change how a session reads.
-_READING_WORDS = re.compile(r"sql_mode|standard_conforming_strings", re.IGNORECASE)
+_READING_WORDS = ("sql_mode", "standard_conforming_strings")
 
 
 @dataclass(frozen=True)
 class Allowed:
     """A statement that is played as `text`. `asks`: it may have changed what keeps the session from
     writing, so the server is asked before anything else is sent. `reading`: how the session reads
-    from now on, where the statement says that.
+    from now on, where the statement says that. `reads`: it is sent as it came, but for its end,
+    whatever stands in its literals.
     """
 
     text: str
     asks: bool = False
     reading: Quoting | None = None
+    reads: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,9 @@ class ServerRules:
             return Refused("not in UTF-8")
         if values and (self._has_wrapped or "?" in sql):
             return Refused("with values whose places are not certain")
+        shape = shape_of(sql)
+        if shape and isinstance(found := _judge(self, shape), Allowed) and found.reads:
+            return Allowed(sql.rstrip(_ENDS), reads=True)
         wrapped = _WRAPPED.fullmatch(sql) if self._has_wrapped else None
         return _judge(self, wrapped[1] if wrapped else sql)
 
@@ -115,10 +120,15 @@ class ServerRules:
         found = {
             judgement.reading
             for sql in statements
-            if _READING_WORDS.search(sql) and isinstance(judgement := self.judge(sql), Allowed)
+            if _names_reading(sql) and isinstance(judgement := self.judge(sql), Allowed)
             if judgement.reading is not None
         }
         return replace(self, readings=self.readings | found)
+
+
+def _names_reading(sql: str) -> bool:
+    folded = sql.casefold()
+    return any(word in folded for word in _READING_WORDS)
 
 
 def judge_for_all(
@@ -159,7 +169,30 @@ def _judge_tokens(server: ServerRules, tokens: list[Token], sql: str) -> Judgeme
     if (session := server.session_words(tokens)) is not None:
         return session
     why = why_not_read(server, tokens)
-    return Refused(why) if why else Allowed(sql.rstrip("; \t\n\r\f\v"))
+    return Refused(why) if why else Allowed(sql.rstrip(_ENDS), reads=True)
+
+
+_ENDS = "; \t\n\r\f\v"
+#: With these a text may hold quotes that begin or end nothing.
+_INTRICATE = ('"', "`", "$", "#", "--", "/*")
+_NUMBER = re.compile(r"(?<![\w.@:])\d++(?:\.\d++)?+(?![\w.])")
+
+
+def shape_of(sql: str) -> str:
+    """The text with its literals emptied, where every server finds them at the same places: it has
+    the same tokens otherwise. Empty where that is not certain.
+    """
+    if "\\" in sql or "\0" in sql:
+        return ""
+    parts = sql.split("'")
+    code = "''".join(parts[::2])
+    if not len(parts) % 2 or any(it in code for it in _INTRICATE):
+        return ""
+    # a word before a literal says how it is read
+    for part in parts[:-1:2]:
+        if part and (part[-1].isalnum() or part[-1] in "_@"):
+            return ""
+    return _NUMBER.sub("0", code)
 
 
 def why_not_read(server: ServerRules, tokens: Sequence[Token]) -> str:

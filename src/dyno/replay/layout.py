@@ -207,7 +207,7 @@ def _lane(selection: Selection, sessions: Sequence[Session], names: _Names) -> I
         yield _LENGTH.pack(len(name.encode())) + name.encode()
     undone, others = names.names.index(UNDONE), names.names.index(OTHERS)
     checked, at_ns = names.names.index(CHECKED), 0
-    is_asked = bool(selection.rules)
+    is_judged, is_asked = bool(selection.rules), selection.asks
     for session in sessions:
         is_open, is_first = False, is_asked
         for at_s, sql, values, number, statement in selection.played(session):
@@ -216,7 +216,7 @@ def _lane(selection: Selection, sessions: Sequence[Session], names: _Names) -> I
                 yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
                 is_first = False
             text, marked, said = sql.encode(), -1, b""
-            if values and is_asked:  # as it was judged, the server's own marks in it
+            if values and is_judged:  # as it was judged, the server's own marks in it
                 marked, said = len(values), _written(values)
             elif values:
                 text, marked, said = _with_values(sql, values)

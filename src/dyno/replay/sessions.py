@@ -85,11 +85,13 @@ class Session:
 @dataclass(frozen=True)
 class Bounds:
     """What attached servers allow: the rules of those that a log is only read in, and databases of
-    theirs that were not named for it (`beside`).
+    theirs that were not named for it (`beside`). `asks`: sessions are asked whether they still
+    only read.
     """
 
     rules: tuple[ServerRules, ...] = ()
     beside: tuple[str, ...] = ()
+    asks: bool = True
 
 
 class Selection:
@@ -107,6 +109,7 @@ class Selection:
     ) -> None:
         bounds = bounds or Bounds()
         self.rules, self._others = bounds.rules, names_of(bounds.beside)
+        self.asks = bounds.asks and bool(bounds.rules)
         self.sessions: tuple[Session, ...] = ()
         self.databases: tuple[str, ...] = ()
         self.left_out = Reasons()

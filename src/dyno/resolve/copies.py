@@ -61,6 +61,16 @@ def rules_in_place(candidates: Sequence[str], data: Path | None) -> list[ServerR
     """
     specs = [parse_candidate(text) for text in candidates]
     _check_attached([spec for spec in specs if spec.is_url], specs, data)
+    return _rules_of(specs)
+
+
+def rules_of_copies(candidates: Sequence[str]) -> list[ServerRules]:
+    """What each server that runs already may be asked in whose database a copy is only read."""
+    specs = [parse_candidate(text) for text in candidates]
+    return _rules_of([spec for spec in specs if spec.is_url])
+
+
+def _rules_of(specs: Sequence[Spec]) -> list[ServerRules]:
     found = []
     for spec in specs:
         engine, build = _attached(spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import tomllib
 from dataclasses import replace
@@ -13,7 +14,7 @@ from dyno.engines.mysql import harmless as of_mysql
 from dyno.engines.mysql.session_words import session_words as words_of_mysql
 from dyno.engines.postgres import harmless as of_postgres
 from dyno.engines.postgres.session_words import session_words as words_of_postgres
-from dyno.replay.in_place import Allowed, Refused, ServerRules, taint_definitions
+from dyno.replay.in_place import Allowed, Refused, ServerRules, shape_of, taint_definitions
 from dyno.replay.lexing import UnreadableError, read_tokens
 from dyno.replay.tokens import Quoting
 
@@ -145,3 +146,49 @@ def test_values_are_sent_only_where_their_places_are_certain() -> None:
     assert isinstance(SERVERS["postgres"].judge("SELECT $1", ("1",)), Allowed)
     assert isinstance(SERVERS["postgres"].judge("SELECT a?$b$, $1, $b$", ("1",)), Refused)
     assert isinstance(SERVERS["mysql"].judge("SELECT ?", ("1",)), Refused)
+
+
+#: Every way in which a session of either family may read quotes.
+QUOTINGS = [
+    *(Quoting(True, backslashes, True) for backslashes in (True, False)),
+    *(Quoting(False, escapes, names) for escapes in (True, False) for names in (True, False)),
+]
+ALPHABET = (
+    *("'", "''", "'a'", "x'", "E'", "_utf8'", '"', "`", "$", "$a$", "#", "-- ", "--", "/*", "*/"),
+    *("/*!", "\\", "\0", "\n", " ", "(", ")", ",", ";", ".", ":", "@", "?", "a", "select", "w"),
+    *("0", "17", "1.5", "1e3", "0x1f", "t0", "é", "u&", "b"),
+)
+
+
+def tokens_of(text: str, quoting: Quoting) -> list[tuple[str, str]] | None:
+    """The tokens, literals without what they hold; none of a text that is not read."""
+    try:
+        found = read_tokens(text, quoting)
+    except UnreadableError:
+        return None
+    literals = ("string", "number")
+    return [(it.kind, "" if it.kind in literals else it.text) for it in found]
+
+
+def test_the_shape_of_a_text_has_the_tokens_of_the_text_however_it_is_read() -> None:
+    """A judgement of a shape holds for every text that has it."""
+    rng, told = random.Random(7), 0
+    for _ in range(40_000):
+        text = "".join(rng.choice(ALPHABET) for _ in range(rng.randrange(1, 12)))
+        if shape := shape_of(text):
+            told += 1
+            for quoting in QUOTINGS:
+                of_shape = tokens_of(shape, quoting)
+                assert of_shape is None or of_shape == tokens_of(text, quoting), (text, shape)
+    assert told > 2_000
+
+
+def test_texts_that_differ_in_literals_have_one_shape_and_are_played_as_they_are() -> None:
+    texts = [
+        "SELECT c FROM t0 WHERE id = 17 AND p < 1.5 AND s = 'it''s -- ; /*';",
+        "SELECT c FROM t0 WHERE id = 4 AND p < 22.25 AND s = 'x''';",
+    ]
+    assert shape_of(texts[0]) == "SELECT c FROM t0 WHERE id = 0 AND p < 0 AND s = '''';"
+    assert len(set(map(shape_of, texts))) == 1
+    for rules in SERVERS.values():
+        assert [rules.judge(it) for it in texts] == [Allowed(it[:-1], reads=True) for it in texts]
