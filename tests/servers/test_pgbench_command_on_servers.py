@@ -146,3 +146,54 @@ def test_no_password_is_seen(server: Server, tmp_path: Path) -> None:
     words = ["-n", "-t", "1", "-f", str(script), "--debug"]
     _, out, err = said(server, OURS, *words, PGPASSWORD="not-to-be-seen")
     assert "not-to-be-seen" not in out + err and "processed: 1/1" in out
+
+
+PROGRAMS = r"""\setshell five echo 5
+\shell echo hello
+\setshell seven expr :five + 2
+\SetShell minus echo " -7 "
+\setshell nothing echo
+\shell true && echo :five :seven ::x
+INSERT INTO said VALUES (:five, :seven, :minus, :nothing);
+"""
+
+
+def test_programs_are_started_as_by_pgbench(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "programs.sql"
+    script.write_text(PROGRAMS)
+    columns = "five bigint, seven bigint, minus bigint, nothing bigint"
+    found = []
+    for program in (["pgbench"], OURS):
+        driver.ask(server.session, ["DROP TABLE IF EXISTS said", f"CREATE TABLE said ({columns})"])
+        words = ["-n", "-t", "3", "-c", "2", "-f", str(script)]
+        code, out, err = said(server, program, *words)
+        assert code == 0, err
+        rows = driver.ask(server.session, ["SELECT * FROM said"])[0]
+        assert rows == [["5", "7", "-7", "0"]] * 6
+        lines = out.splitlines()
+        found.append((lines.count("hello"), lines.count("5 7 :x"), "processed: 6/6" in out))
+    assert found == [(6, 6, True)] * 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "\\shell exit 3",
+        "\\setshell x echo one",
+        "\\setshell x echo 5x",
+        "\\setshell x echo 1.0",
+        "\\setshell x true",
+        "\\shell echo :nosuch",
+        "\\shell",
+    ],
+)
+def test_programs_that_fail_end_a_client_as_in_pgbench(
+    server: Server, tmp_path: Path, command: str
+) -> None:
+    script = tmp_path / "programs.sql"
+    script.write_text(f"{command}\nSELECT 1;")
+    words = ["-n", "-t", "1", "-f", str(script)]
+    real, ours = (said(server, program, *words) for program in (["pgbench"], OURS))
+    assert real[0] == ours[0] != 0
+    told = [re.findall(r"client 0 aborted in command 0 \(\w+\)", err) for _, _, err in (real, ours)]
+    assert told[0] == told[1]

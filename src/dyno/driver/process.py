@@ -40,6 +40,11 @@ class Launch:
     passed: tuple[int, ...] = ()
 
 
+def _passed(launch: Launch) -> dict[str, str]:
+    """Names to the driver what it may hand on: it keeps all else that it was started with."""
+    return {"DYNO_PASSED": ",".join(map(str, launch.passed))} if launch.passed else {}
+
+
 @dataclass(frozen=True)
 class Limit:
     """How long the driver may take for what it is `doing`; every wait has one."""
@@ -77,7 +82,7 @@ class Process:
                     stdout=subprocess.PIPE,
                     stderr=stderr,
                     pass_fds=launch.passed,
-                    env=driver_environment() | launch.environment,
+                    env=driver_environment() | launch.environment | _passed(launch),
                     process_group=0,
                     bufsize=0,
                 )

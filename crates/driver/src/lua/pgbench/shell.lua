@@ -31,7 +31,7 @@ end
 local function integer_of(command)
    local said = raw.output_of(("{ %s\n} </dev/null"):format(command))
    local line = said ~= "" and said:match("^[^\n]*") or nil
-   local number = line and line:match("^%s*([-+]?%d+)%s*$")
+   local number = line and (line:match("^%s*([-+]?%d+)%s*$") or line:match("^%s*$") and "0")
    if line == nil then
       values.fail("(setshell) could not read result of shell command: %s", command)
    elseif number == nil then
