@@ -8,8 +8,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 /// The variable in which our parent names those that the programs may have: numbers, with commas.
 const PASSED: &str = "DYNO_PASSED";
 
-/// Marks every open file but stdin, stdout, stderr and those that are named to be closed in programs
-/// that we start.
+/// Marks every open file but stdin, stdout, stderr and those that are named: it is to be closed in
+/// programs that we start.
 ///
 /// For the beginning of `main`, while there is one thread and nothing of ours is open.
 pub fn keep_to_ourselves() -> std::io::Result<()> {
