@@ -29,9 +29,22 @@ pub struct LoggedIn {
 
 /// Connects, logs in, makes the settings.
 pub fn open(login: &Login) -> Result<LoggedIn, Error> {
+    check_names(login)?;
     let line = Line::connect(login)?;
     let reach = Reach::of(login, &line);
     open_over(line, reach, login)
+}
+
+/// The protocol ends a name with a NUL: the server would take what stands before one for all of it,
+/// and let us into another database.
+fn check_names(login: &Login) -> Result<(), Error> {
+    for (what, name) in [("user", &login.user), ("database", &login.database)] {
+        if name.contains('\0') {
+            return Err(Error::user(format!("the name of the {what} holds a NUL"))
+                .hint("no server has such a name: is it %00 in a URL?"));
+        }
+    }
+    Ok(())
 }
 
 /// Logs in over a line that is connected.

@@ -243,3 +243,17 @@ fn a_public_key_is_looked_at_before_it_is_used() {
     }
     assert_eq!(auth::check(b"", 20), None);
 }
+
+#[test]
+fn a_name_with_a_nul_is_refused_and_not_cut_there() {
+    let server = Server::start(Vec::new());
+    for login in [
+        Login { user: "ann\0x".to_owned(), ..server.login() },
+        Login { database: "dyno\0x".to_owned(), ..server.login() },
+    ] {
+        let error = crate::sessions::mysql::connect(&login).err().unwrap();
+        assert_eq!(error.failure(None).blame, "user");
+        assert!(error.to_string().contains("holds a NUL"), "{error}");
+    }
+    assert!(server.received().is_empty(), "nothing was sent");
+}
