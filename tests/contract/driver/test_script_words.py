@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dyno import driver
 from dyno.driver import Launch, Limit, Process
 from dyno.driver.questions import driver_program
+from dyno.errors import UsageError
 from dyno.plan import Plan, Script
 
 #: Every word of the driver's that a forger would like to say.
@@ -85,3 +88,14 @@ def test_a_program_of_a_script_has_no_file_that_the_driver_was_started_with(tmp_
     assert done.returncode == 0, done.stdout
     for name in ("open", "read"):
         assert str(secret) not in (tmp_path / name).read_text().split()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["comment.lua", "comment.sql", "/dev/zero"])
+def test_a_script_of_no_end_is_refused_by_its_size(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if path.parent == tmp_path:
+        path.write_text(f"-- {'x' * (33 << 20)}\nSELECT 1;\n")
+    plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(path), {}), seed=1)
+    with pytest.raises(UsageError, match="is larger than 32 MiB"):
+        driver.describe(plan)

@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,7 +36,7 @@ impl LuaState {
     /// Makes a state, fills it with sysbench's and Dyno's functions, and runs the script in it.
     pub fn load(plan: &Plan, identity: &UserIdentity) -> Result<Self, Error> {
         let path = plan.script.path.clone();
-        let text = std::fs::read(&path).map_err(|error| missing(&path, &error))?;
+        let text = read_script(&path)?;
         let lua = Lua::new();
         let shared = Rc::new(RefCell::new(Shared::new(
             plan.session.clone(),
@@ -348,6 +350,22 @@ fn first_line(error: &mlua::Error) -> String {
     let text = text.split("\nstack traceback:").next().unwrap_or_default();
     let text = text.strip_prefix("runtime error: ").or(text.strip_prefix("syntax error: "));
     text.map_or_else(|| error.to_string(), str::to_owned)
+}
+
+/// No script is larger, and some files have no end.
+const LARGEST_SCRIPT: u64 = 32 << 20;
+
+fn read_script(path: &Path) -> Result<Vec<u8>, Error> {
+    let file = File::open(path).map_err(|error| missing(path, &error))?;
+    let mut text = Vec::new();
+    let read = file.take(LARGEST_SCRIPT + 1).read_to_end(&mut text);
+    read.map_err(|error| missing(path, &error))?;
+    if text.len() as u64 > LARGEST_SCRIPT {
+        let large = format!("the script {} is larger than 32 MiB", path.display());
+        return Err(Error::user(large)
+            .hint("read data from a file or a table of the engine, not from the script"));
+    }
+    Ok(text)
 }
 
 fn missing(path: &Path, error: &std::io::Error) -> Error {

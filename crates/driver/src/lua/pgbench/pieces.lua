@@ -134,7 +134,9 @@ end
 
 local function pieces_of(text, file, marks)
    local ok, found = pcall(pieces.of, text, dyno.dialect == "mysql", marks)
-   if not ok then
+   if not ok and type(found) ~= "table" then
+      error(found, 0)
+   elseif not ok then
       local at, problem = found.at, found[1]
       error(("%s:%d: %s"):format(file, line_of(text, at), problem), 0)
    end
