@@ -77,6 +77,7 @@ local events, is_open = 0, false
 local PLANTS = {
   ["none"] = update,
   ["another table"] = function(id) update(id, "other") end,
+  ["always the same row"] = function() update(1) end,
   ["other rows loaded"] = update,
   ["another set-up"] = update,
   ["one statement more"] = function(id) update(id) con:query("SELECT 1") end,
@@ -150,12 +151,23 @@ def planted(
     return findings(folder, sides or SIDES[engine], str(file), options)
 
 
-#: Passes every statement on to a real library, but every tenth UPDATE.
+#: Passes every statement on to a real library, but every tenth UPDATE; where it LIES, it says that
+#: it has changed a row.
 SKIPPING = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <strings.h>
 typedef struct sqlite3_stmt Statement;
+static int skipped;
+#ifdef LIES
+int sqlite3_total_changes(void *connection) {
+    static int (*changes)(void *);
+    if (!changes)
+        changes = (int (*)(void *))dlsym(
+            dlopen("libsqlite3.so.0", RTLD_NOW), "sqlite3_total_changes");
+    return changes(connection) + skipped;
+}
+#endif
 int sqlite3_step(Statement *statement) {
     static int (*step)(Statement *);
     static const char *(*text)(Statement *);
@@ -166,21 +178,26 @@ int sqlite3_step(Statement *statement) {
         text = (const char *(*)(Statement *))dlsym(library, "sqlite3_sql");
     }
     const char *sql = text(statement);
-    if (sql && !strncasecmp(sql, "UPDATE", 6) && ++updates % 10 == 0)
+    if (sql && !strncasecmp(sql, "UPDATE", 6) && ++updates % 10 == 0) {
+        skipped++;
         return 101; /* SQLITE_DONE */
+    }
     return step(statement);
 }
 """
 
 
-def skipping_library(folder: Path) -> Path | None:
-    """An SQLite that skips every tenth UPDATE; None where nothing compiles it."""
+def skipping_library(folder: Path, *, lies: bool = False) -> Path | None:
+    """An SQLite that skips every tenth UPDATE, and may say that it has not; None where nothing
+    compiles it.
+    """
     compiler = shutil.which("cc")
     if compiler is None:
         return None
     source, library = folder / "skipping.c", folder / "libskipping.so"
     source.write_text(SKIPPING)
     linked = ("-Wl,--no-as-needed", "-l:libsqlite3.so.0", "-ldl")
-    words = (compiler, "-shared", "-fPIC", "-o", str(library), str(source), *linked)
+    plant = ("-DLIES",) if lies else ()
+    words = (compiler, *plant, "-shared", "-fPIC", "-o", str(library), str(source), *linked)
     subprocess.run(words, check=True, timeout=60)
     return library

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class Played:
     session: Session
     description: Description
     plan: Plan
+    written: tuple[driver.WrittenKeys, ...] = ()
 
     def number(self, sql: str) -> int:
         return int(self.text(sql))
@@ -68,7 +69,8 @@ def play(
             if isinstance(event, PhaseRecord):
                 phases[event.phase] = event
             process.go()
-    return Played(phases, event.counters, session, driver.describe(plan), plan)
+    described = driver.describe(plan)
+    return Played(phases, event.counters, session, described, plan, event.written)
 
 
 def changed_tpcc(folder: Path, changes: Iterable[tuple[str, str, str]]) -> Path:
@@ -95,12 +97,14 @@ def failures(played: Played) -> dict[str, dict[str, int]]:
     }
 
 
-def wrong_entries(plan: Plan, counters: dict[str, int]) -> list[str]:
+def wrong_entries(
+    plan: Plan, counters: dict[str, int], written: Sequence[driver.WrittenKeys] = ()
+) -> list[str]:
     """The ledger's entries that do not hold, by name; those that foretell nothing are left out."""
-    found = read_ledger(plan, counters, Tools())
+    found = read_ledger(plan, counters, written, Tools())
     return [entry.name for entry in found if not entry.digest and not is_as_expected(entry)]
 
 
 def assert_ledger_balances(played: Played) -> None:
     assert played.description.ledger
-    assert not wrong_entries(played.plan, played.counters)
+    assert not wrong_entries(played.plan, played.counters, played.written)

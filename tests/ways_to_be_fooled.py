@@ -46,6 +46,14 @@ EMBEDDED = ("sqlite", "duckdb")
 EVERY = (*EMBEDDED, *SERVERS)
 SQLITE = ("sqlite",)
 
+
+def played(
+    name: str, sentence: str, audit: str, word: Word, engines: tuple[str, ...] = SQLITE
+) -> Way:
+    """One that is planted in a run that is played."""
+    return Way(name, sentence, audit, word, "played", engines)
+
+
 WAYS: dict[str, tuple[Way, ...]] = {
     "The programs": (
         Way("assertions", "one build has its assertions compiled in", "debug_build", "invalid"),
@@ -100,25 +108,9 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
     ),
     "The data": (
-        Way(
-            "lost-rows",
-            "one side loses rows that it is given",
-            "ledger",
-            "invalid",
-            "played",
-            EVERY,
-        ),
-        Way(
-            "wrong-answers",
-            "one side answers with other values",
-            "results",
-            "invalid",
-            "played",
-            EVERY,
-        ),
-        Way(
-            "fewer-rows", "one side answers with fewer rows", "results", "invalid", "played", EVERY
-        ),
+        played("lost-rows", "one side loses rows that it is given", "ledger", "invalid", EVERY),
+        played("wrong-answers", "one side answers with other values", "results", "invalid", EVERY),
+        played("fewer-rows", "one side answers with fewer rows", "results", "invalid", EVERY),
         Way(
             "small-data", "the data are a tenth of what the workload says", "data_size", "doubtful"
         ),
@@ -150,12 +142,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "The work": (
         Way("no-work", "one side does nothing at all", "ledger", "invalid"),
-        Way(
+        played(
             "failures",
             "events of one side fail",
             "errors",
             "invalid",
-            "played",
             (*EMBEDDED, "mysql", "mariadb"),
         ),
         Way("thrown-away", "most attempts are thrown away and begun anew", "errors", "doubtful"),
@@ -166,103 +157,84 @@ WAYS: dict[str, tuple[Way, ...]] = {
             "invalid",
         ),
         Way("foreign-work", "somebody else uses the server", "server_count", "doubtful"),
-        Way(
-            "skipped-updates",
-            "an engine skips every tenth update",
-            "rows_changed",
+        played("skipped-updates", "an engine skips every tenth update", "rows_changed", "invalid"),
+        played(
+            "lying-updates",
+            "an engine skips every tenth update of a text, and says that it has made it",
+            "ledger",
             "invalid",
-            "played",
-            SQLITE,
         ),
         Way(
+            "uncommitted",
+            "a server says that it has committed, and has not",
+            "committed",
+            "invalid",
+        ),
+        played(
             "nothing-changed",
             "writes change no row, on any side: all is there, or gone, already",
             "rows_changed",
             "doubtful",
-            "played",
             ("sqlite", "postgres", "mysql"),
         ),
-        Way(
+        played(
             "autocommit-off",
             "one side runs without autocommit, so that nothing is ever committed",
             "committed",
             "invalid",
-            "played",
             ("mysql", "mariadb"),
         ),
-        Way(
+        played(
             "never-commits",
             "a script begins a transaction and never ends it",
             "committed",
             "invalid",
-            "played",
             ("sqlite", "duckdb", "postgres"),
         ),
-        Way(
-            "rolls-back",
-            "one side rolls back what the other commits",
-            "committed",
-            "invalid",
-            "played",
-            SQLITE,
-        ),
-        Way(
+        played("rolls-back", "one side rolls back what the other commits", "committed", "invalid"),
+        played(
             "all-rolled-back",
             "all that is changed is rolled back, on every side",
             "committed",
             "doubtful",
-            "played",
-            SQLITE,
         ),
-        Way(
+        played(
             "open-ends",
             "one side reads in one endless transaction",
             "committed",
             "invalid",
-            "played",
             ("sqlite", "mysql"),
         ),
-        Way(
+        played(
             "caught-errors",
             "every statement fails, and the script catches the errors",
             "errors",
             "invalid",
-            "played",
             ("sqlite", "postgres"),
         ),
-        Way(
+        played(
             "other-table",
             "one side works on another table",
             "same_work",
             "invalid",
-            "played",
             ("sqlite", "duckdb", "postgres"),
         ),
-        Way("other-load", "one side loads other rows", "same_work", "invalid", "played", SQLITE),
-        Way(
+        played(
+            "same-row",
+            "one side always works on the same row",
+            "same_work",
+            "invalid",
+            ("sqlite", "duckdb", "postgres"),
+        ),
+        played("other-load", "one side loads other rows", "same_work", "invalid"),
+        played(
             "other-init",
             "the script's init sends something else on one side",
             "same_work",
             "invalid",
-            "played",
-            SQLITE,
         ),
-        Way(
-            "one-more",
-            "one side sends one statement more",
-            "same_work",
-            "invalid",
-            "played",
-            SQLITE,
-        ),
-        Way(
-            "left-out",
-            "one side leaves a tenth of the statements out",
-            "same_work",
-            "invalid",
-            "played",
-            SQLITE,
-        ),
+        played("one-more", "one side sends one statement more", "same_work", "invalid"),
+        played("left-out", "one side leaves a tenth of the statements out", "same_work", "invalid"),
         Way("warming-up", "the rate still changes while it is measured", "steady_state", "invalid"),
         Way("stalls", "seconds pass without an answer", "stalls", "doubtful"),
     ),
@@ -293,29 +265,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
             "round_trip",
             "invalid",
         ),
-        Way(
-            "script-sleeps",
-            "the script sleeps on one side",
-            "client_time",
-            "invalid",
-            "played",
-            SQLITE,
-        ),
-        Way(
-            "script-works",
-            "the script works by itself on one side",
-            "client_time",
-            "invalid",
-            "played",
-            SQLITE,
-        ),
-        Way(
-            "script-waits",
-            "the script waits for a program on one side",
-            "client_time",
-            "invalid",
-            "played",
-            SQLITE,
+        played("script-sleeps", "the script sleeps on one side", "client_time", "invalid"),
+        played("script-works", "the script works by itself on one side", "client_time", "invalid"),
+        played(
+            "script-waits", "the script waits for a program on one side", "client_time", "invalid"
         ),
         Way("late-driver", "the driver sends its requests late", "driver_late", "invalid"),
         Way("waits-for-core", "the driver waits for its core", "driver_late", "doubtful"),
@@ -373,17 +326,14 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
     ),
     "The time": (
-        Way(
+        played(
             "dyno-stopped",
             "the benchmark itself is stopped for a second, between two turns",
             "",
             "dropped",
-            "played",
             ("null",),
         ),
-        Way(
-            "driver-stopped", "a driver is stopped for a second", "", "dropped", "played", ("null",)
-        ),
+        played("driver-stopped", "a driver is stopped for a second", "", "dropped", ("null",)),
         Way("machine-paused", "the virtual machine is paused", "", "dropped"),
         Way("suspended", "the laptop is closed for a while", "", "dropped"),
         Way("clock-set", "the wall clock is set meanwhile", "clock", "doubtful"),
@@ -401,10 +351,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
 
 #: What nothing here catches.
 NOT_CAUGHT = (
-    "An engine that reports a row as changed and does not change it, in a column that no statement "
-    "of the ledger sums or checks.",
-    "Other values in the same statements on one side (a key that is always the same), where as "
-    "many rows are read and changed.",
+    "An engine that reports a row as changed and does not change it, in a column that the audit "
+    "`ledger` names as *not checked*, or of a script that declares no statement for it.",
+    "Other values in the same statements on one side, as many of them, where as many rows are read "
+    "and changed.",
     "Values of answers while the clock runs: rows are counted there, and values are compared only "
     "where a script names statements to check at the end.",
     "A disk, a controller or a hypervisor that says that it flushed, and did not.",

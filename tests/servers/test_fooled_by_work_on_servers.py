@@ -46,5 +46,9 @@ def test_errors_that_the_script_catches(home: Path) -> None:
     assert_caught("caught-errors", planted(home, "caught errors", "postgres"), "postgres")
 
 
+def test_a_side_that_always_asks_for_the_same_row(home: Path) -> None:
+    assert_caught("same-row", planted(home, "always the same row", "postgres"), "postgres")
+
+
 def test_a_side_that_works_on_another_table(home: Path) -> None:
     assert_caught("other-table", planted(home, "another table", "postgres"), "postgres")

@@ -13,17 +13,25 @@ lost row, which no commit ever waited for. Counted from the start to the close, 
   A session without autocommit reads in one endless transaction, which costs less.
 
 Streams that changed fewer than 100 rows are judged by their open ends alone.
+
+A server counts commits, too (PostgreSQL's `xact_commit`, the `Handler_commit` of MySQL's family).
+Over a phase, from before its start until the driver's connections were closed, it must have counted
+one for each transaction that changed rows and was committed, and may have counted others'. More
+than 50 fewer: *invalid*, it did not commit what it said; *doubtful* beside a server that runs
+already, since a proxy may have sent it elsewhere, and where a collector may have lost some
+(PostgreSQL before 15). *Not checked* where tables have no transactions or nobody counts along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import conclude
+from dyno.audits._cases import Case, Unchecked, conclude, every_case
 from dyno.audits._statements import StreamView, pairs, streams, unjudged
-from dyno.record import Finding, Soundness
+from dyno.audits.server_count import COMMITS, LOSSY
+from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
 ROWS_LEAST = 100
 ENDS_LEAST = 20
@@ -33,6 +41,8 @@ LOST_POINTS = 10.0
 ROLLED_BACK_POINTS = 10.0
 INVALID_ROLLED_BACK_POINTS = 25.0
 OPEN_POINTS = 5.0
+#: Commits that a server may count less.
+FREE_COMMITS = 50
 
 _Fault = tuple[Soundness, str]
 
@@ -63,7 +73,14 @@ class Committed:
             for own in counted
             for soundness, words in _faults(_rows(own), base.get(_key(own)))
         ]
-        return conclude("committed", findings, _sound(counted), unjudged(view, known))
+        cases = list(every_case(view.run, view.trials))
+        findings += [it for case in cases if (it := _of_server(case))]
+        asked = sum(it.counted is not None for case in cases for it in _commits(case))
+        missing = [
+            *unjudged(view, known),
+            *(why for case in cases if (why := _without_commits(case))),
+        ]
+        return conclude("committed", findings, _sound(counted, asked), missing)
 
 
 def _key(own: StreamView) -> tuple[str, str]:
@@ -125,11 +142,69 @@ def _rolled_back(own: _Rows, there: _Rows | None) -> Iterator[_Fault]:
         yield "doubtful", f"{told}: what was measured is work that was undone"
 
 
-def _sound(counted: Sequence[StreamView]) -> str:
+@dataclass(frozen=True)
+class _Commits:
+    """Those of a phase that the driver knows of, and the server's count; None: it has none."""
+
+    trial: Trial
+    known: int
+    counted: float | None
+    is_lossy: bool
+
+    @property
+    def lacking(self) -> float:
+        """How many the server did not count."""
+        return 0.0 if self.counted is None else self.known - self.counted
+
+
+def _commits(case: Case) -> Iterator[_Commits]:
+    """Of each trial in which enough transactions changed rows on a server."""
+    if case.candidate.embedded or case.candidate.engine == "null":
+        return
+    for trial in case.played:
+        record = next((each for each in trial.phases if each.phase == case.phase), None)
+        known = sum(tally.commits for tally in record.streams) if record else 0
+        if record and known > FREE_COMMITS:
+            names = {each.name for each in record.readings}
+            yield _Commits(trial, known, _counted(record), LOSSY in names)
+
+
+def _counted(record: PhaseRecord) -> float | None:
+    """None, too, where the server's count began anew meanwhile."""
+    found = (each.value for each in record.readings if each.name == COMMITS and each.value >= 0)
+    return next(found, None)
+
+
+def _of_server(case: Case) -> Finding | None:
+    """The server committed fewer transactions than it said."""
+    odd = [it for it in _commits(case) if it.lacking > FREE_COMMITS]
+    if not odd:
+        return None
+    worst = max(odd, key=lambda it: it.lacking)
+    sure = not case.candidate.attached and not worst.is_lossy
+    words = (
+        f"the server counted {worst.counted:,.0f} commits, "
+        f"and said that {worst.known:,} transactions with changed rows were committed"
+    )
+    only = replace(case, played=tuple(it.trial for it in odd))
+    return only.finding("committed", "invalid" if sure else "doubtful", words)
+
+
+def _without_commits(case: Case) -> Unchecked | None:
+    if all(it.counted is not None for it in _commits(case)):
+        return None
+    return Unchecked("the server did not count commits along", case.name)
+
+
+def _sound(counted: Sequence[StreamView], asked: int) -> str:
+    """`asked`: phases whose commits a server counted, too."""
     if not counted:
         return ""
     rows = sum(tally.rows_committed for it in counted for tally in it.tallies)
-    return f"{rows:,} changed rows were committed" if rows else "no row was changed"
+    if not rows:
+        return "no row was changed"
+    told = f"{rows:,} changed rows were committed"
+    return f"{told}, as the server counted in {asked} phases" if asked else told
 
 
 AUDIT = Committed()

@@ -2,7 +2,9 @@
 
 The engine's own numbers must equal what the script counted as done: of rows (`SELECT count(*)`) and
 of values, where a workload declares them (a sum that updates add to, rows whose values are in their
-range, rows that break a condition: none). So must sums of the script's counters alone. Whether the
+range, rows that break a condition: none). So must sums of the script's counters alone. Of values
+that are written over, the last one of each sampled key must be there: of its writes one that was
+answered after all others had begun. What no statement covers is *not checked*, by name. Whether the
 driver's counts agree with one another is judged by `counters`, how many events failed by `errors`,
 statements that nothing is expected of by `results`.
 """
@@ -12,9 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dyno.analysis.run_view import RunView
-from dyno.audits._cases import KEEPS_NOTHING, Inapplicable, Unjudged, conclude, keeps_data
+from dyno.audits._cases import (
+    KEEPS_NOTHING,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    keeps_data,
+)
 from dyno.numbers import same_value
-from dyno.record import Evidence, Finding, Run, Soundness, Trial
+from dyno.record import Evidence, Finding, LedgerEntry, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
 _Fault = tuple[Soundness, str, str]
@@ -58,10 +67,15 @@ def _evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
             said = "the engine says" if entry.sql else "its counters add up to"
             numbers = f"{entry.expected} expected, {said} {entry.found or 'nothing'}"
             yield "invalid", words, numbers
-    declared = next((each.ledger for each in run.workloads if each.name == trial.workload), ())
+    declared = [entry for entry in _declared(run, trial) if not entry.unchecked]
     if declared and not trial.evidence and not _keeps_nothing(run, trial):
         words = f"{_trial_name(trial)} left no evidence, though the workload declares a ledger"
         yield "doubtful", words, ""
+
+
+def _declared(run: Run, trial: Trial) -> Sequence[LedgerEntry]:
+    plans = (each for each in run.workloads if each.name == trial.workload)
+    return next((each.under(trial.options).ledger for each in plans), ())
 
 
 def _keeps_nothing(run: Run, trial: Trial) -> bool:
@@ -80,11 +94,23 @@ def _trial_name(trial: Trial) -> str:
 
 
 def _unjudged(run: Run, played: Sequence[Trial]) -> Iterator[Unjudged]:
-    """Trials of which nothing was asked: nothing is known of their work."""
+    """Trials of which nothing was asked, and what no statement of the ledger covers."""
     for trial in played:
+        yield from _uncovered(run, trial)
         if not trial.is_floor and all(entry.digest for entry in trial.evidence):
             why = KEEPS_NOTHING if _keeps_nothing(run, trial) else "no ledger is declared"
             yield Inapplicable(why, _trial_name(trial))
+
+
+def _uncovered(run: Run, trial: Trial) -> Iterator[Unjudged]:
+    if trial.is_floor or _keeps_nothing(run, trial):
+        return
+    asked = {entry.name: entry.expected for entry in trial.evidence}
+    for entry in _declared(run, trial):
+        if entry.unchecked:
+            yield Unchecked(entry.unchecked, f"{entry.name} of {trial.workload}")
+        elif entry.written and asked.get(entry.name) == 0:
+            yield Unchecked("no sampled key was written for certain", _trial_name(trial))
 
 
 def _sound(played: Sequence[Trial]) -> str:

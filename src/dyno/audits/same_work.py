@@ -12,6 +12,10 @@ work, and the engine is blamed. Statements are compared by their text without li
   must send each text as often, and loads must change as many rows, to within 1 %. So must loads
   that are kept, of which there are sums only.
 - As many users must play, at the same rate if one is set.
+- The values sent with a text must vary alike. Of each user's first executions the driver keeps how
+  many of 64 classes their values fell into: fewer than a quarter of the other side's, over as many
+  executions, is *invalid*. A side that always asks for the same row is found so; one that asks for
+  other rows, as many of them, is not.
 
 Candidates of different engines may be sent other texts, since their dialects differ; of them the
 texts that they share are compared. A stream with more than 256 texts is not compared.
@@ -38,6 +42,11 @@ DRAWN_SHARE = 0.05
 #: Standard deviations, of the restarts' mean and of a count: both are guessed from few numbers.
 RESTART_DEVIATIONS = 8.0
 COUNT_DEVIATIONS = 12.0
+#: Executions of a sketch, on average, that tell few values from many.
+SKETCHED_LEAST = 32
+#: Sketches of so unlike lengths are not compared.
+SKETCHED_SHARE = 0.5
+VALUES_SHARE = 0.25
 
 
 class SameWork:
@@ -170,6 +179,28 @@ def _drawn_differences(own: StreamView, base: StreamView) -> Iterator[str]:
         if _share(mean, other) > _limit(ours, theirs, _expected(sent, own, base)):
             told = f"{mean:.3g} times for an event, and {other:.3g} times on {_name(base)}"
             yield f"{either.quoted} was sent {told}"
+        elif each and there:
+            yield from _other_values(each, there, _name(base))
+
+
+def _other_values(each: Statement, there: Statement, base: str) -> Iterator[str]:
+    """Values that vary on one side, and hardly on the other."""
+    lengths, classes = zip(*map(_sketch, (each, there)), strict=True)
+    if min(lengths) < max(SKETCHED_LEAST, SKETCHED_SHARE * max(lengths)):
+        return
+    if min(classes) < VALUES_SHARE * max(classes):
+        few, many = ("", f" on {base}") if classes[0] < classes[1] else (f" on {base}", "")
+        yield (
+            f"{each.quoted} was sent nearly always with the same values{few}, and with many{many}"
+        )
+
+
+def _sketch(each: Statement) -> tuple[float, float]:
+    """How many executions a sketch holds, and how many classes of values it met, on average."""
+    known = [it for it in each.counts if it]
+    sketches = max(1, sum(it.sketches for it in known))
+    executions = sum(it.sketched for it in known)
+    return executions / sketches, sum(it.value_classes for it in known) / sketches
 
 
 def _expected(sent: tuple[int, ...], own: StreamView, base: StreamView) -> tuple[float, float]:

@@ -34,6 +34,7 @@ from dyno.audits._cases import Case, Inapplicable, Unchecked, Unjudged, conclude
 from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
 PROBE = "server"
+COMMITS = "server_commits"
 LOSSY = "server_collected_transactions"
 FREE = 50
 FREE_OF_A_USER = 4
@@ -101,7 +102,8 @@ def _unjudged(case: Case) -> Unjudged:
 def _account(trial: Trial, phase: str) -> _Account | None:
     """None: one of the two did not count, or the server's count began anew (audit `counters`)."""
     record = next((each for each in trial.phases if each.phase == phase), None)
-    counts = [r for r in record.readings if r.probe == PROBE and r.value >= 0] if record else []
+    readings = record.readings if record else ()
+    counts = [r for r in readings if r.probe == PROBE and r.name != COMMITS and r.value >= 0]
     if record is None or not counts:
         return None
     claims = [tally.claimed for tally in record.streams if tally.claimed is not None]

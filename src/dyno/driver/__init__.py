@@ -15,6 +15,8 @@ from dyno.driver.events import (
     Settle,
     StreamProgress,
     UserShare,
+    WrittenKey,
+    WrittenKeys,
 )
 from dyno.driver.process import Launch, Limit, Process
 from dyno.driver.questions import ask, describe, driver_environment, driver_program, schema
@@ -37,6 +39,8 @@ __all__ = [
     "Settle",
     "StreamProgress",
     "UserShare",
+    "WrittenKey",
+    "WrittenKeys",
     "ask",
     "describe",
     "driver_environment",

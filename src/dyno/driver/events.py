@@ -173,9 +173,28 @@ class Bucket:
 
 @dataclass(frozen=True)
 class End:
-    """The trial is over, and well; `counters` are the script's own."""
+    """The trial is over, and well; `counters` are the script's own, `written` what its users wrote
+    last.
+    """
 
     counters: dict[str, int]
+    written: tuple[WrittenKeys, ...] = ()
+
+
+@dataclass(frozen=True)
+class WrittenKeys:
+    """What was written last under sampled keys, by the name that a ledger's entry has for it."""
+
+    name: str
+    keys: tuple[WrittenKey, ...]
+
+
+@dataclass(frozen=True)
+class WrittenKey:
+    """A key, and digests of the values of which one must be there; none where nobody knows."""
+
+    key: int
+    digests: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,9 @@ class Counts(Protocol):
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """What all clients of the database have had done until now: `statements` or `transactions`,
         as the driver's session of this engine claims them; `collected_transactions` where the
-        server may have missed some itself; nothing where that cannot be told.
+        server may have missed some itself; nothing where that cannot be told. `commits`: at least
+        one for each transaction that changed rows and was committed; absent where some tables know
+        no commits.
 
         `after_disconnect`: the driver has closed its connections, and what they did is to be
         counted in full.

@@ -39,6 +39,7 @@ class SessionPart:
     is_last: bool = True
     phases: list[PhaseRecord] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
+    written: list[driver.WrittenKeys] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -87,7 +88,7 @@ class EngineSession:
             for name, count in part.counters.items():
                 notes.counters[name] = notes.counters.get(name, 0) + count
             if part.is_last:
-                notes.evidence = read_ledger(plan, notes.counters, job.tools)
+                notes.evidence = read_ledger(plan, notes.counters, part.written, job.tools)
                 notes.plans = read_plans(plan, job.engine, job.tools)
                 notes.settings = reported = job.engine.settings(server)
                 requested = job.candidate.settings
@@ -137,7 +138,7 @@ class EngineSession:
     def _phase_loop(self, server: Server, part: SessionPart) -> PhaseLoop:
         job = self.job
         declared = {phase.name: phase for phase in job.workload.phases}
-        sink = part.phases, part.counters
+        sink = part.phases, part.counters, part.written
         loop = PhaseLoop(job, server, declared, self.watch, *sink)
         loop.cores = self.controls.pinning.both if self.controls.pinning else ()
         loop.before = lambda phase, pid: self._before(phase, pid, server)

@@ -8,22 +8,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from dyno.driver import WrittenKeys
 from dyno.engines import Engine, Explains, Server, WeighsData
 from dyno.errors import DynoError
 from dyno.host import file_system
 from dyno.numbers import plain_value
 from dyno.plan import Plan
 from dyno.play.job import Tools
+from dyno.play.last_writes import LastWrites
 from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
 
 #: Rows as the driver hands them over.
 _Rows = list[list[str | None]]
 
 
-def read_ledger(plan: Plan, counters: dict[str, int], tools: Tools) -> tuple[Evidence, ...]:
+def read_ledger(
+    plan: Plan, counters: dict[str, int], written: Sequence[WrittenKeys], tools: Tools
+) -> tuple[Evidence, ...]:
     """What the engine says it holds beside what the script says it put there.
 
     The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
@@ -31,12 +36,17 @@ def read_ledger(plan: Plan, counters: dict[str, int], tools: Tools) -> tuple[Evi
     """
     if plan.session["kind"] == "null":
         return ()
-    ledger = tools.describe(plan).ledger
-    asked = [entry.sql for entry in ledger if entry.sql]
+    known = {each.name: LastWrites.of(each) for each in written}
+    ledger = [
+        (entry, known.get(entry.written, LastWrites()))
+        for entry in tools.describe(plan).ledger
+        if not entry.unchecked
+    ]
+    asked = [last.question(entry) for entry, last in ledger if entry.sql]
     answers = iter(tools.ask(plan.session, asked) if asked else ())
     return tuple(
-        _evidence(entry, next(answers), counters) if entry.sql else _own_sum(entry, counters)
-        for entry in ledger
+        _evidence(entry, next(answers), counters, last) if entry.sql else _own_sum(entry, counters)
+        for entry, last in ledger
     )
 
 
@@ -59,8 +69,12 @@ def read_plans(plan: Plan, engine: Engine, tools: Tools) -> dict[str, str]:
     return found
 
 
-def _evidence(entry: LedgerEntry, rows: _Rows, counters: dict[str, int]) -> Evidence:
+def _evidence(
+    entry: LedgerEntry, rows: _Rows, counters: dict[str, int], last: LastWrites
+) -> Evidence:
     """A number that the script foretells or, where it does not, the rows themselves."""
+    if entry.written:
+        return Evidence(entry.name, entry.sql, last.keys, str(last.count_kept(rows)))
     if entry.counters or entry.equals is not None:
         expected = (entry.equals or 0) + _sum(entry, counters)
         return Evidence(entry.name, entry.sql, expected, _cell(rows))

@@ -90,7 +90,7 @@ class PhaseLoop:
 
     `declared` are the workload's phases by name.
     `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
-    `cores` are those that driver and engine are held to.
+    `cores` are those that driver and engine are held to. `written` is what users wrote last.
     """
 
     job: TrialJob
@@ -99,6 +99,7 @@ class PhaseLoop:
     watch: Watch
     phases: list[PhaseRecord]
     counters: dict[str, int] = field(default_factory=dict)
+    written: list[driver.WrittenKeys] = field(default_factory=list)
     before: Callable[[str, int | None], None] = lambda phase, pid: None
     after: Callable[[str], None] = lambda phase: None
     cores: tuple[int, ...] = ()
@@ -180,8 +181,9 @@ class PhaseLoop:
                     self._over(add_readings(probes, done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
-                case driver.End(counters=counters):
+                case driver.End(counters=counters, written=written):
                     self.counters |= counters
+                    self.written += written
                     return
 
     def _place(self, watched: ProbeTarget, process: DrivenProcess) -> Place:

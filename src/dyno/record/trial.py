@@ -70,7 +70,10 @@ class StatementTally:
     `text` has `?` in the place of literals, and is cut where it is long; `digest` is that of the
     whole, empty for all texts beyond those kept apart. `failed` of those `sent` were refused by the
     engine, whoever caught the error. `rows_changed` is what the engine reported, `rows_expected`
-    what the script says that it must be (None: it says nothing).
+    what the script says that it must be (None: it says nothing). Of each user's executions between
+    two edges of a window the first 1,024 were looked at, `sketched` of them in as many `sketches`:
+    their values fall into 64 classes by chance, of which they met `value_classes`, added up. That
+    are as many as sketches where a user always sends the same; 0 in old records.
     """
 
     text: str
@@ -81,6 +84,9 @@ class StatementTally:
     rows_read: int
     rows_changed: int
     rows_expected: int | None = None
+    sketches: int = 0
+    sketched: int = 0
+    value_classes: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,10 +111,11 @@ class Tally:
     `statements` are those sent after the warm-up, text by text, and `statements_before` those of
     `init` and `thread_init`; none in old records. From the start to the close, warm-up included,
     the rows that statements changed were committed, rolled back, or lost: neither when their
-    connection was closed. `ends_open` of the `ends` of events that were looked at left a
-    transaction open. `client_ns` is what `client_events` of its events spent in the script and the
-    driver, and not in the engine; `slept_ns` what its users slept inside events because their
-    script told them to.
+    connection was closed. `commits` are transactions that committed some, at least, since the phase
+    stood ready: what a server must have counted as commits, too. `ends_open` of the `ends` of
+    events that were looked at left a transaction open. `client_ns` is what `client_events` of its
+    events spent in the script and the driver, and not in the engine; `slept_ns` what its users
+    slept inside events because their script told them to.
     """
 
     name: str
@@ -150,6 +157,7 @@ class Tally:
     rows_committed: int = 0
     rows_rolled_back: int = 0
     rows_lost: int = 0
+    commits: int = 0
     ends: int = 0
     ends_open: int = 0
     client_ns: int = 0

@@ -121,13 +121,17 @@ class LedgerEntry:
 
     It is the answer to `sql`; without SQL the counters' sum alone must be `equals`, 0 where that is
     left out. With neither counters nor `equals` nothing is expected of the rows but that they are
-    the same on all candidates of an engine.
+    the same on all candidates of an engine. With `written` the rows are keys and values, each the
+    one that was written last (`dyno.written`); `?` in the SQL stands for the keys. `unchecked` says
+    why nothing of this name is checked.
     """
 
     name: str
     sql: str = ""
     counters: dict[str, int] = field(default_factory=dict)
     equals: int | None = None
+    written: str = ""
+    unchecked: str = ""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ function words.read_mix(opt)
   mix.total, mix.many = total, #mix.kinds > 1
   mix.deletes = (shares.delete or 0) > 0
   mix.drifts = mix.deletes or (shares.insert or 0) > 0
-  mix.writes = mix.drifts or (shares.update or 0) + (shares.modify or 0) > 0
+  mix.updates = (shares.update or 0) + (shares.modify or 0) > 0
+  mix.writes = mix.drifts or mix.updates
   return mix
 end
 

@@ -3,6 +3,7 @@
 -- PostgreSQL ("Small Datum"); the statements are our own after his descriptions.
 
 local statements = require("_oltp_statements")
+local written = require("_oltp_written")
 
 local tests = {}
 
@@ -77,6 +78,7 @@ local function updates(set, where, ...)
     local sql = ("UPDATE sbtest%d SET %s WHERE %s"):format(number, set, where)
     local item = {con:prepare(sql)}
     for at, draw in ipairs(given) do item[at + 1] = draw() end
+    item.writes = set == "c=?" and written.writes(number, 2, {c = 1}) or nil
     return item
   end
 end
@@ -130,9 +132,9 @@ local TWICE = {
 local WRITES = {
   {"update-inlist", {updates("k=k+1", INLIST, many(id))}},
   {"update-index", {UPDATE_INDEX}},
-  {"update-nonindex", {UPDATE_NONINDEX}},
-  {"update-one", {updates("c=?", "id=?", c, same)}},
-  {"update-zipf", {updates("c=?", "id=?", c, zipfian)}},
+  {"update-nonindex", {UPDATE_NONINDEX}, texts = true},
+  {"update-one", {updates("c=?", "id=?", c, same)}, texts = true},
+  {"update-zipf", {updates("c=?", "id=?", c, zipfian)}, texts = true},
   {"write-only", WRITE_ONLY, whole = true},
   {"read-write.range10", WRITE_ONLY, whole = true, reads = read_only(10)},
   {"read-write.range100", WRITE_ONLY, whole = true, reads = read_only(100)},
@@ -162,7 +164,7 @@ end
 
 local function writing(row)
   return {name = row[1], group = GROUPS.write, reads = row.reads or {}, writes = row[2],
-    whole = row.whole, is_write = true, drifts = row.drifts}
+    whole = row.whole, is_write = true, drifts = row.drifts, texts = row.texts}
 end
 
 -- All of them in the order in which they are played.
@@ -174,6 +176,17 @@ function tests.all()
   for _, row in ipairs(AFTER) do list[#list + 1] = reading(row) end
   list[#list + 1] = writing(GROWS)
   return list
+end
+
+-- The ledger's entries for the texts that they write. Each that is a whole transaction deletes and
+-- inserts.
+function tests.written(list)
+  local kinds = {}
+  for _, test in ipairs(list) do
+    kinds.non_index_updates = kinds.non_index_updates or test.texts
+    kinds.delete_inserts = kinds.delete_inserts or test.is_write and test.whole
+  end
+  return written.entries(kinds)
 end
 
 -- What one event of a test plays on table `number`.

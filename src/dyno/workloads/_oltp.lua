@@ -4,6 +4,7 @@
 local options = require("_oltp_options")
 local statements = require("_oltp_statements")
 local sbtest = require("_oltp_tables")
+local written = require("_oltp_written")
 
 local oltp = {}
 
@@ -14,15 +15,26 @@ local ANSWERS = {
   "SELECT MIN(id), MAX(id), MIN(k), MAX(k) FROM sbtest1",
 }
 
+local function set(list)
+  local found = {}
+  for _, each in ipairs(list) do found[each] = true end
+  return found
+end
+
 local function ledger(spec)
-  local entries = {{name = "rows = loaded + inserted - deleted", sql = sbtest.total("COUNT(*)"),
-    counters = {loaded = 1, inserted = 1, deleted = -1}}}
+  local entries = {sbtest.rows()}
   if spec.sums_k or not spec.writes then
     entries[2] = {name = "sum of k = loaded + inserted + updated", sql = sbtest.total("SUM(k)"),
       counters = {k_loaded = 1, k_inserted = 1, updated = 1}}
   end
   for i, sql in ipairs(spec.writes and {} or ANSWERS) do
     entries[#entries + 1] = {name = "answer " .. i, sql = sql, counters = {}}
+  end
+  if spec.writes then
+    entries[#entries + 1] = sbtest.whole_texts()
+  end
+  for _, entry in ipairs(written.entries(set(spec.kinds))) do
+    entries[#entries + 1] = entry
   end
   return entries
 end

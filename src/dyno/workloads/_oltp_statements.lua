@@ -1,5 +1,7 @@
 -- sysbench's OLTP statements, each as an item of a declared event (`dyno.event`).
 
+local written = require("_oltp_written")
+
 local statements = {}
 
 statements.C = "###########" .. string.rep("-###########", 9) -- 119 bytes
@@ -17,40 +19,42 @@ local function pad()
   return dyno.rand.string(statements.PAD)
 end
 
--- Builders: each prepares a statement on one connection and answers the item that plays it.
+-- Builders: each prepares statements of a table on one connection and answers the item that plays
+-- them.
 
-local function by_id(con, sql)
+local function by_id(con, _, sql)
   return {con:prepare(sql), id()}
 end
 
-local function by_range(con, sql)
+local function by_range(con, _, sql)
   local from = id()
   return {con:prepare(sql), from, from + (sysbench.opt.range_size - 1)}
 end
 
-local function index_update(con, sql)
+local function index_update(con, _, sql)
   return {con:prepare(sql), id(), counts = {updated = 1}}
 end
 
-local function non_index_update(con, sql)
-  return {con:prepare(sql), c(), id()}
+local function non_index_update(con, number, sql)
+  return {con:prepare(sql), c(), id(), writes = written.writes(number, 2, {c = 1})}
 end
 
-local function delete(con, sql)
+local function delete(con, _, sql)
   return {con:prepare(sql), id(), counts = {deleted = 1}}
 end
 
 -- The same id comes back with a new k, so the table keeps its size.
-local function delete_insert(con, delete_sql, insert_sql)
+local function delete_insert(con, number, delete_sql, insert_sql)
   local same = id()
   return {
     {con:prepare(delete_sql), same, counts = {deleted = 1}},
-    {con:prepare(insert_sql), same, id(), c(), pad(), counts = {inserted = 1}},
+    {con:prepare(insert_sql), same, id(), c(), pad(), counts = {inserted = 1},
+      writes = written.writes(number, 1, {c = 3, pad = 4})},
   }
 end
 
 -- sysbench sends this one as text.
-local function text_insert(con, sql, auto_sql)
+local function text_insert(con, _, sql, auto_sql)
   local k = id()
   local counts = {inserted = 1, k_inserted = k}
   if sysbench.opt.auto_inc then
@@ -87,7 +91,7 @@ function statements.build(con, kind, number, all_there)
   for i = 2, #KINDS[kind] do
     sql[i - 1] = KINDS[kind][i]:format(number)
   end
-  local item = KINDS[kind][1](con, unpack(sql))
+  local item = KINDS[kind][1](con, number, unpack(sql))
   item.times = sysbench.opt[kind] or 1
   item.changes = all_there and CHANGES[kind] or nil
   return item

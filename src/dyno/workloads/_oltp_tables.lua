@@ -65,6 +65,20 @@ function tables.total(expression)
   return "SELECT " .. table.concat(parts, " + ")
 end
 
+-- Entries of a ledger: rows, and those of them whose texts are as long as they are written.
+local ROWS = {loaded = 1, inserted = 1, deleted = -1}
+
+function tables.rows()
+  return {name = "rows = loaded + inserted - deleted", sql = tables.total("COUNT(*)"),
+    counters = ROWS}
+end
+
+function tables.whole_texts()
+  local whole = "SUM(CASE WHEN LENGTH(c) = %d AND LENGTH(pad) = %d THEN 1 ELSE 0 END)"
+  return {name = "rows with whole texts = rows", counters = ROWS,
+    sql = tables.total("COALESCE(" .. whole:format(#statements.C, #statements.PAD) .. ", 0)")}
+end
+
 -- About how large they will be.
 function tables.size_bytes()
   return sysbench.opt.tables * sysbench.opt.table_size * ROW_BYTES

@@ -79,8 +79,7 @@ end
 prepare, cleanup, dyno.size_bytes = sbtest.make, sbtest.drop, sbtest.size_bytes
 
 dyno.ledger = function()
-  return {{name = "rows = loaded + inserted - deleted", sql = sbtest.total("COUNT(*)"),
-    counters = {loaded = 1, inserted = 1, deleted = -1}}}
+  return {sbtest.rows(), sbtest.whole_texts(), unpack(tests.written(chosen()))}
 end
 
 dyno.plans = function() return tests.plans(chosen()) end

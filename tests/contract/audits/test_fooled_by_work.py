@@ -42,6 +42,32 @@ def test_an_engine_that_skips_every_tenth_update(tmp_path: Path) -> None:
         assert_caught("skipped-updates", found, "sqlite")
 
 
+#: A workload that writes texts over, with its options and, of SQLite's shim, a tenth of the writes.
+OVERWRITING = {
+    "oltp_update_non_index": {"table_size": "300"},
+    "oltp_write_only": {"table_size": "300", "threads": "3"},
+    "kv": {"mix": "a", "records": "300"},
+    "micro": {"tests": "update-nonindex", "table_size": "300"},
+}
+
+
+@pytest.mark.parametrize("workload", OVERWRITING)
+def test_an_engine_that_skips_every_tenth_update_and_says_that_it_did_it(
+    tmp_path: Path, workload: str
+) -> None:
+    library = skipping_library(tmp_path, lies=True)
+    if library is None:
+        pytest.skip("no C compiler")
+    options = OVERWRITING[workload] | {"events": "1000", "warmup_time": "0"}
+    sides = f"one=sqlite@{library}", f"two=sqlite@{library}?page_size=8192"
+    found = findings(tmp_path, sides, workload, options)
+    assert_caught("lying-updates", found, "sqlite")
+    told = [f.sentence for f in found if f.audit == "ledger" and f.soundness == "invalid"]
+    assert any("written last" in sentence for sentence in told), told
+    sound = findings(tmp_path, ("one=sqlite@system", sides[1]), workload, options)
+    assert not [f for f in sound if f.soundness == "invalid" and " on one" in f.sentence]
+
+
 def test_a_tenth_of_the_statements_left_out(tmp_path: Path) -> None:
     assert_caught("left-out", planted(tmp_path, "a tenth left out"), "sqlite")
 
@@ -49,6 +75,11 @@ def test_a_tenth_of_the_statements_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_a_side_that_works_on_another_table(tmp_path: Path, engine: str) -> None:
     assert_caught("other-table", planted(tmp_path, "another table", engine), engine)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_side_that_always_asks_for_the_same_row(tmp_path: Path, engine: str) -> None:
+    assert_caught("same-row", planted(tmp_path, "always the same row", engine), engine)
 
 
 def test_a_side_that_loads_other_rows(tmp_path: Path) -> None:

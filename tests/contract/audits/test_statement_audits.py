@@ -140,6 +140,28 @@ def test_another_text_and_one_more_and_one_less_are_invalid() -> None:
     assert "and 0 times on old" in words("same_work", new_alone(sent(), READ))[0].sentence
 
 
+def sketched(classes: dict[str, int], executions: int = 1024) -> list[Trial]:
+    """One update, whose values met so many classes on each side."""
+
+    def update(name: str, _: int) -> list[StatementTally]:
+        sketches: dict[str, Any] = {"sketches": 2, "sketched": 2 * executions}
+        return [sent(**sketches, value_classes=2 * classes[name])]
+
+    return restarts(update)
+
+
+def test_values_that_hardly_vary_on_one_side_are_invalid() -> None:
+    for side, other in (("old", "new"), ("new", "old")):
+        (found,) = words("same_work", sketched({side: 1, other: 64}))
+        assert found.soundness == "invalid" and "nearly always with the same" in found.sentence
+
+
+def test_values_that_vary_alike_or_of_which_few_were_seen_are_sound() -> None:
+    alike = sketched({"old": 20, "new": 64}), sketched({"old": 1, "new": 1})
+    for trials in (*alike, sketched({"old": 1, "new": 20}, executions=20)):
+        assert only("same_work", a_run(), *trials).soundness == "sound"
+
+
 def test_other_texts_of_another_engine_are_told_and_not_judged() -> None:
     run = a_run(OLD, engine("new", "other"))
     trials = new_alone(sent("UPDATE u SET k=?"))

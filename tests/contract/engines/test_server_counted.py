@@ -34,7 +34,7 @@ def backends(count: int, version: str = "180004") -> list[list[list[str | None]]
 
 
 def total(count: int, is_old: str | None = None) -> list[list[list[str | None]]]:
-    return [[[str(count), is_old]]]
+    return [[[str(count - 9), "9", is_old]]]
 
 
 def counted(engine: str, ask: Ask, *, after_disconnect: bool) -> dict[str, int]:
@@ -45,12 +45,18 @@ def counted(engine: str, ask: Ask, *, after_disconnect: bool) -> dict[str, int]:
 
 def test_before_a_phase_nobody_waits_for_open_connections() -> None:
     ask = telling(backends(8), total(70))
-    assert counted("postgres", ask, after_disconnect=False) == {"transactions": 70}
+    assert counted("postgres", ask, after_disconnect=False) == {
+        "transactions": 70,
+        "commits": 61,
+    }
 
 
 def test_after_a_phase_the_count_is_read_once_the_last_backend_is_gone() -> None:
     ask = telling(backends(8), backends(1), backends(0), total(99))
-    assert counted("postgres", ask, after_disconnect=True) == {"transactions": 99}
+    assert counted("postgres", ask, after_disconnect=True) == {
+        "transactions": 99,
+        "commits": 90,
+    }
 
 
 @pytest.mark.parametrize(
@@ -64,15 +70,28 @@ def test_what_does_not_come_to_an_end_leaves_the_count_unknown(ask: Ask) -> None
 
 def test_a_collectors_count_is_read_once_it_is_young_enough_and_named_for_what_it_is() -> None:
     ask = telling(backends(0, "120022"), total(70, "t"), total(70, "t"), total(99, "f"))
-    assert counted("postgres", ask, after_disconnect=True) == {"collected_transactions": 99}
+    assert counted("postgres", ask, after_disconnect=True) == {
+        "collected_transactions": 99,
+        "commits": 90,
+    }
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_a_server_without_the_counter_has_no_count(engine: str) -> None:
-    assert counted(engine, telling([[["Questions", "12"]]]), after_disconnect=True) == {
+    assert counted(engine, telling([[["Questions", "12"]], []]), after_disconnect=True) == {
         "statements": 12
     }
-    assert counted(engine, telling([[]]), after_disconnect=True) == {}
+    assert counted(engine, telling([[], []]), after_disconnect=True) == {}
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_commits_are_counted_where_all_tables_have_them(engine: str) -> None:
+    counters: list[list[list[str | None]]] = [[["Questions", "12"]], [["Handler_commit", "5"]]]
+    before = counted(engine, telling(counters), after_disconnect=False)
+    assert before == {"statements": 12, "commits": 5}
+    for others, expected in (("0", before), ("2", {"statements": 12})):
+        ask = telling(counters, [[[others]]])
+        assert counted(engine, ask, after_disconnect=True) == expected
 
 
 def test_engines_that_live_in_the_driver_count_nothing() -> None:

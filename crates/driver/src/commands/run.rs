@@ -14,7 +14,7 @@ use crate::play::{Observers, PhaseEnd, play_phase};
 use crate::script;
 use crate::script::MainState;
 use crate::tally::statements::tallies;
-use crate::tally::{Counters, add};
+use crate::tally::{ScriptSums, add, written};
 
 /// Says hello, plays every phase of every command, says the end.
 pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
@@ -22,7 +22,7 @@ pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
     let plan = parent.plan()?;
     plan.turns.iter().try_for_each(Turns::check)?;
     script::watch(&plan);
-    let mut run = Run { plan: &plan, parent, counters: Counters::new() };
+    let mut run = Run { plan: &plan, parent, sums: ScriptSums::default() };
     // All of them first: a mistake in what is played last is told before a load that takes long.
     let mut commands = Vec::with_capacity(plan.commands.len());
     for command in &plan.commands {
@@ -32,20 +32,20 @@ pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
         match run.command(command, &phases, main) {
             Ok(PhaseEnd::Completed) => {}
             Ok(PhaseEnd::ParentGone) => return Ok(ExitCode::FAILURE),
-            Ok(PhaseEnd::Interrupted) => return end(run.counters, 130),
+            Ok(PhaseEnd::Interrupted) => return end(run.sums, 130),
             Err((error, phase)) => {
                 return Ok(parent::exit_with_error(&error, phase.as_deref()));
             }
         }
     }
-    end(run.counters, 0)
+    end(run.sums, 0)
 }
 
 /// A plan as far as it was played.
 struct Run<'a> {
     plan: &'a Plan,
     parent: &'a Parent,
-    counters: Counters,
+    sums: ScriptSums,
 }
 
 /// An error, and the phase that it ended.
@@ -69,7 +69,7 @@ impl Run<'_> {
             let hooks = main.as_ref().filter(|it| it.is_hooked);
             let observers = Observers { parent: self.parent, hooks };
             let phase_ref = PhaseRef { plan: self.plan, command, phase, before };
-            let ending = match play_phase(phase_ref, observers, &mut self.counters) {
+            let ending = match play_phase(phase_ref, observers, &mut self.sums) {
                 Ok(PhaseEnd::Completed) => after_done(self.parent).map_err(of_phase)?,
                 Ok(ending) => ending,
                 Err(error) => return Err(of_phase(error)),
@@ -79,7 +79,7 @@ impl Run<'_> {
             }
         }
         let is_done = self.call(&mut main, "done").map_err(|error| (error, None))?;
-        main.iter().for_each(|it| add(&mut self.counters, it.counters()));
+        main.iter().for_each(|it| add(&mut self.sums.counters, it.counters()));
         Ok(if is_done { PhaseEnd::Completed } else { PhaseEnd::Interrupted })
     }
 
@@ -115,7 +115,7 @@ fn after_done(parent: &Parent) -> Result<PhaseEnd, Error> {
     })
 }
 
-fn end(counters: Counters, code: u8) -> Result<ExitCode, Error> {
-    emit(&Event::End { counters })?;
+fn end(sums: ScriptSums, code: u8) -> Result<ExitCode, Error> {
+    emit(&Event::End { counters: sums.counters, written: written::told(sums.written) })?;
     Ok(ExitCode::from(code))
 }

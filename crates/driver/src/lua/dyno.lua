@@ -28,6 +28,28 @@ function raw.declared(name)
    return value
 end
 
+-- ---- values written ----------------------------------------------------------------------------
+
+local written = {}
+written.__index = written
+
+-- Samples what is written under the keys 1, 1 + every, 1 + 2 * every, … (256 at most), so that a
+-- ledger's entry of that name can hold what the engine holds against what was written last.
+function dyno.written(name, every)
+   if not (every >= 1 and every % 1 == 0) then
+      error(("keys of %s cannot be sampled by %s: a whole number is needed"):format(name, every), 2)
+   end
+   return setmetatable({ column = raw.written_column(name, every), every = every }, written)
+end
+
+-- To be called before the value is sent, and before the transaction begins in which it is; kept if
+-- the event ends well.
+function written:note(key, value)
+   if (key - 1) % self.every == 0 then
+      raw.write(self.column, key, value)
+   end
+end
+
 -- ---- counters ---------------------------------------------------------------------------------
 
 local index, names, pending, total = {}, {}, {}, {}

@@ -43,6 +43,15 @@ function steps:counts(counts, drawn)
    return list
 end
 
+-- `writes`: names of `dyno.written` with the places of a key and of its value.
+local function list_writes(item)
+   local list = {}
+   for _, each in ipairs(item.writes or {}) do
+      list[#list + 1] = { column = each[1].column, key = each.key - 1, value = each.value - 1 }
+   end
+   return list
+end
+
 function steps:send(item, drawn)
    local values, filled, statement = {}, {}, item[1]
    for at = 2, #item do
@@ -58,7 +67,8 @@ function steps:send(item, drawn)
    end
    self.statements[statement.number] = statement
    self:add { send = { statement = statement.number, values = values, drawn = filled,
-      counts = self:counts(item.counts, drawn), changes = item.changes } }
+      counts = self:counts(item.counts, drawn), changes = item.changes,
+      writes = list_writes(item) } }
 end
 
 function steps:choose(items)
@@ -108,7 +118,7 @@ end
 -- `thread_init`, or when the event is first called. It is a list of items, played in order. An item
 -- is a prepared statement with its values, or a list of items. A random value is drawn anew each
 -- time that its item of the list is played, and is the same wherever it stands in that.
--- docs/lua-api.md lists the further words: times, counts, changes, atomic, transaction.
+-- docs/lua-api.md lists the further words: times, counts, changes, writes, atomic, transaction.
 function dyno.event(declare)
    return setmetatable({ declare = declare }, event)
 end

@@ -68,6 +68,8 @@ pub enum Event {
     End {
         /// The script's own u64 counters (`dyno.count`), summed over users and phases.
         counters: BTreeMap<String, u64>,
+        /// What users wrote last under the keys that the script has sampled (`dyno.written`).
+        written: Vec<WrittenKeys>,
     },
     /// Last line of a failed one; what was measured before stands in its `done` lines.
     Error(Failure),
@@ -309,6 +311,9 @@ pub struct Tally {
     pub rows_rolled_back: u64,
     /// Rows changed by what was neither when its connection was closed: they are lost.
     pub rows_lost: u64,
+    /// Transactions that committed changed rows, at least, since the phase stood ready: what the
+    /// server must have counted as commits, too.
+    pub commits: u64,
     /// Events after the warm-up at whose end it was looked whether a transaction is open.
     pub ends: u64,
     /// Those of them that left one open.
@@ -442,6 +447,33 @@ pub struct LedgerEntry {
     /// themselves are held against other candidates'.
     #[serde(default)]
     pub equals: Option<i64>,
+    /// The name under which the script samples what it writes (`dyno.written`): the SQL answers
+    /// keys and values, `?` stands for the keys, and each value must be what was written last.
+    #[serde(default)]
+    pub written: String,
+    /// Why nothing of this is checked; empty: something is.
+    #[serde(default)]
+    pub unchecked: String,
+}
+
+/// What users wrote last under the sampled keys of one name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenKeys {
+    /// As the script's ledger names it.
+    pub name: String,
+    /// Keys under which something was written.
+    pub keys: Vec<WrittenKey>,
+}
+
+/// A key, and digests of the values of which one must be there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenKey {
+    /// The key.
+    pub key: i64,
+    /// 16 hexadecimal digits each. None: what is there is not known for certain.
+    pub digests: Vec<String>,
 }
 
 /// What `dyno-driver ask` answers, per statement.

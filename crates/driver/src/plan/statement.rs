@@ -23,6 +23,13 @@ pub struct StatementTally {
     pub rows_changed: u64,
     /// Rows that the script says it must have changed; absent where it says nothing.
     pub rows_expected: Option<u64>,
+    /// How often it was looked at which values a user sends with it: for each, once a window.
+    pub sketches: u64,
+    /// The executions that were looked at: the first of each sketch, 1,024 at most.
+    pub sketched: u64,
+    /// Values fall into 64 classes by chance: those that were met, added up over the sketches. As
+    /// many as these where each user always sends the same.
+    pub value_classes: u64,
 }
 
 /// What a statement does, by its first word.
@@ -68,6 +75,9 @@ pub fn merge(sum: &mut Vec<StatementTally>, more: &[StatementTally]) {
         known.failed += each.failed;
         known.rows_read += each.rows_read;
         known.rows_changed += each.rows_changed;
+        known.sketches += each.sketches;
+        known.sketched += each.sketched;
+        known.value_classes += each.value_classes;
     }
 }
 
@@ -79,7 +89,20 @@ mod tests {
         let (text, digest) = ("SELECT ?".to_owned(), digest.to_owned());
         let (failed, rows_read, rows_changed, rows_expected) = (0, sent, 0, None);
         let kind = StatementKind::Read;
-        StatementTally { text, digest, kind, sent, failed, rows_read, rows_changed, rows_expected }
+        let (sketches, sketched, value_classes) = (sent, sent, sent);
+        StatementTally {
+            text,
+            digest,
+            kind,
+            sent,
+            failed,
+            rows_read,
+            rows_changed,
+            rows_expected,
+            sketches,
+            sketched,
+            value_classes,
+        }
     }
 
     #[test]

@@ -29,10 +29,10 @@ use crate::plan::event::{Done, Event};
 use crate::plan::parent::{Instruction, Parent, emit};
 use crate::plan::statement::merge;
 use crate::script::MainState;
+use crate::tally::ScriptSums;
 use crate::tally::live::{LiveCounts, LiveReport, LiveWorker};
 use crate::tally::share::StreamShare;
 use crate::tally::summary::{PhaseSpan, Summary, summary};
-use crate::tally::{Counters, add};
 pub use monitor::Observers;
 use monitor::{Measured, PhaseMonitor};
 use phase_state::PhaseState;
@@ -51,13 +51,13 @@ pub enum PhaseEnd {
     ParentGone,
 }
 
-/// Plays one phase, adds the script's counters; tells the parent `settle` where the phase asks for
-/// it, `ready`, `progress`, `answered` and `done`, and the script's report hooks the progress and
-/// the sum.
+/// Plays one phase, adds its users' side of the ledger; tells the parent `settle` where the phase
+/// asks for it, `ready`, `progress`, `answered` and `done`, and the script's report hooks the
+/// progress and the sum.
 pub fn play_phase(
     phase_ref: PhaseRef,
     observers: Observers,
-    counters: &mut Counters,
+    sums: &mut ScriptSums,
 ) -> Result<PhaseEnd, Error> {
     let phase = PhaseState::new(phase_ref)?;
     if let Some(end) = settle(&phase, observers.parent)? {
@@ -82,7 +82,7 @@ pub fn play_phase(
         Ok((Ok(measured), pool.join()?))
     })?;
     match measured {
-        Ok(measured) => finish(&phase, measured, gather(reports, counters), observers.hooks),
+        Ok(measured) => finish(&phase, measured, gather(reports, sums), observers.hooks),
         Err(instruction) => Ok(instead_of_go(instruction)),
     }
 }
@@ -119,11 +119,11 @@ struct Gathered<'a> {
     error: Option<Error>,
 }
 
-fn gather<'a>(reports: Vec<WorkerReport<'a>>, counters: &mut Counters) -> Gathered<'a> {
+fn gather<'a>(reports: Vec<WorkerReport<'a>>, sums: &mut ScriptSums) -> Gathered<'a> {
     let mut all = Gathered::default();
     for report in reports {
         all.shares.extend(report.shares);
-        add(counters, report.counters);
+        sums.add(report.sums);
         all.held_up = all.held_up.or_worse(report.held_up);
         all.error = all.error.or(report.error);
     }

@@ -18,10 +18,10 @@ use crate::plan::error::Error;
 use crate::schedule::clock::{NEVER, wait_until};
 use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Ended, Step};
+use crate::tally::ScriptSums;
 use crate::tally::count::EventTimes;
 use crate::tally::live::LiveWorker;
 use crate::tally::share::{NextEvent, StreamShare};
-use crate::tally::{Counters, add};
 use crate::wire;
 
 /// An event that waits for this time begins anew, for as long as its phase lasts.
@@ -45,8 +45,8 @@ pub struct Worker<'a> {
 pub struct WorkerReport<'a> {
     /// One per stream it had a share in.
     pub shares: Vec<StreamShare<'a>>,
-    /// The script's own counters, summed over its users.
-    pub counters: Counters,
+    /// Its users' side of the ledger.
+    pub sums: ScriptSums,
     /// How long users waited while it connected for another.
     pub held_up: HeldUp,
     /// The first error that stopped the trial.
@@ -341,7 +341,7 @@ impl<'a> Worker<'a> {
 
     /// Runs `thread_done`, closes the connections, hands back what was counted.
     pub fn close(mut self) -> WorkerReport<'a> {
-        let mut counters = Counters::new();
+        let mut sums = ScriptSums::default();
         let held_up = HeldUp::of(&self.phase.timeline(), &mut self.slots);
         for slot in &mut self.slots {
             let share = &mut self.shares[slot.share];
@@ -355,9 +355,9 @@ impl<'a> Worker<'a> {
             }
             share.statements.settled.lost += slot.user.take_lost_rows();
             share.played.extend(share.report.is_some().then_some(slot.played));
-            add(&mut counters, slot.user.counters());
+            sums.add(slot.user.take_sums());
         }
-        WorkerReport { shares: self.shares, counters, held_up, error: self.error }
+        WorkerReport { shares: self.shares, sums, held_up, error: self.error }
     }
 }
 
@@ -461,7 +461,7 @@ mod tests {
         let places = [0, 1].map(|number| UserPlace { stream: 0, number });
         let mut worker = Worker::load(&phase, &places, &live).unwrap();
         worker.play(now_ns());
-        let counters = worker.close().counters;
+        let counters = worker.close().sums.counters;
         assert_eq!(counters["of_0"] + counters["of_1"], 10_000);
     }
 }

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use crate::plan::statement::StatementKind;
 use crate::schedule::clock::now_ns;
+use crate::sessions::Value;
 use crate::sessions::sql::Quoting;
 use crate::sessions::template::{digest, kind_of, put_template};
-use crate::tally::statements::{FURTHER, MOST, StatementCount, Statements};
+use crate::tally::statements::{FURTHER, MOST, Sketch, StatementCount, Statements};
 
 /// The number of all texts beyond those kept apart.
 const OTHERS: u32 = 0;
@@ -21,6 +22,10 @@ const TIMED_FIRST: u64 = 64;
 const TIMED_OFTEN: u64 = 7;
 const TIMED_MANY: u64 = 1000;
 const TIMED_EVERY: u64 = 61;
+/// Executions of a text whose values are sketched.
+const SKETCHED: u64 = 1024;
+/// Bytes at a text's end that are looked at for that.
+const LOOKED_AT: usize = 256;
 
 /// What a user counted of its statements since it was last asked.
 pub struct Account {
@@ -50,6 +55,8 @@ struct Text {
     rows_read: u64,
     rows_changed: u64,
     rows_expected: Option<u64>,
+    /// A bit for each of 64 classes of values that were sent with it.
+    values: u64,
 }
 
 /// What an engine took of an event, and of those before it in its streak.
@@ -72,6 +79,7 @@ impl Text {
             rows_read: 0,
             rows_changed: 0,
             rows_expected: None,
+            values: 0,
         }
     }
 
@@ -90,6 +98,7 @@ impl Text {
             rows_read: it.rows_read,
             rows_changed: it.rows_changed,
             rows_expected: it.rows_expected,
+            sketch: Sketch::of(it.values, it.sent.min(SKETCHED)),
         })
     }
 }
@@ -112,6 +121,28 @@ impl Default for Account {
             engine_ns: 0,
         }
     }
+}
+
+/// A digest of a text's end, where most literals stand: of a long one it costs no more.
+#[inline]
+pub fn digest_end(sql: &[u8]) -> u64 {
+    digest(&sql[sql.len().saturating_sub(LOOKED_AT)..])
+}
+
+/// A digest of a statement's values.
+#[inline]
+pub fn digest_values(values: &[Value]) -> u64 {
+    const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
+    let of = |value: &Value| match value {
+        Value::Null => 0,
+        Value::Integer(number) => *number as u64,
+        Value::Real(number) => number.to_bits(),
+        Value::Text(text) => digest(text),
+    };
+    values.iter().fold(PRIME, |hash, value| {
+        let product = (hash ^ of(value)).wrapping_mul(PRIME);
+        product ^ product >> 29
+    })
 }
 
 impl Account {
@@ -143,11 +174,15 @@ impl Account {
         self.texts.len() as u32 - 1
     }
 
-    /// Counts a statement that is sent now.
+    /// Counts a statement that is sent now; `values` is a digest of what is sent with its text.
     #[inline]
-    pub fn send(&mut self, number: u32) {
+    pub fn send(&mut self, number: u32, values: impl FnOnce() -> u64) {
         self.current = number as usize;
-        self.texts[self.current].sent += 1;
+        let text = &mut self.texts[self.current];
+        if text.sent < SKETCHED {
+            text.values |= 1 << (values() >> 58);
+        }
+        text.sent += 1;
         if self.is_timed {
             self.sent_ns = now_ns();
         }
@@ -229,10 +264,10 @@ mod tests {
         let mut account = Account::default();
         for (sql, changed) in [("UPDATE t SET a=1", 1), ("SELECT 1", 0), ("UPDATE t SET a=2", 3)] {
             let number = account.number(sql.as_bytes(), Quoting::Standard);
-            account.send(number);
+            account.send(number, || digest(sql.as_bytes()));
             account.answered(0, changed);
         }
-        account.send(BATCH);
+        account.send(BATCH, || 0);
         account.refused();
         let taken = account.take();
         let of = |text: &str| taken.values().find(|it| it.text == text);
@@ -240,6 +275,20 @@ mod tests {
         assert_eq!(update, Some((2, 4, StatementKind::Update)));
         assert_eq!(of("(batch)").map(|it| (it.sent, it.failed)), Some((1, 1)));
         assert_eq!((taken.len(), account.take().len()), (3, 0));
+    }
+
+    #[test]
+    fn few_values_of_a_text_are_told_from_many() {
+        let mut account = Account::default();
+        for (number, modulus) in [(OTHERS, 1), (BATCH, 1_000_000)] {
+            for at in 0..5_000_u64 {
+                let value = Value::Integer((at % modulus) as i64);
+                account.send(number, || digest_values(&[value]));
+            }
+        }
+        let sketches: Vec<_> = account.take().into_values().map(|it| it.sketch).collect();
+        assert!(sketches.contains(&Sketch { sketches: 1, executions: 1024, classes: 1 }));
+        assert!(sketches.contains(&Sketch { sketches: 1, executions: 1024, classes: 64 }));
     }
 
     #[test]

@@ -132,6 +132,7 @@ impl Connection {
             sum.rolled_back += self.take_unsettled();
         } else if is_commit || !self.in_transaction() {
             sum.committed += self.take_unsettled();
+            sum.commits += 1;
         }
         self.is_aborted = false;
     }

@@ -1,6 +1,7 @@
 //! Declared events at play: from one statement to the next as answers come, also while the script's
 //! coroutine waits.
 
+use super::account::digest_values;
 use super::connection::{Connection, open};
 use super::shared::{RequestState, Shared, Wait};
 use crate::plan::error::Error;
@@ -16,6 +17,7 @@ impl Shared {
             return RequestState::Failed;
         }
         self.playing = Some(program);
+        self.written.begin(self.programs[program].notes_several);
         let _engine = self.in_engine();
         self.send_statements()
     }
@@ -37,6 +39,7 @@ impl Shared {
     pub fn abandon_declared(&mut self) {
         if let Some(program) = self.playing.take() {
             self.programs[program].finish(false);
+            self.written.begin(false);
         }
     }
 
@@ -46,6 +49,7 @@ impl Shared {
                 None => {
                     self.playing = None;
                     self.programs[program].finish(true);
+                    self.written.begin(false);
                 }
                 Some(RequestState::Pending) => return RequestState::Pending,
                 Some(RequestState::Failed) => return self.fail_event(),
@@ -58,6 +62,9 @@ impl Shared {
     #[inline]
     fn count_changed(&mut self, program: usize, answer: &RequestState) {
         if let RequestState::Changed(changed) = answer {
+            if *changed == 0 {
+                self.written.take_back(self.noted_before);
+            }
             let expected = self.programs[program].count(*changed);
             if let Some((statement, rows)) = expected
                 && let Some(it) = self.statements.get(statement)
@@ -77,7 +84,9 @@ impl Shared {
             return Some(RequestState::Failed);
         };
         let connection = statement.connection;
-        self.account.send(statement.number);
+        self.account.send(statement.number, || digest_values(&declared.values));
+        self.noted_before = self.written.mark();
+        declared.note_writes(&mut self.written);
         let reply = open(&mut self.connections, connection)
             .and_then(|it| statement.form.send(it.keeping(false), &declared.values));
         Some(self.take_reply(connection, reply))

@@ -21,6 +21,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use crate::plan::error::Error;
 use crate::plan::event::Description;
 use crate::plan::phase::{OWN_LOOP, Phase};
 use crate::sessions::Canceller;
-use crate::tally::UserCounts;
+use crate::tally::{ScriptSums, UserCounts};
 use account::EngineTime;
 use lua_state::{Declared, LuaState};
 pub use main_state::MainState;
@@ -294,6 +295,12 @@ impl User {
     /// The script's own counters (`dyno.count`) of events that ended well, since loading.
     pub fn counters(&self) -> BTreeMap<String, u64> {
         self.state.counters()
+    }
+
+    /// Its counters, and what it wrote last under sampled keys; to be taken once, at its end.
+    pub fn take_sums(&mut self) -> ScriptSums {
+        let counters = self.counters();
+        ScriptSums { counters, written: self.state.shared.borrow_mut().written.take() }
     }
 
     fn find(&mut self, name: &str) -> Result<usize, Error> {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::random::{Draw, Rand};
 use super::statement::put_text;
+use super::written::Written;
 use crate::sessions::Value;
 
 /// A declared event, how far it is played, and what it counted.
@@ -18,6 +19,9 @@ pub struct Program {
     pub total: Vec<u64>,
     /// A failed event's counts are forgotten, because the engine undoes it.
     atomic: bool,
+    /// It has several statements, and values of some are noted.
+    #[serde(skip)]
+    pub notes_several: bool,
     steps: Vec<Step>,
     #[serde(skip)]
     at: usize,
@@ -53,6 +57,12 @@ impl Program {
         };
         let registers = self.steps.iter().map(register).max().unwrap_or(0);
         self.registers = vec![Value::Null; registers];
+        let sent = |step: &Step| match step {
+            Step::Send(statement) => Some(!statement.writes.is_empty()),
+            _ => None,
+        };
+        let notes: Vec<bool> = self.steps.iter().filter_map(sent).collect();
+        self.notes_several = notes.len() > 1 && notes.contains(&true);
         self.pending = vec![0; self.counters.len()];
         self.total = vec![0; self.counters.len()];
         self
@@ -144,6 +154,8 @@ pub struct DeclaredStatement {
     /// Rows that it must change each time.
     #[serde(default)]
     changes: Option<u64>,
+    /// Values that are held against what the engine holds at the end.
+    writes: Vec<DeclaredWrite>,
 }
 
 /// The value of the parameter `at`: what was drawn into a register, plus a number.
@@ -163,7 +175,25 @@ struct Count {
     plus: f64,
 }
 
+/// A parameter's value that is written under another's; the name's number in [`Written`].
+#[derive(Deserialize)]
+struct DeclaredWrite {
+    column: usize,
+    key: usize,
+    value: usize,
+}
+
 impl DeclaredStatement {
+    /// Notes what it writes.
+    #[inline]
+    pub fn note_writes(&self, written: &mut Written) {
+        for DeclaredWrite { column, key, value } in &self.writes {
+            if let (Some(key), Some(value)) = (self.values.get(*key), self.values.get(*value)) {
+                written.send(*column, key, value);
+            }
+        }
+    }
+
     /// Adds what it counts for so many rows changed.
     #[inline]
     pub fn count(&self, changed: u64, registers: &[Value], counters: &mut [u64]) {

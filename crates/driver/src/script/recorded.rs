@@ -87,7 +87,8 @@ impl Shared {
             return RequestState::Failed;
         };
         let number = it.connection;
-        self.account.send(it.texts.get(it.at).copied().unwrap_or_default());
+        // A log's values are its own.
+        self.account.send(it.texts.get(it.at).copied().unwrap_or_default(), || 0);
         it.at += 1;
         let reply = match it.lane.next_event() {
             Ok(true) => open(&mut self.connections, number).and_then(|connection| {

@@ -1,6 +1,6 @@
 //! A user's requests: texts, prepared statements, bulk loads and batches, and their answers.
 
-use super::account::BATCH;
+use super::account::{BATCH, digest_end, digest_values};
 use super::connection::open;
 use super::inserts::{Bulk, Insert};
 use super::shared::{RequestState, Shared};
@@ -27,7 +27,7 @@ impl Shared {
         }
         self.counts.queries += 1;
         let (keeps, _engine) = (self.keeps(), self.in_engine());
-        self.account.send(number);
+        self.account.send(number, || digest_end(sql));
         let reply = open(&mut self.connections, connection)
             .and_then(|it| it.keeping(keeps).query_bytes(sql));
         self.take_reply(connection, reply)
@@ -88,7 +88,7 @@ impl Shared {
     /// Sends the batch; the rows that come back are counted, and kept where they will be read.
     pub fn sync(&mut self, connection: usize, keeps: bool) -> RequestState {
         let _engine = self.in_engine();
-        self.account.send(BATCH);
+        self.account.send(BATCH, || 0);
         let reply = open(&mut self.connections, connection).and_then(|it| it.sync(keeps));
         self.take_reply(connection, reply)
     }
@@ -101,7 +101,7 @@ impl Shared {
         self.counts.queries += 1;
         let _engine = self.in_engine();
         let number = self.account.number(sql.as_bytes(), self.quoting);
-        self.account.send(number);
+        self.account.send(number, || 0);
         let reply = generate::open(rows).and_then(|source| {
             open(&mut self.connections, connection)?.session().load(sql, source)
         });
@@ -168,7 +168,7 @@ impl Shared {
             return RequestState::Failed;
         };
         let connection = it.connection;
-        self.account.send(it.number);
+        self.account.send(it.number, || digest_values(it.values()));
         let _engine = self.in_engine();
         let reply = open(&mut self.connections, connection)
             .and_then(|session| it.send(session.keeping(keeps)));

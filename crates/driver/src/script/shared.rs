@@ -14,6 +14,7 @@ use super::random::Rand;
 use super::recording::Recording;
 use super::statement::{Statement, TextCell};
 use super::watch::{self, InEngine};
+use super::written::Written;
 use crate::plan::error::{Error, shorten};
 use crate::schedule::clock::{SECOND_NS, now_ns};
 use crate::sessions::rows::TOO_LARGE;
@@ -95,6 +96,10 @@ pub struct Shared {
     pub kept: Vec<(u64, u64)>,
     /// What became of its statements.
     pub account: Account,
+    /// What it wrote last under sampled keys.
+    pub written: Written,
+    /// Where its notes of the declared statement sent last begin.
+    pub noted_before: usize,
 }
 
 /// How a function of the script's failed.
@@ -214,6 +219,8 @@ impl Shared {
             counts: UserCounts::default(),
             kept: Vec::new(),
             account: Account::default(),
+            written: Written::default(),
+            noted_before: 0,
         }
     }
 
@@ -288,6 +295,7 @@ impl Shared {
 
     /// Ends transactions that a failed event left open.
     pub fn reset(&mut self) {
+        self.written.settle(false);
         let _engine = self.in_engine();
         self.keep_thread(|it| {
             for connection in it.connections.iter_mut().flatten() {
@@ -319,6 +327,7 @@ impl Shared {
     #[inline]
     pub fn note_end(&mut self) {
         self.counts.ends += 1;
+        self.written.settle(true);
         let is_open = self.connections.iter().flatten().any(Connection::in_transaction);
         self.counts.ends_open += u64::from(is_open);
     }

@@ -76,6 +76,11 @@ impl Statement {
         }
     }
 
+    /// The values set.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
     /// Sends it with the values set.
     #[inline]
     pub fn send(&self, session: &mut dyn Session) -> Result<Reply, Error> {

@@ -7,6 +7,7 @@
 //! live       what workers show while they play, for reports
 //! summary    all workers' counts added up, and checked that none is missing
 //! histogram  distributions of durations
+//! written    what users wrote last under sampled keys
 //! ```
 
 pub mod count;
@@ -15,10 +16,12 @@ pub mod live;
 pub mod share;
 pub mod statements;
 pub mod summary;
+pub mod written;
 
 use std::collections::BTreeMap;
 
 use statements::Statements;
+use written::LastWrites;
 
 /// The script's own u64 counters by name: the driver's side of the ledger.
 pub type Counters = BTreeMap<String, u64>;
@@ -27,6 +30,23 @@ pub type Counters = BTreeMap<String, u64>;
 pub fn add(sum: &mut Counters, counters: Counters) {
     for (name, count) in counters {
         *sum.entry(name).or_default() += count;
+    }
+}
+
+/// The driver's side of a ledger.
+#[derive(Debug, Default)]
+pub struct ScriptSums {
+    /// The script's own counters.
+    pub counters: Counters,
+    /// What users wrote last under sampled keys.
+    pub written: LastWrites,
+}
+
+impl ScriptSums {
+    /// Adds others.
+    pub fn add(&mut self, more: ScriptSums) {
+        add(&mut self.counters, more.counters);
+        written::add(&mut self.written, more.written);
     }
 }
 
@@ -88,6 +108,8 @@ pub struct SettledRows {
     pub rolled_back: u64,
     /// It was open when the connection was closed.
     pub lost: u64,
+    /// Transactions that committed some, at least: of a batch or a text of several only one.
+    pub commits: u64,
 }
 
 impl SettledRows {
@@ -96,6 +118,7 @@ impl SettledRows {
         self.committed += other.committed;
         self.rolled_back += other.rolled_back;
         self.lost += other.lost;
+        self.commits += other.commits;
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use super::UserCounts;
 use super::count::{EventCounts, EventTimes};
 use super::live::{LiveCounts, LiveReport, LiveWorker};
 use super::statements::{self, Statements};
+use super::{SettledRows, UserCounts};
 use crate::plan::error::Error;
 use crate::schedule::Schedule;
 use crate::schedule::clock::NEVER;
@@ -181,7 +181,7 @@ impl<'a> StreamShare<'a> {
     /// Counts what a user's `thread_init` has sent.
     pub fn count_before(&mut self, counts: UserCounts) {
         self.claimed_before += counts.claimed.unwrap_or(0) + counts.further;
-        self.statements.settled.add(counts.settled);
+        self.statements.settled.add(SettledRows { commits: 0, ..counts.settled });
         self.count_beside(&counts);
         statements::add(&mut self.statements_before, counts.statements);
     }

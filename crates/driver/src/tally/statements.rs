@@ -21,6 +21,32 @@ pub struct StatementCount {
     pub rows_changed: u64,
     /// Rows that must have been.
     pub rows_expected: Option<u64>,
+    /// How many values were sent with it.
+    pub sketch: Sketch,
+}
+
+/// How unlike the values of a text are: one user's, or those of several added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sketch {
+    /// How many there are.
+    pub sketches: u64,
+    /// Executions that were looked at: the first of each.
+    pub executions: u64,
+    /// Of 64 classes into which values fall, those of each.
+    pub classes: u64,
+}
+
+impl Sketch {
+    /// One user's.
+    pub fn of(classes: u64, executions: u64) -> Self {
+        Self { sketches: 1, executions, classes: u64::from(classes.count_ones()) }
+    }
+
+    fn add(&mut self, more: Self) {
+        self.sketches += more.sketches;
+        self.executions += more.executions;
+        self.classes += more.classes;
+    }
 }
 
 /// By the text's digest; 0: all texts beyond those kept apart.
@@ -59,6 +85,7 @@ fn put(sum: &mut Statements, digest: u64, count: StatementCount) {
     known.failed += count.failed;
     known.rows_read += count.rows_read;
     known.rows_changed += count.rows_changed;
+    known.sketch.add(count.sketch);
     if let Some(more) = count.rows_expected {
         *known.rows_expected.get_or_insert(0) += more;
     }
@@ -75,6 +102,9 @@ pub fn tallies(sum: Statements) -> Vec<StatementTally> {
         rows_read: count.rows_read,
         rows_changed: count.rows_changed,
         rows_expected: count.rows_expected,
+        sketches: count.sketch.sketches,
+        sketched: count.sketch.executions,
+        value_classes: count.sketch.classes,
     };
     sum.into_iter().map(tally).collect()
 }
@@ -93,8 +123,8 @@ mod tests {
     fn count(sent: u64) -> StatementCount {
         let text = "UPDATE t SET a=?".to_owned();
         let (failed, rows_read, rows_changed, rows_expected) = (0, 0, sent, None);
-        let kind = StatementKind::Update;
-        StatementCount { text, kind, sent, failed, rows_read, rows_changed, rows_expected }
+        let (kind, sketch) = (StatementKind::Update, Sketch::of(1, sent));
+        StatementCount { text, kind, sent, failed, rows_read, rows_changed, rows_expected, sketch }
     }
 
     #[test]

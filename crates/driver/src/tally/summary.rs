@@ -206,6 +206,7 @@ impl<'a> StreamSum<'a> {
             rows_committed: self.counts.settled.committed,
             rows_rolled_back: self.counts.settled.rolled_back,
             rows_lost: self.counts.settled.lost,
+            commits: self.counts.settled.commits,
             ends: self.counts.ends,
             ends_open: self.counts.ends_open,
             client_ns: self.counts.client_ns,

@@ -39,6 +39,13 @@ CONTENTION_SQL = (
     "AND time_enabled IS NOT NULL AND @@default_storage_engine = 'InnoDB'"
 )
 
+COUNTERS_SQL = tuple(f"SHOW GLOBAL STATUS LIKE '{it}'" for it in ("Questions", "Handler_commit"))
+#: Tables of the database whose storage engine has no transactions.
+WITHOUT_COMMITS_SQL = (
+    "SELECT COUNT(*) FROM information_schema.tables t JOIN information_schema.engines e "
+    "ON e.engine = t.engine WHERE t.table_schema = DATABASE() AND e.transactions <> 'YES'"
+)
+
 
 class WeighsServer:
     """The verbs that weigh a server's data, and ask for its own counts."""
@@ -47,11 +54,21 @@ class WeighsServer:
 
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """`Questions`: statements that clients sent, as text or prepared, without the preparing and
-        closing of them. Open connections are counted in.
+        closing of them. Open connections are counted in. `Handler_commit`: commits of storage
+        engines that have transactions, one or more for each of a client's.
         """
-        del after_disconnect
-        (rows,) = self._ask(server.session, ["SHOW GLOBAL STATUS LIKE 'Questions'"])
-        return {"statements": int(rows[0][1] or 0)} if rows else {}
+        questions, commits = self._ask(server.session, COUNTERS_SQL)
+        found = {"statements": int(questions[0][1] or 0)} if questions else {}
+        if not commits or (after_disconnect and self._has_tables_without_commits(server)):
+            return found
+        return found | {"commits": int(commits[0][1] or 0)}
+
+    def _has_tables_without_commits(self, server: Server) -> bool:
+        """Also where that is not told."""
+        with suppress(DynoError):
+            (rows,) = self._ask(server.session, [WITHOUT_COMMITS_SQL])
+            return rows[0][0] != "0"
+        return True
 
     def count_contention(self, server: Server) -> dict[str, int]:
         """Splits of index pages, which servers count that we start (`innodb_monitor_enable`) and

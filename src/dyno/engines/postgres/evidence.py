@@ -28,7 +28,7 @@ GONE = (
 #: The count, and whether it is of that time or later. It is asked for only then, so that the count
 #: holds all of a backend that was not seen any more, and asking made no file that is too old.
 COUNT = (
-    "SELECT xact_commit + xact_rollback, pg_stat_get_snapshot_timestamp() < '{}' "
+    "SELECT xact_commit, xact_rollback, pg_stat_get_snapshot_timestamp() < '{}' "
     "FROM pg_stat_database WHERE datname = current_database()"
 )
 #: Backends end within milliseconds, and a collector's file is old after 500; a pooler keeps them.
@@ -44,23 +44,25 @@ class CountsTransactions:
     patience_s: float = PATIENCE_S
 
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
-        """Transactions that were committed or rolled back in the database, parallel workers' not;
-        autovacuum's are among them. Nothing where the driver's backends do not end, or nobody
-        writes the count down.
+        """Transactions that were committed or rolled back in the database, and the first alone;
+        parallel workers' not, and autovacuum's are among them. Nothing where the driver's backends
+        do not end, or nobody writes the count down.
         """
         until_s = time.monotonic() + self.patience_s
         version, backends, now = self._row(server, GONE)
         while after_disconnect and backends != "0" and time.monotonic() < until_s:
             time.sleep(0.01)
             version, backends, now = self._row(server, GONE)
-        count, is_old = self._row(server, COUNT.format(now))
+        committed, rolled_back, is_old = self._row(server, COUNT.format(now))
         while is_old == "t" and time.monotonic() < until_s:
             time.sleep(PAUSE_S)
-            count, is_old = self._row(server, COUNT.format(now))
+            committed, rolled_back, is_old = self._row(server, COUNT.format(now))
         if (after_disconnect and backends != "0") or is_old == "t":
             return {}
         exact = int(version or 0) >= EXACT * 10_000
-        return {"transactions" if exact else "collected_transactions": int(count or 0)}
+        commits = int(committed or 0)
+        unit = "transactions" if exact else "collected_transactions"
+        return {unit: commits + int(rolled_back or 0), "commits": commits}
 
     def _row(self, server: Server, question: str) -> list[str | None]:
         """What a question of one row is answered."""

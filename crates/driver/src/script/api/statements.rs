@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use mlua::{Lua, LuaSerdeExt, LuaString, MultiValue, Value};
+use mlua::{BString, Lua, LuaSerdeExt, LuaString, MultiValue, Value};
 
 use super::{RawTable, answer, stop, string, unreadable};
 use crate::script::inserts::{Insert, Row};
@@ -110,6 +110,13 @@ impl RawTable<'_> {
         })?;
         self.add("load_recording", |_, it, (path, connection, speed): (String, usize, f64)| {
             it.load_recording(path.as_ref(), connection, speed).map_err(|error| stop(it, error))
+        })?;
+        self.add("written_column", |_, it, (name, every): (String, f64)| {
+            Ok(it.written.column(&name, every as u64))
+        })?;
+        self.add("write", |_, it, (column, key, value): (usize, f64, BString)| {
+            it.written.send_text(column, key as i64, &value);
+            Ok(())
         })?;
         self.add("failed_statement", |_, it, ()| Ok(it.failed_statement.take()))
     }

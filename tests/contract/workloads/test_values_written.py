@@ -1,0 +1,41 @@
+"""Every column that a workload writes is covered by its ledger, or is said not to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from played_workloads import play, wrong_entries
+
+from dyno import driver, engines
+from dyno.plan import Session
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Session:
+    """A session on the system's library, with the engine's default settings."""
+    engine = engines.find_engine("sqlite", driver.ask)
+    return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
+
+
+@pytest.mark.parametrize(
+    ("workload", "column", "options"),
+    [
+        ("oltp_update_non_index", "c", {"table_size": 200}),
+        ("oltp_write_only", "pad", {"table_size": 200, "threads": 3}),
+        ("kv", "v", {"mix": "update=100", "records": 200, "batch": 2}),
+        ("kv", "v", {"mix": "f", "records": 200, "threads": 3}),
+    ],
+)
+def test_a_row_that_is_put_back_after_the_run_is_found(
+    workload: str, column: str, options: dict[str, Any], sqlite: Session, tmp_path: Path
+) -> None:
+    played = play(sqlite, workload, tmp_path, events=400, warmup_time=0, **options)
+    assert not wrong_entries(played.plan, played.counters, played.written)
+    keys = [it.key for each in played.written for it in each.keys]
+    table, key = ("kv", "k") if workload == "kv" else ("sbtest1", "id")
+    other = f"UPDATE {table} SET {column} = REPLACE({column}, SUBSTR({column}, 1, 1), '+')"
+    driver.ask(sqlite, [f"{other} WHERE {key} = {keys[0]}"])
+    (wrong,) = wrong_entries(played.plan, played.counters, played.written)
+    assert "written last" in wrong
