@@ -2,6 +2,7 @@
 -- table of the workload's own, and only those that are noted there are ever dropped.
 
 local bulk_load = require("_bulk_load")
+local column_sums = require("_column_sums")
 
 local owned = {}
 owned.__index = owned
@@ -51,9 +52,18 @@ function owned:load(con, name, rows)
   return bulk_load(con, name, rows)
 end
 
--- Rows of each table = loaded + inserted - deleted, by the script's counters.
-function owned:ledger()
+-- Of each table the sums of its columns, to be held against other candidates'.
+function owned:column_sums()
   local entries = {}
+  for at, it in ipairs(self.LIST) do
+    entries[at] = column_sums(it.name, it.columns)
+  end
+  return entries
+end
+
+-- Rows of each table = loaded + inserted - deleted, by the script's counters; and its columns.
+function owned:ledger()
+  local entries = self:column_sums()
   for _, it in ipairs(self.LIST) do
     entries[#entries + 1] = {name = it.name .. ": rows = loaded + inserted - deleted",
       sql = "SELECT COUNT(*) FROM " .. it.name,

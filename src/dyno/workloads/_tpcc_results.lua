@@ -50,7 +50,8 @@ end
 -- What the warehouse has of an item is filled up by 91 before it falls below 10 (2.4.2.2).
 function results.left_of(quantity, line)
   local left = tonumber(quantity) - line.quantity
-  return left >= 10 and left or left + 91
+  line.is_refill = left < 10
+  return line.is_refill and left + 91 or left
 end
 
 -- What a line costs, by its item's row.
@@ -73,15 +74,17 @@ local counted = {}
 results.counted = counted
 
 function counted.new_order(drawn)
-  local lines, quantity, remote = drawn.lines, 0, 0
+  local lines, quantity, remote, refills = drawn.lines, 0, 0, 0
   for _, line in ipairs(lines) do
     quantity = quantity + line.quantity
     remote = remote + (line.supply == drawn.w and 0 or 1)
+    refills = refills + (line.is_refill and 1 or 0)
   end
   dyno.count("new_orders")
   dyno.count("lines_drawn", #lines)
   dyno.count("lines_committed", #lines)
   dyno.count("quantity", quantity)
+  dyno.count("refills", refills)
   dyno.count("remote_lines", remote)
 end
 

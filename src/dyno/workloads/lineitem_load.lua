@@ -2,6 +2,7 @@
 -- LOAD DATA), or in the driver's process by a prepared INSERT (SQLite) or the appender (DuckDB).
 
 local bulk_load = require("_bulk_load")
+local column_sums = require("_column_sums")
 
 sysbench.cmdline.options = {
   scale = {"TPC-H's scale factor: 6,000,000 rows, 750 MB of text for each unit", 0.02, nil,
@@ -15,27 +16,29 @@ local ORDERS = 1500000 -- of each unit of `scale`
 local ROW_BYTES = 200  -- with its entry in the key, measured on PostgreSQL 18; InnoDB takes 162
 local ROWS_PER_ORDER = 4
 
+local COLUMNS = [[
+  l_orderkey BIGINT NOT NULL,
+  l_partkey BIGINT NOT NULL,
+  l_suppkey BIGINT NOT NULL,
+  l_linenumber INTEGER NOT NULL,
+  l_quantity DECIMAL(15,2) NOT NULL,
+  l_extendedprice DECIMAL(15,2) NOT NULL,
+  l_discount DECIMAL(15,2) NOT NULL,
+  l_tax DECIMAL(15,2) NOT NULL,
+  l_returnflag CHAR(1) NOT NULL,
+  l_linestatus CHAR(1) NOT NULL,
+  l_shipdate DATE NOT NULL,
+  l_commitdate DATE NOT NULL,
+  l_receiptdate DATE NOT NULL,
+  l_shipinstruct CHAR(25) NOT NULL,
+  l_shipmode CHAR(10) NOT NULL,
+  l_comment VARCHAR(44) NOT NULL]]
+
 local con, part
 
 function prepare()
   local key = sysbench.opt.primary_key and ", PRIMARY KEY (l_orderkey, l_linenumber)" or ""
-  sysbench.sql.driver():connect():query([[CREATE TABLE lineitem (
-    l_orderkey BIGINT NOT NULL,
-    l_partkey BIGINT NOT NULL,
-    l_suppkey BIGINT NOT NULL,
-    l_linenumber INTEGER NOT NULL,
-    l_quantity DECIMAL(15,2) NOT NULL,
-    l_extendedprice DECIMAL(15,2) NOT NULL,
-    l_discount DECIMAL(15,2) NOT NULL,
-    l_tax DECIMAL(15,2) NOT NULL,
-    l_returnflag CHAR(1) NOT NULL,
-    l_linestatus CHAR(1) NOT NULL,
-    l_shipdate DATE NOT NULL,
-    l_commitdate DATE NOT NULL,
-    l_receiptdate DATE NOT NULL,
-    l_shipinstruct CHAR(25) NOT NULL,
-    l_shipmode CHAR(10) NOT NULL,
-    l_comment VARCHAR(44) NOT NULL]] .. key .. ")")
+  sysbench.sql.driver():connect():query("CREATE TABLE lineitem (" .. COLUMNS .. key .. ")")
 end
 
 function cleanup()
@@ -65,7 +68,7 @@ function dyno.phases()
 end
 
 dyno.ledger = {{name = "rows = loaded", sql = "SELECT COUNT(*) FROM lineitem",
-  counters = {loaded = 1}}}
+  counters = {loaded = 1}}, column_sums("lineitem", COLUMNS)}
 
 function dyno.size_bytes()
   return ORDERS * ROWS_PER_ORDER * sysbench.opt.scale * ROW_BYTES

@@ -100,7 +100,7 @@ end
 
 function dyno.ledger()
   return {{name = "rows = loaded", sql = "SELECT COUNT(*) FROM " .. it.NAME,
-    counters = {loaded = 1}}}
+    counters = {loaded = 1}}, unpack(it.tables:column_sums())}
 end
 
 function dyno.size_bytes()

@@ -5,6 +5,7 @@
 sysbench.cmdline.options = require("_tpcc_options")
 
 local checks = require("_tpcc_checks")
+local columns = require("_tpcc_columns")
 local input = require("_tpcc_input")
 local pauses = require("_tpcc_pauses")
 local population = require("_tpcc_population")
@@ -85,6 +86,7 @@ function prepare()
   population.load(con)
   schema.create_indexes(con)
   checks.refuse_wrong_population(con)
+  columns.count_stock(con)
 end
 
 function cleanup()

@@ -25,6 +25,8 @@ sysbench.cmdline.options = {
 
 local opt = sysbench.opt
 local NAME = "ids_by_type"
+-- Of so many rows the ledger asks for one by its id and its number.
+local EVERY = math.ceil(opt.rows / 100)
 -- With its entry in the index, by the column's type, as MySQL and PostgreSQL keep them.
 local ROW_BYTES = {char32 = 170, char36 = 180, binary16 = 120, uuid = 120}
 
@@ -86,6 +88,9 @@ function insert_rows()
     cells[2 * at]:set(first + at)
   end
   dyno.count("inserted", insert.statement:execute().nrows)
+  -- the sum of its numbers, and how many of its rows the ledger asks for by their values
+  dyno.count("numbers", opt.batch * first + opt.batch * (opt.batch + 1) / 2)
+  dyno.count("asked", math.floor((first + opt.batch) / EVERY) - math.floor(first / EVERY))
   turn = nil
 end
 
@@ -153,9 +158,23 @@ function dyno.phases()
   }
 end
 
-dyno.ledger = {
-  {name = "rows = inserted", sql = "SELECT COUNT(*) FROM " .. NAME, counters = {inserted = 1}},
-}
+local function rows_by_values()
+  local rows = {}
+  for n = EVERY, opt.rows, EVERY do
+    local id = ids.place(opt.type):gsub("%?", "'" .. id_of(n) .. "'")
+    rows[#rows + 1] = ("(n = %d AND id = %s)"):format(n, id)
+  end
+  return "SELECT COUNT(*) FROM " .. NAME .. " WHERE " .. table.concat(rows, " OR ")
+end
+
+function dyno.ledger()
+  return {
+    {name = "rows = inserted", sql = "SELECT COUNT(*) FROM " .. NAME, counters = {inserted = 1}},
+    {name = "sum of n = inserted", sql = ("SELECT COALESCE(SUM(n), 0) FROM %s"):format(NAME),
+      counters = {numbers = 1}},
+    {name = "rows with their id and number", sql = rows_by_values(), counters = {asked = 1}},
+  }
+end
 
 function dyno.size_bytes()
   return opt.rows * ROW_BYTES[opt.type]

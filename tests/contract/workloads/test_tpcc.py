@@ -73,6 +73,18 @@ BREAKS = {
     "10:": "UPDATE customer SET c_balance = c_balance + 0.01 WHERE c_id = 5",
     "12:": "UPDATE customer SET c_ytd_payment = c_ytd_payment - 0.01 WHERE c_id = 5",
 }
+#: The same of columns that no condition covers.
+COLUMNS = {
+    "O_CARRIER_ID is": "UPDATE orders SET o_carrier_id = 11 WHERE o_id = 1",
+    "OL_NUMBER": "UPDATE order_line SET ol_number = 99 WHERE ol_o_id = 1 AND ol_number = 1",
+    "S_YTD": "UPDATE order_line SET ol_i_id = 201 - ol_i_id WHERE ol_o_id > 60",
+    "OL_AMOUNT": "UPDATE order_line SET ol_quantity = ol_quantity + 1 WHERE ol_o_id > 60",
+    "OL_DIST_INFO": "UPDATE order_line SET ol_dist_info = 'none' WHERE ol_o_id > 60",
+    "C_DATA": "UPDATE customer SET c_data = 'none' WHERE c_credit = 'BC'",
+    "O_ENTRY_D": "UPDATE orders SET o_entry_d = NULL WHERE o_id = 61",
+    "H_DATE": "UPDATE history SET h_data = NULL WHERE h_c_id = 1",
+    "pieces in stock": "UPDATE stock SET s_quantity = s_quantity + 1 WHERE s_i_id = 5",
+}
 #: Conditions of which a table without rows says nothing at all to a check that joins.
 EMPTIED = {
     "1:": "district",
@@ -105,6 +117,14 @@ def test_a_condition_that_is_broken_is_named(
 ) -> None:
     wrong = wrong_after(played, tmp_path, BREAKS[condition])
     assert any(name.startswith(f"condition {condition}") for name in wrong), wrong
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_column_that_was_not_written_is_named(
+    played: Played, tmp_path: Path, column: str
+) -> None:
+    wrong = wrong_after(played, tmp_path, COLUMNS[column])
+    assert any(name.startswith(column) for name in wrong), wrong
 
 
 @pytest.mark.parametrize("condition", EMPTIED)

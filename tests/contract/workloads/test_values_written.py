@@ -10,6 +10,14 @@ from played_workloads import play, wrong_entries
 
 from dyno import driver, engines
 from dyno.plan import Session
+from dyno.play.evidence import read_ledger
+from dyno.play.job import Tools
+
+#: Another day, a letter more, one more.
+CHANGED = (
+    "CASE WHEN {0} GLOB '????-??-??' THEN DATE({0}, '+1 day') "
+    "WHEN TYPEOF({0}) = 'text' THEN {0} || '1' ELSE {0} + 1 END"
+)
 
 
 @pytest.fixture
@@ -39,3 +47,37 @@ def test_a_row_that_is_put_back_after_the_run_is_found(
     driver.ask(sqlite, [f"{other} WHERE {key} = {keys[0]}"])
     (wrong,) = wrong_entries(played.plan, played.counters, played.written)
     assert "written last" in wrong
+
+
+@pytest.mark.parametrize(
+    ("workload", "table", "options"),
+    [
+        ("load", "lineorder_load", {"rows": 300, "parts": 3}),
+        ("lineitem_load", "lineitem", {"scale": 0.001, "primary_key": "off"}),
+    ],
+)
+def test_a_loads_checksum_tells_of_each_column(
+    workload: str, table: str, options: dict[str, Any], sqlite: Session, tmp_path: Path
+) -> None:
+    played = play(sqlite, workload, tmp_path, **options)
+    columns = [str(row[1]) for row in driver.ask(sqlite, [f"PRAGMA table_info({table})"])[0]]
+
+    def checksums() -> set[str]:
+        found = read_ledger(played.plan, played.counters, played.written, Tools())
+        return {entry.digest for entry in found if entry.digest}
+
+    assert len(columns) >= 16
+    known = [checksums()]
+    for column in columns:
+        changed = CHANGED.format(column)
+        driver.ask(sqlite, [f"UPDATE {table} SET {column} = {changed} WHERE rowid = 7"])
+        known.append(checksums())
+        assert known[-1] != known[-2], column
+
+
+def test_a_row_that_holds_another_id_is_found(sqlite: Session, tmp_path: Path) -> None:
+    played = play(sqlite, "types", tmp_path, rows=200, batch=20, events=20, warmup_time=0)
+    assert not wrong_entries(played.plan, played.counters)
+    swapped = "UPDATE ids_by_type SET id = 'none' WHERE n = 200"
+    driver.ask(sqlite, [swapped])
+    assert wrong_entries(played.plan, played.counters) == ["rows with their id and number"]
