@@ -114,7 +114,13 @@ def test_a_clean_run_is_counted_by_both_alike(
     text = f"{CONNECT}\nfunction event()\n{EVENTS[event]}\nend\n"
     options = {"time": "0.4", "warmup_time": "0.2", "threads": "3"}
     record = played(name, server, text, tmp_path, **options)
-    (tally,), (own,) = record.streams, [r for r in record.readings if r.probe == "server"]
+    (tally,) = record.streams
+    own, commits = sorted(
+        (reading for reading in record.readings if reading.probe == "server"),
+        key=lambda reading: reading.name == "server_commits",
+    )
+    assert commits.name == "server_commits" and commits.value >= tally.commits - ODD, tally
+    assert bool(tally.commits) == bool(tally.rows_committed)
     assert tally.claimed and tally.warmup and tally.claimed >= tally.done + tally.warmup - ODD
     assert tally.claimed_before >= 3
     more = own.value - tally.claimed - tally.claimed_further
@@ -123,6 +129,8 @@ def test_a_clean_run_is_counted_by_both_alike(
     trial = replace(a_trial(3, "new"), phases=(record,))
     finding = only("server_count", a_run(OLD, NEW), trial)
     assert finding.soundness == "sound" and "1 phases" in finding.sentence
+    server_side = replace(NEW, embedded=False)
+    assert only("committed", a_run(OLD, server_side), trial).soundness == "sound"
 
 
 MAINTENANCE = """
