@@ -74,7 +74,11 @@ def moved_by_slot_ends(
     """For each stream that both sides (the base first) have in every block. Users whose phase ends
     by count have nothing to do at its end, so that what their events fill says nothing.
     """
-    both = [tuple(slot_ends(run, block[name], phase.name) for name in names) for block in blocks]
+    both = [
+        tuple(slot_ends(run, block[name], phase.name) for name in names)
+        for block in blocks
+        if block.keys() >= set(names)
+    ]
     if not both:
         return {}
     streams = set.intersection(*(set(side) for pair in both for side in pair))
